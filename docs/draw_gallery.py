@@ -72,14 +72,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 'by_set = al.benchmark_scores(apart, people="label", n_resamples=10_000, rng=1)\n'
                 "al.plot_correlations(by_set.correlations())"
             ),
-            "plot_leaderboard": (
-                "# only scores are known, as from a page on the web, and the people behind the ceilings\n"
-                "printed = pd.DataFrame(\n"
-                '    {"system": list("ABCDE"), "dataset": "all", "score": [0.9, 0.8, 0.75, 0.5, 0.3]}\n'
-                ")\n"
-                'people = trials.select(kind="human", condition="noise")\n'
-                "al.plot_leaderboard(al.benchmark.reconstruct_leaderboard(printed, people, rng=1))"
-            ),
         },
     ),
     "One model of machines and humans": (
@@ -111,10 +103,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 'al.plot_error_row(rows, trials.classes[0], observers=["human_1", "model_1"], rng=1)'
             ),
             "plot_confusions": 'al.plot_confusions(al.estimates.confusion_matrices(trials, "kind"))',
-            "plot_condition_map": (
-                "found = al.errors.condition_map(al.errors.condition_divergences(trials), perplexity=2, rng=1)\n"
-                'al.plot_condition_map(found, {f"all:{c}": c for c in ["clean", "blur", "noise"]})'
-            ),
         },
     ),
     "Decision margins": (
@@ -142,7 +130,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         'family = trials.data["family"].dropna("observer")',
         {
             "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
-            "plot_regime_numbers": "al.plot_regime_numbers(regimes)",
             "plot_distortions": (
                 "# three distortions of eight levels, each harder than the one before\n"
                 "harder = np.tile(np.linspace(0, 1, 8), 3)\n"
@@ -156,13 +143,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 "al.plot_distortions(al.spectrum.alignment_table(by_level, labels))"
             ),
             "plot_levels": 'al.plot_levels(table, "all")',
-            "plot_regime_ranks": (
-                "al.plot_regime_ranks(al.spectrum.regime_alignment(alignment, regime, rng=1))"
-            ),
-            "plot_radar": (
-                'table["dataset"] = table["level"]  # three data sets of one condition each\n'
-                "al.plot_radar(table, family)"
-            ),
         },
     ),
     "Planning": (

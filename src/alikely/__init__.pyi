@@ -8,6 +8,7 @@ from . import inference as inference
 from . import margins as margins
 from . import metrics as metrics
 from . import models as models
+from . import papers as papers
 from . import planning as planning
 from . import plots as plots
 from . import report as report
@@ -44,7 +45,6 @@ from .plots import plot_bounds as plot_bounds
 from .plots import plot_classes as plot_classes
 from .plots import plot_cohort as plot_cohort
 from .plots import plot_cohort_groups as plot_cohort_groups
-from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_confusions as plot_confusions
 from .plots import plot_consistency as plot_consistency
 from .plots import plot_correlations as plot_correlations
@@ -58,7 +58,6 @@ from .plots import plot_families as plot_families
 from .plots import plot_image_choice as plot_image_choice
 from .plots import plot_intervals as plot_intervals
 from .plots import plot_item_precision as plot_item_precision
-from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_levels as plot_levels
 from .plots import plot_margin_checks as plot_margin_checks
 from .plots import plot_matrix as plot_matrix
@@ -67,13 +66,10 @@ from .plots import plot_noise_free as plot_noise_free
 from .plots import plot_null as plot_null
 from .plots import plot_power as plot_power
 from .plots import plot_probability_greater as plot_probability_greater
-from .plots import plot_radar as plot_radar
 from .plots import plot_rank_by_metric as plot_rank_by_metric
 from .plots import plot_rank_ecdf as plot_rank_ecdf
 from .plots import plot_ranks as plot_ranks
 from .plots import plot_recovery as plot_recovery
-from .plots import plot_regime_numbers as plot_regime_numbers
-from .plots import plot_regime_ranks as plot_regime_ranks
 from .plots import plot_sensitivity as plot_sensitivity
 from .plots import plot_spectrum as plot_spectrum
 from .plots import plot_stability as plot_stability
@@ -121,6 +117,7 @@ __all__ = [
     "metrics",
     "misclassification_agreement",
     "models",
+    "papers",
     "planning",
     "plot_accuracy",
     "plot_agreement",
@@ -129,7 +126,6 @@ __all__ = [
     "plot_classes",
     "plot_cohort",
     "plot_cohort_groups",
-    "plot_condition_map",
     "plot_confusions",
     "plot_consistency",
     "plot_correlations",
@@ -143,7 +139,6 @@ __all__ = [
     "plot_image_choice",
     "plot_intervals",
     "plot_item_precision",
-    "plot_leaderboard",
     "plot_levels",
     "plot_margin_checks",
     "plot_matrix",
@@ -152,13 +147,10 @@ __all__ = [
     "plot_null",
     "plot_power",
     "plot_probability_greater",
-    "plot_radar",
     "plot_rank_by_metric",
     "plot_rank_ecdf",
     "plot_ranks",
     "plot_recovery",
-    "plot_regime_numbers",
-    "plot_regime_ranks",
     "plot_sensitivity",
     "plot_spectrum",
     "plot_stability",

@@ -216,7 +216,7 @@ def test_reconstruction_covers(
         chance = mu * (1 - right) + (1 - mu) * right
         truth = (2 * c[0] * top * mu * (1 - mu) / chance).mean()
         for assumption in covered:
-            x = al.benchmark.reconstruct_score(
+            x = al.papers.reconstruct_score(
                 np.nanmean(value, axis=1) / top, top, np.clip(human, 0.01, 0.99), 160,
                 assumption=assumption, simulation=simulation, n_samples=400, rng=i,
             )  # fmt: skip
@@ -277,11 +277,11 @@ def test_plots(scores: Benchmark, trials: Trials) -> None:
         (lambda s: s.correlations(), "no two data sets share 4 machines"),
         (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
         (
-            lambda s: al.benchmark.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
+            lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
             "one entry per condition",
         ),
         (
-            lambda s: al.benchmark.reconstruct_score([1], [1.5], [[0.5]], 9),
+            lambda s: al.papers.reconstruct_score([1], [1.5], [[0.5]], 9),
             r"ceiling must lie in \(0, 1\)",
         ),
         (

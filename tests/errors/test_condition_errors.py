@@ -1,9 +1,7 @@
-"""Divergences between conditions: by hand, against other counts, by simulation; the map."""
+"""Divergences between conditions: by hand, against other counts, by simulation."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,9 @@ import pytest
 import alikely as al
 from alikely.data.trials import Trials
 from alikely.errors import tables as error_tables
-from alikely.errors.conditions import condition_divergences, condition_map
+from alikely.errors.conditions import condition_divergences
 from alikely.metrics import errors
-from alikely.stats.groupings import compare_groupings, grouping_effect
+from alikely.papers.groupings import compare_groupings, grouping_effect
 
 CLASSES = ["cat", "dog", "owl"]
 
@@ -114,8 +112,6 @@ def test_conditions_without_errors() -> None:
     assert found["undefined"].values[0, 1] == "no error in either condition"
     assert found["divergence"].values[0, 2] > 0
     np.testing.assert_allclose(found["excess"].values[[0, 1], 2], 0, atol=1e-12)
-    with pytest.raises(ValueError, match="the distance of 'all:a' and 'all:b' is nan; leave one"):
-        condition_map(found, perplexity=2)
 
 
 @pytest.mark.slow
@@ -148,31 +144,6 @@ def test_names_of_classes_and_other_observers_change_nothing() -> None:
     np.testing.assert_allclose(again["expected"], found["expected"])
 
 
-def test_map_keeps_neighbours() -> None:
-    """Two clusters of conditions stay apart; the same seed gives the same map."""
-    rng = np.random.default_rng(3)
-    names = [f"c{i}" for i in range(24)]
-    at = np.repeat([[0.0, 0.0], [8.0, 0.0]], 12, axis=0) + rng.normal(size=(24, 2))
-    distances = pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
-    before = distances.copy()
-    placed = condition_map(distances, perplexity=5, rng=1)
-    pd.testing.assert_frame_equal(distances, before)
-    assert placed["condition"].tolist() == names
-    xy = placed[["x", "y"]].to_numpy()
-    gaps = np.linalg.norm(xy[:, None] - xy, axis=-1) + np.diag(np.full(24, np.inf))
-    nearest = gaps.argmin(axis=1)
-    assert (nearest // 12 == np.arange(24) // 12).all()
-    pd.testing.assert_frame_equal(placed, condition_map(distances, perplexity=5, rng=1))
-    assert not placed.equals(condition_map(distances, perplexity=5, rng=2))
-
-
-@pytest.mark.slow
-def test_scikit_learn_is_loaded_for_maps_alone() -> None:
-    code = "import sys, alikely.errors.conditions; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
 @pytest.mark.slow
 def test_real_conditions(shared_data: Path, figure: Callable[[str], None]) -> None:
     """All conditions of the benchmark that humans saw; counts against pandas."""
@@ -197,8 +168,6 @@ def test_real_conditions(shared_data: Path, figure: Callable[[str], None]) -> No
     for name, effect in effects.items():
         figure(f"conditions by data set, {name}: d = {effect.d:.2f}, p = {effect.p_value:.4f}")
         assert effect.p_value < 0.01
-    placed = condition_map(found, rng=1)
-    assert np.isfinite(placed[["x", "y"]].to_numpy()).all()
 
 
 def test_data_sets_and_another_grouping_side_by_side() -> None:
@@ -216,7 +185,6 @@ NEVER_SEEN = Trials.from_arrays(
     dataset=["one", "one", "two"],
     kind=["human", "model"],
 )
-SMALL = pd.DataFrame([[0, 1, -1], [1, 0, 1], [-1, 1, 0]], list("abc"), list("abc"))
 
 
 @pytest.mark.parametrize(
@@ -246,12 +214,6 @@ SMALL = pd.DataFrame([[0, 1, -1], [1, 0, 1], [-1, 1, 0]], list("abc"), list("abc
             lambda: condition_divergences(EXAMPLE, no_response="guess"),  # type: ignore[arg-type]
             "no_response must be one of 'error', 'drop'",
         ),
-        (
-            lambda: condition_map(condition_divergences(EXAMPLE)),
-            "above 0 and below the number of conditions, 3, got 15",
-        ),
-        (lambda: condition_map(abs(SMALL), perplexity=0), "above 0 and below .*, 3, got 0"),
-        (lambda: condition_map(SMALL, perplexity=2), "'a' and 'c' is -1; map the divergence"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], message: str) -> None:

@@ -185,8 +185,8 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
         al.metrics.ERROR_SIMILARITY, 20,
     ),
-    "response_bias": lambda t: al.estimates.response_bias(t, {"0": "y", "1": "z"}),
-    "item_contrast": al.estimates.item_contrast,
+    "response_bias": lambda t: al.papers.response_bias(t, {"0": "y", "1": "z"}),
+    "item_contrast": al.papers.item_contrast,
     "choose_conditions": lambda t: al.planning.choose_conditions(t, n_splits=2, rng=1),
     "choose_images": lambda t: al.planning.choose_images(t, 10, rng=1),
 }  # fmt: skip

@@ -21,6 +21,7 @@ from golden_tables import Call
 
 import alikely as al
 from alikely.cli import main
+from alikely.papers.families import family_ranks, profile_tests
 
 CALLS: list[Call] = []
 # Calls that sample by MCMC: minutes, so they are compared with the slow tests.
@@ -386,9 +387,9 @@ def repeats(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("estimates.confusion_matrices", "estimates.item_contrast")
+@golden("estimates.confusion_matrices", "papers.item_contrast")
 def counts_of_labels(_: int) -> pd.DataFrame:
-    found = al.estimates.item_contrast(data.study())
+    found = al.papers.item_contrast(data.study())
     return stacked(
         confusions=frame(al.estimates.confusion_matrices(data.study(), by="kind")),
         items=frame(found.items).head(10),
@@ -396,33 +397,33 @@ def counts_of_labels(_: int) -> pd.DataFrame:
     )
 
 
-@golden("estimates.response_bias")
+@golden("papers.response_bias")
 def cue_bias(rng: int) -> pd.DataFrame:
-    return frame(al.estimates.response_bias(data.cues()).summary(n_resamples=400, rng=rng))
+    return frame(al.papers.response_bias(data.cues()).summary(n_resamples=400, rng=rng))
 
 
-@golden("estimates.family_scores", "estimates.outside_correlations")
+@golden("papers.family_scores", "papers.outside_correlations")
 def family_scores(rng: int) -> pd.DataFrame:
     results = [
         al.error_consistency(data.study(), n_null=0, **BARE),
         al.misclassification_agreement(data.study(), **BARE),
     ]
     families = {**FAMILIES, "h1": "humans", "h2": "humans", "h3": "humans"}
-    found = al.estimates.family_scores(results, families, n_permutations=200, rng=rng)
+    found = al.papers.family_scores(results, families, n_permutations=200, rng=rng)
     outside = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, index=list(FAMILIES))
     given = scores(rng).summary().set_index("system")["estimate"].loc[list(FAMILIES)]
-    other = al.estimates.outside_correlations(
+    other = al.papers.outside_correlations(
         given, outside, n_resamples=200, n_permutations=200, rng=rng
     )
     return stacked(families=frame(found), outside=frame(other))
 
 
-@golden("estimates.representation_similarity")
+@golden("papers.representation_similarity")
 def representation_similarity(rng: int) -> pd.DataFrame:
     random = data.stream(3)
     arrays = {name: random.normal(size=(30, k)) for name, k in (("a", 5), ("b", 8), ("c", 4))}
     arrays["b"][:, :5] += arrays["a"]
-    found = al.estimates.representation_similarity(arrays, n_resamples=200, rng=rng)
+    found = al.papers.representation_similarity(arrays, n_resamples=200, rng=rng)
     return frame(found)
 
 
@@ -614,13 +615,13 @@ def plan_of_readers(rng: int) -> pd.DataFrame:
     return frame(plan)
 
 
-@golden("benchmark.reconstruct_score", "benchmark.reconstruct_leaderboard")
+@golden("papers.reconstruct_score", "papers.reconstruct_leaderboard")
 def reconstruction(rng: int) -> pd.DataFrame:
-    found = al.benchmark.reconstruct_score(
+    found = al.papers.reconstruct_score(
         [0.5, 0.4], [0.45, 0.5], np.full((2, 3), 0.8), 80, n_samples=200, rng=rng
     )
     table = pd.DataFrame({"system": list("abc"), "dataset": "all", "score": [0.5, 0.7, 0.4]})
-    board = al.benchmark.reconstruct_leaderboard(table, data.noise(), n_samples=200, rng=rng)
+    board = al.papers.reconstruct_leaderboard(table, data.noise(), n_samples=200, rng=rng)
     one = {k: v for k, v in found._asdict().items() if np.ndim(v) == 0}
     return stacked(score=frame(one), board=board)
 
@@ -642,20 +643,20 @@ def condition_alignment(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("spectrum.regime_family_contrasts")
+@golden("papers.regime_family_contrasts")
 def families_by_regime(rng: int) -> pd.DataFrame:
-    return frame(al.spectrum.regime_family_contrasts(alignment(rng), REGIMES, FAMILIES))
+    return frame(al.papers.regime_family_contrasts(alignment(rng), REGIMES, FAMILIES))
 
 
-@golden("spectrum.family_tests", "spectrum.family_ranks", "spectrum.regime_family_tests")
+@golden("papers.family_tests")
 def family_tests(rng: int) -> pd.DataFrame:
     family = dict(zip("abcdefgh", ["p", "p", "q", "q", "r", "r", "s", "s"], strict=True))
     above = {name: "early" if name in "abcd" else "late" for name in family}
-    found = al.spectrum.family_tests(data.profiles(), family, above, n_permutations=199, rng=rng)
-    by_regime = al.spectrum.regime_family_tests(
-        alignment(1), REGIMES, FAMILIES, FAMILIES, n_permutations=199, rng=rng
+    found = profile_tests(data.profiles(), family, above, n_permutations=199, rng=rng)
+    by_regime = al.papers.family_tests(
+        alignment(1), FAMILIES, FAMILIES, REGIMES, n_permutations=199, rng=rng
     )
-    ranks = al.spectrum.family_ranks(data.profiles()[0], above)
+    ranks = family_ranks(data.profiles()[0], above)
     return stacked(tests=found, ranks=ranks, regimes=by_regime)
 
 

@@ -20,7 +20,7 @@ FEW = "--resamples 20 --draws 20 --null-draws 20 --quiet"
 T = {"t.csv": w.text()}
 odd = P.replace({"observer": {"net_a": ODD}})
 items, images = al.planning.items_for_agreement, al.planning.choose_images
-report, inputs_of = al.report.make_report, al.estimates.representation_similarity
+report, inputs_of = al.report.make_report, al.papers.representation_similarity
 x = np.random.default_rng(1).normal(size=(12, 3))
 sizes = pd.DataFrame({"size": [1.0, 2.0]}, index=["net_a", "net_b"])
 
@@ -42,7 +42,7 @@ def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> Callabl
     """A printed leaderboard of two machines, changed."""
     table = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
     whole = table.assign(condition="clean")
-    return lambda: al.benchmark.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
+    return lambda: al.papers.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
 
 
 def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[], Any]:
@@ -314,9 +314,9 @@ CASES = [
     v(
         "outside of scores",
         "scores must be a Series by observer, got Benchmark",
-        lambda: al.estimates.outside_correlations(w.scores(), sizes),
+        lambda: al.papers.outside_correlations(w.scores(), sizes),
     ),
-    v("families of None", "results must be a list", lambda: al.estimates.family_scores(None, {})),
+    v("families of None", "results must be a list", lambda: al.papers.family_scores(None, {})),
     v(
         "groups of None",
         "between must be a label of the observers, .*; got NoneType",
@@ -351,7 +351,7 @@ CASES = [
     v(
         "bias of a Series",
         "attribute must be 'texture', .* got Series",
-        lambda: al.estimates.response_bias(t(), pd.Series({"img01": "bear"})),
+        lambda: al.papers.response_bias(t(), pd.Series({"img01": "bear"})),
     ),
     # verbs
     verb(

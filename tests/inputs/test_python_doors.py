@@ -1065,69 +1065,67 @@ CASES = [
     v(
         "reconstruct nan",
         "ceiled must be finite, got nan; leave such a condition out of all",
-        lambda: al.benchmark.reconstruct_score(nan, 0.4, [0.8, 0.8], 100),
+        lambda: al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100),
     ),
     v(
         "reconstruct list nan",
         "ceiled must be finite, got nan; leave such a condition out of all",
-        lambda: al.benchmark.reconstruct_score([nan], [0.4], [[0.8, 0.8]], 100),
+        lambda: al.papers.reconstruct_score([nan], [0.4], [[0.8, 0.8]], 100),
     ),
     v(
         "reconstruct fine",
         WORKS,
-        lambda: al.benchmark.reconstruct_score(
-            [0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1
-        ),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1),
     ),
     v(
         "reconstruct ceiling nan",
         r"ceiling must lie in \(0, 1\), got nan",
-        lambda: al.benchmark.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100),
+        lambda: al.papers.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100),
     ),
     v(
         "reconstruct no human",
         "human_accuracy has no human in condition 0; leave it out",
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[nan, nan]], 100),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[nan, nan]], 100),
     ),
     v(
         "reconstruct trials 0",
         r"n_trials must lie in \(0, inf\), got 0",
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 0),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 0),
     ),
     v(
         "reconstruct trials 10.5",
         r"n_trials must be whole numbers, got 10\.5",
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 10.5),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 10.5),
     ),
     v(
         "reconstruct trials nan",
         r"n_trials must lie in \(0, inf\), got nan",
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], nan),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], nan),
     ),
     v(
         "reconstruct shape",
         "ceiled, ceiling and human_accuracy must have one entry per condition,",
-        lambda: al.benchmark.reconstruct_score([0.5, 0.6], [0.4], [[0.8, 0.8]], 100),
+        lambda: al.papers.reconstruct_score([0.5, 0.6], [0.4], [[0.8, 0.8]], 100),
     ),
     v(
         "reconstruct samples 0",
         r"n_samples must lie in \(99, inf\), got 0",
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=0),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=0),
     ),
     v(
         "reconstruct inf",
         "ceiled must be finite, got inf; leave such a condition out of all",
-        lambda: al.benchmark.reconstruct_score([np.inf], [0.4], [[0.8, 0.8]], 100),
+        lambda: al.papers.reconstruct_score([np.inf], [0.4], [[0.8, 0.8]], 100),
     ),
     v(
         "reconstruct 1 human",
         WORKS,
-        lambda: al.benchmark.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100),
+        lambda: al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100),
     ),
     v(
         "reconstruct ceiled 3",
         WORKS,
-        lambda: al.benchmark.reconstruct_score([3.0], [0.4], [[0.8, 0.8]], 100, n_samples=100),
+        lambda: al.papers.reconstruct_score([3.0], [0.4], [[0.8, 0.8]], 100, n_samples=100),
     ),
     v(
         "spectrum reference unknown",

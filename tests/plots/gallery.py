@@ -303,11 +303,12 @@ def image_choice(n: int) -> al.planning.StimulusPlan:
     )
 
 
-def conditions(n: int) -> tuple[pd.DataFrame, dict[str, str]]:
-    rng = np.random.default_rng(1)
+def conditions(n: int, style: Any) -> Any:
+    at = np.random.default_rng(1).normal(size=(n, 2))
     group = {f"distortion-{k % 7}:{k / 10:.1f}": f"distortion-{k % 7}" for k in range(n)}
-    x, y = rng.normal(size=(2, n))
-    return pd.DataFrame({"condition": list(group), "x": x, "y": y}), group
+    distances = np.linalg.norm(at[:, None] - at, axis=-1)
+    table = pd.DataFrame(distances, list(group), list(group))
+    return al.papers.plot_condition_map(table, group, perplexity=min(15, n / 2), rng=1, **style)
 
 
 def error_rows(n: int, style: Any) -> Any:
@@ -369,7 +370,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_benchmark": lambda n, **s: al.plot_benchmark(scores(n), **s),
     "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
     "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),
-    "plot_condition_map": lambda n, **s: al.plot_condition_map(*conditions(n), **s),
+    "plot_condition_map": lambda n, **s: conditions(n, s),
     "plot_confusions": lambda n, **s: al.plot_confusions(
         confusions(n).isel(group=slice(3 if s.get("style") == "column" else 6)), **s
     ),
@@ -387,7 +388,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_image_choice": lambda n, **s: al.plot_image_choice(image_choice(n), **s),
     "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
     "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
-    "plot_leaderboard": lambda n, **s: al.plot_leaderboard(leaderboard(n), **s),
+    "plot_leaderboard": lambda n, **s: al.papers.plot_leaderboard(leaderboard(n), **s),
     "plot_levels": lambda n, **s: al.plot_levels(alignment(n), "phase-scrambling-0", **s),
     "plot_levels families": lambda n, **s: al.plot_levels(
         alignment(n, 16), "phase-scrambling-0", families=family(n), **s
@@ -403,13 +404,13 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_null": lambda n, **s: al.plot_null(consistency(n), pair(consistency(n)), rng=1, **s),
     "plot_power": lambda n, **s: al.plot_power(widths(n), **s),
     "plot_probability_greater": lambda n, **s: al.plot_probability_greater(scores(n), **s),
-    "plot_radar": lambda n, **s: al.plot_radar(alignment(n, 2, 12), family(n), **s),
+    "plot_radar": lambda n, **s: al.papers.plot_radar(alignment(n, 2, 12), family(n), **s),
     "plot_rank_by_metric": lambda n, **s: al.plot_rank_by_metric(rank_table(n), **s),
     "plot_rank_ecdf": lambda n, **s: al.plot_rank_ecdf(simulated_ranks(n), **s),
     "plot_ranks": lambda n, **s: al.plot_ranks(scores(n), "images", rng=1, **s),
     "plot_recovery": lambda n, **s: al.plot_recovery(simulated_ranks(n), **s),
-    "plot_regime_numbers": lambda n, **s: al.plot_regime_numbers(regimes(n, 20), **s),
-    "plot_regime_ranks": lambda n, **s: al.plot_regime_ranks(ranks(n), **s),
+    "plot_regime_numbers": lambda n, **s: al.papers.plot_regime_numbers(regimes(n, 20), **s),
+    "plot_regime_ranks": lambda n, **s: al.papers.plot_regime_ranks(ranks(n), **s),
     "plot_sensitivity": lambda n, **s: al.plot_sensitivity(choices(n), **s),
     "plot_spectrum": lambda n, **s: al.plot_spectrum(spectrum(n), regimes(n), **s),
     "plot_spectrum violins": lambda n, **s: al.plot_spectrum(

@@ -50,7 +50,8 @@ def more(name: str, n: int, most: int = 60) -> dict[str, Any]:
 
 def test_every_plot_is_in_the_gallery() -> None:
     drawn = {name.split()[0] for name in gallery.DRAWINGS}
-    assert {n for n in al.plots.__all__ if n.startswith("plot_")} == drawn | set(COHORTS)
+    names = [*al.plots.__all__, *al.papers.__all__]
+    assert {n for n in names if n.startswith("plot_")} == drawn | set(COHORTS)
 
 
 @pytest.mark.parametrize(("name", "n"), cases((2, 30, 300)))

@@ -121,34 +121,6 @@ def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
         al.plot_spectrum(broken)
 
 
-def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
-    compared = pd.DataFrame({"n_regimes": [2, 3], "elpd_diff": [0.0, -2.5], "diff_se": [0.0, 1.5]})
-    ax = al.plot_regime_numbers(found, compared)
-    lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
-    for name in ("bic", "converged_bic"):
-        value = found[name].values
-        assert tuple(np.round(value - value.min(), 6)) in lines
-    # Twice the difference of elpd.
-    assert (0.0, 5.0) in lines
-    (share,) = [other for other in ax.figure.axes if other is not ax]
-    heights = [patch.get_height() for patch in share.patches]
-    assert heights == pytest.approx(found["resampled_best"].values.tolist())
-    with pytest.raises(ValueError, match="must be the difference to the best"):
-        al.plot_regime_numbers(found, compared.assign(elpd_diff=[0.0, 2.5]))
-
-
-def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None:
-    points = pd.DataFrame(
-        {"condition": ["a:1", "a:2", "b:1"], "x": [0.0, 1.0, 5.0], "y": [0.0, 1.0, -2.0]}
-    )
-    ax = al.plot_condition_map(points, {"a:1": "a", "a:2": "a", "b:1": "b"})
-    drawn = {line.get_color(): len(line.get_xdata()) for line in ax.lines}
-    assert sorted(drawn.values()) == [1, 2]
-    assert legend(ax) == ["a", "b"]
-    with pytest.raises(ValueError, match="'b:1'"):
-        al.plot_condition_map(points, {"a:1": "a", "a:2": "a"})
-
-
 def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment, REGIME)
     ax = al.plot_levels(table, "all")
@@ -207,57 +179,15 @@ def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Data
     assert "density of conditions" not in legend(al.plot_spectrum(together))
 
 
-def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
-    table = al.spectrum.alignment_table(alignment)
-    table["dataset"] = table["level"]
-    machines = [name for name in table["system"].unique() if name != HUMANS]
-    families = dict.fromkeys(machines[:3], "one") | dict.fromkeys(machines[3:], "other")
-    ax = al.plot_radar(table, families)
-    own = table[table["metric"] == "error_consistency"]
-    wide = own.pivot(index="condition", columns="system", values="estimate")
-    wide = wide.loc[["all:clean", "all:blur", "all:noise"]]
-    assert wide.notna().all(axis=None)
-    drawn = [np.asarray(line.get_ydata()) for line in ax.lines]
-    for members in (machines[:3], machines[3:], [HUMANS]):
-        mean = wide[members].mean(axis=1).to_numpy()
-        assert any(np.allclose(line, np.append(mean, mean[0])) for line in drawn if len(line) == 4)
-    assert legend(ax) == ["humans among each other", "one (3 machines)", "other (3 machines)"]
-
-
-def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
-    table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
-    ax = al.plot_regime_ranks(table)
-    own = table[table["metric"] == "error_consistency"]
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["easy", "hard"]
-    lines = {tuple(line.get_ydata()) for line in ax.lines}
-    for _, rows in own.groupby("system"):
-        assert tuple(rows["rank"]) in lines
-    bars = {
-        tuple(np.round(segment[:, 1], 6))
-        for collection in ax.collections
-        for segment in collection.get_segments()
-        if len(segment)
-    }
-    for row in own[own["regime"] == "hard"].itertuples():
-        assert (round(row.rank_lb - 0.3, 6), round(row.rank_ub + 0.3, 6)) in bars
-    last = own[own["regime"] == "hard"].sort_values("rank")["system"].tolist()
-    # Best on top.
-    assert [text.get_text() for text in ax.texts] == last
-    assert ax.get_ylim()[0] > ax.get_ylim()[1]
-
-
 def test_refusals(
     spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame, alignment: xr.Dataset
 ) -> None:
     plain = al.spectrum.alignment_table(alignment)
     labelled = al.spectrum.alignment_table(alignment, REGIME)
-    ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
-    machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
     cases: list[tuple[Any, str]] = [
         (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
         (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
-        (lambda: al.plot_regime_numbers(spectrum), "alikely.regimes"),
         (lambda: al.plot_levels(plain, "all"), "column 'regime'"),
         (lambda: al.plot_levels(labelled, "none"), "no data set 'none'; it has all"),
         (lambda: al.plot_levels(labelled, "all", "agreement"), "no metric 'agreement'"),
@@ -274,11 +204,6 @@ def test_refusals(
             lambda: al.plot_distortions(plain.assign(estimate=np.nan)),
             "error_consistency of human-human is undefined in all 3 conditions",
         ),
-        (lambda: al.plot_radar(plain, machines), "at least 3 data sets"),
-        (lambda: al.plot_radar(labelled, machines, regime="far"), "no regime 'far'"),
-        (lambda: al.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
-        (lambda: al.plot_regime_ranks(labelled), "column 'rank'"),
-        (lambda: al.plot_regime_ranks(ranks.iloc[:0]), "empty"),
     ]
     for call, message in cases:
         with pytest.raises((ValueError, TypeError), match=message) as error:

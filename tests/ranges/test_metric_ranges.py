@@ -23,9 +23,9 @@ from alikely.metrics import (
     errors,
     label_matrices,
     margins,
-    representations,
 )
 from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+from alikely.papers import kernels
 
 METRICS = al.metrics.metrics().values()
 INFINITE = float("inf")
@@ -131,8 +131,8 @@ def test_divergences(rng: np.random.Generator) -> None:
             assert_within(errors.jensen_shannon_divergence(p, other, base), 0, most)
     assert_within(paired.divergence(p, q, 0.5), 0, 1)
     # Probabilities in single precision sum to 1 but for seven digits.
-    assert_within(representations.confidence_divergence(p, q.astype(np.float32)))
-    assert_within(representations.confidence_similarity(p, q), 0.5)
+    assert_within(kernels.confidence_divergence(p, q.astype(np.float32)))
+    assert_within(kernels.confidence_similarity(p, q), 0.5)
 
 
 @given(rng=SEEDS)
@@ -223,8 +223,8 @@ def test_similarity_of_representations(rng: np.random.Generator) -> None:
     x = rng.normal(size=(9, 3)) * 10.0 ** rng.integers(-5, 6)
     weights = rng.integers(0, 3, (20, 9)) + 1e-9
     for y in (2 * x, x @ np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(9, 2))):
-        assert_within(representations.cka(x, y))
-        assert_within(representations.weighted_cka(x, y, weights))
+        assert_within(kernels.cka(x, y))
+        assert_within(kernels.weighted_cka(x, y, weights))
 
 
 @given(rng=SEEDS)

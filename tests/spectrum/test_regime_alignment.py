@@ -17,8 +17,8 @@ from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
 from alikely.metrics import consistency, errors
+from alikely.papers.families import family_ranks
 from alikely.spectrum.alignment_tables import machines_of
-from alikely.spectrum.families import family_ranks, family_tests
 
 EC, MA = "error_consistency", "misclassification_agreement"
 CLASSES = ["cat", "dog", "owl"]
@@ -219,9 +219,6 @@ def test_conditions_without_machines_keep_the_humans() -> None:
     regime = al.spectrum.regime_alignment(found, {"all:x": "near", "all:y": "near"})
     assert regime["n_conditions"].tolist() == [1]
     assert regime[["rank", "rank_lb", "rank_ub"]].values.tolist() == [[1, 1, 1]]
-    with pytest.raises(ValueError, match=r"1 entries are undefined, in 1 conditions: error_cons"):
-        al.spectrum.alignment_profiles(found)
-    assert al.spectrum.alignment_profiles(found, ["all:x"]).shape == (1, 1)
 
 
 def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
@@ -483,8 +480,8 @@ def test_representative_conditions() -> None:
 
 def test_family_contrasts_by_hand(alignment: xr.Dataset) -> None:
     labels = {"one:low": "near", "one:high": "near", "two:low": "far"}
-    table = al.spectrum.regime_family_contrasts(alignment, labels, "family")
-    same = al.spectrum.regime_family_contrasts(
+    table = al.papers.regime_family_contrasts(alignment, labels, "family")
+    same = al.papers.regime_family_contrasts(
         alignment, labels, {"a": "cnn", "b": "cnn", "c": "vit"}
     )
     pd.testing.assert_frame_equal(table, same)
@@ -512,25 +509,14 @@ def test_contrasts_without_a_ceiling() -> None:
     """The share of a ceiling that may be 0 may be anything, the difference itself not."""
     found = made([[0.2, 0.2, 0.1]], [0.01])
     families = {"m0": "cnn", "m1": "cnn", "m2": "vit"}
-    row = al.spectrum.regime_family_contrasts(found, {"d0:x": "far"}, families).iloc[0]
+    row = al.papers.regime_family_contrasts(found, {"d0:x": "far"}, families).iloc[0]
     assert [row["difference_eti95_lb"], row["difference_eti95_ub"]] == [-np.inf, np.inf]
     assert 0 < row["estimate_difference_eti95_lb"] < row["estimate_difference_eti95_ub"] < 0.2
     assert row["note"].startswith("the humans' own agreement cannot be told from 0")
     below = made([[0.2, 0.2, 0.1]], [-0.3])
-    row = al.spectrum.regime_family_contrasts(below, {"d0:x": "far"}, families).iloc[0]
+    row = al.papers.regime_family_contrasts(below, {"d0:x": "far"}, families).iloc[0]
     assert np.isnan(row["difference"])
     assert np.isnan(row["difference_eti95_lb"])
-
-
-def test_profiles_feed_the_tests_of_families(alignment: xr.Dataset) -> None:
-    profiles = al.spectrum.alignment_profiles(alignment)
-    assert profiles.shape == (3, 6)
-    assert profiles.index.tolist() == machines_of(alignment)
-    expected = alignment["estimate"].sel(metric=MA, condition="two:low", system="b").item()
-    assert profiles.loc["b", (MA, "two:low")] == expected
-    family = {"a": "cnn", "b": "cnn", "c": "vit"}
-    table = family_tests(profiles, family, family, n_permutations=99, rng=1)
-    assert table["n_systems"].tolist() == [3, 3, 3]
 
 
 def test_the_same_seed_gives_the_same_numbers(alignment: xr.Dataset) -> None:
@@ -600,12 +586,6 @@ def test_a_condition_needs_two_humans() -> None:
             "alignment needs 'human-human' and a machine",
         ),
         (
-            lambda a: al.spectrum.alignment_profiles(a, ["one:mid"]),
-            ValueError,
-            "no condition is named 'one:mid'; conditions are one:low, one:high, two:low",
-        ),
-        (lambda a: al.spectrum.alignment_profiles(a, []), ValueError, "conditions names none"),
-        (
             lambda a: al.spectrum.regime_alignment(
                 a, dict.fromkeys(PLACES, "r"), conditions="some"
             ),
@@ -642,19 +622,19 @@ def test_a_condition_needs_two_humans() -> None:
             r"condition 'one:high' has no label",
         ),
         (
-            lambda a: al.spectrum.regime_family_contrasts(a, dict.fromkeys(PLACES, "r"), "genus"),
+            lambda a: al.papers.regime_family_contrasts(a, dict.fromkeys(PLACES, "r"), "genus"),
             ValueError,
             "no label 'genus' of its systems; it has family",
         ),
         (
-            lambda a: al.spectrum.regime_family_contrasts(
+            lambda a: al.papers.regime_family_contrasts(
                 a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "cnn", "c": "vit", "d": "vit"}
             ),
             ValueError,
             "family of an unknown 'd'",
         ),
         (
-            lambda a: al.spectrum.regime_family_contrasts(
+            lambda a: al.papers.regime_family_contrasts(
                 a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "vit"}
             ),
             ValueError,
@@ -679,10 +659,10 @@ def test_bad_input_of_made_alignments() -> None:
         al.spectrum.regime_alignment(found, labels)
     empty = made([[0.2, np.nan]], [0.5])
     with pytest.raises(ValueError, match="no regime has a condition in which every value is"):
-        al.spectrum.regime_family_contrasts(empty, labels, {"m0": "cnn", "m1": "vit"})
+        al.papers.regime_family_contrasts(empty, labels, {"m0": "cnn", "m1": "vit"})
     blank = made([[0.2, 0.1]], [0.5]).assign_coords(family=("system", ["cnn", "", ""]))
     with pytest.raises(ValueError, match="label 'family' of 'm1' is empty"):
-        al.spectrum.regime_family_contrasts(blank, labels, "family")
+        al.papers.regime_family_contrasts(blank, labels, "family")
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,6 @@ from .exclusions import exclude_conditions as exclude_conditions
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
 from .judges import judge_agreement as judge_agreement
-from .printed import reconstruct_leaderboard as reconstruct_leaderboard
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .ranking import posterior_ranks as posterior_ranks
@@ -35,8 +34,6 @@ from .ranking import significantly_greater as significantly_greater
 from .ranking import tau_best as tau_best
 from .readers import ReaderStudy as ReaderStudy
 from .readers import reader_study as reader_study
-from .reconstruction import Reconstruction as Reconstruction
-from .reconstruction import reconstruct_score as reconstruct_score
 from .scores import benchmark_scores as benchmark_scores
 from .trees import Families as Families
 from .trees import block_means as block_means
@@ -53,7 +50,6 @@ __all__ = [
     "Families",
     "GroupScores",
     "ReaderStudy",
-    "Reconstruction",
     "Verdict",
     "agreement_regression",
     "agreement_table",
@@ -83,8 +79,6 @@ __all__ = [
     "rank_correlations",
     "rank_sets",
     "reader_study",
-    "reconstruct_leaderboard",
-    "reconstruct_score",
     "scores_of",
     "sensitivity",
     "sensitivity_band",

@@ -139,10 +139,10 @@ def run(options: argparse.Namespace) -> None:
     for name, table in tables.items():
         write_file(options.out / f"{name}.csv", table.to_csv(index=False))
     save_plot(al.plot_spectrum, options.out / "spectrum.png", spectrum, found, posterior)
-    save_plot(al.plot_regime_numbers, options.out / "regimes.png", found, compared)
+    save_plot(al.papers.plot_regime_numbers, options.out / "regimes.png", found, compared)
     written = [f"{name}.csv" for name in tables] + ["spectrum.png", "regimes.png"]
     if "machines" in tables:
-        save_plot(al.plot_regime_ranks, options.out / "machines.png", tables["machines"])
+        save_plot(al.papers.plot_regime_ranks, options.out / "machines.png", tables["machines"])
         written.append("machines.png")
         from alikely.plots.distortions import can_be_drawn
 

@@ -3,7 +3,6 @@ from .chains import ChainDraws as ChainDraws
 from .chains import class_copying_draws as class_copying_draws
 from .chains import shared_base_draws as shared_base_draws
 from .conditions import condition_divergences as condition_divergences
-from .conditions import condition_map as condition_map
 from .draws import label_draws as label_draws
 from .draws import row_draws as row_draws
 from .equal_rows import equality as equality
@@ -34,7 +33,6 @@ __all__ = [
     "class_comparison",
     "class_copying_draws",
     "condition_divergences",
-    "condition_map",
     "dense",
     "dense_joint_errors",
     "dense_paired_errors",

@@ -1,9 +1,7 @@
-"""Do conditions call forth the same errors? Divergences between conditions, and a map of them.
+"""Do conditions call forth the same errors? Divergences between conditions.
 
 References
 ----------
-.. [MH08] van der Maaten, Hinton (2008). Visualizing data using t-SNE.
-   Journal of Machine Learning Research 9, 2579-2605.
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
 """
@@ -13,13 +11,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind
-from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import presented
@@ -28,9 +24,8 @@ from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.metrics import errors
 from alikely.metrics.rows import Mixture
-from alikely.stats.distances import Distances, labelled_matrix
 
-__all__ = ["condition_divergences", "condition_map"]
+__all__ = ["condition_divergences"]
 
 # Sums of thirds and the like that are whole numbers but for rounding.
 ROUNDING = 1e-9
@@ -191,75 +186,3 @@ def _square(values: NDArray[np.float64]) -> NDArray[np.float64]:
     first, second = np.tril_indices(n)
     out[first, second] = out[second, first] = values
     return out
-
-
-def condition_map(
-    divergences: Distances | xr.Dataset,
-    *,
-    perplexity: float = 15,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """Place conditions on a plane, near where they call forth the same errors: t-SNE [MH08]_.
-
-    Parameters
-    ----------
-    divergences : xarray.Dataset, xarray.DataArray or pandas.DataFrame
-        As from `condition_divergences`, whose ``divergence`` is taken, or a matrix of distances
-        with names along both sides.
-    perplexity : float
-        Number of neighbours that count, above 0 and below the number of conditions.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness: another seed gives another map.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``condition, x, y``. Units have no meaning, and neither have distances between clusters.
-
-    Raises
-    ------
-    TypeError
-        If distances carry no names.
-    ValueError
-        If a distance is undefined or negative, the matrix is not symmetric, or the perplexity does
-        not fit.
-
-    Notes
-    -----
-    scikit-learn squares the distances that it is given, as t-SNE asks: near conditions are drawn
-    nearer.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> found = condition_divergences(al.load_example())
-    >>> condition_map(found, perplexity=2, rng=1)["condition"].tolist()
-    ['all:clean', 'all:blur', 'all:noise']
-    """
-    if isinstance(divergences, xr.Dataset):
-        divergences = divergences["divergence"]
-    names, values = labelled_matrix(divergences)
-    if (values < 0).any():
-        one, other = np.argwhere(values < 0)[0]
-        raise ValueError(
-            f"a map needs distances of at least 0, but that of {names[one]!r} and {names[other]!r} "
-            f"is {values[one, other]:g}; map the divergence, not its excess"
-        )
-    if not 0 < perplexity < len(names):
-        raise ValueError(
-            f"perplexity must be above 0 and below the number of conditions, {len(names)}, got "
-            f"{perplexity:g}"
-        )
-    # Late, so that all else does without it.
-    from sklearn.manifold import TSNE
-
-    model = TSNE(
-        perplexity=perplexity,
-        metric="precomputed",
-        init="random",
-        method="exact",
-        random_state=spawn_integer(seed_sequence(rng)),
-    )
-    # It squares the matrix where it stands.
-    place = model.fit_transform(values.copy())
-    return pd.DataFrame({"condition": names, "x": place[:, 0], "y": place[:, 1]})

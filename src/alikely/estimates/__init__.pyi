@@ -1,9 +1,8 @@
 from .all_pairs import matrix as matrix
-from .biases import ResponseBias as ResponseBias
-from .biases import response_bias as response_bias
 from .comparison import compare_models as compare_models
 from .comparison import difference as difference
 from .comparison import mean as mean
+from .confusions import confusion_matrices as confusion_matrices
 from .consistency import error_consistency as error_consistency
 from .contrast_words import contrast_sentence as contrast_sentence
 from .correlations import metric_correlations as metric_correlations
@@ -12,28 +11,20 @@ from .errors import misclassification_agreement as misclassification_agreement
 from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
-from .item_contrasts import ItemContrast as ItemContrast
-from .item_contrasts import confusion_matrices as confusion_matrices
-from .item_contrasts import item_contrast as item_contrast
 from .latex import latex_table as latex_table
 from .margins import decision_margin_consistency as decision_margin_consistency
 from .matrix_result import MatrixResult as MatrixResult
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
-from .outside import family_scores as family_scores
-from .outside import outside_correlations as outside_correlations
 from .readings import agreement as agreement
 from .readings import agreement_table as agreement_table
-from .representations import representation_similarity as representation_similarity
 from .result import Result as Result
 from .side_by_side import consistency_table as consistency_table
 from .weighted_sums import contrast as contrast
 
 __all__ = [
     "AnswerNoise",
-    "ItemContrast",
     "MatrixResult",
-    "ResponseBias",
     "Result",
     "agreement",
     "agreement_table",
@@ -48,16 +39,11 @@ __all__ = [
     "difference",
     "error_consistency",
     "error_similarity",
-    "family_scores",
     "independent_observers",
-    "item_contrast",
     "latex_table",
     "matrix",
     "mean",
     "metric_correlations",
     "misclassification_agreement",
     "null_table",
-    "outside_correlations",
-    "representation_similarity",
-    "response_bias",
 ]

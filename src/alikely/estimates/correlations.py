@@ -58,7 +58,7 @@ def metric_correlations(
         ``dataset, condition, observer_a, observer_b``. A table holds any other measure of pairs:
         ``observer_a, observer_b`` in either order, ``dataset`` and ``condition`` where it differs
         between them (without, it holds for all), and one column of values, whose name is that of
-        the measure, such as those of `alikely.estimates.representation_similarity`.
+        the measure, such as those of `alikely.papers.representation_similarity`.
     n_resamples : int
         Number of times the systems are drawn anew, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}

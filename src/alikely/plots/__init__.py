@@ -25,9 +25,8 @@ from alikely.plots.noise import plot_explained, plot_variance_shares
 from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.planning import plot_design_map, plot_item_precision, plot_power, plot_width
-from alikely.plots.printed import plot_leaderboard
-from alikely.plots.regimes import plot_levels, plot_radar, plot_regime_ranks
-from alikely.plots.spectrum import plot_condition_map, plot_regime_numbers, plot_spectrum
+from alikely.plots.regimes import plot_levels
+from alikely.plots.spectrum import plot_spectrum
 from alikely.plots.stability import (
     plot_correlations,
     plot_rank_by_metric,
@@ -43,7 +42,6 @@ __all__ = [
     "plot_classes",
     "plot_cohort",
     "plot_cohort_groups",
-    "plot_condition_map",
     "plot_confusions",
     "plot_consistency",
     "plot_correlations",
@@ -57,7 +55,6 @@ __all__ = [
     "plot_image_choice",
     "plot_intervals",
     "plot_item_precision",
-    "plot_leaderboard",
     "plot_levels",
     "plot_margin_checks",
     "plot_matrix",
@@ -66,13 +63,10 @@ __all__ = [
     "plot_null",
     "plot_power",
     "plot_probability_greater",
-    "plot_radar",
     "plot_rank_by_metric",
     "plot_rank_ecdf",
     "plot_ranks",
     "plot_recovery",
-    "plot_regime_numbers",
-    "plot_regime_ranks",
     "plot_sensitivity",
     "plot_spectrum",
     "plot_stability",

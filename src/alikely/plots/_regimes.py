@@ -18,6 +18,7 @@ from matplotlib.transforms import Bbox
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -36,7 +37,9 @@ __all__ = [
     "are_regimes",
     "blend",
     "bounds_of",
+    "by_system",
     "check_dataset",
+    "chosen_rows",
     "group_styles",
     "groups_of",
     "key",
@@ -265,3 +268,21 @@ def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
     height *= half / height.max()
     ax.fill_between(x, row - height, row + height, zorder=0.5, **VIOLIN)
     return True
+
+
+def chosen_rows(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
+    """The rows with this value, which the table has (`ValueError`)."""
+    known = [str(name) for name in table[column].drop_duplicates()]
+    if value not in known:
+        what = {"dataset": "data set"}.get(column, column)
+        raise ValueError(
+            f"the table has no {what} {value!r}; it has {listed(known)}{nearest(value, known)}"
+        )
+    return table[table[column].astype(str) == value]
+
+
+def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
+    """Estimates, one row per system and one column per condition, in their order."""
+    systems = rows["system"].drop_duplicates()
+    wide = rows.pivot(index="system", columns="condition", values="estimate")
+    return wide.reindex(index=systems, columns=conditions)

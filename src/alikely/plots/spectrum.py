@@ -1,4 +1,4 @@
-"""The scale of human difficulty: conditions, regimes, their number, the map of their errors."""
+"""The scale of human difficulty: conditions and regimes."""
 
 from __future__ import annotations
 
@@ -11,48 +11,33 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.plots._regimes import (
     ABOVE_OR_BELOW,
-    AROUND,
     VIOLIN,
-    are_regimes,
     blend,
     bounds_of,
     check_dataset,
-    group_styles,
-    groups_of,
     key,
     legend_below,
     lift_names,
     place_labels,
     regime_colors,
-    regime_order,
     shade_regimes,
     violin,
 )
 from alikely.plots._style import (
-    COLORS,
-    MARKERS,
     axes_or_new,
     check_table,
-    legend_right,
     styled,
 )
-from alikely.stats.distances import Groups
 
-__all__ = ["plot_condition_map", "plot_regime_numbers", "plot_spectrum"]
+__all__ = ["plot_spectrum"]
 
 
 PROBABILITIES = "give the table of alikely.spectrum.regime_probabilities()"
-CRITERIA = {
-    "bic": ("BIC", "o", "-", COLORS[0]),
-    "aicc": ("AICc", "s", "--", COLORS[1]),
-    "converged_bic": ("BIC, EM run to its end", "^", ":", COLORS[2]),
-}
 
 
 @styled
@@ -251,174 +236,3 @@ def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[
     if lost:
         handles.append(key(f"no delta, not drawn: {lost} of {n}", linestyle=""))
     return handles
-
-
-@styled
-def plot_regime_numbers(
-    found: xr.Dataset, compared: pd.DataFrame | None = None, *, ax: Axes | None = None
-) -> Axes:
-    """Draw what speaks for each number of regimes, and how often replicates choose it.
-
-    Parameters
-    ----------
-    found : xarray.Dataset
-        As from `alikely.regimes`.
-    compared : pandas.DataFrame, optional
-        As from `alikely.spectrum.compare_regimes`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Differences of each criterion from its lowest value; of the comparison twice the difference
-        of elpd, which is of the same scale, with a bar of one standard error of it. Filled BIC:
-        within 2 of the lowest. If there are replicates, pale bars are the share of each number
-        among them, on an axis of their own at the right. What is undefined is counted in the
-        legend.
-
-    Raises
-    ------
-    TypeError
-        If `found` is not a Dataset.
-    ValueError
-        If something is lacking, or differences are not to the best.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
-    >>> ax = plot_regime_numbers(al.regimes(spectrum, k=2, n_resamples=0, rng=1))
-    >>> ax.get_xlabel()
-    'number of regimes'
-    """
-    check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
-    loo = None if compared is None else _leave_one_out(compared)
-    number = found["n_regimes"].values
-    ties = np.isin(number, found.attrs.get("ties", []))
-    ax = axes_or_new(ax, (7.0, 3.8))
-    handles: list[Any] = []
-    for name, (text, marker, style, color) in CRITERIA.items():
-        value = found[name].values.astype(np.float64)
-        known = np.isfinite(value)
-        difference = value - value[known].min() if known.any() else value
-        look: dict[str, Any] = {"marker": marker, "color": color, "markersize": 5}
-        if not known.all():
-            text += f"\n({(~known).sum()} of {len(known)} undefined)"
-        fill = color if name != "bic" else "white"
-        ax.plot(number, difference, linestyle=style, markerfacecolor=fill, **look)
-        if name == "bic":
-            text += " (filled: within 2\nof its lowest)"
-            ax.plot(number[ties], difference[ties], linestyle="", **look)
-        handles.append(key(text, linestyle=style, **look))
-    if loo is not None:
-        look = {"marker": "D", "color": COLORS[3], "markersize": 5}
-        # Aside, so that its bars stay apart from other markers.
-        ax.errorbar(loo.index + 0.1, loo["difference"], loo["se"], linestyle="-.", linewidth=1.2,
-                    capsize=2, **look)  # fmt: skip
-        text = "leave-one-out, -2 elpd\n(bar: 1 standard error)"
-        handles.append(key(text, linestyle="-.", **look))
-    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
-    ax.set_xlabel("number of regimes")
-    ax.set_ylabel("difference from the lowest")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
-    if "resampled_best" in found:
-        share = ax.twinx()
-        share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
-        share.set_ylim(0, 1)
-        share.yaxis.set_major_formatter(PercentFormatter(1))
-        share.set_ylabel("share of replicates\nwith the lowest BIC there")
-        share.spines[["top", "left"]].set_visible(False)
-        # Lines stay in front of the bars.
-        ax.set_zorder(share.get_zorder() + 1)
-        ax.patch.set_visible(False)
-        handles.append(Patch(color="0.88", label="share of replicates"))
-    legend_below(ax, handles)
-    return ax
-
-
-def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
-    """Differences of -2 elpd and their standard errors, by number of regimes."""
-    origin = "give the table of alikely.spectrum.compare_regimes()"
-    check_table(compared, ("n_regimes", "elpd_diff", "diff_se"), origin)
-    table = compared.set_index("n_regimes")[["elpd_diff", "diff_se"]].astype(np.float64)
-    if (table["elpd_diff"] > 0).any():
-        raise ValueError(
-            "elpd_diff must be the difference to the best, 0 or negative, got "
-            f"{table['elpd_diff'].max():g}; {origin}"
-        )
-    table = table.sort_index()
-    return pd.DataFrame({"difference": -2 * table["elpd_diff"], "se": 2 * table["diff_se"]})
-
-
-@styled
-def plot_condition_map(
-    coordinates: pd.DataFrame, groups: Groups, *, ax: Axes | None = None
-) -> Axes:
-    """Draw the map of conditions, coloured by group.
-
-    Parameters
-    ----------
-    coordinates : pandas.DataFrame
-        ``condition, x, y`` as from `alikely.errors.condition_map`.
-    groups : mapping, pandas.Series or xarray.DataArray
-        Regime, or distortion, of each condition; such as ``found["label"]`` of `alikely.regimes`.
-        Further conditions are left aside.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One point per condition, named where there is room: by its level alone where the group is
-        its data set.
-
-    Raises
-    ------
-    TypeError
-        If groups have no names.
-    ValueError
-        If the table is empty or lacks a column, or a condition has no group.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> from alikely.errors import condition_divergences, condition_map
-    >>> found = condition_map(condition_divergences(al.load_example()), perplexity=2, rng=1)
-    >>> ax = plot_condition_map(found, {"all:clean": "easy", "all:blur": "x", "all:noise": "x"})
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['easy', 'x']
-    """
-    check_table(coordinates, ("condition", "x", "y"), "give the table of condition_map()")
-    names = [str(name) for name in coordinates["condition"]]
-    group = groups_of(names, groups, "group")
-    labels = list(dict.fromkeys(group))
-    ordered = regime_order(labels)
-    ranked = bool(ordered) and set(ordered) == set(labels) and are_regimes(labels)
-    labels = ordered[::-1] if ranked else labels
-    styles = group_styles(labels)
-    if ranked:
-        colors = regime_colors(ordered)
-        styles = {name: (colors[name], MARKERS[k]) for k, name in enumerate(labels)}
-    ax = axes_or_new(ax, (7.0, 5.2))
-    points = coordinates[["x", "y"]].to_numpy(np.float64)
-    handles = []
-    for name in labels:
-        color, marker = styles[name]
-        here = np.array([own == name for own in group])
-        look: dict[str, Any] = {"linestyle": "", "marker": marker, "color": color, "markersize": 5}
-        ax.plot(*points[here].T, **look)
-        handles.append(key(name, **look))
-    ax.set(xticks=[], yticks=[])
-    ax.margins(0.06)
-    ax.set_xlabel(
-        "near: the same errors (t-SNE; units and long distances mean nothing)", fontsize=8
-    )
-    legend_right(ax, handles)
-    short = []
-    for name, own in zip(names, group, strict=True):
-        dataset, _, level = name.partition(":")
-        short.append(level if dataset in (own, "all") and level else name)
-    place_labels(ax, points, short, AROUND, points)
-    return ax

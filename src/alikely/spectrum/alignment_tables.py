@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
-from alikely._base.names import listed, nearest
 from alikely.benchmark.decomposition import student_bounds
 from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.tables import few_notes
@@ -21,7 +20,6 @@ from alikely.stats.distances import Groups, group_mapping
 from alikely.stats.shares import OPEN, bounds, share_bounds, shares
 
 __all__ = [
-    "alignment_profiles",
     "alignment_table",
     "condition_groups",
     "machines_of",
@@ -183,59 +181,3 @@ def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: b
             note.append("above 1: closer to the humans than they are to each other")
         notes.append("; ".join(note))
     return notes
-
-
-def alignment_profiles(
-    alignment: xr.Dataset, conditions: Sequence[str] | None = None
-) -> pd.DataFrame:
-    """Profiles of machines over metrics and conditions, for `alikely.spectrum.family_tests`.
-
-    Parameters
-    ----------
-    alignment : xarray.Dataset
-        As from `condition_alignment`.
-    conditions : sequence of str, optional
-        Conditions to take, as ``dataset:condition``; all if not given.
-
-    Returns
-    -------
-    pandas.DataFrame, shape (machine, metric and condition)
-        Estimates; columns are pairs of metric and condition.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a condition is unknown or an entry undefined.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=0)
-    >>> profiles = al.spectrum.alignment_profiles(alignment, ["all:blur", "all:noise"])
-    >>> profiles.columns[0], profiles.shape[1]
-    (('error_consistency', 'all:blur'), 4)
-    """
-    machines, known = machines_of(alignment), alignment["condition"].values.tolist()
-    wanted = known if conditions is None else list(conditions)
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        raise ValueError(
-            f"no condition is named {unknown[0]!r}; conditions are {listed(known)}"
-            f"{nearest(unknown[0], known)}"
-        )
-    if not wanted:
-        raise ValueError("conditions names none; give at least one, or leave it out for all")
-    chosen = alignment["estimate"].sel(condition=wanted, system=machines)
-    metrics = alignment["metric"].values.tolist()
-    columns = pd.MultiIndex.from_product([metrics, wanted], names=["metric", "condition"])
-    values = chosen.transpose("system", "metric", "condition").values.reshape(len(machines), -1)
-    undefined = np.argwhere(np.isnan(values))
-    if len(undefined):
-        named = [f"{columns[c][0]} of {machines[s]!r} in {columns[c][1]!r}" for s, c in undefined]
-        bad = {columns[c][1] for c in undefined[:, 1]}
-        raise ValueError(
-            f"{len(named)} entries are undefined, in {len(bad)} conditions: "
-            f"{listed(named, most=3)}; choose others with "
-            "conditions=[...], or machines with alignment.sel(system=[...])"
-        )
-    return pd.DataFrame(values, index=pd.Index(machines, name="system"), columns=columns)

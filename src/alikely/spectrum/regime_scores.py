@@ -22,13 +22,11 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.ranking import significantly_greater
 from alikely.metrics import get_metric
-from alikely.spectrum.alignment_tables import condition_groups, machines_of
-from alikely.spectrum.families import family_ranks
 from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
 from alikely.stats.distances import Groups
 from alikely.stats.shares import OPEN, bounds, share_bounds, shares
 
-__all__ = ["regime_alignment", "regime_family_contrasts"]
+__all__ = ["note_of_part", "regime_alignment"]
 
 
 def regime_alignment(
@@ -155,7 +153,7 @@ def regime_alignment(
             frame[name] = rank
         hole = np.isnan(part.draws) | np.isnan(part.human_draws)[..., None]
         frame["undefined_replicates"] = hole.mean(axis=(0, 1))
-        note = _note(part, bool(reach[0]), ceiling, int((lowest <= 0).sum()))
+        note = note_of_part(part, bool(reach[0]), ceiling, int((lowest <= 0).sum()))
         frame["note"] = "; ".join(filter(None, [note, reason]))
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
@@ -206,7 +204,7 @@ def _ranks(
     return {"rank": rank} | sets, ""
 
 
-def _note(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = None) -> str:
+def note_of_part(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = None) -> str:
     """Why a number is undefined or unbounded; `n_reach` where there is a mean of ratios."""
     notes = []
     if part.left_out:
@@ -225,120 +223,3 @@ def _note(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = N
             f"mean_ratio may be anything: human-human values of {n_reach} cannot be told from 0"
         )
     return "; ".join(notes)
-
-
-def regime_family_contrasts(
-    alignment: xr.Dataset,
-    labels: Groups,
-    families: Groups | str,
-    *,
-    conditions: Conditions = "all",
-    delta: Deltas | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
-) -> pd.DataFrame:
-    """Compare families of machines within regimes of difficulty.
-
-    Parameters
-    ----------
-    alignment, labels, conditions, delta, ci_prob, ci_kind
-        As in `regime_alignment`.
-    families : mapping, pandas.Series, xarray.DataArray or str
-        Family of each machine, or the name of a label of the alignment that holds it.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per metric, regime and pair of families: ``metric, regime, n_conditions, family,
-        other``; ``difference`` of the families' means of `ratio_of_means`, with bounds from the
-        joint replicates, as ``difference_eti95_lb`` (other images and humans, these machines),
-        infinite where the humans' interval reaches 0; ``estimate_difference`` of the means of the
-        estimates, and its bounds, which need no ceiling; the test of ranks of
-        `alikely.spectrum.family_ranks` (other machines, these images and humans): ``n, n_other,
-        median_rank, median_rank_other, superiority, p_value, p_value_bh`` (adjusted within metric
-        and regime); ``note``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `regime_alignment` and `alikely.spectrum.family_ranks`, or if the alignment has no
-        such label.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
-    >>> regime = dict.fromkeys(alignment["condition"].values, "all")
-    >>> table = al.spectrum.regime_family_contrasts(alignment, regime, "family")
-    >>> table[["family", "other"]].values.tolist()[0]
-    ['convnet', 'transformer']
-    """
-    check_interval(ci_prob, ci_kind)
-    if isinstance(families, str):
-        families = _family_label(alignment, families)
-    frames = []
-    for part in regime_parts(alignment, labels, conditions, delta):
-        if not part.n_conditions:
-            continue
-        estimate = pd.Series(part.value.mean(axis=0), index=part.machines)
-        table = family_ranks(estimate, families)
-        given = condition_groups(part.machines, families)
-        means = mean_draws(part.draws, part.value)
-        human_means = mean_draws(part.human_draws, part.human)
-        ceiling = part.human.mean()
-        reach = bool(bounds(human_means[:, None], ci_prob, ci_kind)[0, 0] <= 0)
-        weight = np.stack([_contrast(part.machines, given, *pair) for pair in _pairs(table)])
-        difference, draws = weight @ estimate.to_numpy(), means @ weight.T
-        limits = bounds(draws, ci_prob, ci_kind)
-        # Of a difference: its share of the ceiling, replicate by replicate.
-        open_ended = np.full(len(weight), reach)
-        share_limits = share_bounds(
-            shares(draws, human_means[:, None]), open_ended, ci_prob, ci_kind
-        )
-        share = part.shares_of_mean(difference)
-        share_limits[np.isnan(share)] = np.nan
-        head = pd.DataFrame(
-            {
-                "metric": part.metric,
-                "regime": part.regime,
-                "n_conditions": part.n_conditions,
-                "family": table["family"],
-                "other": table["other"],
-                "difference": share,
-                **bound_columns("difference", ci_kind, ci_prob, share_limits),
-                "estimate_difference": difference,
-                **bound_columns("estimate_difference", ci_kind, ci_prob, limits),
-            }
-        )
-        frame = pd.concat([head, table.drop(columns=["family", "other"])], axis=1)
-        frame["note"] = _note(part, reach, ceiling)
-        frames.append(frame)
-    if not frames:
-        raise ValueError("no regime has a condition in which every value is defined")
-    return pd.concat(frames, ignore_index=True)
-
-
-def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(table["family"], table["other"], strict=True))
-
-
-def _contrast(machines: list[str], family: dict[str, str], one: str, other: str) -> Floats:
-    """Weights of the difference between the means of two families."""
-    member = np.array([[family[name] == label for name in machines] for label in (one, other)])
-    weight = member / member.sum(axis=1, keepdims=True)
-    return np.asarray(weight[0] - weight[1])
-
-
-def _family_label(alignment: xr.Dataset, name: str) -> dict[str, str]:
-    known = [str(c) for c in alignment.coords if alignment[c].dims == ("system",) and c != "system"]
-    if name not in known:
-        raise ValueError(
-            f"the alignment has no label {name!r} of its systems; it has "
-            f"{listed(known)}: read it with the data, or give a mapping{nearest(name, known)}"
-        )
-    values = dict(zip(alignment["system"].values.tolist(), alignment[name].values, strict=True))
-    machines = machines_of(alignment)
-    empty = [machine for machine in machines if pd.isna(values[machine]) or values[machine] == ""]
-    if empty:
-        raise ValueError(f"label {name!r} of {empty[0]!r} is empty; give a mapping instead")
-    return {machine: str(values[machine]) for machine in machines}

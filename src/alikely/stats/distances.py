@@ -16,19 +16,14 @@ from alikely._base.names import listed, nearest
 __all__ = [
     "Distances",
     "Groups",
-    "checked_groups",
     "group_codes",
     "group_mapping",
     "labelled_matrix",
-    "shuffled_means",
-    "split_pairs",
     "unique_names",
 ]
 
 type Distances = xr.DataArray | pd.DataFrame
 type Groups = Mapping[Any, Any] | pd.Series | xr.DataArray
-
-CHUNK = 1_000_000  # distances looked up at once
 
 
 def unique_names(index: Iterable[Any], what: str) -> list[str]:
@@ -120,47 +115,3 @@ def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArra
         )
     labels = np.array([given[name] for name in names], dtype=object)
     return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
-
-
-def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
-    """Number of the group of each name, if pairs of one group can be told from others."""
-    codes = group_codes(names, groups)
-    sizes = np.bincount(codes)
-    if len(sizes) < 2:
-        raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
-    if sizes.max() < 2:
-        raise ValueError(
-            f"no group has two members ({len(sizes)} groups of one): there is no distance within a "
-            "group; use coarser groups"
-        )
-    return codes
-
-
-def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Distances of the pairs of one group, and of those of two."""
-    one, other = np.triu_indices(len(codes), k=1)
-    same = codes[one] == codes[other]
-    return values[one[same], other[same]], values[one[~same], other[~same]]
-
-
-def shuffled_means(
-    values: Floats,
-    codes: NDArray[np.intp],
-    strata: NDArray[np.intp],
-    n_permutations: int,
-    generator: np.random.Generator,
-) -> Floats:
-    """Mean distance within groups when labels are shuffled within strata."""
-    one, other = np.triu_indices(len(codes), k=1)
-    same = codes[one] == codes[other]
-    one, other = one[same], other[same]
-    place = np.argsort(strata, kind="stable")
-    step = max(1, CHUNK // len(one))
-    out = np.empty(n_permutations)
-    for start in range(0, n_permutations, step):
-        part = out[start : start + step]
-        # Sorted by stratum, and by chance within: a name takes the place of one of its stratum.
-        moved = np.empty((len(part), len(codes)), dtype=np.intp)
-        moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
-        part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
-    return out

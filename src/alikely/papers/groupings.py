@@ -1,4 +1,4 @@
-"""Do groups explain distances? Permutation tests and effect sizes of a matrix and group labels.
+"""Permutation tests and effect sizes of distances within and between groups.
 
 References
 ----------
@@ -20,68 +20,37 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.stats.distances import (
     Distances,
     Groups,
-    checked_groups,
     group_codes,
     group_mapping,
     labelled_matrix,
-    shuffled_means,
-    split_pairs,
     unique_names,
 )
 
-__all__ = [
-    "GroupTest",
-    "GroupingEffect",
-    "compare_groupings",
-    "grouping_effect",
-    "permutation_test",
-    "profile_distances",
-]
+__all__ = ["compare_groupings"]
+
+CHUNK = 1_000_000  # distances looked up at once
 
 
 class GroupTest(NamedTuple):
-    """Test that members of a group are nearer to each other than chance makes them.
-
-    Attributes
-    ----------
-    statistic : float
-        Mean distance of all pairs of one group.
-    null_mean, null_sd : float
-        Of the statistic over permutations.
-    effect_size : float
-        ``(statistic - null_mean) / null_sd``: negative where members are nearer than chance.
-    p_value : float
-        One-sided, in ``[1 / (n_permutations + 1), 1]``.
-    n_permutations : int
-        Number of permutations drawn.
-    """
+    """Test that members of a group are nearer to each other than chance makes them."""
 
     statistic: float
     null_mean: float
     null_sd: float
     effect_size: float
     p_value: float
-    n_permutations: int
 
 
 class GroupingEffect(NamedTuple):
-    """How far apart groups are, against the spread of distances.
-
-    Attributes
-    ----------
-    d : float
-        Cohen's d, ``(mean_between - mean_within) / pooled sd``.
-    mean_within, mean_between : float
-        Mean distance of pairs of one group and of two.
-    p_value : float
-        One-sided, as in `GroupTest`.
-    """
+    """Cohen's d between distances of two groups and of one, with its one-sided p-value."""
 
     d: float
     mean_within: float
@@ -90,30 +59,7 @@ class GroupingEffect(NamedTuple):
 
 
 def profile_distances(profiles: pd.DataFrame) -> xr.DataArray:
-    """Euclidean distances between the profiles of systems.
-
-    Parameters
-    ----------
-    profiles : pandas.DataFrame, shape (system, entry)
-        One row per system, such as its error consistency and misclassification agreement in every
-        condition. Entries are taken as they are: a column that spreads more weighs more.
-
-    Returns
-    -------
-    xarray.DataArray, dims (system, system_other)
-        In the units of the entries, at least 0.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two systems, no entry, two rows of one name, or an undefined entry.
-
-    Examples
-    --------
-    >>> profiles = pd.DataFrame({"EC": [0.1, 0.4], "MA": [0.2, 0.6]}, index=["vit", "resnet"])
-    >>> profile_distances(profiles).values.round(3).tolist()
-    [[0.0, 0.5], [0.5, 0.0]]
-    """
+    """Euclidean distances between the profiles of systems (rows)."""
     if len(profiles) < 2 or not profiles.shape[1]:
         raise ValueError(f"profiles need at least two systems and one entry, got {profiles.shape}")
     names = unique_names(profiles.index, "profiles")
@@ -138,48 +84,7 @@ def permutation_test(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> GroupTest:
-    """Test whether members of a group are nearer to each other than chance makes them [MBJ76]_.
-
-    Parameters
-    ----------
-    distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
-        Symmetric, with the names of the systems along both sides; the diagonal is ignored.
-    groups : mapping, pandas.Series or xarray.DataArray
-        Group of each system. A group of one has no pairs.
-    within : mapping, pandas.Series or xarray.DataArray, optional
-        Stratum of each system: labels are shuffled within strata only, which asks whether groups
-        add anything to what the strata explain [A01]_. Without it, among all systems.
-    n_permutations : int
-        Permutations drawn at random, with replacement; at least 2.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    GroupTest
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a name is missing, unknown or there twice; the matrix is not symmetric or not all known;
-        there are fewer than two groups or none of two; permutations are alike, or fewer than 2.
-
-    Notes
-    -----
-    ``p = (1 + permutations at least as near) / (1 + n_permutations)`` [PS10]_: it cannot go below
-    ``1 / (n_permutations + 1)``. Where few systems or small strata admit only M different
-    groupings, chance draws the observed one again, and p hardly goes below ``1 / M`` either: two
-    groups of three have 10.
-
-    Examples
-    --------
-    >>> at = np.array([0.0, 0.1, 0.2, 0.3, 2.0, 2.1, 2.2, 2.3])
-    >>> names = list("abcdefgh")
-    >>> distances = pd.DataFrame(np.abs(at[:, None] - at), names, names)
-    >>> test = permutation_test(distances, dict(zip(names, "xxxxyyyy")), rng=1)
-    >>> round(test.statistic, 3), round(test.effect_size, 1), round(test.p_value, 2)
-    (0.167, -4.5, 0.03)
-    """
+    """Permutation test of the mean distance within groups [MBJ76]_, in strata `within` [A01]_."""
     if n_permutations != int(n_permutations):
         raise ValueError(f"n_permutations must be a whole number, got {n_permutations}")
     if n_permutations < 2:
@@ -200,7 +105,7 @@ def permutation_test(
     mean, sd = float(null.mean()), float(null.std(ddof=1))
     nearer = int((null <= statistic + rounding).sum())
     p = (1 + nearer) / (1 + n_permutations)
-    return GroupTest(statistic, mean, sd, (statistic - mean) / sd, p, n_permutations)
+    return GroupTest(statistic, mean, sd, (statistic - mean) / sd, p)
 
 
 def grouping_effect(
@@ -210,36 +115,7 @@ def grouping_effect(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> GroupingEffect:
-    """Cohen's d between distances of two groups and of one [C88]_, with its permutation p-value.
-
-    Parameters
-    ----------
-    distances, groups, n_permutations, rng
-        As in `permutation_test`.
-
-    Returns
-    -------
-    GroupingEffect
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `permutation_test`, or if distances neither differ within groups nor between.
-
-    Notes
-    -----
-    Distances of one system hang together: d has no t distribution. All distances fixed, it grows as
-    the mean distance within groups falls, so that its p-value is that of `permutation_test`.
-
-    Examples
-    --------
-    >>> at = np.array([0.0, 0.1, 0.2, 0.3, 2.0, 2.1, 2.2, 2.3])
-    >>> names = list("abcdefgh")
-    >>> distances = pd.DataFrame(np.abs(at[:, None] - at), names, names)
-    >>> effect = grouping_effect(distances, dict(zip(names, "xxxxyyyy")), rng=1)
-    >>> round(effect.d, 1), round(effect.p_value, 2)
-    (13.7, 0.03)
-    """
+    """Cohen's d between distances of two groups and of one [C88]_; p of `permutation_test`."""
     names, values = labelled_matrix(distances)
     test = permutation_test(distances, groups, n_permutations=n_permutations, rng=rng)
     within, between = split_pairs(values, checked_groups(names, groups))
@@ -261,24 +137,40 @@ def compare_groupings(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Cohen's d of several ways of grouping: which explains the distances better.
+    """Compute Cohen's d of several groupings of the same distances [C88]_.
+
+    A grouping with a greater d explains the distances better.
 
     Parameters
     ----------
-    distances, n_permutations, rng
-        As in `permutation_test`.
-    groupings : mapping of str to groups
-        Each as in `permutation_test`, such as conditions by distortion and by regime.
+    distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
+        Symmetric, with the names of the systems along both sides. The diagonal is ignored.
+    groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
+        Group of each system, such as conditions by distortion and by regime.
+    n_permutations : int
+        Number of random permutations of the labels, at least 2.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row per grouping: ``grouping, n_groups, cohens_d, mean_within, mean_between, p_value``.
+        One row per grouping: ``grouping, n_groups``; ``cohens_d``, the difference of
+        ``mean_between`` and ``mean_within`` over the pooled standard deviation of distances;
+        ``p_value``, one-sided, of a permutation test [MBJ76]_, at least
+        ``1 / (1 + n_permutations)`` [PS10]_.
 
     Raises
     ------
     TypeError, ValueError
-        As in `grouping_effect`, or if there is no grouping.
+        If a name is missing, unknown or there twice; if the matrix is not symmetric or not all
+        known; if there is no grouping, fewer than two groups or none of two; or if all distances
+        are alike.
+
+    Notes
+    -----
+    Distances of one system are dependent, so that d has no t distribution. Two groups of three
+    allow only 10 groupings, so that p hardly falls below 0.1.
 
     Examples
     --------
@@ -298,3 +190,47 @@ def compare_groupings(
         rows.append((name, len(set(group_mapping(groups).values())), *effect))
     columns = ["grouping", "n_groups", "cohens_d", "mean_within", "mean_between", "p_value"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
+    """Number of the group of each name, if pairs of one group can be told from others."""
+    codes = group_codes(names, groups)
+    sizes = np.bincount(codes)
+    if len(sizes) < 2:
+        raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
+    if sizes.max() < 2:
+        raise ValueError(
+            f"no group has two members ({len(sizes)} groups of one): there is no distance within a "
+            "group; use coarser groups"
+        )
+    return codes
+
+
+def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Distances of the pairs of one group, and of those of two."""
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    return values[one[same], other[same]], values[one[~same], other[~same]]
+
+
+def shuffled_means(
+    values: Floats,
+    codes: NDArray[np.intp],
+    strata: NDArray[np.intp],
+    n_permutations: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Mean distance within groups when labels are shuffled within strata."""
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    one, other = one[same], other[same]
+    place = np.argsort(strata, kind="stable")
+    step = max(1, CHUNK // len(one))
+    out = np.empty(n_permutations)
+    for start in range(0, n_permutations, step):
+        part = out[start : start + step]
+        # Sorted by stratum, and by chance within: a name takes the place of one of its stratum.
+        moved = np.empty((len(part), len(codes)), dtype=np.intp)
+        moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
+        part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
+    return out

@@ -26,11 +26,11 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
 from alikely._base.size import check_memory
 from alikely.benchmark.ranking import significantly_greater
-from alikely.benchmark.reconstruction import condition_draws
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.doors import check_numbers
 from alikely.metrics.consistency import accuracies, error_consistency
+from alikely.papers.reconstruction import condition_draws
 
 __all__ = ["SCHEMES", "reconstruct_leaderboard"]
 

@@ -1,4 +1,4 @@
-"""Items easy for one group alone, and confusion matrices: by hand, by shuffling, bad input."""
+"""Items easy for one group alone: by hand, by shuffling, bad input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.estimates import confusion_matrices, item_contrast
+from alikely.papers import item_contrast
 
 
 def test_items_by_hand() -> None:
@@ -54,22 +54,6 @@ def test_chance_is_that_of_shuffled_items() -> None:
     assert inside > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 2_000)
 
 
-def test_confusions_count_every_answer() -> None:
-    trials = al.load_example()
-    counts = confusion_matrices(trials)
-    table = trials.to_table()
-    own = table[table["observer"] == "human_2"]
-    for (truth, response), part in own.groupby(["truth", own["response"].fillna("no response")]):
-        cell = counts.sel(group="human_2", truth=truth, response=response)
-        assert int(cell) == len(part)
-    assert int(counts.sum()) == len(table)
-    by_kind = confusion_matrices(trials, "kind").sel(group="human")
-    people = [name for name in trials.observers if name.startswith("human")]
-    np.testing.assert_array_equal(by_kind, counts.sel(group=people).sum("group"))
-    named = confusion_matrices(trials, {"human_2": "ben"})
-    np.testing.assert_array_equal(named.sel(group="ben"), counts.sel(group="human_2"))
-
-
 def test_bad_input() -> None:
     trials = al.load_example()
     with pytest.raises(ValueError, match=r"0 <= hard < easy <= 1, got hard=0\.8 and easy"):
@@ -78,15 +62,6 @@ def test_bad_input() -> None:
         item_contrast(trials, "robot")
     with pytest.raises(ValueError, match="must be two groups, got 'human' twice"):
         item_contrast(trials, "human", "human")
-    with pytest.raises(ValueError, match="by must be a label of the observers, or a mapping"):
-        confusion_matrices(trials, "age")
-    with pytest.raises(ValueError, match="by names no observer"):
-        confusion_matrices(trials, {})
-    odd = al.Trials.from_arrays([["cat", "no response"]], ["cat", "no response"])
-    with pytest.raises(ValueError, match="a class is called 'no response', which the table keeps"):
-        confusion_matrices(odd)
-    with pytest.raises(TypeError, match="trials must be Trials, got int"):
-        confusion_matrices(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="trials must be Trials, got int"):
         item_contrast(1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="by must map observers to groups, got list"):

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.estimates import family_scores, outside_correlations
+from alikely.papers import family_scores, outside_correlations
 
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 

@@ -28,7 +28,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
 from alikely._base.steps import step, tracked
 from alikely.estimates.doors import check_numbers
-from alikely.metrics.representations import (
+from alikely.papers.kernels import (
     checked_representation,
     cka,
     cka_influence,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
-from alikely.stats.groupings import (
+from alikely.papers.groupings import (
     compare_groupings,
     grouping_effect,
     permutation_test,

@@ -90,7 +90,7 @@ def family_scores(
     ...     al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0),
     ...     al.misclassification_agreement(trials, n_resamples=0, n_draws=0),
     ... ]
-    >>> table = al.estimates.family_scores(both, trials.data["family"], rng=1)
+    >>> table = al.papers.family_scores(both, trials.data["family"], rng=1)
     >>> table.loc[0, ["metric", "family", "other"]].tolist()
     ['error_consistency', 'human', 'human']
     """

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark import reconstruct_leaderboard
+from alikely.papers import reconstruct_leaderboard
 
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 
@@ -68,7 +68,7 @@ def test_widths_are_those_of_single_reconstructions(trials: al.Trials) -> None:
     right = pd.DataFrame((people["correct"].values == 1).T, index=people["condition"].values)
     accuracy = right.groupby(level=0).mean().loc[own["condition"]].to_numpy()
     for scheme, simulation in (("pairs", "pairs"), ("shared trials", "shared")):
-        one = al.benchmark.reconstruct_score(
+        one = al.papers.reconstruct_score(
             own["score"], top, accuracy, 160, simulation=simulation, rng=2
         )
         width = found.loc[scheme, "ci95_ub"] - found.loc[scheme, "ci95_lb"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
-from alikely.spectrum.alignment_tables import alignment_profiles
-from alikely.spectrum.families import family_ranks, family_tests, regime_family_tests
-from alikely.stats.groupings import permutation_test, profile_distances
+from alikely.papers import family_tests
+from alikely.papers.families import family_ranks, profile_tests
+from alikely.papers.groupings import permutation_test, profile_distances
 from alikely.stats.multiplicity import adjusted_p_values
 
 # 22 systems: 8 families of 1 to 4 in 3 super-families, of which one is a single family.
@@ -48,7 +48,7 @@ def shuffled(rng: np.random.Generator, table: pd.DataFrame, strata: dict[str, st
 
 def test_rows_are_permutation_tests() -> None:
     table = profiles(np.random.default_rng(1), 1, 1)
-    found = family_tests(table, FAMILY, SUPER, n_permutations=199, rng=2)
+    found = profile_tests(table, FAMILY, SUPER, n_permutations=199, rng=2)
     assert found["hypothesis"].tolist() == HYPOTHESES
     assert found["n_groups"].tolist() == [8, 8, 3]
     assert found["n_systems"].tolist() == [22, 22, 22]
@@ -77,8 +77,8 @@ def test_families_are_observer_labels() -> None:
     labels = trials.select(kind="model").data
     table = profiles(np.random.default_rng(1))
     options: dict[str, Any] = {"n_permutations": 99, "rng": 1}
-    found = family_tests(table, labels["family"], labels["super_family"], **options)
-    pd.testing.assert_frame_equal(found, family_tests(table, FAMILY, SUPER, **options))
+    found = profile_tests(table, labels["family"], labels["super_family"], **options)
+    pd.testing.assert_frame_equal(found, profile_tests(table, FAMILY, SUPER, **options))
     ranks = family_ranks(table[0], labels["family"])
     pd.testing.assert_frame_equal(ranks, family_ranks(table[0], FAMILY))
 
@@ -97,7 +97,7 @@ def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., i
     p = np.empty((n_runs, 3))
     for run in range(n_runs):
         table = shuffled(rng, profiles(rng, family=1, over=over), strata)
-        p[run] = family_tests(table, FAMILY, SUPER, n_permutations=199, rng=rng)["p_value"]
+        p[run] = profile_tests(table, FAMILY, SUPER, n_permutations=199, rng=rng)["p_value"]
     shares = (p <= 0.05).mean(axis=0)
     figure(f"level of tests of families, spread of super-families {over}: {shares}")
     error = 4 * np.sqrt(0.05 * 0.95 / n_runs)
@@ -111,10 +111,10 @@ def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., i
 def test_power() -> None:
     """Families of their own show beyond super-families; super-families alone do not."""
     rng = np.random.default_rng(3)
-    with_families = family_tests(profiles(rng, 1, 1), FAMILY, SUPER, rng=1)
+    with_families = profile_tests(profiles(rng, 1, 1), FAMILY, SUPER, rng=1)
     assert (with_families["p_value"] < 0.01).all()
     assert (with_families["effect_size"] < -2).all()
-    without = family_tests(profiles(rng, 0, 1), FAMILY, SUPER, rng=1)
+    without = profile_tests(profiles(rng, 0, 1), FAMILY, SUPER, rng=1)
     assert without["p_value"][0] < 0.01
     assert without["p_value"][1] > 0.05
     assert without["p_value"][2] < 0.01
@@ -132,8 +132,9 @@ KIND = {f"model_{i}": "early" if i < 4 else "late" for i in range(1, 7)}
 
 def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> None:
     options: dict[str, Any] = {"n_permutations": 199}
-    found = regime_family_tests(alignment, REGIME, SMALL, KIND, rng=3, **options)
+    found = family_tests(alignment, SMALL, KIND, REGIME, rng=3, **options)
     kinds = list(dict.fromkeys(KIND.values()))
+    estimate = alignment["estimate"].sel(system=list(SMALL)).transpose("system", ...)
     n = 3 + len(kinds)
     assert found["regime"].tolist() == ["near"] * n + ["far"] * n
     # Nobody errs in clean images as another does: one of the machines has no agreement there.
@@ -143,11 +144,11 @@ def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> No
         ("all:blur", "all:noise"), np.random.SeedSequence(3).spawn(2), strict=True
     ):
         regime = REGIME[condition]
-        own = alignment_profiles(alignment, [condition])
+        own = estimate.sel(condition=condition).to_pandas()
         here = found[found["regime"] == regime].reset_index(drop=True)
         pd.testing.assert_frame_equal(
             here.drop(columns=["regime", "n_conditions", "n_undefined"])[:3],
-            family_tests(own, SMALL, KIND, rng=seed, **options),
+            profile_tests(own, SMALL, KIND, rng=seed, **options),
         )
         assert here["hypothesis"].tolist()[3:] == [f"H1 in {kind}" for kind in kinds]
         # What is left of the seed after the tests of all.
@@ -166,7 +167,7 @@ def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> No
 
 def test_a_regime_without_a_defined_condition_says_so(alignment: xr.Dataset) -> None:
     regime = REGIME | {"all:blur": "far"}
-    found = regime_family_tests(alignment, regime, SMALL, KIND, n_permutations=99, rng=3)
+    found = family_tests(alignment, SMALL, KIND, regime, n_permutations=99, rng=3)
     near = found[found["regime"] == "near"]
     named = [*HYPOTHESES, *(f"H1 in {kind}" for kind in dict.fromkeys(KIND.values()))]
     assert near["hypothesis"].tolist() == named
@@ -176,9 +177,20 @@ def test_a_regime_without_a_defined_condition_says_so(alignment: xr.Dataset) -> 
     assert found["n_conditions"].tolist()[len(named) :] == [2] * len(named)
 
 
+def test_without_regimes_all_defined_conditions_are_tested_together(alignment: xr.Dataset) -> None:
+    found = family_tests(alignment, SMALL, KIND, n_permutations=99, rng=3)
+    assert found["n_conditions"].unique().tolist() == [2]
+    assert found["n_undefined"].unique().tolist() == [1]
+    estimate = alignment["estimate"].sel(system=list(SMALL), condition=["all:blur", "all:noise"])
+    both = pd.DataFrame(estimate.transpose("system", ...).values.reshape(6, -1), list(SMALL))
+    expected = profile_tests(both, SMALL, KIND, n_permutations=99, rng=3)
+    own = found.drop(columns=["n_conditions", "n_undefined"])[:3]
+    pd.testing.assert_frame_equal(own, expected, rtol=1e-12)
+
+
 def test_super_families_of_one_family_leave_nothing_to_shuffle() -> None:
     table = profiles(np.random.default_rng(1), 1)
-    found = family_tests(table, FAMILY, FAMILY, n_permutations=99, rng=1)
+    found = profile_tests(table, FAMILY, FAMILY, n_permutations=99, rng=1)
     assert found["note"].tolist() == [
         "",
         "no super-family holds a pair of one family and another family",
@@ -262,22 +274,22 @@ SCORES = pd.Series(np.arange(22.0), SYSTEMS)
     ("call", "message"),
     [
         (
-            lambda: family_tests(TABLE, FAMILY, SUPER | {"s1": "b"}),
+            lambda: profile_tests(TABLE, FAMILY, SUPER | {"s1": "b"}),
             "family 'a1' is in two super-families, 'a' and 'b' .of 's1'.; give its parts",
         ),
-        (lambda: family_tests(TABLE, {"s0": "a"}, SUPER), r"'s1' has no group \(21 without\)"),
-        (lambda: family_tests(TABLE, FAMILY | {"anna": "h"}, SUPER), "of an unknown 'anna'; known"),
-        (lambda: family_tests(TABLE, FAMILY, dict.fromkeys(SYSTEMS, "m")), "at least two, got 1"),
+        (lambda: profile_tests(TABLE, {"s0": "a"}, SUPER), r"'s1' has no group \(21 without\)"),
+        (lambda: profile_tests(TABLE, FAMILY | {"anna": "h"}, SUPER), "unknown 'anna'; known"),
+        (lambda: profile_tests(TABLE, FAMILY, dict.fromkeys(SYSTEMS, "m")), "at least two, got 1"),
         (
-            lambda: family_tests(TABLE.where(TABLE.abs() < 2), FAMILY, SUPER),
+            lambda: profile_tests(TABLE.where(TABLE.abs() < 2), FAMILY, SUPER),
             "is nan .* such entries.; leave the column out",
         ),
         (
-            lambda: regime_family_tests(
+            lambda: family_tests(
                 al.condition_alignment(al.load_example(), n_resamples=0),
-                {"all:clean": "near"},
                 SMALL,
                 KIND,
+                {"all:clean": "near"},
             ),
             "all:blur",
         ),

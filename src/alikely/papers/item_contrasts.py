@@ -1,4 +1,4 @@
-"""Items easy for one kind of observers and not for another, and what observers answer to a class.
+"""Items that are easy for one group of observers and hard for another.
 
 References
 ----------
@@ -15,18 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.names import listed, nearest
 from alikely.data.repeats import refuse_repeats
-from alikely.data.trials import NO_RESPONSE, NOT_SHOWN, Trials
+from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.stats.multiplicity import adjusted_p_values
 
-__all__ = ["ItemContrast", "confusion_matrices", "item_contrast"]
-
-NONE = "no response"
+__all__ = ["ItemContrast", "item_contrast"]
 
 
 class ItemContrast(NamedTuple):
@@ -182,70 +179,3 @@ def _by_chance(
         "p_fewer": float(min(below[observed], 1)),
         "p_more": float(min(chances[observed:].sum(), 1)),
     }
-
-
-def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer") -> xr.DataArray:
-    """How often each true class got each answer, observer by observer or group by group.
-
-    Parameters
-    ----------
-    trials : Trials
-        With classes. Every answer counts, those to items that came back, too; choose one to each
-        with `Trials.select` to count items.
-    by : str or mapping of str to str
-        ``"observer"``; ``"kind"`` or another label of observers; or the group of each observer,
-        those not named being left aside. Answers of a group are added up.
-
-    Returns
-    -------
-    xarray.DataArray, dims (group, truth, response)
-        Counts of trials shown. The last response is ``"no response"``. As shares of a true class:
-        ``counts / counts.sum("response")``, NaN for a class that was never true.
-
-    Raises
-    ------
-    TypeError
-        If `trials` is not of that class.
-    ValueError
-        If only correctness is known, observers have no such label, or a class is called as what
-        stands for a missing response.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> counts = confusion_matrices(al.load_example(), by="kind")
-    >>> counts.shape, int(counts.sel(group="human").sum())
-    ((2, 16, 17), 1920)
-    """
-    if not isinstance(trials, Trials):
-        raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
-    classes, data = trials.classes, trials.data
-    if NONE in classes:
-        raise ValueError(
-            f"a class is called {NONE!r}, which the table keeps for a missing response; rename it"
-        )
-    if isinstance(by, Mapping):
-        labels = [str(by.get(name, "")) for name in trials.observers]
-    else:
-        known = [str(c) for c in data.coords if data[c].dims == ("observer",)]
-        if by not in known:
-            raise ValueError(
-                f"by must be a label of the observers, or a mapping; got {by!r}, there are: "
-                f"{listed(known)}{nearest(by, known)}"
-            )
-        labels = data[by].values.astype(str).tolist()
-    groups = [name for name in dict.fromkeys(labels) if name]
-    if not groups:
-        raise ValueError("by names no observer of the trials")
-    n = len(classes)
-    counts = np.zeros((len(groups), n, n + 1), dtype=np.int64)
-    truth, response = data["truth"].values, data["response"].values
-    for label, said in zip(labels, response, strict=True):
-        if not label:
-            continue
-        shown = said != NOT_SHOWN
-        answer = np.where(said[shown] == NO_RESPONSE, n, said[shown])
-        cells = np.bincount(truth[shown] * (n + 1) + answer, minlength=n * (n + 1))
-        counts[groups.index(label)] += cells.reshape(n, n + 1)
-    coords = {"group": groups, "truth": classes, "response": [*classes, NONE]}
-    return xr.DataArray(counts, coords, list(coords), name="confusions")

@@ -11,7 +11,8 @@ import pytest
 from scipy import special, stats
 
 import alikely as al
-from alikely.estimates import ResponseBias, response_bias
+from alikely.papers import response_bias
+from alikely.papers.biases import ResponseBias
 
 CLASSES = ["bird", "car", "cat", "dog"]
 

@@ -1,0 +1,33 @@
+from .biases import response_bias as response_bias
+from .families import family_tests as family_tests
+from .families import regime_family_contrasts as regime_family_contrasts
+from .groupings import compare_groupings as compare_groupings
+from .item_contrasts import item_contrast as item_contrast
+from .maps import plot_condition_map as plot_condition_map
+from .outside import family_scores as family_scores
+from .outside import outside_correlations as outside_correlations
+from .plots import plot_leaderboard as plot_leaderboard
+from .plots import plot_radar as plot_radar
+from .plots import plot_regime_numbers as plot_regime_numbers
+from .plots import plot_regime_ranks as plot_regime_ranks
+from .printed import reconstruct_leaderboard as reconstruct_leaderboard
+from .reconstruction import reconstruct_score as reconstruct_score
+from .representations import representation_similarity as representation_similarity
+
+__all__ = [
+    "compare_groupings",
+    "family_scores",
+    "family_tests",
+    "item_contrast",
+    "outside_correlations",
+    "plot_condition_map",
+    "plot_leaderboard",
+    "plot_radar",
+    "plot_regime_numbers",
+    "plot_regime_ranks",
+    "reconstruct_leaderboard",
+    "reconstruct_score",
+    "regime_family_contrasts",
+    "representation_similarity",
+    "response_bias",
+]

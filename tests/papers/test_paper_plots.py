@@ -1,0 +1,154 @@
+"""Plots of the papers: what is drawn, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import alikely as al
+from alikely.benchmark.layout import HUMANS
+from alikely.papers import maps
+
+REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
+REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Any:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def spectrum() -> xr.Dataset:
+    trials, _ = al.simulate.difficulty(4, 4, rng=1)
+    return al.difficulty_spectrum(trials, REFERENCE, chance=1 / 16)
+
+
+@pytest.fixture(scope="module")
+def found(spectrum: xr.Dataset) -> xr.Dataset:
+    return al.regimes(spectrum, 2, n_resamples=20, rng=1)
+
+
+@pytest.fixture(scope="module")
+def alignment() -> xr.Dataset:
+    return al.condition_alignment(al.load_example(), n_resamples=100, rng=1)
+
+
+def legend(ax: plt.Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
+    compared = pd.DataFrame({"n_regimes": [2, 3], "elpd_diff": [0.0, -2.5], "diff_se": [0.0, 1.5]})
+    ax = al.papers.plot_regime_numbers(found, compared)
+    lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
+    for name in ("bic", "converged_bic"):
+        value = found[name].values
+        assert tuple(np.round(value - value.min(), 6)) in lines
+    # Twice the difference of elpd.
+    assert (0.0, 5.0) in lines
+    (share,) = [other for other in ax.figure.axes if other is not ax]
+    heights = [patch.get_height() for patch in share.patches]
+    assert heights == pytest.approx(found["resampled_best"].values.tolist())
+    with pytest.raises(ValueError, match="must be the difference to the best"):
+        al.papers.plot_regime_numbers(found, compared.assign(elpd_diff=[0.0, 2.5]))
+
+
+def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
+    table = al.spectrum.alignment_table(alignment)
+    table["dataset"] = table["level"]
+    machines = [name for name in table["system"].unique() if name != HUMANS]
+    families = dict.fromkeys(machines[:3], "one") | dict.fromkeys(machines[3:], "other")
+    ax = al.papers.plot_radar(table, families)
+    own = table[table["metric"] == "error_consistency"]
+    wide = own.pivot(index="condition", columns="system", values="estimate")
+    wide = wide.loc[["all:clean", "all:blur", "all:noise"]]
+    assert wide.notna().all(axis=None)
+    drawn = [np.asarray(line.get_ydata()) for line in ax.lines]
+    for members in (machines[:3], machines[3:], [HUMANS]):
+        mean = wide[members].mean(axis=1).to_numpy()
+        assert any(np.allclose(line, np.append(mean, mean[0])) for line in drawn if len(line) == 4)
+    assert legend(ax) == ["humans among each other", "one (3 machines)", "other (3 machines)"]
+
+
+def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
+    table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
+    ax = al.papers.plot_regime_ranks(table)
+    own = table[table["metric"] == "error_consistency"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["easy", "hard"]
+    lines = {tuple(line.get_ydata()) for line in ax.lines}
+    for _, rows in own.groupby("system"):
+        assert tuple(rows["rank"]) in lines
+    bars = {
+        tuple(np.round(segment[:, 1], 6))
+        for collection in ax.collections
+        for segment in collection.get_segments()
+        if len(segment)
+    }
+    for row in own[own["regime"] == "hard"].itertuples():
+        assert (round(row.rank_lb - 0.3, 6), round(row.rank_ub + 0.3, 6)) in bars
+    last = own[own["regime"] == "hard"].sort_values("rank")["system"].tolist()
+    # Best on top.
+    assert [text.get_text() for text in ax.texts] == last
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]
+
+
+def test_the_best_machines_are_drawn() -> None:
+    table = pd.DataFrame(
+        {
+            "scheme": ["pairs"] * 3 + ["shared trials"] * 3,
+            "system": ["a", "b", "c"] * 2,
+            "estimate": [0.3, 0.2, 0.1] * 2,
+            "ci95_lb": [0.25, 0.15, 0.05, 0.2, 0.1, 0.0],
+            "ci95_ub": [0.35, 0.25, 0.15, 0.4, 0.3, 0.2],
+            "rank": [1, 2, 3] * 2,
+        }
+    )
+    ax = al.papers.plot_leaderboard(table, top=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_ylabel() == "first 2 of 3 machines"
+    ends = [bar.get_segments()[0][:, 0] for bar in ax.collections]
+    np.testing.assert_allclose(ends, [[0.25, 0.35], [0.2, 0.4]])
+    with pytest.raises(ValueError, match="must be one of reconstruct_leaderboard"):
+        al.papers.plot_leaderboard(table.drop(columns="rank"))
+    with pytest.raises(ValueError, match="top must be at least 1, got 0"):
+        al.papers.plot_leaderboard(table, top=0)
+
+
+def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None:
+    names = ["a:1", "a:2", "b:1"]
+    distances = pd.DataFrame([[0, 1, 9], [1, 0, 9], [9, 9, 0]], names, names, dtype=float)
+    groups = {"a:1": "a", "a:2": "a", "b:1": "b"}
+    ax = al.papers.plot_condition_map(distances, groups, perplexity=2, rng=1)
+    at = maps.condition_map(distances, perplexity=2, rng=1).set_index("condition")
+    for line, members in zip(ax.lines, (["a:1", "a:2"], ["b:1"]), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), at.loc[members])
+    assert len({line.get_color() for line in ax.lines}) == 2
+    assert legend(ax) == ["a", "b"]
+    with pytest.raises(ValueError, match="'b:1'"):
+        al.papers.plot_condition_map(distances, {"a:1": "a", "a:2": "a"}, perplexity=2)
+
+
+def test_refusals(spectrum: xr.Dataset, alignment: xr.Dataset) -> None:
+    plain = al.spectrum.alignment_table(alignment)
+    labelled = al.spectrum.alignment_table(alignment, REGIME)
+    ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
+    machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
+    cases: list[tuple[Any, str]] = [
+        (lambda: al.papers.plot_regime_numbers(spectrum), "alikely.regimes"),
+        (lambda: al.papers.plot_radar(plain, machines), "at least 3 data sets"),
+        (lambda: al.papers.plot_radar(labelled, machines, regime="far"), "no regime 'far'"),
+        (lambda: al.papers.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
+        (lambda: al.papers.plot_regime_ranks(labelled), "column 'rank'"),
+        (lambda: al.papers.plot_regime_ranks(ranks.iloc[:0]), "empty"),
+    ]
+    for call, message in cases:
+        with pytest.raises((ValueError, TypeError), match=message) as error:
+            call()
+        assert "\n" not in str(error.value)
