@@ -75,7 +75,7 @@ def test_scores_equal_nested_means_by_hand() -> None:
 def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
     draws = scores.draws("bootstrap", "images")
     names = scores.estimates["system"].values
-    # What is added to the cells is not drawn anew.
+    # What is added to the cells is not resampled.
     matrix = scores.covariance("images").values - scores.decomposition().invented
     se = np.sqrt(np.diag(matrix))
     # 10,000 replicates, and the delta method's own error at 160 trials a condition.

@@ -343,7 +343,7 @@ def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
     assert by_trial[0].sizes["observation"] == n_trials
     for data in (asked[0].data, asked[1].data, tree):
         assert az.loo(data).n_data_points == n_trials
-    # PyMC's own, of a pair, has the multinomial coefficient besides.
+    # PyMC's own, of a pair, has the multinomial coefficient, too.
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()
     assert len(built.data_vars) == 1

@@ -314,7 +314,7 @@ def test_observed_agreement_by_size_is_unbiased_over_many_designs(
     )
     assert abs(values.mean()) < 4 * error
     assert abs(values.mean()) < abs(plain.mean())
-    # The bias is of the order 1/n beside an error of 1/sqrt(n): taking it off adds its own square,
+    # The bias is of the order 1/n, the error of 1/sqrt(n): taking it off adds its own square,
     # of 1/60 at most, to the spread.
     assert values.std() < (1 + 1 / 60) * plain.std()
 
@@ -428,7 +428,7 @@ def test_nothing_is_starved_where_all_images_were_shown() -> None:
 
 
 def test_freedom_is_of_the_images_that_were_shown() -> None:
-    """Door, contrast and plan count alike, also images that were certain to be shown."""
+    """Function, contrast and plan count alike, also images that were certain to be shown."""
     rng = np.random.default_rng(12)
     x, person = rng.random((3, 30)) < 0.6, rng.random((1, 30)) < 0.6
     pi = np.where(np.arange(30) < 12, 1.0, 0.3)

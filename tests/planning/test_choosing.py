@@ -142,7 +142,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
 
 
 def test_three_machines_make_strata_with_a_posterior() -> None:
-    """Cells of their answers; the doors draw what plans draw when they are tried."""
+    """Cells of their answers; the functions draw what plans draw when they are tried."""
     x, people = pool()
     everybody = trials(x, people)
     pairs = [("m0", "m1"), ("m0", "m2")]
@@ -169,7 +169,7 @@ def test_three_machines_make_strata_with_a_posterior() -> None:
         strata, strata.number[at], held, people[:1, at], contrast, 8_000, "pool",
         np.random.default_rng(3),
     )  # fmt: skip
-    # Means of 4,000 and of 8,000 draws. The door gives the median, off the mean by a sixth of the
+    # Means of 4,000 and of 8,000 draws. It gives the median, off the mean by a sixth of the
     # skewness (Cornish-Fisher): within a tenth of the deviation up to a skewness of .6.
     error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
     assert abs(found["estimate"] - ours.value[0]) < 4 * error + 0.1 * found["se"]

@@ -11,7 +11,7 @@ __all__ = ["entries", "known_kind", "of_type", "one_of"]
 
 
 def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
-    """The value, if it is of a type that a door can work with."""
+    """The value, if it has a type that a function accepts."""
     if not isinstance(value, kind):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}; {way_out}")
     return value

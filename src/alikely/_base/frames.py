@@ -25,7 +25,7 @@ __all__ = [
 
 As = Literal["pandas", "polars", "pyarrow"]
 Sort = str | Sequence[str] | None
-# Columns that a table shows besides those of every table.
+# Columns that a table shows in addition to those of every table.
 Columns = Sequence[str] | Literal["all"] | None
 
 LIBRARIES = ("pandas", "polars", "pyarrow")

@@ -65,7 +65,7 @@ def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
-    """Names that no few letters tell apart, with their number among those cut alike."""
+    """Names that a few letters do not distinguish, with their number among those cut alike."""
     count: Counter[str] = Counter()
     found: dict[str, str] = {}
     cut = {name: shorten(text, width) for name, text in shown.items()}

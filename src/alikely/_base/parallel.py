@@ -26,7 +26,7 @@ def workers() -> int:
 
 @contextlib.contextmanager
 def at_most(n_workers: int | None) -> Iterator[None]:
-    """Work with so many workers; on all cores if not given."""
+    """Work with so many workers. Default: all cores."""
     global _workers
     if n_workers is None:
         yield

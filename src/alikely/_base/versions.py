@@ -14,7 +14,7 @@ MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nu
 
 
 def versions() -> dict[str, str]:
-    """Versions by name: alikely, Python with its system, and what results hang on."""
+    """Versions by name: alikely, Python with its system, and what results depend on."""
     system = f"{platform.system()} {platform.machine()}"
     found = {"alikely": alikely.__version__, "Python": f"{platform.python_version()}, {system}"}
     for name in MATTER:

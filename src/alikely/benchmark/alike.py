@@ -41,7 +41,7 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     ----------
     trials : Trials
         Aligned responses; a missing response is an error. Trials that a human of the condition
-        was not shown are left out, and counted in ``n_incomplete``. Where items came back, trials
+        was not shown are left out, and counted in ``n_incomplete``. With repeated items, trials
         are items, and a human's answer to one is the share of right answers.
     humans : str
         Kind of the observers to test.

@@ -344,7 +344,7 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.contrast`, one row per method.
+            As returned by `alikely.contrast`, one row per method.
 
         Raises
         ------

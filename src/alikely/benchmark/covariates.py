@@ -181,7 +181,7 @@ def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
 def chosen_values(
     effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any] | None
 ) -> list[Any]:
-    """Values of a covariate to compare, all groups or the ends of its numbers if not given."""
+    """Values of a covariate to compare, by default all groups or the ends of its numbers."""
     name = str(column.name)
     if name in effect.dims:
         known = effect[name].values.tolist()

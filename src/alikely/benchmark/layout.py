@@ -127,7 +127,7 @@ def metric_of_trials(metric: str | Metric) -> Metric:
 
 
 def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
-    """Refuse items that came back where a metric takes one answer to each."""
+    """Raise an error for repeated items where a metric needs one response to each."""
     for metric in metrics:
         if not metric.crosses_repeats:
             refuse_repeats(trials.data, metric.label)

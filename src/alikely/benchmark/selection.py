@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 METHODS = ("analytic", "bootstrap", "posterior", "cohort")
-# What tables show besides bounds; other columns on request.
+# What tables show in addition to bounds; other columns on request.
 SCORE_COLUMNS = ("level", "system", "estimate", "se", "bootstrap_se", "ceiled", "accuracy", "note")
 DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "p_positive", "note")
 # Intervals of differences, one by one and for all at once, and their tests.

@@ -102,7 +102,7 @@ def one_of(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
-    """Schools whose draws speak for a population, and the variables that hold them."""
+    """Methods whose draws generalize to a population, and the variables that hold them."""
     found: dict[School, str] = {"bootstrap": population}
     if population == "images":
         found["posterior"] = "score"
@@ -182,7 +182,7 @@ def level_table(
 
 
 def _few_counts(scores: Benchmark, level: str) -> list[str]:
-    """What to tell of scores that rest on too few counts a pair, by system; empty of others."""
+    """Notes on scores that are based on too few counts a pair, by system; empty for others."""
     least, told = scores.metric.trust.pooled
     if "rarest" not in scores.estimates:
         return [""] * scores.estimates.sizes["system"]
@@ -365,7 +365,7 @@ def levels_met(scores: Benchmark | DrawnScores) -> list[str]:
 def human_notes(
     scores: Benchmark, population: Population, level: str, *, alone: bool = False
 ) -> list[str]:
-    """Whether there are enough humans to speak for others: nothing, or one note."""
+    """Note if there are too few humans to generalize to others."""
     own = [] if alone or level != OVERALL else levels_met(scores)
     n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
     fewest = _fewest_humans(scores, own or [level])

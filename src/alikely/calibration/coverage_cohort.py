@@ -32,7 +32,7 @@ __all__ = ["COHORT_DESIGNS", "cohort_coverage", "cohort_coverage_summary"]
 # Simulated benchmarks in one cell of the study: a model is made ready once for all of them.
 BATCH = 20
 CI_PROB = 0.95
-# Of the front door.
+# Those of `benchmark_scores`.
 TARGET = 0.9
 COHORT_DESIGNS: dict[str, BenchmarkDesign] = {
     f"{family}, {n} humans, {named} spread": BenchmarkDesign(
@@ -55,12 +55,12 @@ def cohort_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of the cohort model with people, beside those of the decomposition.
+    """Simulate intervals of the cohort model with people, and those of the decomposition.
 
     Parameters
     ----------
     designs : mapping of str to BenchmarkDesign, optional
-        By name; `COHORT_DESIGNS` if not given: 2 conditions of 80 images, four machines.
+        By name. Default: `COHORT_DESIGNS`, 2 conditions of 80 images, four machines.
     n_sets : int
         Benchmarks of each design, a multiple of 20.
     n_draws, tune : int
@@ -108,7 +108,7 @@ def cohort_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     study : pandas.DataFrame
-        As from `cohort_coverage`.
+        As returned by `cohort_coverage`.
 
     Returns
     -------

@@ -74,7 +74,7 @@ def _wrong(n_options: int, peakedness: float) -> Floats:
 def analysed_answers(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door."""
+    """All data sets of a setting as conditions of one call."""
     n_items, accuracy, n_options, copying, peakedness = setting
     n = n_datasets * n_items
     chance = np.append(accuracy, (1 - accuracy) * _wrong(n_options, peakedness))
@@ -121,7 +121,7 @@ def _population(metric: Metric, n_options: int, sharing: float, sharpness: float
 def analysed_probabilities(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door."""
+    """All data sets of a setting as conditions of one call."""
     n_items, n_options, sharing, sharpness = setting
     n = n_datasets * n_items
     p = _probabilities(rng, n, n_options, sharing, sharpness)

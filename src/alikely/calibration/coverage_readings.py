@@ -66,7 +66,7 @@ def _world(accuracy: float, prevalence: float, m: int) -> tuple[Floats, Floats]:
 def analysed_readings(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
 ) -> tuple[Result, Floats, Floats]:
-    """All data sets of a setting as conditions of one call of the door."""
+    """All data sets of a setting as conditions of one call."""
     n_readers, n_items, accuracy, prevalence, missing, m = setting
     frequency, said = _world(accuracy, prevalence, m)
     truth = rng.choice(m, n_datasets * n_items, p=frequency)

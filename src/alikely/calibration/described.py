@@ -28,7 +28,7 @@ HEADINGS = (
 
 
 def described(name: str, model: pm.Model, written: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Content of ``model.json``: what is read from a model, beside what people write of it."""
+    """Content of ``model.json``: what is read from a model, and what people write about it."""
     # The models' room imports PyMC: only when needed.
     from alikely.models import prior_texts
 

@@ -49,7 +49,7 @@ class Presented(NamedTuple):
             )
 
     def gathered(self, of_trials: NDArray[np.generic], fill: int) -> NDArray[np.generic]:
-        """What trials hold, by item and repeat; `fill` where an item came back less often."""
+        """What trials hold, by item and repeat; `fill` where an item has fewer repeats."""
         shape = (len(of_trials), len(self.first), int(self.rank.max(initial=0)) + 1)
         out = np.full(shape, fill, of_trials.dtype)
         out[:, self.item, self.rank] = of_trials
@@ -79,7 +79,7 @@ def presented(data: xr.Dataset) -> Presented | None:
 
 
 def refuse_repeats(data: xr.Dataset, what: str) -> None:
-    """Refuse items that come back within a condition, where one answer to each is needed."""
+    """Raise an error for items repeated within a condition, if one response to each is needed."""
     items = presented(data)
     if items is None:
         return
@@ -112,7 +112,7 @@ def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 class Recurring(NamedTuple):
-    """What it means that labels of items come back in other conditions of a data set."""
+    """What repeated labels of items in other conditions of a data set mean."""
 
     shared: bool
     numbered: list[str]
@@ -120,7 +120,7 @@ class Recurring(NamedTuple):
 
 
 def recurring(data: xr.Dataset) -> Recurring:
-    """Find out what it means that labels of items come back in other conditions."""
+    """Find out what repeated labels of items in other conditions mean."""
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
     if "truth" in data:

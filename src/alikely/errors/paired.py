@@ -31,7 +31,7 @@ TINY = 1e-200
 
 
 class PairedErrors(NamedTuple):
-    """Errors of pairs by true class and label, told apart by whether both systems erred."""
+    """Errors of pairs by true class and label, separated by whether both systems erred."""
 
     agreed: Counts
     apart_a: Counts

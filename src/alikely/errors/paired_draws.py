@@ -192,7 +192,7 @@ def single_answer_draws(
     cluster: str | None = None,
     folder: str | Path | None = None,
 ) -> PairedDraws:
-    """Draws of class-level error similarity where items came back, of one answer to each."""
+    """Draws of class-level error similarity where items are repeated, of one response to each."""
     found = []
     for seed in seed_sequence(rng).spawn(CHOICES):
         choosing, drawing = seed.spawn(2)

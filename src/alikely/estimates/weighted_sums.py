@@ -75,7 +75,7 @@ def contrast(
     rope : (float, float), optional
         Region of practical equivalence; its posterior mass is given [K18]_.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
+        Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Rows of the table: the recommended method, every valid one, or those that are named.
 

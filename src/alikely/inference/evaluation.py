@@ -72,7 +72,7 @@ class Evaluator(NamedTuple):
         Of images that a plan chose. No argument; what weights do to each value on average, (pair,).
     tossed : callable, optional
         Likewise. No argument; for each person the rows of their pairs, and what tossed answers move
-        these by, (row, trial): their squares are a part of the variance beside those of `slopes`.
+        these by, (row, trial): their squares add to the variance from `slopes`.
     """
 
     values: Callable[[NDArray[np.floating]], NDArray[np.floating]]
@@ -319,7 +319,7 @@ def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
     np.add.at(statistics, (pair, 1 + k + second), share)
     same = first == second
     np.add.at(statistics, (pair[same], 0), share[same])
-    # What products of margins pair of one item with itself: also answers that came back.
+    # What products of margins pair of one item with itself: also answers to repeated items.
     item, of = np.unique(pair * block.correct.shape[1] + trial, return_inverse=True)
     home = np.zeros(len(item), np.intp)
     home[of] = pair

@@ -50,7 +50,7 @@ def estimate(
         ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
         is not. Of images that a plan chose also ``centre``, the weighted value, about which
         intervals lie (``estimate`` is it without its bias); ``df``, degrees of freedom of the
-        variance; and ``effective_images``, how many images it rests on.
+        variance; and ``effective_images``, how many images it is based on.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
         total += (tossed**2).sum(axis=1)
     used, n_shown, left = weights != 0, np.zeros(len(weights), dtype=np.intp), []
     for block in blocks(table):
-        # Images that any entry of the sum rests on.
+        # Images that any entry of the sum is based on.
         n_shown += (used[:, block.rows] @ block.shown()).sum(axis=1)
         left.append(_open(block))
     effective = np.where(used @ np.concatenate(left), effective_images(moved), np.inf)

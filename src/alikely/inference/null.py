@@ -270,7 +270,7 @@ def log_bayes_factor(
 
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
-    """Choose the prior of the Bayes factor beside a posterior."""
+    """Choose the prior of the Bayes factor that belongs to a posterior."""
     if "copy_probability" in check_prior(prior):
         raise ValueError(
             "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "

@@ -47,7 +47,7 @@ Population = Literal["pool", "images"]
 # than 90 %, nine in ten have most variances rest on fewer images than so many.
 FEWEST_EFFECTIVE = 15
 # Answers of each person that variances count as tossed, spread over the images shown. Where people
-# are nearly always right a sample may hold none of the few errors that all hangs on. As many as
+# are nearly always right a sample may hold none of the few errors that decide all. As many as
 # keep 93 % or so on each pool that the number was chosen on (`docs/choosing.md`).
 TOSSED = 4
 # Of a cell, in a difference of derivatives.
@@ -104,7 +104,7 @@ def holding(lower: Floats, upper: Floats, value: Floats) -> tuple[Floats, Floats
 
 
 def effective_images(deviation: Floats) -> Floats:
-    """How many images a variance rests on: as many as would give it in equal parts."""
+    """How many images a variance is based on: as many as would give it in equal parts."""
     square = deviation**2
     total, fourth = square.sum(axis=-1), (square**2).sum(axis=-1)
     return np.asarray(np.where(total == 0, 0.0, total**2 / np.where(fourth == 0, 1.0, fourth)))

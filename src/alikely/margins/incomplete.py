@@ -99,7 +99,7 @@ def _centred(x: Floats, there: NDArray[np.bool_], kinds: NDArray[np.bool_]) -> F
 def incomplete_deviations(
     found: Incomplete, n_resamples: int, generator: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Alpha with observers and items of each list drawn anew, and alpha of the data alike."""
+    """Alpha with observers and items of each list resampled, and alpha of the data alike."""
     y, n, lists = found.answers, found.shown, found.lists
     kinds = lists == np.arange(int(lists.max()) + 1)[:, None]
     of_observer = (n @ kinds.T).argmax(axis=1)

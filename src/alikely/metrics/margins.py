@@ -94,7 +94,7 @@ def normal_scores(margins: ArrayLike) -> Floats:
 
 
 def repeated(shown: ArrayLike) -> bool:
-    """Whether enough items came back to the same observers to tell stable deviations from noise."""
+    """Whether the same observers saw enough items again to tell stable deviations from noise."""
     return int((np.asarray(shown) > 1).any(axis=0).sum()) >= FEWEST_ITEMS
 
 

@@ -32,7 +32,7 @@ class Trust(NamedTuple):
         Means over many pairs fall short, too, where the number that decides is on average below
         the first, infinite if always; the second is what to tell then. Never if 0.
     biased : bool
-        Whether the estimate, too, rests on too little: its tables always have the notes.
+        Whether few errors bias the estimate, too: its tables always have the notes.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]

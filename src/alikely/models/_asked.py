@@ -38,7 +38,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
-    """Refuse options of a constructor beside a model that is made."""
+    """Raise an error for options of a constructor if a model is given."""
     given = [name for name, value in options.items() if value]
     if isinstance(model, pm.Model) and given:
         raise ValueError(
@@ -53,7 +53,7 @@ def asked_model(
     labels: Mapping[str, ArrayLike],
     counts: Sequence[ArrayLike] = (),
 ) -> pm.Model:
-    """Build the model of a name, or check a user's own: it must have what the door reports."""
+    """Build the model of a name, or check a user's own: it must have what the function reports."""
     is_named(model, list(builders))
     if isinstance(model, str):
         return builders[model]()

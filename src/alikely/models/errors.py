@@ -330,7 +330,7 @@ def drawn_labels(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of b: each error of a copied, or drawn anew."""
+    """Labels of b: each error of a copied, or drawn independently."""
     n = own.shape[-1]
     batch = np.broadcast_shapes(copying.shape, own.shape[:-1], given.shape[:-1])
     shape = batch if size is None else tuple(size)

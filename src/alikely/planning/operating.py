@@ -236,7 +236,7 @@ def interval_study(
     seed: np.random.SeedSequence,
     goal: float | None = None,
 ) -> dict[str, float]:
-    """Coverage, mean width and power of each school's interval, by simulation."""
+    """Coverage, mean width and power of each method's interval, by simulation."""
     first, second = seed.spawn(2)
     counts = draw_tables(setting, n_trials, n_datasets, first)
     rng = np.random.default_rng(second)

@@ -21,7 +21,7 @@ MUCH = 0.1
 # Likewise a class: by so many times what equal drawing gives, and so many images; in fewer nobody
 # sees the difference from chance.
 SKEWED, SKEWED_IMAGES = 2.0, 20
-# Joint errors that agreement of wrong answers should rest on.
+# Joint errors that agreement of wrong answers should be based on.
 FLOOR = 20
 
 

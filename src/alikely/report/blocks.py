@@ -179,7 +179,7 @@ def _as_json(cells: pd.DataFrame) -> tuple[int, str]:
 
 
 def figure_of(draw: Callable[[], Any], caption: str) -> Block:
-    """Draw a figure; where that fails, say so, for the rest of the page does not hang on it."""
+    """Draw a figure, or give the reason for none: the rest of the page does not need it."""
     try:
         svg = svg_of(draw, caption)
     except Exception as error:  # whatever it is, the numbers are worth having

@@ -74,7 +74,7 @@ def _plain(text: str) -> str:
 
 
 def cited(results: list[Tree]) -> list[Reference]:
-    """What analyses rest on, each once: the metric's sources first."""
+    """Sources of the analyses, each once: the metric's sources first."""
     names: list[str] = []
     for result in results:
         names += result.metric.sources

@@ -90,7 +90,7 @@ def difficulty_spectrum(
         outside the reference, which alone are tested; ``above_chance`` (adjusted p below .05; the
         reference counts as above) and ``reason`` why a delta is undefined. Attributes
         ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction,
-        repeats`` (``"crossed"`` where items came back, else empty), ``missing_note`` (how many
+        repeats`` (``"crossed"`` where items are repeated, else empty), ``missing_note`` (how many
         responses are missing).
 
     Raises

@@ -309,7 +309,7 @@ def _fit(x: Floats, start: _Mixture, tol: float) -> _Mixture:
 def _resampled_deltas(
     spectrum: xr.Dataset, n_resamples: int, seed: np.random.SeedSequence
 ) -> Floats:
-    """Deltas with the humans of each data set drawn anew: shape (replicate, condition)."""
+    """Deltas with the humans of each data set resampled: shape (replicate, condition)."""
     logit = spectrum["logit_accuracy"].values
     part = ~np.isnan(logit)
     generator = np.random.default_rng(seed)
