@@ -178,7 +178,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "Do intervals keep their promise?": (
         "grid = al.calibration.default_grid()\n"
         'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'
-        "model = al.models.independence([30, 10, 10, 10])\n"
+        "model = al.models.copying([30, 10, 10, 10], independent=True)\n"
         "ranks = al.calibration.sbc(model, n=100, rng=1)",
         {
             "plot_coverage": (

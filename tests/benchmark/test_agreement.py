@@ -8,19 +8,25 @@ from typing import Any
 import arviz as az
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
 
 import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
-from alikely.calibration.cases import agreement_regression as case
 from alikely.calibration.coverage_families import family_coverage, family_coverage_summary
 from alikely.estimates import MatrixResult
-from alikely.stats.mixed import coefficient_weights
+from alikely.stats.mixed import PairDesign, coefficient_weights, pair_priors
 
 NAMES = [f"o{k}" for k in range(10)]
-FAMILY = dict(zip(NAMES, map(str, case.GROUP.tolist()), strict=True))
+GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
+FAMILY = dict(zip(NAMES, map(str, GROUP.tolist()), strict=True))
+FIRST, SECOND = np.triu_indices(len(GROUP), k=1)
+SAME = GROUP[FIRST] == GROUP[SECOND]
+# Differences in size, of pairs of which every second one has other standard errors.
+SIZE = np.abs(GROUP[FIRST] - 2 * GROUP[SECOND]) / 2.0
+SE = np.where(np.arange(len(FIRST)) % 2, 0.05, 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +50,39 @@ def found(matrix: MatrixResult, family: dict[str, str]) -> al.benchmark.Agreemen
 
 
 def table() -> pd.DataFrame:
-    truth = {"b": np.array([0.3, 0.2, 0.05]), "tau": 0.05, "sigma": 0.05, "omega": 0.1}
-    data = case._data(truth, np.random.default_rng(1))
+    """Pair by pair: what both bring, what their group adds, what is left, and the error."""
+    rng = np.random.default_rng(1)
+    u, v = 0.05 * rng.normal(size=len(GROUP)), 0.1 * rng.normal(size=GROUP.max() + 1)
+    size = SIZE - SIZE.mean()
+    estimate = 0.3 + 0.05 * size + u[FIRST] + u[SECOND] + SAME * (0.2 + v[GROUP[FIRST]])
+    estimate += rng.normal(size=len(SE)) * np.sqrt(0.05**2 + SE**2)
+    names = np.array(NAMES)
     return pd.DataFrame(
-        {
-            "observer_a": np.array(NAMES)[case.FIRST],
-            "observer_b": np.array(NAMES)[case.SECOND],
-            "estimate": data["estimate"],
-            "se": case.SE,
-            "size": case.X[:, 0],
-        }
+        {"observer_a": names[FIRST], "observer_b": names[SECOND], "estimate": estimate, "se": SE,
+         "size": size}
+    )  # fmt: skip
+
+
+def in_pymc(pairs: pd.DataFrame) -> pm.Model:
+    """The regression with its priors, relative to the spread of the estimates."""
+    value = pairs["estimate"].to_numpy()
+    x = np.column_stack([np.ones(len(value)), SAME, pairs["size"]])
+    numbers = np.where(SAME, GROUP[FIRST], -1)
+    design = PairDesign(
+        value, SE, x, FIRST, SECOND, numbers[None], np.zeros(GROUP.max() + 1, dtype=np.intp)
     )
+    prior = pair_priors(design)
+    with pm.Model() as model:
+        b = pm.Normal("b", prior.mean, prior.sd)
+        tau, sigma, omega = (
+            pm.HalfNormal(name, float(scale))
+            for name, scale in zip(("tau", "sigma", "omega"), prior.scales, strict=True)
+        )
+        u = pm.Deterministic("u", tau * pm.Normal("u_unit", 0, 1, shape=len(GROUP)))
+        v = pm.Deterministic("v", omega * pm.Normal("v_unit", 0, 1, shape=int(GROUP.max()) + 1))
+        mean = x @ b + u[FIRST] + u[SECOND] + pm.math.where(SAME, v[numbers], 0.0)
+        pm.Normal("observed", mean, pm.math.sqrt(SE**2 + sigma**2), observed=value)
+    return model
 
 
 def test_a_family_that_shares_is_more_alike(found: al.benchmark.AgreementRegression) -> None:
@@ -196,10 +224,8 @@ def test_other_refusals() -> None:
 def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
     """Means and probabilities of both, within 4 Monte-Carlo errors of both."""
     pairs = table()
-    model = al.models.agreement_regression(
-        pairs["estimate"], case.SE, case.FIRST, case.SECOND, case.GROUP, case.X
-    )
-    chains = inference.nuts(model, 5_000, tune=1_000, target_accept=0.95, rng=1)["posterior"]
+    tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)
+    chains = tree["posterior"]
     fast = al.benchmark.agreement_regression(
         pairs, labels=FAMILY, predictors=["size"], n_draws=8_000, rng=2
     )

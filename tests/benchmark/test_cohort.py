@@ -263,22 +263,6 @@ def test_exchangeability_is_cochrans_q() -> None:
     assert stats.kstest(p, "uniform").pvalue > 1e-4
 
 
-@pytest.mark.slow
-def test_pooled_pairs_steady_the_estimates_without_moving_their_mean() -> None:
-    """Many trials: as the exact posterior pair by pair. The mean over pairs in any case."""
-    trials = al.simulate.cohort(np.full((3, 2), 0.4), np.full((3, 2), 0.7), [0.6, 0.8], 0.5, rng=5)
-    table = al.data.joint_correctness(trials, "human-model", "condition")
-    tree = al.inference.nuts(al.models.pooled_pairs(table), rng=1, target_accept=0.99)
-    draws = tree["posterior"]["error_consistency"]
-    exact = al.inference.estimate(table)
-    pooled = draws.mean(("chain", "draw")).values
-    assert pooled.std() < exact["estimate"].values.std()
-    se = np.sqrt((exact["se"].values ** 2).sum()) / len(pooled)
-    assert abs(pooled.mean() - exact["estimate"].values.mean()) < 2 * se
-    with pytest.raises(ValueError, match="is a reference in one pair and the other observer"):
-        al.models.pooled_pairs(al.data.joint_correctness(trials, "all", "condition"))
-
-
 def test_the_benchmark_shows_the_cohort_beside_its_own_intervals(
     chains: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

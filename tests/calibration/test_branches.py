@@ -180,12 +180,12 @@ def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The catalogue of one model, whose case has another branch; short chains."""
-    case = CASES["independence"]._replace(thin=1, tune=20)
-    prior = functools.partial(al.models.independence, priors={"p_a": (2, 2)})
+    case = CASES["copying"]._replace(thin=1, tune=20)
+    prior = functools.partial(al.models.copying, priors={"p_a": (2, 2)})
     few = case.branch("2 pairs, another prior", functools.partial(two_pairs, prior))
-    monkeypatch.setitem(CASES, "independence", case._replace(branches={"prior": few}))
-    shutil.copytree(CARDS / "independence", tmp_path / "independence")
-    (tmp_path / "independence" / RANKS).unlink(missing_ok=True)
+    monkeypatch.setitem(CASES, "copying", case._replace(branches={"prior": few}))
+    shutil.copytree(CARDS / "copying", tmp_path / "copying")
+    (tmp_path / "copying" / RANKS).unlink(missing_ok=True)
     return tmp_path
 
 
@@ -195,11 +195,11 @@ def run(catalogue: Path, *words: str) -> int:
 
 @pytest.mark.slow
 def test_a_branch_is_put_to_the_test(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = toy / "independence"
+    folder = toy / "copying"
     before = json.loads((folder / "calibration.json").read_text())
     words = ["--branch", "prior", "--simulations", "4", "--jobs", "1"]
-    assert run(toy, "run", "independence", *words) in (0, 1)
-    assert "independence, prior: " in capsys.readouterr().out
+    assert run(toy, "run", "copying", *words) in (0, 1)
+    assert "copying, prior: " in capsys.readouterr().out
     evidence = json.loads((folder / "calibration.json").read_text())
     assert {k: v for k, v in evidence.items() if k != "branches"} == {
         k: v for k, v in before.items() if k != "branches"
@@ -208,18 +208,18 @@ def test_a_branch_is_put_to_the_test(toy: Path, capsys: pytest.CaptureFixture[st
     assert found["n_simulations"] == 4
     assert found["settings"] == {"tune": 20, "target_accept": 0.95, "thin": 1}
     assert found["design"] == "2 pairs, another prior"
-    assert cards.is_of(found, "independence", "prior")
-    assert not cards.is_of(found, "independence")
+    assert cards.is_of(found, "copying", "prior")
+    assert not cards.is_of(found, "copying")
     assert cards.card_section(evidence) in (folder / "README.md").read_text()
     assert "`prior` (2 pairs, another prior)" in (folder / "README.md").read_text()
     # Anyone works the verdict out again.
     assert kept_branches(folder / RANKS) == ["prior"]
-    assert run(toy, "verdict", "independence") == 0
-    assert "independence, prior: " in (said := capsys.readouterr().out)
+    assert run(toy, "verdict", "copying") == 0
+    assert "copying, prior: " in (said := capsys.readouterr().out)
     assert "calibration.json says the same" in said
     found["n_simulations"] = 5
     (folder / "calibration.json").write_text(json.dumps(evidence))
-    assert run(toy, "verdict", "independence") == 1
+    assert run(toy, "verdict", "copying") == 1
     assert "calibration.json says OTHERWISE" in capsys.readouterr().out
 
 
@@ -228,30 +228,30 @@ def test_a_branch_is_put_to_the_test(toy: Path, capsys: pytest.CaptureFixture[st
     [
         (["--simulations", "1"], "--simulations must be at least 2, got 1"),
         (["--jobs", "0"], "--jobs must be at least 1, got 0"),
-        (["--branch", "prio"], "independence has no branch 'prio'; did you mean .*prior.*default"),
+        (["--branch", "prio"], "copying has no branch 'prio'; did you mean .*prior.*default"),
     ],
 )
 def test_bad_options_change_nothing(
     toy: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
-    assert run(toy, "run", "independence", *words) == 2
+    assert run(toy, "run", "copying", *words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert re.search(message, line)
     assert {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()} == before
 
 
 def test_a_branch_needs_the_default_first(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (toy / "independence" / "calibration.json").unlink()
-    assert run(toy, "run", "independence", "--branch", "prior") == 2
+    (toy / "copying" / "calibration.json").unlink()
+    assert run(toy, "run", "copying", "--branch", "prior") == 2
     assert "no calibration.json; make it first, python -m" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="independence has no branch 'x'; expected one of default"):
-        cards.calibration("independence", 2, branch="x")
+    with pytest.raises(ValueError, match="copying has no branch 'x'; expected one of default"):
+        cards.calibration("copying", 2, branch="x")
 
 
 def test_the_table_says_what_was_not_run(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "is_of", lambda *_: True)
-    folder = toy / "independence"
+    folder = toy / "copying"
     (folder / index.SECONDS).unlink(missing_ok=True)
     evidence = json.loads((folder / "calibration.json").read_text())
     one = evidence | {"passed": False, "n_simulations": 1_200}
@@ -259,21 +259,19 @@ def test_the_table_says_what_was_not_run(toy: Path, monkeypatch: pytest.MonkeyPa
     without = {"n_simulations": 1_150, "passed": True, "outside_alone": []}
     one["divergences"] = {"simulations": 50, "share": 0.04167, "without": without}
     (folder / "calibration.json").write_text(json.dumps(one | {"branches": {}}))
-    first, second = index._branches(folder, "independence")
+    first, second = index._branches(folder, "copying")
     assert first == (
-        "| independence | default | **outside** | 1,200 | 20, 0.95 | 4.2% | inside | "
+        "| copying | default | **outside** | 1,200 | 20, 0.95 | 4.2% | inside | "
         "not timed | not timed |"
     )
-    assert second == "| independence | prior | not run |  |  |  |  |  |  |"
+    assert second == "| copying | prior | not run |  |  |  |  |  |  |"
     (folder / index.SECONDS).write_text(json.dumps({"cold": 12.34, "warm": 5.0}))
-    assert index._branches(folder, "independence")[0].endswith("| inside | 12.3 | 5.0 |")
+    assert index._branches(folder, "copying")[0].endswith("| inside | 12.3 | 5.0 |")
     one["settings"]["tune"] = 500
     (folder / "calibration.json").write_text(json.dumps(one))
-    assert (
-        "| **outside**, other settings | 1,200 | 500," in index._branches(folder, "independence")[0]
-    )
+    assert "| **outside**, other settings | 1,200 | 500," in index._branches(folder, "copying")[0]
     monkeypatch.setattr(index, "is_of", lambda *_: False)
-    assert "| recalibrate, other settings | 1,200 |" in index._branches(folder, "independence")[0]
+    assert "| recalibrate, other settings | 1,200 |" in index._branches(folder, "copying")[0]
 
 
 def test_seconds_are_medians_of_processes(
@@ -286,21 +284,21 @@ def test_seconds_are_medians_of_processes(
         return float(len(folders) ** 2)
 
     monkeypatch.setattr(seconds, "_of_process", process)
-    assert run(toy, "time", "independence", "--repeats", "3") == 0
-    assert "independence: 9.0 s cold, 16.0 s warm" in capsys.readouterr().out
-    found = json.loads((toy / "independence" / index.SECONDS).read_text())
+    assert run(toy, "time", "copying", "--repeats", "3") == 0
+    assert "copying: 9.0 s cold, 16.0 s warm" in capsys.readouterr().out
+    found = json.loads((toy / "copying" / index.SECONDS).read_text())
     assert found["all_cold"] == [1, 9, 25]
     assert found["all_warm"] == [4, 16, 36]
     # Warm is what follows cold in its folder; cold starts in a new one.
     assert folders[::2] == folders[1::2]
     assert len(set(folders)) == 3
-    assert run(toy, "time", "independence", "--repeats", "0") == 2
+    assert run(toy, "time", "copying", "--repeats", "0") == 2
     assert "repeats must be at least 1, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_a_process_is_measured(tmp_path: Path) -> None:
-    used = seconds._of_process("independence", tmp_path)
+    used = seconds._of_process("copying", tmp_path)
     assert used > 1
     assert any((tmp_path / "numba").iterdir())
 

@@ -20,6 +20,7 @@ from scipy import stats
 import alikely as al
 from alikely._base.parallel import at_most
 from alikely.calibration.__main__ import main
+from alikely.calibration.cases import CASES
 from alikely.stats.bands import rank_band, uniformity
 
 CARDS = Path(__file__).parents[2] / "models"
@@ -153,7 +154,7 @@ def test_numbers_do_not_depend_on_the_workers(few: pd.DataFrame) -> None:
 @pytest.mark.slow
 def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
     """Without a simulator; and a study taken up again is the same."""
-    model = al.models.independence([[30, 10, 10, 10], [300, 0, 0, 20]])
+    model = al.models.copying([[30, 10, 10, 10], [300, 0, 0, 20]], independent=True)
     options: dict[str, Any] = {"n_ranked": 20, "thin": 2, "tune": 200}
     first = al.calibration.sbc(model, 10, **options, folder=tmp_path, rng=1)
     next(tmp_path.glob("000001-*.parquet")).unlink()
@@ -249,21 +250,22 @@ def test_plots(few: pd.DataFrame) -> None:
 
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "independence"
-    shutil.copytree(CARDS / "independence", folder)
+    folder = tmp_path / "copying"
+    shutil.copytree(CARDS / "copying", folder)
     for name in ("calibration.json", "reference.json", "ranks.png", "recovery.png"):
         (folder / name).unlink()
     # Ten simulations pass or not; either way all is written.
     catalogue = ["--catalogue", str(tmp_path)]
     work = ["--work", str(tmp_path / "work")]
-    code = main(["run", "independence", "--simulations", "10", *work, *catalogue])
+    code = main(["run", "copying", "--simulations", "10", *work, *catalogue])
     evidence = json.loads((folder / "calibration.json").read_text())
     assert code == (0 if evidence["passed"] else 1)
     assert evidence["n_simulations"] == 10
-    assert {"p_a", "p_b", "log_likelihood"} == {row["quantity"] for row in evidence["quantities"]}
+    ranked = {row["quantity"] for row in evidence["quantities"]}
+    assert {*CASES["copying"].quantities, "log_likelihood"} == ranked
     figures = json.loads((folder / "reference.json").read_text())["figures"]
     # The posterior is Beta(121, 41).
     median = stats.beta(121, 41).median()
     assert figures["p_a"]["q50"] == pytest.approx(median, abs=4 * figures["p_a"]["q50_mcse"])
     assert (folder / "ranks.png").stat().st_size > 5_000
-    assert "independence: " in capsys.readouterr().out
+    assert "copying: " in capsys.readouterr().out

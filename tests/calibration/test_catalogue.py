@@ -113,18 +113,18 @@ def test_priors_of_a_card_are_read_from_the_model() -> None:
 
 
 def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Path) -> None:
-    folder = shutil.copytree(CARDS / "independence", tmp_path / "independence")
+    folder = shutil.copytree(CARDS / "copying", tmp_path / "copying")
     before = {file: (folder / file).read_text() for file in ("README.md", "model.json")}
-    model = al.models.independence([100, 20, 20, 20], priors={"p_a": (2, 3)})
+    model = al.models.copying([100, 20, 20, 20], priors={"p_a": (2, 3)})
     with model:
         pm.Normal("shift", 0, 1)
-    redescribe(folder, "independence", model)
+    redescribe(folder, "copying", model)
     card, content = (folder / "README.md").read_text(), (folder / "model.json").read_text()
     assert "shift([shift ~ Normal])" in card
     assert card.partition("```mermaid")[0] == before["README.md"].partition("```mermaid")[0]
     old, new = json.loads(before["model.json"]), json.loads(content)
     assert new["priors"] == {
-        "p_a": "Beta(2, 3)", "p_b": "Beta(1, 1)", "shift": "Normal(0, 1)",
+        "p_a": "Beta(2, 3)", "u": "Beta(0.5, 0.5)", "v": "Beta(0.5, 0.5)", "shift": "Normal(0, 1)",
     }  # fmt: skip
     assert new["parameters"] == old["parameters"] | {"shift": {"dims": []}}
     assert {k: new[k] for k in ("question", "when", "data", "references")} == {
@@ -203,25 +203,26 @@ def test_the_default_interval_keeps_its_promise() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        lambda: al.models.independence([100, 20, 20, 20], priors={"p_a": (1, 1.001)}),
-        lambda: al.models.independence([100, 20, 20, 21]),
-        lambda: al.models.copying([100, 20, 20, 20]),
+        lambda: al.models.copying([100, 20, 20, 20], priors={"p_a": (1, 1.001)}),
+        lambda: al.models.copying([100, 20, 20, 21]),
+        lambda: al.models.copying([100, 20, 20, 20], independent=True),
     ],
 )
 def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prior, data and parameters count; how it is written does not."""
-    found = evidence("independence")
-    case = CASES["independence"]
+    found = evidence("copying")
+    case = CASES["copying"]
 
     def written_otherwise() -> pm.Model:
         with pm.Model() as model:
             cells = np.array([[100, 20, 20, 20]])
-            p, q = (pm.Beta(name, 1, 1, shape=1) for name in "pq")
-            both = [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)]
+            p = pm.Beta("p", 1, 1, shape=1)
+            u, v = (pm.Beta(name, 0.5, 0.5, shape=1) for name in "uv")
+            both = [p * u, p * (1 - u), (1 - p) * v, (1 - p) * (1 - v)]
             pm.Multinomial("x", n=cells.sum(axis=1), p=pm.math.stack(both, axis=-1), observed=cells)
         return model
 
-    monkeypatch.setitem(CASES, "independence", case._replace(example=written_otherwise))
-    assert cards.is_of(found, "independence")
-    monkeypatch.setitem(CASES, "independence", case._replace(example=changed))
-    assert not cards.is_of(found, "independence")
+    monkeypatch.setitem(CASES, "copying", case._replace(example=written_otherwise))
+    assert cards.is_of(found, "copying")
+    monkeypatch.setitem(CASES, "copying", case._replace(example=changed))
+    assert not cards.is_of(found, "copying")

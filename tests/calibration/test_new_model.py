@@ -238,15 +238,15 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["new", "copyng"], r"has no 'copyng'; did you mean copying\?; expected one of agreem"),
+        (["new", "copyng"], r"has no 'copyng'; did you mean copying\?; expected one of class_"),
         (
             ["run", "nothing"],
-            "alikely.models has no 'nothing'; expected one of agreement_regression, ",
+            "alikely.models has no 'nothing'; expected one of class_copying, ",
         ),
         (["new", "copying", "--catalogue", "nowhere"], "nowhere is no folder; expected that of"),
         (["new", "copying", "--catalogue", str(CARDS)], "copying has a README.md; what people"),
         (["run", "copying"], "no README.md; make it first, python -m alikely.calibration new copy"),
-        (["index"], "without model.json; make it first, python -m alikely.calibration new agreem"),
+        (["index"], "without model.json; make it first, python -m alikely.calibration new class_"),
     ],
 )
 def test_bad_input_gets_one_line(
@@ -282,8 +282,8 @@ def test_the_text_of_the_index_needs_its_study(
 
 
 def test_a_card_that_is_not_written_is_refused(tmp_path: Path) -> None:
-    assert command.main(["new", "independence", "--catalogue", str(tmp_path)]) == 0
-    folder = tmp_path / "independence"
+    assert command.main(["new", "copying", "--catalogue", str(tmp_path)]) == 0
+    folder = tmp_path / "copying"
     missing = unwritten(folder)
     # The graph alone is made.
     assert missing[:7] == [f"README.md: {heading}" for heading in HEADINGS[:-1]]

@@ -61,13 +61,6 @@ def consistency():
     return result.chains["all pairs"]
 
 
-def pooled():
-    result = al.error_consistency(
-        example(), "human-model", model="pooled_pairs", n_resamples=0, n_null=0, **SHORT
-    )
-    return result.chains["all pairs"]
-
-
 def agreement():
     result = al.misclassification_agreement(
         three_classes(3), sampler="nuts", n_resamples=0, **SHORT
@@ -127,7 +120,7 @@ def counted(tree, name):
 
 
 DOORS = [
-    consistency, pooled, agreement, similarity, paired_similarity, margins, cohort, spectrum,
+    consistency, agreement, similarity, paired_similarity, margins, cohort, spectrum,
     observers,
 ]  # fmt: skip
 slow = functools.partial(pytest.param, marks=pytest.mark.slow)

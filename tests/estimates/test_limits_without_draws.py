@@ -56,7 +56,7 @@ def test_sentences_and_tables_show_them(result: al.Result) -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [{"sampler": "nuts"}, {"ci_kind": "hdi"}, {"model": "pooled_pairs"}],
+    [{"sampler": "nuts"}, {"ci_kind": "hdi"}],
 )
 def test_other_posteriors_have_none(asked: dict[str, Any]) -> None:
     result = al.error_consistency(al.load_example(), "human-human", **QUIET, **asked)

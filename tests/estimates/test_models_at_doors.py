@@ -327,7 +327,7 @@ def own_model(table: Any) -> pm.Model:
 
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("model", ["copying", "pooled_pairs", "own"])
+@pytest.mark.parametrize("model", ["copying", "own"])
 def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
     given = own_model(table) if model == "own" else model
@@ -347,8 +347,7 @@ def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
     cells = table["cells"].values
     built = tree["observed_data"].to_dataset()
     assert len(built.data_vars) == 1
-    own = {"copying": al.models.copying, "pooled_pairs": lambda _: al.models.pooled_pairs(table)}
-    whole = own.get(model, lambda _: given)(cells)
+    whole = al.models.copying(cells) if model == "copying" else given
     free = tree["posterior"].to_dataset()[[v.name for v in whole.free_RVs]]
     pairs = pm.compute_log_likelihood(
         xr.DataTree.from_dict({"posterior": free}), model=whole, progressbar=False,
@@ -411,6 +410,6 @@ def test_other_things_than_models() -> None:
     with pytest.raises(ValueError, match="model is for chains, and sampler is 'exact'"):
         al.error_consistency(trials, "human-human", model=own, sampler="exact", n_null=0)
     with pytest.raises(ValueError, match="prior is of the model 'copying'"):
-        al.error_consistency(trials, "human-model", model="pooled_pairs", prior={"p_a": (1, 1)})
+        al.error_consistency(trials, "human-human", model=own, prior={"p_a": (1, 1)})
     with pytest.raises(ValueError, match=r"include must be 'all' or among .* got 'prio'"):
         al.error_consistency(trials, "human-human", include=["prio"])

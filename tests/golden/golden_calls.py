@@ -845,7 +845,7 @@ def error_consistency_by_mcmc(rng: int) -> pd.DataFrame:
 
 @golden("inference.nuts", "inference.extended", slow=True)
 def extended(rng: int) -> pd.DataFrame:
-    model = al.models.independence([100, 20, 20, 20])
+    model = al.models.copying([100, 20, 20, 20], independent=True)
     tree = al.inference.nuts(model, n_draws=1000, rng=rng)
     tree = al.inference.extended(tree, model, ["log_likelihood"], rng=rng)
     means = {name: float(v.mean()) for name, v in tree["posterior"].data_vars.items()}

@@ -353,6 +353,8 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
     "cohort, people": lambda: al.models.cohort(experiment(True), human_effects="drawn"),
     "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
+    "copying, independent": lambda: al.models.copying([100, 20, 20, 20], independent=True),
+    "item_margins, criteria": CASES["item_margins"].branches["criteria"].design,
     "copying, direct prior": lambda: al.models.copying(
         [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
     ),
@@ -381,7 +383,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 
 
 # Graphs of the others take seconds to make.
-LIGHT = {"copying", "independence", "error_distributions", "pooled_pairs"}
+LIGHT = {"copying", "copying, independent", "error_distributions"}
 
 
 @pytest.mark.slow
@@ -437,7 +439,7 @@ def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
 
 
 def test_no_density_is_told() -> None:
-    data = tape_data(*graphs(al.models.independence([30, 10, 10, 10])).tapes({}))
+    data = tape_data(*graphs(al.models.copying([30, 10, 10, 10], independent=True)).tapes({}))
     assert density_of(data, np.array([np.nan, 0.0]))[0] == NOT_FINITE
     assert density_of(data, np.zeros(2))[0] == FINE
 

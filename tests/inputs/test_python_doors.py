@@ -876,7 +876,7 @@ CASES = [
     ),
     v(
         "model unknown",
-        r"model must be 'copying', 'pooled_pairs', or a pymc\.Model; got 'copy';",
+        r"model must be 'copying', or a pymc\.Model; got 'copy';",
         ec(model="copy", sampler="nuts"),
     ),
     v(

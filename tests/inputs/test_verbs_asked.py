@@ -403,7 +403,7 @@ CASES = [
     v("null", WORKS, f"compare t.csv --null --null-draws 50 {Q} --out o"),
     v(
         "model unknown",
-        "--model must be 'copying', 'pooled_pairs', or a pymc.Model; got 'nothing'",
+        "--model must be 'copying', or a pymc.Model; got 'nothing'",
         "compare t.csv --model nothing --sampler nuts --resamples 0 --quiet",
     ),
     v(

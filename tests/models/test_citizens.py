@@ -16,6 +16,7 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely.calibration.cases import CASES
 from alikely.data.cohorts import cohort_counts
+from alikely.models.criteria import class_criteria
 from alikely.simulate import cohort as simulated_cohort
 
 # Graphs that run a few times are not worth rewriting.
@@ -69,17 +70,12 @@ def margins_of(groups: int, link: str) -> pm.Model:
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{
         name: CASES[name].example
-        for name in (
-            "copying", "independence", "class_copying", "paired_errors", "shared_errors",
-            "agreement_regression",
-        )
+        for name in ("copying", "class_copying", "paired_errors")
     },
     "copying, prior on copying": lambda: al.models.copying(
         [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
     ),
-    "pooled_pairs": lambda: al.models.pooled_pairs(
-        al.data.joint_correctness(al.load_example(), "human-model", "condition")
-    ),
+    "copying, independent": lambda: al.models.copying([100, 20, 20, 20], independent=True),
     **{
         f"cohort, {humans}, {saturated}": functools.partial(
             lambda h, s: al.models.cohort(counts(), human_effects=h, saturated=s),
@@ -117,12 +113,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "item_margins, 2 groups, sinh_arcsinh": lambda: al.models.item_margins(
         RIGHT, np.full((2, 6), 3), m=4, law="sinh_arcsinh"
     ),
-    **{
-        f"class_criteria, {given}": functools.partial(
-            al.models.class_criteria, ANSWERS, np.arange(6) % 3, margins
-        )
-        for given, margins in (("alone", None), ("margins", MARGINS))
-    },
+    "item_margins, criteria": lambda: class_criteria(ANSWERS, np.arange(6) % 3, MARGINS),
     **{
         f"observer_margins, {components}, {link}, {given}": functools.partial(
             al.models.observer_margins, RIGHT, np.full((2, 6), 3), margins,
@@ -164,9 +155,8 @@ def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.nda
 
 # One of each model; the others take three times as long.
 QUICK = {
-    "agreement_regression", "copying", "independence", "class_copying", "pooled_pairs",
-    "paired_errors", "shared_errors",
-    "cohort, alike, line", "class_criteria, margins", "error_distributions, shared, None",
+    "copying", "copying, independent", "class_copying", "paired_errors",
+    "cohort, alike, line", "item_margins, criteria", "error_distributions, shared, None",
     "item_margins, 1 groups, m_afc", "observer_margins, shared, probit, alone", "spectrum, k = 1",
 }  # fmt: skip
 

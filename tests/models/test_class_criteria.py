@@ -12,9 +12,8 @@ import pytest
 from pytensor.compile.mode import Mode
 from scipy import integrate, optimize, special, stats
 
-import alikely as al
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.models.criteria import answer_probabilities
+from alikely.models.criteria import answer_probabilities, class_criteria
 
 N_ITEMS, N_CLASSES, N_ANSWERS = 96, 6, 30
 # What is evaluated a few times is not worth the time of compiling.
@@ -146,8 +145,7 @@ def test_likelihood_is_that_of_multinomial_counts(function: Any) -> None:
     """Also of an item without answers, and of a class that is neither given nor true."""
     answers = np.pad(np.vstack([ANSWERS, [[0, 0, 0]]]), ((0, 0), (0, 1)))
     truth = np.append(TRUTH, 0)
-    model = al.models.class_criteria(answers, truth)
-    assert "rho" not in model.named_vars
+    model = class_criteria(answers, truth, np.arange(7.0))
     b, d = np.array([0.4, 0.0, 0.1, -0.5]), np.array([1.0, 0.2, 2.0, 0.5, 1.1, -0.4, 0.7])
     held = pm.do(model, {"criterion": b, "strength": d})
     found = held.compile_logp(vars=[held["observed_answers"]], sum=False, mode=QUICK)
@@ -156,7 +154,7 @@ def test_likelihood_is_that_of_multinomial_counts(function: Any) -> None:
 
 
 def test_prior_predictive_answers_are_counts() -> None:
-    with al.models.class_criteria(ANSWERS, TRUTH, np.arange(6.0)):
+    with class_criteria(ANSWERS, TRUTH, np.arange(6.0)):
         drawn = pm.sample_prior_predictive(300, random_seed=1, compile_kwargs={"mode": QUICK})
     answers = drawn["prior_predictive"]["observed_answers"].values[0]
     assert (answers.sum(axis=-1) == 10).all()
@@ -185,5 +183,5 @@ def test_prior_predictive_answers_are_counts() -> None:
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        al.models.class_criteria(**{"answers": ANSWERS, "truth": TRUTH, **change})
+        class_criteria(**{"answers": ANSWERS, "truth": TRUTH, "margins": np.arange(6.0), **change})
     assert "\n" not in str(caught.value)

@@ -121,7 +121,8 @@ def test_prior_and_posterior_predictive(prior: dict[str, tuple[float, float]] | 
 
 @pytest.mark.slow
 def test_independence_model_equals_its_closed_form() -> None:
-    tree = al.inference.nuts(al.models.independence([100, 20, 30, 10]), n_draws=8000, rng=1)
+    model = al.models.copying([100, 20, 30, 10], independent=True)
+    tree = al.inference.nuts(model, n_draws=8000, rng=1)
     for name, exact in (("p_a", stats.beta(121, 41)), ("p_b", stats.beta(131, 31))):
         draws = tree["posterior"][name]
         ess = float(az.ess(draws.to_dataset(name="x"))["x"].values[0])
@@ -241,8 +242,11 @@ def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> No
         ),
         (lambda: al.models.copying([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables, got 2"),
         (lambda: al.models.copying([1, 1, 1, 0.5]), "must be whole numbers, got 0.5"),
-        (lambda: al.models.independence([1, 1, 1, 1], pairs=["x", "y"]), "name all 1 tables"),
-        (lambda: al.models.independence([1, 1, 1, 1], priors={"p_a": (0, 1)}), "alpha > 0"),
+        (lambda: al.models.copying([1] * 4, ["x", "y"], independent=True), "name all 1 tables"),
+        (
+            lambda: al.models.copying([1, 1, 1, 1], independent=True, priors={"p_a": (0, 1)}),
+            "alpha > 0",
+        ),
     ],
 )
 def test_bad_arguments(call: object, message: str) -> None:

@@ -21,6 +21,7 @@ from alikely.calibration.cases import CASES
 from alikely.inference import ready
 from alikely.models import prior_texts, with_priors
 from alikely.models._placed import Placed
+from alikely.models.criteria import class_criteria
 
 COUNTS = [100, 20, 20, 20]
 # Graphs that run once are not worth rewriting.
@@ -42,9 +43,26 @@ def direct() -> pm.Model:
     return al.models.copying(COUNTS, priors={"copy_probability": (2, 2)})
 
 
+def effects() -> pm.Model:
+    """Effects of one dim in units of their spread, with a mean."""
+    with pm.Model(coords={"other": ["x", "y", "z"]}) as model:
+        mean, spread = pm.Normal("delta_mean", 0, 2), pm.HalfNormal("delta_sd", 0.5)
+        deviate = pm.ZeroSumNormal("other_deviate", 1, dims="other")
+        pm.Deterministic("effect", mean + spread * deviate, dims="other")
+    return model
+
+
+def criteria() -> pm.Model:
+    answers = [[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]]
+    return class_criteria(answers, [0, 0, 1, 1, 2, 2], [1.2, -0.4, 0.9, 0.1, 0.3, -1.0])
+
+
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{name: case.example for name, case in CASES.items()},
     "copying, direct prior": direct,
+    "copying, independent": lambda: al.models.copying(COUNTS, independent=True),
+    "effects": effects,
+    "item_margins, criteria": criteria,
     "cohort, saturated": lambda: al.models.cohort(
         al.data.cohort_counts(al.load_example()), human_effects=True, saturated=True
     ),
@@ -100,7 +118,7 @@ def terms(model: pm.Model, point: dict[str, Any]) -> dict[str, float]:
 
 
 # Graphs of the others take seconds to make.
-LIGHT = {"copying", "independence", "error_distributions", "item_margins"}
+LIGHT = {"copying", "copying, independent", "effects", "error_distributions", "item_margins"}
 
 
 @pytest.mark.slow
@@ -142,7 +160,7 @@ def test_the_log_density_changes_by_that_of_the_priors(name: str) -> None:
 
 
 def test_none_is_the_model_itself() -> None:
-    model = al.models.independence(COUNTS)
+    model = al.models.copying(COUNTS, independent=True)
     assert with_priors(model) is model
     assert with_priors(model, {}) is model
 
@@ -175,7 +193,7 @@ def test_none_is_the_model_itself() -> None:
 )
 def test_draws_are_of_the_given_prior(variable: str, given: Any, text: str, reference: Any) -> None:
     """Prior predictive draws against SciPy's distribution function; texts against what was said."""
-    name = "independence" if variable.startswith("p_") else "pooled_pairs"
+    name = "copying, independent" if variable.startswith("p_") else "effects"
     model = with_priors(built(name), {variable: given})
     assert prior_texts(model)[variable] == text
     drawn = pm.draw(model[variable], 2_000, random_seed=1, mode=PYTHON).ravel()
@@ -196,7 +214,7 @@ def test_each_element_its_own_and_one_for_all() -> None:
 
 def test_one_distribution_for_two_variables_is_drawn_twice() -> None:
     once = pm.Beta.dist(2, 2)
-    model = al.models.independence(COUNTS, priors={"p_a": once, "p_b": once})
+    model = al.models.copying(COUNTS, independent=True, priors={"p_a": once, "p_b": once})
     a, b = pm.draw([model["p_a"], model["p_b"]], 5, random_seed=1, mode=PYTHON)
     assert (a != b).all()
 
@@ -251,7 +269,7 @@ def test_interventions_and_copies_go_on_to_work() -> None:
 
 
 def test_chains_find_the_conjugate_posterior() -> None:
-    model = al.models.independence(COUNTS, priors={"p_a": (20, 60)})
+    model = al.models.copying(COUNTS, independent=True, priors={"p_a": (20, 60)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         draws = al.inference.nuts(model, 4_000, rng=1)["posterior"]["p_a"].values.ravel()
@@ -263,7 +281,7 @@ def test_chains_find_the_conjugate_posterior() -> None:
 @pytest.mark.slow
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
-        return ready._graph(al.models.independence(COUNTS, priors=priors), False)
+        return ready._graph(al.models.copying(COUNTS, independent=True, priors=priors), False)
 
     assert written(p_a=(2, 2)) == written(p_a=(2, 2))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]
@@ -284,7 +302,7 @@ def test_texts_of_our_models() -> None:
 
 def test_texts_of_compounds() -> None:
     given = pm.Mixture.dist([0.25, 0.75], [pm.Beta.dist(1, 2), pm.Beta.dist(4, 2)])
-    model = with_priors(al.models.independence(COUNTS), {"p_a": given})
+    model = with_priors(al.models.copying(COUNTS, independent=True), {"p_a": given})
     assert prior_texts(model)["p_a"] == "Mixture([0.25, 0.75], Beta(1, 2), Beta(4, 2))"
 
 
@@ -325,20 +343,20 @@ with pm.Model():
 )  # fmt: skip
 def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
-        al.models.independence(COUNTS, priors=priors)
+        al.models.copying(COUNTS, independent=True, priors=priors)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("name", "priors", "message"),
     [
-        ("pooled_pairs", {"delta_sd": pm.Normal.dist(0, 1)}, "its default, HalfNormal(0.5); Norma"),
-        ("pooled_pairs", {"delta_sd": pm.Normal.dist(9, 0.1)}, "its default, HalfNormal(0.5); No"),
-        ("pooled_pairs", {"delta_sd": (1, 2)}, "HalfNormal(sigma), has 1 parameter, got (1, 2)"),
-        ("pooled_pairs", {"delta_sd": 0}, "invalid parameters, HalfNormal(sigma): 0: sigma > 0"),
-        ("pooled_pairs", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
-        ("class_criteria", {"criterion": (1,)}, "'criterion' depends on criterion_sd; priors= ta"),
-        ("class_criteria", {"strength": (1, 1)}, "'strength' depends on "),
+        ("effects", {"delta_sd": pm.Normal.dist(0, 1)}, "its default, HalfNormal(0.5); Norma"),
+        ("effects", {"delta_sd": pm.Normal.dist(9, 0.1)}, "its default, HalfNormal(0.5); No"),
+        ("effects", {"delta_sd": (1, 2)}, "HalfNormal(sigma), has 1 parameter, got (1, 2)"),
+        ("effects", {"delta_sd": 0}, "invalid parameters, HalfNormal(sigma): 0: sigma > 0"),
+        ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
+        ("item_margins, criteria", {"criterion": (1,)}, "'criterion' depends on criterion_sd; p"),
+        ("item_margins, criteria", {"strength": (1, 1)}, "'strength' depends on "),
         ("spectrum", {"regime_sd": (-1.0, 0)}, "LogNormal(mu, sigma): (-1.0, 0): sigma > 0"),
         ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
         ("spectrum", {"regime_weight": (4, 4)}, "Dirichlet(a), has 1 parameter, got (4, 4)"),

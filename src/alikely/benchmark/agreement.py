@@ -296,7 +296,7 @@ def agreement_regression(
     -----
     Priors are relative to the spread s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, half-normal
     ``tau`` and ``sigma`` of scale s, ``omega`` of the spread of the pairs of one group, if that is
-    more. `alikely.models.agreement_regression` is the same model in PyMC.
+    more.
 
     Error consistency depends on accuracies, most of all on their difference. Where families differ
     in accuracy, but fail alike no more than others, a regression without accuracies finds .03 to

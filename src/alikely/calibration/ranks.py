@@ -130,7 +130,7 @@ def sbc(
     Examples
     --------
     >>> import alikely as al
-    >>> model = al.models.independence([30, 10, 10, 10])
+    >>> model = al.models.copying([30, 10, 10, 10], independent=True)
     >>> ranks = al.calibration.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
     >>> sorted(set(ranks["quantity"]))
     ['log_likelihood', 'p_a', 'p_b']

@@ -92,9 +92,9 @@ def error_consistency(
         only `a`, only `b`, neither), or Beta parameters by name, see `alikely.models.copying`.
         Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
         ``n11 n00 >= n10 n01``. The Bayes factor takes it too, and by default one of 1 for each.
-    model : {"copying", "pooled_pairs"} or pymc.Model
-        `alikely.models.copying`; for chains also `alikely.models.pooled_pairs`, or a model of your
-        own of these pairs, with ``error_consistency`` (pair). It must hold the data, in any layout:
+    model : "copying" or pymc.Model
+        `alikely.models.copying`; for chains also a custom model of these pairs, with
+        ``error_consistency`` (pair). It must hold the data, in any layout:
         the cells of each pair, or the correctness of its observers over the trials.
     include : "all" or sequence of str
         For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.

@@ -107,7 +107,7 @@ def extended(
     Examples
     --------
     >>> import alikely as al
-    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> model = al.models.copying([100, 20, 20, 20], independent=True)
     >>> tree = al.inference.nuts(model, rng=1)
     >>> sorted(set(extended(tree, model, ["log_likelihood"]).children) - set(tree.children))
     ['log_likelihood']

@@ -63,8 +63,9 @@ def independent_posterior(
         Labels of the pairs; numbers if not given.
     sampler : {"auto", "exact", "nuts"}
         ``"exact"``: independent draws from Beta distributions, and tables by their formula.
-        ``"nuts"``: Markov chains [HG14]_ of `alikely.models.independence`, all pairs in one model,
-        and tables drawn by PyMC from that model. ``"auto"``: exact where that exists.
+        ``"nuts"``: Markov chains [HG14]_ of `alikely.models.copying` with ``independent=True``, all
+        pairs in one model, and tables drawn by PyMC from that model. ``"auto"``: exact where that
+        exists.
     priors : mapping, optional
         Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
         chains any distribution, see `alikely.models.with_priors`.
@@ -195,11 +196,11 @@ def _chains(
     progressbar: bool | None,
     remedy: str,
 ) -> xr.DataTree:
-    from alikely.models.independent import independence
+    from alikely.models.copies import copying
 
     # Without labels, and more than one: made ready for any counts of so many pairs.
     tree = nuts(
-        independence(counts, priors=priors),
+        copying(counts, independent=True, priors=priors),
         CHAINS * per_chain,
         # Two parameters a pair and no correlation: adaptation is quick.
         TUNE,

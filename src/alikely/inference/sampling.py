@@ -99,9 +99,9 @@ def posterior(
     metric : Metric
         An estimand of correctness, to evaluate at each draw beside error consistency and copy
         probability.
-    model : {"copying", "pooled_pairs"} or pymc.Model
-        For chains: `alikely.models.copying`, `alikely.models.pooled_pairs`, or a model of your own
-        of these pairs, with the metric (pair).
+    model : "copying" or pymc.Model
+        For chains: `alikely.models.copying`, or a custom model of these pairs, with the metric
+        (pair).
     include : "all" or sequence of str
         Of chains: groups to add, as in `alikely.inference.extended`. ``log_likelihood`` is of
         trials, as with `log_likelihood`; of the observed values if a model of your own has no
@@ -270,24 +270,19 @@ def _by_chains(
     from alikely.models._asked import asked_model, is_named
     from alikely.models._observed import require_pairs
     from alikely.models.copies import copying
-    from alikely.models.pairs import pooled_pairs
 
     beta, default = check_prior(prior), check_prior(None)
     cells, pairs = table["cells"].values, table["pair"].values
     of_pairs = {name: pair for name, pair in beta.items() if default.get(name) != pair}
-    builders = {
-        # Without labels: made ready for any pairs, if so many.
-        "copying": lambda: copying(cells, priors=of_pairs),
-        "pooled_pairs": lambda: pooled_pairs(table),
-    }
-    named = is_named(model, list(builders))
-    plain = named and model == "copying"
+    # Without labels: made ready for any pairs, if so many.
+    builders = {"copying": lambda: copying(cells, priors=of_pairs)}
+    plain = is_named(model, list(builders))
     if not plain and prior is not None:
         raise ValueError(
             "prior is of the model 'copying'; for another take priors= of its constructor"
         )
     built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
-    if not named:
+    if not plain:
         require_pairs(built, table)
     groups = check_include(include)
     by_trial = log_likelihood or "log_likelihood" in groups

@@ -136,7 +136,7 @@ def margin_draws(
     model : {"items", "observers", "criteria"}
         ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
         a machine and a group `alikely.models.observer_margins`, on those of each observer too.
-        ``"criteria"``, of a machine and a group: `alikely.models.class_criteria`, on how often each
+        ``"criteria"``, of a machine and a group: a criterion for each class, from how often each
         class was the answer to each item; `table` is then as from `alikely.margins.class_answers`,
         whose classes are the alternatives. Two machines need no model: `correlation_draws`. Or a
         model of your own, of the one entry that needs one, with ``rho`` and, for a machine,
@@ -169,6 +169,11 @@ def margin_draws(
     Notes
     -----
     Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
+
+    Under ``"criteria"`` evidence for each class is normal, ``evidence[i, j] ~ Normal(criterion[j] +
+    strength[i] (j == truth[i]), 1)``, and the class with the most is the answer. Which wrong
+    answers are given identifies the criteria. Errors between similar classes are read as bias
+    towards both.
     """
     # The models' room imports PyMC: only when needed.
     from alikely.models._asked import is_named, refuse_options
@@ -304,8 +309,9 @@ def _model(
     job: _Job, model: MarginModel | AskedModel, m: int, link: Link, priors: Priors | None
 ) -> Any:
     # The models' room imports PyMC: only when needed.
-    from alikely.models import class_criteria, item_margins, observer_margins
+    from alikely.models import item_margins, observer_margins
     from alikely.models._asked import asked_model
+    from alikely.models.criteria import class_criteria
 
     made: Callable[[], Any]
     if job.kind == "criteria":

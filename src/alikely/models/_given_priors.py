@@ -77,7 +77,7 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     Examples
     --------
     >>> import alikely as al
-    >>> model = al.models.independence([100, 20, 20, 20])
+    >>> model = al.models.copying([100, 20, 20, 20], independent=True)
     >>> other = with_priors(model, {"p_a": pm.Beta.dist(2, 2), "p_b": (3, 1)})
     >>> prior_texts(other)
     {'p_a': 'Beta(2, 2)', 'p_b': 'Beta(3, 1)'}

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from alikely._base.names import listed, nearest
 from alikely.data.tables import check_counts
-from alikely.metrics.cell_priors import check_prior
+from alikely.metrics.cell_priors import check_accuracy_priors, check_prior
 from alikely.models._coords import pair_coords
 from alikely.models._given_priors import Priors, check_priors, with_priors
 from alikely.models._ranges import tensor_within
@@ -32,7 +32,11 @@ DIRECT = ("copy_probability", "own_accuracy")
 
 
 def copying(
-    counts: ArrayLike, pairs: Sequence[str] | None = None, *, priors: Priors | None = None
+    counts: ArrayLike,
+    pairs: Sequence[str] | None = None,
+    *,
+    independent: bool = False,
+    priors: Priors | None = None,
 ) -> pm.Model:
     """Signed copy model of pairs of observers, on their correctness cells [K25]_.
 
@@ -46,13 +50,17 @@ def copying(
         Cells ``n11, n10, n01, n00``, for instance ``table["cells"]``.
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
+    independent : bool
+        Nothing is copied: two observers who share nothing but the accuracies ``p_a`` and ``p_b``,
+        the null model of error consistency. Default False.
     priors : mapping, optional
         Other priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``, see
         `alikely.models.with_priors`. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the
         default, equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)``
         the prior is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
         beside ``"own_accuracy"`` (default ``(1, 1)``), both by Beta parameters only, in place of
-        ``u`` and ``v``; this one is not conjugate.
+        ``u`` and ``v``; this one is not conjugate. Of independent observers ``p_a`` and ``p_b`` are
+        uniform by default.
 
     Returns
     -------
@@ -60,7 +68,8 @@ def copying(
         Dims ``pair, cell``; data ``cells``; variables ``p_a, u, v`` and, with a prior on the copy
         probability, ``uv`` in their place; deterministics ``copy_probability``,
         ``own_accuracy``, ``accuracy`` (of ``b``) and ``error_consistency``; likelihood
-        ``observed_cells``.
+        ``observed_cells``. Of independent observers variables ``p_a, p_b`` and the same likelihood,
+        so that the two can be compared.
 
     Raises
     ------
@@ -80,6 +89,8 @@ def copying(
     ['p_a', 'u', 'v']
     """
     cells = np.atleast_2d(check_counts(counts))
+    if independent:
+        return _independent(cells, pairs, priors)
     stated, given = _parted(priors)
     beta, default = check_prior(stated), check_prior(None)
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
@@ -123,6 +134,27 @@ def copying(
             dims=("pair", "cell"),
         )
     return with_priors(model, given)
+
+
+def _independent(
+    cells: NDArray[np.int64], pairs: Sequence[str] | None, priors: Priors | None
+) -> pm.Model:
+    """Two observers who share nothing but their accuracies."""
+    default = check_accuracy_priors(None)
+    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
+        data = pm.Data("cells", cells, dims=("pair", "cell"))
+        p_a, p_b = (pm.Beta(name, *beta, dims="pair") for name, beta in default.items())
+        probabilities = pt.stack(
+            [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1
+        )
+        pm.Multinomial(
+            "observed_cells",
+            n=data.sum(axis=-1),
+            p=probabilities,
+            observed=data,
+            dims=("pair", "cell"),
+        )
+    return with_priors(model, priors)
 
 
 def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:

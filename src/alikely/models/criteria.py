@@ -39,80 +39,13 @@ WINNER = np.arange(-5, 10, STEP)
 
 
 def class_criteria(
-    answers: ArrayLike,
-    truth: ArrayLike,
-    margins: ArrayLike | None = None,
-    *,
-    priors: Priors | None = None,
+    answers: ArrayLike, truth: ArrayLike, margins: ArrayLike, *, priors: Priors | None = None
 ) -> pm.Model:
-    """Item strengths freed of a group's bias towards some classes as answers.
-
-    Evidence for each class is normal; its mean is the criterion of that class, and for the true
-    class also the item's strength. The largest is the answer [GS66]_ [L63]_. A group that likes to
-    say "bird" is then right on birds more often than their strengths alone would make it, and says
-    "bird" more often when it is wrong::
-
-        evidence[i, j] ~ Normal(criterion[j] + strength[i] (j == truth[i]), 1)
-
-    Parameters
-    ----------
-    answers : array_like of int, shape (item, class)
-        How often the group gave each class as its answer to each item.
-    truth : array_like of int, shape (item,)
-        Position of each item's true class on the second axis of `answers`.
-    margins : array_like, shape (item,), optional
-        Decision margins of a machine, correlated with the strengths.
-    priors : mapping, optional
-        Other priors by name, such as ``{"criterion_sd": pm.Gamma.dist(4, 16)}`` or
-        ``{"criterion_sd": (4, 16)}``, see `alikely.models.with_priors`.
-
-    Returns
-    -------
-    pymc.Model
-        Dims ``item, class``. Data ``answers``, ``truth`` and ``margins``; parameters ``criterion``
-        (class, sum of zero, in units of the noise; positive: given too often), ``criterion_sd``,
-        ``strength`` (item), ``strength_mean``, ``strength_sd``, and with margins ``rho``,
-        ``margin_mean``, ``margin_sd`` (in units of the margins' own spread); likelihoods
-        ``observed_answers`` (item, class) and ``observed_margins`` (item).
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, there are fewer than 3 classes or 5 items, counts are not whole or
-        negative, a true class is none of the classes, the group is always or never right on every
-        item, or margins are missing or constant; for priors as in `alikely.models.with_priors`.
-
-    Notes
-    -----
-    Which wrong answers are given identifies the criteria. Right and wrong alone do not: with the
-    criterion of a class up by some amount and the strengths of its items down by the same, answers
-    to these items are as before, and other items, if their strengths make up for it, are right as
-    often; only, more of the wrong answers to them are that class. With two classes there is one
-    wrong answer to each item and nothing to learn from it, so at least 3 are asked for. That
-    strengths of all classes have one mean and one spread is assumed, and says a little more: where
-    wrong answers are few, a class that is truly easy is read as one that is preferred.
-
-    A class that is preferred as a wrong answer is taken to be preferred whatever the item. Wrong
-    answers that come from the likeness of two classes, cats and dogs, are read as bias towards
-    both. A class that is never given has a criterion that the data bound from above only; from
-    below it is the prior that does.
-
-    Probabilities are sums over a grid of the winner's evidence, right to 1e-8 with 16 classes
-    and to 2e-6 with 50 [TW14]_; with more they get worse.
-
-    Examples
-    --------
-    >>> truth = [0, 0, 1, 1, 2, 2]
-    >>> answers = [[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]]
-    >>> margins = [1.2, -0.4, 0.9, 0.1, 0.3, -1.0]
-    >>> model = class_criteria(answers, truth, margins, priors={"rho": pm.Uniform.dist(0, 1)})
-    >>> [variable.name for variable in model.free_RVs][:2]
-    ['criterion_sd', 'criterion']
-    """
+    """Strengths correlated with margins, freed of a group's bias to some classes [GS66]_ [L63]_."""
     counts, target = _check_answers(answers, truth)
     n_items, n_classes = counts.shape
     refuse_extremes(counts[np.arange(n_items), target], counts.sum(axis=1))
-    x = None if margins is None else check_margins(margins, n_items)
+    x = check_margins(margins, n_items)
     both = ("item", "class")
     with pm.Model(coords={"item": np.arange(n_items), "class": np.arange(n_classes)}) as model:
         k, t = pm.Data("answers", counts, dims=both), pm.Data("truth", target, dims="item")
@@ -122,13 +55,10 @@ def class_criteria(
         sd = pm.Gamma("strength_sd", 2, 4 / 3)
         shown = k.sum(axis=1)
         seen = seen_strength(k[pt.arange(k.shape[0]), t], shown, n_classes, "m_afc")
-        if x is None:
-            strength = informed("strength", mean, sd, *seen, "item")
-        else:
-            rho = pm.Uniform("rho", -1, 1)
-            expected = expected_strength(x, mean, sd, rho)
-            apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
-            strength = informed("strength", expected, apart, *seen, "item")
+        rho = pm.Uniform("rho", -1, 1)
+        expected = expected_strength(x, mean, sd, rho)
+        apart = sd * pt.sqrt(1 - rho**2 + FLOOR)
+        strength = informed("strength", expected, apart, *seen, "item")
         p = answer_probabilities(criterion, strength, t)
         pm.Multinomial("observed_answers", n=shown, p=p, observed=k, dims=both)
     return with_priors(model, priors)

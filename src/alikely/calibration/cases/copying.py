@@ -19,6 +19,14 @@ def _data(truth: Values, rng: np.random.Generator) -> Values:
     return {"cells": np.stack([n11, a - n11, n01, SHOWN - a - n01], axis=-1)}
 
 
+def _independent(truth: Values, rng: np.random.Generator) -> Values:
+    cells = []
+    for n, p_a, p_b in zip(SHOWN, truth["p_a"], truth["p_b"], strict=True):
+        a, b = rng.random(n) < p_a, rng.random(n) < p_b
+        cells.append([(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()])
+    return {"cells": np.array(cells)}
+
+
 def _direct(truth: Values, rng: np.random.Generator) -> Values:
     """Trial by trial: b copies a or inverts it, or answers alone."""
     cells = []
@@ -58,6 +66,14 @@ CASE = MAIN._replace(
             functools.partial(two_pairs, functools.partial(models.copying, priors=STATED)),
             simulate=_direct,
             quantities=tuple("uv" if q == "u" else q for q in MAIN.quantities if q != "v"),
-        )
+        ),
+        "independent": MAIN.branch(
+            "2 pairs, 40 and 160 trials, independent observers",
+            functools.partial(two_pairs, functools.partial(models.copying, independent=True)),
+            simulate=_independent,
+            quantities=("p_a", "p_b"),
+            n=1_000,
+            tune=1_000,
+        ),
     }
 )
