@@ -13,6 +13,7 @@ from scipy import special
 
 import alikely as al
 from alikely.metrics.alternatives import m_afc_probability
+from alikely.simulate.margins import MarginWorld, true_margin_consistency
 
 # Draws of a result are stored in single precision.
 SINGLE = 1e-6
@@ -284,9 +285,7 @@ def test_coverage_of_scores_differences_and_ranks(
     by_rho = {
         r: np.mean(
             [
-                al.simulate.true_margin_consistency(
-                    al.simulate.MarginWorld(rho=r, strength_mean=level), 1
-                )[0]
+                true_margin_consistency(MarginWorld(rho=r, strength_mean=level), 1)[0]
                 for level in levels
             ]
         )

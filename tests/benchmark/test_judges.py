@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from judged import Judged, judged_candidates
 
 import alikely as al
 from alikely.benchmark.judges import partial_correlation
 from alikely.estimates import MatrixResult
-from alikely.simulate import Judged
 
 
 def _matrix(judged: Judged) -> MatrixResult:
@@ -41,7 +41,7 @@ def test_noise_is_what_two_halves_of_the_questions_do_not_share(
     """Halves have the same candidates and other noise: their covariance is free of it."""
     n_sets, differences = sets(80, 40), []
     for seed in np.random.default_rng(5).spawn(n_sets):
-        judged = al.simulate.judged_candidates(30, 600, 1.0, seed)
+        judged = judged_candidates(30, 600, 1.0, seed)
         one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
         value = [_matrix(half)["estimate"].values[0, 1:] for half in (one, other)]
         freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
@@ -53,7 +53,7 @@ def test_noise_is_what_two_halves_of_the_questions_do_not_share(
 
 
 def test_what_is_left_out_is_told() -> None:
-    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    judged = judged_candidates(8, 300, 1.0, rng=1)
     matrix = _matrix(judged)
     scores = dict(zip(matrix.observers, [1.0, *judged.scores.tolist()], strict=True))
     row = al.benchmark.judge_agreement(matrix, {"observer_0": scores}).iloc[0]
@@ -62,7 +62,7 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def test_refusals() -> None:
-    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    judged = judged_candidates(8, 300, 1.0, rng=1)
     matrix = _matrix(judged)
     scores = {f"observer_{k + 1}": score for k, score in enumerate(judged.scores.tolist())}
     judge = al.benchmark.judge_agreement
@@ -103,12 +103,12 @@ def test_intervals_hold(
     sets: Callable[..., int],
 ) -> None:
     rng = np.random.default_rng(7)
-    many = al.simulate.judged_candidates(100_000, 1, preference, rng=1)
+    many = judged_candidates(100_000, 1, preference, rng=1)
     truth, _ = partial_correlation(many.consistency, many.scores, many.accuracy)
     n = sets(120)
     covered = []
     for seed in rng.spawn(n):
-        row = _table(al.simulate.judged_candidates(n_candidates, n_questions, preference, seed))
+        row = _table(judged_candidates(n_candidates, n_questions, preference, seed))
         covered.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
     found = np.mean(covered)
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
@@ -117,7 +117,7 @@ def test_intervals_hold(
 
 
 def test_scores_may_be_a_table_with_a_column_for_each_judge() -> None:
-    judged = al.simulate.judged_candidates(8, 300, 1.0, rng=1)
+    judged = judged_candidates(8, 300, 1.0, rng=1)
     matrix = _matrix(judged)
     names = [f"observer_{k + 1}" for k in range(8)]
     of_one = pd.Series(judged.scores, index=names)

@@ -25,7 +25,7 @@ from alikely.metrics.errors import (
     misclassification_influence,
 )
 from alikely.metrics.margins import margin_consistency, margin_influence
-from alikely.simulate import joint_errors
+from alikely.simulate.errors import joint_errors
 
 AGREEMENT, SIMILARITY, MARGINS = DOORS = (
     "misclassification_agreement",

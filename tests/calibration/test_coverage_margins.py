@@ -12,6 +12,7 @@ import pytest
 import alikely as al
 from alikely.margins.residuals import skew_check
 from alikely.margins.strengths import group_strengths
+from alikely.simulate.margins import MARGIN_WORLDS, MarginWorld
 
 # Worlds in which strengths are on a line with raw margins, people alike on classes, and repeats
 # chance alone: there the checks should be silent.
@@ -24,7 +25,7 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     # Truths from 20,000 items: to .01.
     monkeypatch.setattr("alikely.simulate.margins.CLASSES", 400)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
-    worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
+    worlds = {"plain": MarginWorld(n_items=48, n_observers=4)}
     table = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
     assert table["scope"].tolist() == ["total", "within", "difference", "groups"]
     # 10 data sets: 4 errors below .95 are .67.
@@ -35,7 +36,7 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_strengths_have_a_row_and_checks_of_their_own() -> None:
-    worlds = {"plain": al.simulate.MarginWorld(n_items=48, n_observers=4)}
+    worlds = {"plain": MarginWorld(n_items=48, n_observers=4)}
     table = al.calibration.margin_coverage(worlds, n_datasets=10, strengths=True, rng=1)
     row = table.set_index("scope").loc["strengths"]
     assert row["truth"] == pytest.approx(0.9, abs=0.01)
@@ -121,7 +122,7 @@ def test_strengths_within_classes_and_what_notes_say(
 ) -> None:
     """Classes with biases of their own, and worlds in which all holds."""
     n, holds = sets(60), ["10 people", "10 people, perfect"]
-    worlds = {name: al.simulate.MARGIN_WORLDS[name] for name in [*CLASSES_DIFFER, *holds]}
+    worlds = {name: MARGIN_WORLDS[name] for name in [*CLASSES_DIFFER, *holds]}
     table = al.calibration.margin_coverage(worlds, n_datasets=n, strengths=True, rng=20)
     figure(table.round(3).to_string())
     rows = table.set_index(["scope", "world"])

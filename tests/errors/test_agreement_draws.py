@@ -20,6 +20,7 @@ from alikely.data.tables import joint_correctness
 from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.distinct import distinct_agreement
+from alikely.simulate.labels import label_trials
 
 
 def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:
@@ -115,7 +116,7 @@ def test_draws_belong_together() -> None:
 @pytest.mark.slow
 def test_draws_of_pairs_hang_together_as_estimates_do() -> None:
     row = (1 - np.eye(4)) / 3
-    trials = al.simulate.label_trials([row] * 4, row, 0.5, 3_000, rng=12)
+    trials = label_trials([row] * 4, row, 0.5, 3_000, rng=12)
     table = joint_correctness(trials, labels=True)
     drawn = agreement_draws(table, 4_000, rng=13).astype(float)
     matrix = al.inference.covariance(table, MISCLASSIFICATION_AGREEMENT).values

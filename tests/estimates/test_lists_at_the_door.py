@@ -10,6 +10,12 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.simulate.margins import (
+    MARGIN_WORLDS,
+    MarginWorld,
+    margin_data,
+    true_margin_consistency,
+)
 
 # 45 people, two lists of 80 images, each seen twice, accuracy about .80.
 SEED = {"n_lists": 2, "strength_mean": 3.85, "strength_sd": 1.9, "stable_sd": 1.25}
@@ -75,16 +81,14 @@ def test_coverage_of_two_lists_from_the_door(
     A coverage of .65 is seen by a quarter of the 100 experiments, of .78 by all.
     """
     n_sets = sets(100)
-    world = al.simulate.MARGIN_WORLDS["two lists, accuracy .80"]
+    world = MARGIN_WORLDS["two lists, accuracy .80"]
     truth = {
-        name: al.simulate.true_margin_consistency(
-            al.simulate.MarginWorld(**{**world.__dict__, "rho": rho}), 1
-        )[0]
+        name: true_margin_consistency(MarginWorld(**{**world.__dict__, "rho": rho}), 1)[0]
         for name, rho in RHO.items()
     }
     # Of people and items so many that chance is small: shares of 22.5 people, with two answers.
-    large = al.simulate.MarginWorld(**{**world.__dict__, "n_lists": 1, "n_items": 20_000})
-    data = al.simulate.margin_data(large, 1)
+    large = MarginWorld(**{**world.__dict__, "n_lists": 1, "n_items": 20_000})
+    data = margin_data(large, 1)
     side = al.margins.group_side(data.right, data.shown, np.zeros(20_000, int))
     common = side.square.mean()
     noise = (side.ease**2).mean() - common

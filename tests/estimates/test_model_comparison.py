@@ -13,6 +13,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.inference import elpd, elpd_mid_p
+from alikely.simulate.cells import copy_cell_probabilities
 
 # Log probability of tables that are left out of an enumeration.
 RARE = -17.0
@@ -46,7 +47,7 @@ def tables_of(n: int, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def shares(n: int, accuracy: float, copying: float) -> tuple[float, float, float]:
     """How often copying is found by two standard errors and by mid-p, and what was left out."""
-    p = al.simulate.copy_cell_probabilities(accuracy, copying, accuracy)
+    p = copy_cell_probabilities(accuracy, copying, accuracy)
     tables, mass = tables_of(n, p)
     better, worse, se = elpd(tables)
     gain = better - worse

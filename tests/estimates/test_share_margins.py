@@ -14,15 +14,19 @@ import pytest
 import alikely as al
 from alikely.margins.moments import moment_consistency, moment_limits
 from alikely.margins.sides import group_side, machine_side
+from alikely.simulate.margins import (
+    MARGIN_WORLDS,
+    MarginWorld,
+    margin_data,
+    true_margin_consistency,
+)
 
 PLACE = ["dataset", "condition", "item"]
 
 
-def tables(
-    world: al.simulate.MarginWorld, seed: int, others: Any = None
-) -> tuple[al.Trials, pd.DataFrame]:
+def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials, pd.DataFrame]:
     """A world's answers as trials, with a class each, and margins of one machine or several."""
-    data = al.simulate.margin_data(world, seed)
+    data = margin_data(world, seed)
     person, item, time = np.nonzero(
         np.arange(world.n_repeats)
         < np.broadcast_to(data.shown[:, :, None], (*data.shown.shape, world.n_repeats))
@@ -59,8 +63,8 @@ def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Res
 
 
 def test_the_door_gives_the_limits_of_the_moments() -> None:
-    world = al.simulate.MarginWorld(n_items=96)
-    data = al.simulate.margin_data(world, 3)
+    world = MarginWorld(n_items=96)
+    data = margin_data(world, 3)
     result = analysed(*tables(world, 3))
     row = result.summary(columns="all").iloc[0]
     found = {}
@@ -81,18 +85,18 @@ def test_the_door_gives_the_limits_of_the_moments() -> None:
 
 
 def test_names_are_kept_in_a_file(tmp_path: Path) -> None:
-    result = analysed(*tables(al.simulate.MarginWorld(n_items=48), 4))
+    result = analysed(*tables(MarginWorld(n_items=48), 4))
     result.save(tmp_path / "r.nc")
     pd.testing.assert_frame_equal(al.Result.load(tmp_path / "r.nc").summary(), result.summary())
 
 
 def test_between_is_of_means_of_classes() -> None:
-    world = al.simulate.MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
+    world = MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
     result = analysed(*tables(world, 5))
     row = result.summary().iloc[0]
     assert row["share_between"] < 0 < row["share_within"]
     assert "classes matter (" in row["note"]
-    data = al.simulate.margin_data(world, 5)
+    data = margin_data(world, 5)
     kinds = data.classes == np.arange(16)[:, None]
     from alikely.margins.sides import normal_scores
 
@@ -107,9 +111,7 @@ def test_between_is_of_means_of_classes() -> None:
 
 
 def test_opposite_signs_are_told() -> None:
-    world = al.simulate.MarginWorld(
-        n_items=320, n_observers=20, class_sd=3, class_opposite=1.5, rho=0.6
-    )
+    world = MarginWorld(n_items=320, n_observers=20, class_sd=3, class_opposite=1.5, rho=0.6)
     row = analysed(*tables(world, 6)).summary().iloc[0]
     assert row["posterior_median"] < 0 < row["share_within"]
     assert row["share_between"] < 0
@@ -119,7 +121,7 @@ def test_opposite_signs_are_told() -> None:
 @pytest.mark.slow
 def test_signs_that_may_be_chance_are_not_told() -> None:
     # Nothing in all, next to nothing within: signs differ in half of such data sets.
-    world = al.simulate.MarginWorld(n_items=96, rho=0.0)
+    world = MarginWorld(n_items=96, rho=0.0)
     differ = []
     for seed in range(12):
         row = analysed(*tables(world, seed)).summary().iloc[0]
@@ -132,7 +134,7 @@ def test_signs_that_may_be_chance_are_not_told() -> None:
 
 
 def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
-    world = al.simulate.MarginWorld(rho=0.9)
+    world = MarginWorld(rho=0.9)
     trials, margins = tables(world, 7)
     plain = analysed(trials, margins).summary().iloc[0]
     found = analysed(trials, margins.assign(margin=np.exp(2 * margins["margin"])))
@@ -149,7 +151,7 @@ def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
 
 def test_a_bend_that_moves_nothing_is_not_told() -> None:
     """Strengths are skewed, and so are margins, a line in them: the raw correlation is the same."""
-    world = al.simulate.MarginWorld(law="skewed", n_observers=20)
+    world = MarginWorld(law="skewed", n_observers=20)
     found = []
     for seed in range(6):
         result = analysed(*tables(world, seed))
@@ -161,8 +163,8 @@ def test_a_bend_that_moves_nothing_is_not_told() -> None:
 
 def test_what_moments_do_not_assume_is_not_told() -> None:
     """Skewed strengths and answers that repeat themselves: the interval holds as it stands."""
-    skewed = al.simulate.MarginWorld(law="skewed", n_observers=20)
-    alike = al.simulate.MarginWorld(n_repeats=4, stable_sd=1.0, n_observers=5)
+    skewed = MarginWorld(law="skewed", n_observers=20)
+    alike = MarginWorld(n_repeats=4, stable_sd=1.0, n_observers=5)
     for world, name, word in ((skewed, "p_skew", "skewed"), (alike, "p_repeats", "repeat")):
         result = analysed(*tables(world, 3))
         assert float(result.estimates[name].values[0]) < 0.001
@@ -170,8 +172,8 @@ def test_what_moments_do_not_assume_is_not_told() -> None:
 
 
 def test_draws_of_machines_that_share_people_belong_together() -> None:
-    world = al.simulate.MarginWorld(n_items=160)
-    data = al.simulate.margin_data(world, 8)
+    world = MarginWorld(n_items=160)
+    data = margin_data(world, 8)
     rng = np.random.default_rng(8)
     near = data.margins + 0.2 * rng.normal(size=160)
     far = rng.normal(size=160)
@@ -187,21 +189,21 @@ def test_draws_of_machines_that_share_people_belong_together() -> None:
 
 def test_lists_that_no_one_ties_and_missing_answers() -> None:
     for options in ({"n_lists": 2, "n_observers": 8}, {"missing": 0.3, "n_repeats": 2}):
-        trials, margins = tables(al.simulate.MarginWorld(**options), 9)
+        trials, margins = tables(MarginWorld(**options), 9)
         row = analysed(trials, margins).summary().iloc[0]
         assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
 
 
 def test_what_cannot_be_told_says_why() -> None:
-    trials, margins = tables(al.simulate.MarginWorld(n_observers=1, n_items=40), 10)
+    trials, margins = tables(MarginWorld(n_observers=1, n_items=40), 10)
     row = analysed(trials, margins).summary().iloc[0]
     assert np.isnan(row["posterior_median"])
     assert "no item was answered by two observers" in row["note"]
-    sparse = al.simulate.MarginWorld(n_classes=16, n_items=30)
+    sparse = MarginWorld(n_classes=16, n_items=30)
     row = analysed(*tables(sparse, 12)).summary().iloc[0]
     assert "fewer than 2 items a class: no correlation within" in row["note"]
     assert np.isnan(row["share_within"])
-    few = al.simulate.MarginWorld(n_classes=3, n_items=60)
+    few = MarginWorld(n_classes=3, n_items=60)
     row = analysed(*tables(few, 11)).summary().iloc[0]
     assert "few classes: errors are those of single items" in row["note"]
     assert np.isnan(row["share_between"])
@@ -214,15 +216,12 @@ def test_differences_of_machines_cover(sets: Callable[..., int]) -> None:
 
     A coverage of .72 is seen by a quarter of the 200 sets, of .84 by all.
     """
-    world = al.simulate.MarginWorld(rho=0.9)
-    truth = [
-        al.simulate.true_margin_consistency(al.simulate.MarginWorld(rho=rho), 1)[0]
-        for rho in (0.9, 0.9 * 0.8)
-    ]
+    world = MarginWorld(rho=0.9)
+    truth = [true_margin_consistency(MarginWorld(rho=rho), 1)[0] for rho in (0.9, 0.9 * 0.8)]
     n_sets, inside = sets(200), 0
     rng = np.random.default_rng(12)
     for seed in range(n_sets):
-        net = al.simulate.margin_data(world, seed).margins
+        net = margin_data(world, seed).margins
         other = 0.8 * net + 0.6 * rng.normal(size=len(net))
         trials, margins = tables(world, seed, {"other": other})
         result = analysed(trials, margins, pairs=[("human", "net"), ("human", "other")])
@@ -234,7 +233,7 @@ def test_differences_of_machines_cover(sets: Callable[..., int]) -> None:
 
 
 def test_classes_err_together_in_every_school() -> None:
-    world = al.simulate.MARGIN_WORLDS["opposite classes"]
+    world = MARGIN_WORLDS["opposite classes"]
     trials, margins = tables(world, 4)
     by_class, named, alone = (
         analysed(trials, margins, n_resamples=500, n_draws=0, cluster=cluster)
@@ -249,12 +248,12 @@ def test_classes_err_together_in_every_school() -> None:
     assert by_class.estimates["se"].item() > 1.5 * alone.estimates["se"].item()
     spread = [r.draws("bootstrap").std() for r in (by_class, alone)]
     assert spread[0] > 1.5 * spread[1]
-    few = tables(al.simulate.MarginWorld(n_classes=4, m=4), 4)
+    few = tables(MarginWorld(n_classes=4, m=4), 4)
     assert analysed(*few, n_draws=0).data.attrs["cluster"] == ""
 
 
 def test_limits_that_say_nothing_are_told() -> None:
-    trials, margins = tables(al.simulate.MarginWorld(n_items=60), 1)
+    trials, margins = tables(MarginWorld(n_items=60), 1)
     row = analysed(trials, margins, n_draws=1).summary().iloc[0]
     assert "only 4 posterior draws: none is to lie beyond a limit" in row["note"]
     assert "posterior draws" not in analysed(trials, margins, n_draws=40).summary()["note"].iloc[0]

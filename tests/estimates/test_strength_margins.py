@@ -10,6 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
+from alikely.simulate.margins import MarginWorld, margin_data
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_strengths_of_items_stand_beside(result: al.Result) -> None:
 
 
 def test_groups_of_people() -> None:
-    data = al.simulate.margin_data(al.simulate.MarginWorld(n_items=60), 2)
+    data = margin_data(MarginWorld(n_items=60), 2)
     person, item = np.nonzero(data.shown)
     frame = pd.DataFrame({
         "observer": [f"p{o}" for o in person],
@@ -92,8 +93,8 @@ def test_what_is_of_chains_is_refused(made: tuple[al.Trials, pd.DataFrame]) -> N
 
 
 def test_lists_of_different_people_are_told() -> None:
-    world = al.simulate.MarginWorld(n_lists=2, n_items=40, n_classes=4)
-    data = al.simulate.margin_data(world, 1)
+    world = MarginWorld(n_lists=2, n_items=40, n_classes=4)
+    data = margin_data(world, 1)
     person, item = np.nonzero(data.shown)
     right = data.right[person, item] > 0
     frame = pd.DataFrame({

@@ -9,14 +9,14 @@ import xarray as xr
 
 import alikely as al
 from alikely.margins.assumptions import REMARKED, SAYS, model_checks
-from alikely.simulate import MarginWorld
+from alikely.simulate.margins import MarginWorld, margin_data
 
 N_SETS = 100
 
 
 def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
     """A margin table of one machine and one group, as from the door."""
-    data = al.simulate.margin_data(world, np.random.default_rng(seed))
+    data = margin_data(world, np.random.default_rng(seed))
     items = [f"i{i}" for i in range(data.right.shape[1])]
     answers = pd.DataFrame(
         {

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import alikely as al
 from alikely.margins.checks import bend_check, strength_line
 from alikely.margins.moments import Moments, moment_consistency, moment_limits
 from alikely.margins.sides import group_side, lists_of_items, machine_side, normal_scores
+from alikely.simulate.margins import MarginData, MarginWorld, margin_data
 
 LEVELS = np.array([0.025, 0.5, 0.975])
 
@@ -27,8 +27,8 @@ def found(
     return moment_consistency(*sides, strata, clusters)
 
 
-def experiment(seed: int, **options: Any) -> al.simulate.MarginData:
-    return al.simulate.margin_data(al.simulate.MarginWorld(**options), seed)
+def experiment(seed: int, **options: Any) -> MarginData:
+    return margin_data(MarginWorld(**options), seed)
 
 
 @pytest.mark.parametrize("within", [False, True])

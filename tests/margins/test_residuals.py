@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import alikely as al
 from alikely.margins.residuals import (
     Residuals,
     class_residuals,
@@ -18,12 +17,13 @@ from alikely.margins.residuals import (
     skew_check,
 )
 from alikely.margins.strengths import GroupStrengths, fit_machine, group_strengths
+from alikely.simulate.margins import MARGIN_WORLDS, margin_data
 
-WORLDS = al.simulate.MARGIN_WORLDS
+WORLDS = MARGIN_WORLDS
 
 
 def looked_at(name: str, seed: int) -> tuple[GroupStrengths, Residuals, np.ndarray]:
-    data = al.simulate.margin_data(WORLDS[name], seed)
+    data = margin_data(WORLDS[name], seed)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, plain=True, n_points=64, rng=1)
     return group, residuals(group, fit, data.margins), data.classes
@@ -79,9 +79,9 @@ def test_two_humps_along_margins_are_none_of_the_margins() -> None:
 
 
 def test_skewness_is_of_strengths_and_not_of_margins() -> None:
-    data = al.simulate.margin_data(WORLDS["exp"], 1)
+    data = margin_data(WORLDS["exp"], 1)
     assert skew_check(group_strengths(data.right, data.shown, 16)) > 0.01
-    data = al.simulate.margin_data(WORLDS["skewed strengths"], 1)
+    data = margin_data(WORLDS["skewed strengths"], 1)
     assert skew_check(group_strengths(data.right, data.shown, 16)) < 0.01
 
 

@@ -25,14 +25,15 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.simulate.margins import MarginData, MarginWorld, margin_data
 from alikely.stats.importance import importance_draws
 
 TAILS = [0.025, 0.5, 0.975]
 
 
-def experiment(seed: int, **features: object) -> al.simulate.MarginData:
-    world = dataclasses.replace(al.simulate.MarginWorld(), **features)  # type: ignore[arg-type]
-    return al.simulate.margin_data(world, seed)
+def experiment(seed: int, **features: object) -> MarginData:
+    world = dataclasses.replace(MarginWorld(), **features)  # type: ignore[arg-type]
+    return margin_data(world, seed)
 
 
 def test_tables_are_the_likelihood_of_counts() -> None:

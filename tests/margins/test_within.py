@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import alikely as al
 from alikely.margins.moments import same_correlation
 from alikely.margins.strengths import GroupStrengths, fit_machine, group_strengths, standard_scores
 from alikely.margins.within import classes_differ, varied_within, within_classes
 from alikely.metrics.alternatives import m_afc_probability
+from alikely.simulate.margins import MARGIN_WORLDS, MarginWorld, margin_data
 
 N, K = 160, 16
 CLASSES = np.arange(N) % K
@@ -71,8 +71,8 @@ def test_turned_bent_and_renamed() -> None:
 
 def test_without_differences_of_classes_it_is_that_in_all() -> None:
     """Of 400 items the two differ by chance in 15 of 400 degrees of freedom."""
-    world = al.simulate.MarginWorld(n_items=400, rho=0.7)
-    data = al.simulate.margin_data(world, rng=5)
+    world = MarginWorld(n_items=400, rho=0.7)
+    data = margin_data(world, rng=5)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, data.classes, n_points=16, rng=1)
     found = within_classes(group, fit, data.margins, data.classes)
@@ -83,7 +83,7 @@ def test_without_differences_of_classes_it_is_that_in_all() -> None:
 
 
 def test_opposite_classes_are_told() -> None:
-    data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["opposite classes"], rng=1)
+    data = margin_data(MARGIN_WORLDS["opposite classes"], rng=1)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, data.classes, n_points=16, rng=1)
     found = within_classes(group, fit, data.margins, data.classes)
@@ -93,7 +93,7 @@ def test_opposite_classes_are_told() -> None:
 
 
 def test_a_perfect_machine_reaches_one_within() -> None:
-    data = al.simulate.margin_data(al.simulate.MarginWorld(rho=1.0), rng=2)
+    data = margin_data(MarginWorld(rho=1.0), rng=2)
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, data.classes, n_points=16, rng=1)
     found = within_classes(group, fit, data.margins, data.classes)

@@ -29,6 +29,7 @@ from alikely.metrics import (
 )
 from alikely.planning import operating
 from alikely.planning.widths import interval_width, trials_for_width
+from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 
 Figure = Callable[[str], None]
 
@@ -261,10 +262,8 @@ def test_a_difference_of_proportions_has_no_bias() -> None:
 
 
 THREE = operating.Setting(
-    simulate.pattern_probabilities(
-        [0.75, 0.8, 0.65], [[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]]
-    ),
-    np.array([simulate.pattern_cells(3, 0, 1), simulate.pattern_cells(3, 0, 2)]),
+    pattern_probabilities([0.75, 0.8, 0.65], [[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]]),
+    np.array([pattern_cells(3, 0, 1), pattern_cells(3, 0, 2)]),
     np.array([1.0, -1.0]),
     ERROR_CONSISTENCY,
     np.full(8, 0.25),
@@ -274,9 +273,7 @@ THREE = operating.Setting(
 def test_bias_and_spread_of_a_difference_by_simulation(figure: Figure) -> None:
     n, n_sets = 100, 200_000
     counts = np.random.default_rng(6).multinomial(n, THREE.probabilities, n_sets)
-    first, second = (
-        consistency.error_consistency(counts @ simulate.pattern_cells(3, 0, i)) for i in (1, 2)
-    )
+    first, second = (consistency.error_consistency(counts @ pattern_cells(3, 0, i)) for i in (1, 2))
     value = first - second
     assert operating.estimates(counts, THREE) == pytest.approx(value, nan_ok=True)
     assert operating.true_value(THREE) == pytest.approx(0.2, abs=1e-6)

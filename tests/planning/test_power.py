@@ -19,6 +19,7 @@ from alikely import simulate
 from alikely.inference import fisher_exact
 from alikely.metrics import bounds, consistency
 from alikely.planning.power import trials_for_difference, trials_for_power
+from alikely.simulate.patterns import pattern_probabilities
 
 Figure = Callable[[str], None]
 
@@ -340,7 +341,7 @@ def test_stated_power_of_a_difference(
     n = n_humans + 2
     ec = np.full((n, n), ec_humans)
     ec[:n_humans, n - 2], ec[:n_humans, n - 1], ec[n - 2, n - 1] = ec_a, ec_b, ec_models
-    p = simulate.pattern_probabilities([human] * n_humans + [a, b], ec)
+    p = pattern_probabilities([human] * n_humans + [a, b], ec)
     counts = np.random.default_rng(7).multinomial(row.n_trials, p, size=N_SETS)
     found = difference_rejects(counts, n_humans).mean()
     figure(

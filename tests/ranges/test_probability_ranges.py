@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely._base.quadrature import normal_nodes
 from alikely._base.ranges import within
-from alikely.benchmark import entries, judges, latent, probability, ranking, reconstruction
+from alikely.benchmark import entries, judges, latent, probability, ranking
 from alikely.errors import posteriors
-from alikely.estimates import outside
 from alikely.inference import conjugate, fisher, permutation
 from alikely.margins import checks, incomplete, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
+from alikely.papers import outside, reconstruction
 from alikely.planning import margins as margin_plans
 from alikely.planning import power, rehearsal
 from alikely.simulate import judges as simulated_judges
 from alikely.simulate import margins as worlds
+from alikely.simulate.margins import MarginWorld, margin_data
 from alikely.stats import bands, mixtures, variance
 
 INFINITE = float("inf")
@@ -71,8 +72,8 @@ def test_probability_to_be_right_among_alternatives(m: int, rng: np.random.Gener
 @pytest.mark.parametrize("m", range(2, 33))
 def test_simulated_people_answer_among_any_number_of_alternatives(m: int) -> None:
     """With endless strengths some are sure to be right."""
-    world = al.simulate.MarginWorld(m=m, strength_mean=12.0, n_items=50)
-    assert al.simulate.margin_data(world, rng=m).right.max() <= 1
+    world = MarginWorld(m=m, strength_mean=12.0, n_items=50)
+    assert margin_data(world, rng=m).right.max() <= 1
     assert_within(worlds._of_grid(m))
 
 

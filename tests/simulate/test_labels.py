@@ -9,6 +9,7 @@ import pytest
 
 import alikely as al
 from alikely.metrics import errors
+from alikely.simulate.labels import label_trials, shared_label_agreement
 
 ROW = np.array([[0, 0.7, 0.3, 0], [0.2, 0, 0.2, 0.6], [0.5, 0.1, 0, 0.4], [0.1, 0.1, 0.8, 0]])
 OTHER = ROW[::-1, ::-1]
@@ -18,11 +19,11 @@ COMMON = (ROW + OTHER) / 2
 @pytest.mark.parametrize("copying", [0.0, 0.5, 0.8])
 def test_agreement_of_many_errors_is_that_of_the_population(copying: float) -> None:
     rows = [ROW, OTHER, ROW]
-    trials = al.simulate.label_trials(
+    trials = label_trials(
         rows, COMMON, copying, 30_000, error_probability=0.7, rng=int(10 * copying)
     )
     result = al.misclassification_agreement(trials, n_resamples=0, n_draws=0)
-    truth = al.simulate.shared_label_agreement(rows, COMMON, copying)
+    truth = shared_label_agreement(rows, COMMON, copying)
     found, se = (result.estimates[name].values for name in ("estimate", "se"))
     # Truth, of all pairs and with true classes as frequent as they are drawn.
     assert (abs(found - truth[np.triu_indices(3, 1)]) < 4 * se).all()
@@ -31,16 +32,16 @@ def test_agreement_of_many_errors_is_that_of_the_population(copying: float) -> N
 
 
 def test_copying_always_is_agreement_always() -> None:
-    trials = al.simulate.label_trials([ROW, OTHER], COMMON, 1, 50, n_datasets=2, rng=1)
+    trials = label_trials([ROW, OTHER], COMMON, 1, 50, n_datasets=2, rng=1)
     response = trials.data["response"].values
     np.testing.assert_array_equal(response[0], response[1])
     assert (trials.data["correct"].values == 0).all()
-    np.testing.assert_allclose(al.simulate.shared_label_agreement([ROW, OTHER], COMMON, 1), 1)
+    np.testing.assert_allclose(shared_label_agreement([ROW, OTHER], COMMON, 1), 1)
 
 
 def test_population_without_copying_by_hand() -> None:
     table = sum(np.outer(a, b) for a, b in zip(ROW, OTHER, strict=True))
-    found = al.simulate.shared_label_agreement([ROW, OTHER], COMMON, 0)
+    found = shared_label_agreement([ROW, OTHER], COMMON, 0)
     assert found[0, 1] == pytest.approx(errors.misclassification_agreement(table).item())
 
 
@@ -58,4 +59,4 @@ def test_population_without_copying_by_hand() -> None:
 def test_what_is_refused(change: dict[str, Any], message: str) -> None:
     given = {"rows": [ROW, ROW], "common": COMMON, "copy_probability": 0.5, "n_items": 5}
     with pytest.raises(ValueError, match=message):
-        al.simulate.label_trials(**(given | change))
+        label_trials(**(given | change))

@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import alikely as al
 from alikely.metrics.alternatives import m_afc_probability
+from alikely.simulate.margins import (
+    MarginWorld,
+    margin_data,
+    true_group_consistency,
+    true_margin_consistency,
+    true_strength_consistency,
+)
 
-World = al.simulate.MarginWorld
-data, truth = al.simulate.margin_data, al.simulate.true_margin_consistency
+World = MarginWorld
+data, truth = margin_data, true_margin_consistency
 
 
 def test_the_truth_of_a_plain_world_is_an_integral() -> None:
@@ -42,7 +48,7 @@ def test_the_truth_of_two_plain_groups_is_a_series(
         for k in range(1, 40)
     ]
     expected = np.dot(parts, rho ** np.arange(1, 40)) / np.sum(parts)
-    found = al.simulate.true_group_consistency(world, 1)
+    found = true_group_consistency(world, 1)
     assert found == pytest.approx(expected, abs=4 / np.sqrt(100_000))
 
 
@@ -108,20 +114,20 @@ def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
 
 @pytest.mark.slow
 def test_strengths_and_their_truth() -> None:
-    world = al.simulate.MarginWorld
-    found = al.simulate.true_strength_consistency(world(rho=0.5), 1)
+    world = MarginWorld
+    found = true_strength_consistency(world(rho=0.5), 1)
     # Shares are a rising function of strengths: four errors of 40,000 items.
     assert np.abs(np.array(found) - 0.5).max() < 4 * 0.75 / np.sqrt(40_000)
     # Which margins of any rising form do not change.
-    assert al.simulate.true_strength_consistency(world(rho=0.5, relation="exp"), 1) == found
-    biased = al.simulate.true_strength_consistency(world(rho=0.5, class_sd=1.0), 1)
+    assert true_strength_consistency(world(rho=0.5, relation="exp"), 1) == found
+    biased = true_strength_consistency(world(rho=0.5, class_sd=1.0), 1)
     assert biased[0] < 0.45
     # Deviations from the means of classes are as without their bias, but for the law of strengths.
     assert biased[1] == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:
-    world = al.simulate.MarginWorld(rho=0.7, fan=0.5, n_items=100_000, n_observers=1)
+    world = MarginWorld(rho=0.7, fan=0.5, n_items=100_000, n_observers=1)
     y = data(world, 1).margins
     # Variance 1 in all, as without a fan; squares of this noise have a spread of 4 at most.
     assert abs(y.var() - 1) < 4 * 4 / np.sqrt(100_000)

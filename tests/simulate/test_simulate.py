@@ -14,13 +14,16 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import NO_RESPONSE
 from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
+from alikely.simulate.cells import copy_cell_probabilities
+from alikely.simulate.errors import error_rows, joint_errors
+from alikely.simulate.experiments import example
 
 inner = st.floats(0.02, 0.98)
 
 
 @given(inner, st.floats(-0.98, 0.98), inner)
 def test_copy_cells_have_the_parameters_they_were_made_from(p: float, c: float, q: float) -> None:
-    cells = simulate.copy_cell_probabilities(p, c, q)
+    cells = copy_cell_probabilities(p, c, q)
     assert cells.sum() == pytest.approx(1)
     assert copying.copy_probability(cells) == pytest.approx(c, abs=1e-10)
     assert copying.own_accuracy(cells) == pytest.approx(q, abs=1e-8)
@@ -91,22 +94,22 @@ def test_no_response_is_for_humans_only() -> None:
 
 
 def test_the_bundled_example_is_what_its_maker_makes() -> None:
-    example, made = load_example(), simulate.example()
-    assert example.to_table().equals(made.to_table())
-    correct = example.select(condition="clean").data["correct"].values
+    given, made = load_example(), example()
+    assert given.to_table().equals(made.to_table())
+    correct = given.select(condition="clean").data["correct"].values
     assert ((correct == 1).all(axis=1)).sum() == 2
-    assert (example.data["correct"].values == NO_RESPONSE).any()
+    assert (given.data["correct"].values == NO_RESPONSE).any()
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
-            lambda: simulate.copy_cell_probabilities(1.2, 0, 0.5),
+            lambda: copy_cell_probabilities(1.2, 0, 0.5),
             r"accuracy_a must lie in \[0, 1\], got 1.2",
         ),
         (
-            lambda: simulate.copy_cell_probabilities(0.5, -1.5, 0.5),
+            lambda: copy_cell_probabilities(0.5, -1.5, 0.5),
             r"copy_probability must lie in \[-1, 1\], got -1.5",
         ),
         (
@@ -134,7 +137,7 @@ BASE = np.array([[0, 0.5, 0.3, 0.2], [0.1, 0, 0.8, 0.1], [0.3, 0.3, 0, 0.4], [0.
 
 def test_error_rows_have_their_moments() -> None:
     """Rows of a Dirichlet distribution around the base; counts of a multinomial around the rows."""
-    counts, rows = simulate.error_rows(BASE, 2.0, 50, 20_000, rng=1)
+    counts, rows = error_rows(BASE, 2.0, 50, 20_000, rng=1)
     variance = BASE * (1 - BASE) / (2.0 * 3 + 1)
     error = np.sqrt(variance / 20_000)
     assert (np.abs(rows.mean(axis=0) - BASE) <= 4 * error).all()
@@ -143,14 +146,14 @@ def test_error_rows_have_their_moments() -> None:
     assert (np.abs(rows.var(axis=0) - variance) <= 4 * spread).all()
     assert (np.abs((counts - 50 * rows).mean(axis=0)) <= 4 * np.sqrt(50 / 4 / 20_000)).all()
     assert (counts.sum(axis=-1) == 50).all()
-    same = simulate.error_rows(BASE, np.inf, [0, 1, 2, 3], 3, rng=1)
+    same = error_rows(BASE, np.inf, [0, 1, 2, 3], 3, rng=1)
     np.testing.assert_array_equal(same[1], np.tile(BASE, (3, 1, 1)))
     assert same[0].sum(axis=-1).tolist() == [[0, 1, 2, 3]] * 3
 
 
 def test_joint_errors_follow_the_copy_model() -> None:
     n, c = 100_000, 0.3
-    counts = simulate.joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
+    counts = joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
     expected = c * np.eye(4) * BASE[:, :, None] + (1 - c) * BASE[:, :, None] * BASE[:, None, :]
     assert (np.abs(counts - expected) <= 4 * np.sqrt(expected * (1 - expected) / n)).all()
 
@@ -158,13 +161,13 @@ def test_joint_errors_follow_the_copy_model() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: simulate.error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
-        (lambda: simulate.error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
-        (lambda: simulate.error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
-        (lambda: simulate.error_rows(BASE, 1, -5), "n_errors at least 0"),
-        (lambda: simulate.joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
+        (lambda: error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
+        (lambda: error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
+        (lambda: error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
+        (lambda: error_rows(BASE, 1, -5), "n_errors at least 0"),
+        (lambda: joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
         (
-            lambda: simulate.joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),
+            lambda: joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),
             "rows must be of the same classes",
         ),
     ],

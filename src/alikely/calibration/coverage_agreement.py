@@ -132,8 +132,8 @@ def agreement_coverage(
 ) -> pd.DataFrame:
     """How often 95 % intervals of misclassification agreement contain the truth [MWC19]_ [X25]_.
 
-    Data sets of `alikely.simulate.label_trials` go through the door that users call. The truth is
-    the agreement of the infinite population of joint errors (`shared_label_agreement`).
+    Data sets of `alikely.simulate.labels.label_trials` go through the door that users call. The
+    truth is the agreement of the infinite population of joint errors (`shared_label_agreement`).
 
     Parameters
     ----------

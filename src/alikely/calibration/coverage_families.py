@@ -19,7 +19,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark import agreement_regression
 from alikely.calibration.branches import true_consistency
 from alikely.estimates import matrix
-from alikely.simulate import tree_answers
+from alikely.simulate.leaderboards import tree_answers
 
 __all__ = ["family_coverage", "family_coverage_summary"]
 

@@ -40,7 +40,7 @@ from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.margins.within import classes_differ, within_classes
-from alikely.simulate import (
+from alikely.simulate.margins import (
     MARGIN_WORLDS,
     MarginData,
     MarginWorld,
@@ -83,7 +83,7 @@ def margin_coverage(
     Parameters
     ----------
     worlds : mapping of str to MarginWorld, optional
-        What to simulate, by name; ``alikely.simulate.MARGIN_WORLDS`` if not given.
+        What to simulate, by name; ``alikely.simulate.margins.MARGIN_WORLDS`` if not given.
     n_datasets : int
         Data sets of each, at least 10.
     strengths : bool
@@ -99,7 +99,7 @@ def margin_coverage(
         Four rows per world, ``scope``: ``"total"`` and ``"within"`` classes, of a machine and a
         group; ``"difference"``, of two machines with the same group, from draws that belong
         together; ``"groups"``, of two groups; and of strengths a fifth, whose truth is
-        `alikely.simulate.true_strength_consistency`. Errors are clustered by class;
+        `alikely.simulate.margins.true_strength_consistency`. Errors are clustered by class;
         ``truth``; ``coverage`` with its Monte-Carlo error ``coverage_mcse``; ``below`` and
         ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median
         width over that of an interval from the standard deviation of the estimates;
@@ -118,7 +118,7 @@ def margin_coverage(
     Examples
     --------
     >>> import alikely as al
-    >>> worlds = {"plain": al.simulate.MarginWorld(n_items=40)}
+    >>> worlds = {"plain": MarginWorld(n_items=40)}
     >>> margin_coverage(worlds, n_datasets=10, rng=1)["scope"].tolist()
     ['total', 'within', 'difference', 'groups']
     """

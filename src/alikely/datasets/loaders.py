@@ -69,7 +69,7 @@ def load_example() -> Trials:
     -------
     Trials
         4 humans and 6 models of two families on 160 items in each of 3 conditions, as
-        `alikely.simulate.example` makes them.
+        `alikely.simulate.experiments.example` makes them.
 
     Examples
     --------

@@ -141,9 +141,9 @@ def group_strengths(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(), rng=1)
-    >>> group = group_strengths(data.right, data.shown, 16)
+    >>> rng = np.random.default_rng(1)
+    >>> right = rng.binomial(1, rng.uniform(0.2, 1, 160), (10, 160))
+    >>> group = group_strengths(right, np.ones_like(right), 16)
     >>> group.law.shape, group.score.shape
     ((4,), (160,))
     """
@@ -210,10 +210,13 @@ def fit_machine(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(rho=0.6), rng=1)
-    >>> group = group_strengths(data.right, data.shown, 16)
-    >>> low, high = strength_limits(fit_machine(group, data.margins, rng=1), [0.025, 0.975])
+    >>> from scipy import special
+    >>> rng = np.random.default_rng(1)
+    >>> strength, noise = rng.normal(size=(2, 160))
+    >>> right = rng.binomial(1, special.ndtr(strength), (10, 160))
+    >>> group = group_strengths(right, np.ones_like(right), 2, link="probit")
+    >>> fit = fit_machine(group, 0.6 * strength + 0.8 * noise, rng=1)
+    >>> low, high = strength_limits(fit, [0.025, 0.975])
     >>> bool(low < 0.6 < high)
     True
     """
@@ -268,9 +271,11 @@ def fit_groups(
 
     Examples
     --------
-    >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MarginWorld(n_items=40), rng=1)
-    >>> halves = [group_strengths(data.right[i::2], data.shown[i::2], 16) for i in (0, 1)]
+    >>> from scipy import special
+    >>> rng = np.random.default_rng(1)
+    >>> right = rng.binomial(1, special.ndtr(1.5 * rng.normal(size=40)), (20, 40))
+    >>> shown = np.ones_like(right)
+    >>> halves = [group_strengths(right[i::2], shown[i::2], 2, link="probit") for i in (0, 1)]
     >>> bool(strength_limits(fit_groups(*halves, rng=1), 0.5) > 0.7)
     True
     """

@@ -132,10 +132,15 @@ def within_classes(
     Examples
     --------
     >>> import alikely as al
-    >>> data = al.simulate.margin_data(al.simulate.MARGIN_WORLDS["class bias"], rng=1)
-    >>> group = al.margins.group_strengths(data.right, data.shown, 16)
-    >>> fit = al.margins.fit_machine(group, data.margins, data.classes, rng=1)
-    >>> found = within_classes(group, fit, data.margins, data.classes)
+    >>> rng = np.random.default_rng(1)
+    >>> classes = np.arange(160) % 16
+    >>> strength, noise = rng.normal(size=(2, 160))
+    >>> easy = strength + 0.8 * rng.normal(size=16)[classes]
+    >>> right = rng.binomial(1, 0.5 * (1 + np.tanh(easy)), (10, 160))
+    >>> margins = 0.9 * strength + 0.4 * noise
+    >>> group = al.margins.group_strengths(right, np.ones_like(right), 2, link="probit")
+    >>> fit = al.margins.fit_machine(group, margins, classes, rng=1)
+    >>> found = within_classes(group, fit, margins, classes)
     >>> bool(found.lower < 0.9 < found.upper)
     True
     """

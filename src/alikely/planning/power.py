@@ -40,7 +40,7 @@ from alikely.planning.operating import (
     unit_variance,
 )
 from alikely.planning.widths import check_accuracies, check_stated, stated_pairs
-from alikely.simulate import pattern_cells, pattern_probabilities
+from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 from alikely.stats.search import own_seed, smallest_number, smallest_with
 
 __all__ = ["check_power", "trials_for_difference", "trials_for_power"]
@@ -156,7 +156,7 @@ def trials_for_difference(
     """Number of trials at which two models' error consistencies with the same humans differ.
 
     All observers answer the same trials, so that the two estimates are dependent: their joint
-    distribution comes from `alikely.simulate.pattern_probabilities`. The test is whether the
+    distribution is the one of greatest entropy with these pairs. The test is whether the
     analytic interval of the difference (of the means over humans) excludes 0.
 
     Parameters

@@ -22,32 +22,7 @@ __all__ = ["cell_probabilities", "copy_cell_probabilities", "correctness_cells"]
 def copy_cell_probabilities(
     accuracy_a: ArrayLike, copy_probability: ArrayLike, own_accuracy: ArrayLike
 ) -> NDArray[np.float64]:
-    """Cell probabilities of the signed copy model [K25]_.
-
-    Parameters
-    ----------
-    accuracy_a : array_like
-        Accuracy of the observer copied from, in [0, 1].
-    copy_probability : array_like
-        Probability of copying, in [-1, 1]; negative: of inverting.
-    own_accuracy : array_like
-        Accuracy of the copying observer on its own, in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (..., 4)
-        Probabilities of ``n11, n10, n01, n00``.
-
-    Raises
-    ------
-    ValueError
-        If an argument lies outside its range.
-
-    Examples
-    --------
-    >>> copy_cell_probabilities(0.75, 0.5, 0.75).round(4).tolist()
-    [0.6562, 0.0938, 0.0938, 0.1562]
-    """
+    """Cell probabilities of the signed copy model [K25]_."""
     p_a, c, q = np.broadcast_arrays(
         *(np.asarray(x, dtype=np.float64) for x in (accuracy_a, copy_probability, own_accuracy))
     )

@@ -19,41 +19,7 @@ def error_rows(
     n_systems: int = 2,
     rng: RandomState = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Errors of systems whose rows scatter around common ones.
-
-    The model of `alikely.models.error_distributions` with a shared base.
-
-    Parameters
-    ----------
-    base : array_like, shape (true_class, response_class)
-        Base rows: probabilities over responses, the true class left out.
-    concentration : float
-        Mean Dirichlet parameter of a cell, above 0; infinite for systems that are all alike.
-    n_errors : int or array_like, shape (true_class,)
-        Errors of every system on each true class.
-    n_systems : int
-        Number of systems, at least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    counts : ndarray of int, shape (system, true_class, response_class)
-    rows : ndarray, shape (system, true_class, response_class)
-        The distributions that the errors were drawn from.
-
-    Raises
-    ------
-    ValueError
-        If base rows are no distributions over wrong answers, or a number is out of range.
-
-    Examples
-    --------
-    >>> base = [[0, 0.5, 0.5], [0.9, 0, 0.1], [0.2, 0.8, 0]]
-    >>> counts, rows = error_rows(base, 5, 20, rng=1)
-    >>> counts.sum(axis=-1).tolist()
-    [[20, 20, 20], [20, 20, 20]]
-    """
+    """Errors of systems whose rows scatter around common ones."""
     share = wrong_rows(base, "base")
     k = len(share)
     if not concentration > 0:
@@ -80,37 +46,7 @@ def joint_errors(
     n_joint: ArrayLike,
     rng: RandomState = None,
 ) -> NDArray[np.int64]:
-    """Labels of joint errors, copied or an observer's own.
-
-    The model of `alikely.models.class_copying`.
-
-    Parameters
-    ----------
-    copy_probability : float or array_like, shape (pair,)
-        Probability that ``b`` gives the wrong label of ``a``, in [0, 1].
-    rows_a, rows_b : array_like, shape (true_class, response_class)
-        Error distributions of ``a``, and of ``b`` on its own.
-    n_joint : int or array_like, shape (true_class,)
-        Joint errors on each true class.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (pair, true_class, label_a, label_b)
-
-    Raises
-    ------
-    ValueError
-        If rows are no distributions over wrong answers, or a number is out of range.
-
-    Examples
-    --------
-    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
-    >>> counts = joint_errors([0.0, 1.0], row, row, 100, rng=1)
-    >>> counts.sum(axis=(1, 2, 3)).tolist(), int(np.trace(counts[1], axis1=1, axis2=2).sum())
-    ([300, 300], 300)
-    """
+    """Labels of joint errors, copied or an observer's own."""
     a, b = wrong_rows(rows_a, "rows_a"), wrong_rows(rows_b, "rows_b")
     if a.shape != b.shape:
         raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")

@@ -211,19 +211,7 @@ def observers(
 
 
 def example() -> Trials:
-    """Simulate the example that `alikely.load_example` reads: the same numbers every time.
-
-    Returns
-    -------
-    Trials
-        4 humans and 6 models of two families on 160 items in each of 3 conditions. ``clean`` is
-        at the ceiling: two models make no error there.
-
-    Examples
-    --------
-    >>> example()
-    <Trials: 10 observers, 480 trials, 16 classes>
-    """
+    """Simulate the example that `alikely.load_example` reads: the same numbers every time."""
     return observers(
         n_humans=4,
         n_models=6,

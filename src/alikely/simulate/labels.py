@@ -25,47 +25,7 @@ def label_trials(
     n_datasets: int = 1,
     rng: RandomState = None,
 ) -> Trials:
-    """Trials of systems that err on the same items, at times with one label for all.
-
-    Each item has a true class, all equally frequent, and a common wrong label. A system that errs
-    gives the common label with the square root of `copy_probability`, so that two of them do with
-    `copy_probability`, and else one of its own row.
-
-    Parameters
-    ----------
-    rows : array_like, shape (system, true_class, response_class)
-        Distributions of each system's own wrong labels.
-    common : array_like, shape (true_class, response_class)
-        Distribution of the common wrong label.
-    copy_probability : float
-        That two systems that err give the common label, in [0, 1].
-    n_items : int
-        Items of a data set, at least 1.
-    error_probability : float
-        That a system errs on an item, whatever others do, in (0, 1]. With 1 every item is a joint
-        error of every pair; else the number of joint errors is binomial.
-    n_datasets : int
-        Data sets, the conditions of the trials; at least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    Trials
-        Observers ``system_0, ...``, conditions ``0, ...``.
-
-    Raises
-    ------
-    ValueError
-        If rows are no distributions over wrong answers, or a number is out of range.
-
-    Examples
-    --------
-    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
-    >>> trials = label_trials([row, row], row, 0.5, 10, n_datasets=3, rng=1)
-    >>> dict(trials.data["response"].sizes)
-    {'observer': 2, 'trial': 30}
-    """
+    """Trials of systems that err on the same items, at times with one label for all."""
     own, shared = _checked(rows, common, copy_probability)
     if n_items < 1 or n_datasets < 1:
         raise ValueError(
@@ -90,32 +50,7 @@ def label_trials(
 
 
 def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> Floats:
-    """Misclassification agreement of the infinite population that `label_trials` draws from.
-
-    Kappa of the distribution of both labels on joint errors, true classes being equally frequent
-    among them: what intervals should contain, whatever true classes a data set happens to have.
-
-    Parameters
-    ----------
-    rows, common, copy_probability
-        As in `label_trials`.
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-        1 on the diagonal.
-
-    Raises
-    ------
-    ValueError
-        As in `label_trials`.
-
-    Examples
-    --------
-    >>> row = [[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]]
-    >>> shared_label_agreement([row, row], row, 0.5).round(3).tolist()
-    [[1.0, 0.625], [0.625, 1.0]]
-    """
+    """Misclassification agreement of the infinite population that `label_trials` draws from."""
     own, shared = _checked(rows, common, copy_probability)
     each = np.sqrt(copy_probability)
     margin = each * shared + (1 - each) * own

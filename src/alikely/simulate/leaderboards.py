@@ -115,35 +115,7 @@ def leaderboard(
 
 
 def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
-    """Random correlations of observers that descend from one another.
-
-    Lines join two at a time, at random; times between joins are exponential. Two observers
-    correlate by the share of time that their lines were one.
-
-    Parameters
-    ----------
-    n_observers : int
-        At least 2.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (observer, observer)
-        Correlations in [0, 1), 1 on the diagonal; of three observers the two smallest are equal.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two.
-
-    Examples
-    --------
-    >>> random_tree(3, rng=1).round(2)
-    array([[1.  , 0.  , 0.  ],
-           [0.  , 1.  , 0.88],
-           [0.  , 0.88, 1.  ]])
-    """
+    """Random correlations of observers that descend from one another."""
     if n_observers < 2:
         raise ValueError(f"a tree needs at least 2 observers, got {n_observers}")
     generator = np.random.default_rng(seed_sequence(rng))
@@ -163,29 +135,7 @@ def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
 def tree_answers(
     correlation: Floats, accuracy: Floats, n_trials: int, rng: RandomState = None
 ) -> NDArray[np.int8]:
-    """Right and wrong answers of observers whose latent parts correlate.
-
-    Parameters
-    ----------
-    correlation : ndarray, shape (observer, observer)
-        As from `random_tree`.
-    accuracy : ndarray, shape (observer,)
-        In (0, 1).
-    n_trials : int
-        At least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int8, shape (observer, trial)
-        1 right, 0 wrong.
-
-    Examples
-    --------
-    >>> tree_answers(np.eye(2), np.array([0.5, 0.9]), 5, rng=1).shape
-    (2, 5)
-    """
+    """Right and wrong answers of observers whose latent parts correlate."""
     generator = np.random.default_rng(seed_sequence(rng))
     root = np.linalg.cholesky(correlation + 1e-12 * np.eye(len(correlation)))
     latent = root @ generator.standard_normal((len(correlation), n_trials))

@@ -167,25 +167,7 @@ class _Items(NamedTuple):
 
 
 def margin_data(world: MarginWorld, rng: RandomState = None) -> MarginData:
-    """Answers of people and margins of a machine in a world.
-
-    Parameters
-    ----------
-    world : MarginWorld
-        What is true.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    MarginData
-
-    Examples
-    --------
-    >>> data = margin_data(MarginWorld(n_observers=4, n_items=40), rng=1)
-    >>> data.right.shape, int(data.shown.sum())
-    ((4, 40), 160)
-    """
+    """Answers of people and margins of a machine in a world."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(world.n_items) % world.n_classes
     items = _items(world, classes, generator)
@@ -220,26 +202,7 @@ def _of_group(world: MarginWorld, items: _Items, generator: np.random.Generator)
 
 
 def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
-    """Correlation of normal scores of margins with expected shares, over endless items.
-
-    Parameters
-    ----------
-    world : MarginWorld
-        What is true.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness: a truth is computed from 600,000 items, to about .002.
-
-    Returns
-    -------
-    total, within : float
-        Over all items, and of deviations from the means of their classes.
-
-    Examples
-    --------
-    >>> total, within = true_margin_consistency(MarginWorld(rho=0.5), rng=1)
-    >>> abs(total - within) < 0.01
-    True
-    """
+    """Correlation of normal scores of margins with expected shares, over endless items."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_CLASS * CLASSES) % CLASSES
     items = _items(world, classes, generator)
@@ -262,24 +225,7 @@ def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tupl
 
 
 def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float:
-    """Correlation of the expected shares of two groups of people, over endless items.
-
-    Parameters
-    ----------
-    world : MarginWorld
-        What is true.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        As in `true_margin_consistency`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(true_group_consistency(MarginWorld(group_rho=1.0), rng=1), 2)
-    1.0
-    """
+    """Correlation of the expected shares of two groups of people, over endless items."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_CLASS * CLASSES) % CLASSES
     items = _items(world, classes, generator)
@@ -295,28 +241,7 @@ def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float
 
 
 def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
-    """Correlation of normal scores of margins with those of items' strengths, over endless items.
-
-    The strength of an item is that which gives the share of right answers of endlessly many people.
-
-    Parameters
-    ----------
-    world : MarginWorld
-        What is true.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness: a truth is computed from 40,000 items, to about .004 at .5 and .001
-        at .9.
-
-    Returns
-    -------
-    total, within : float
-        Over all items, and of deviations from the means of their classes.
-
-    Examples
-    --------
-    >>> true_strength_consistency(MarginWorld(rho=1.0), rng=1)
-    (1.0, 1.0)
-    """
+    """As `true_margin_consistency`, with normal scores of items' strengths in place of shares."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_ALL) % (OF_ALL // OF_CLASS)
     items = _items(world, classes, generator)

@@ -32,28 +32,7 @@ SLACK = 1e-7
 
 
 def correctness_patterns(n_observers: int) -> NDArray[np.int8]:
-    """All patterns of right and wrong answers of some observers to one trial.
-
-    Parameters
-    ----------
-    n_observers : int
-        From 2 to 8.
-
-    Returns
-    -------
-    ndarray of int8, shape (2**n_observers, n_observers)
-        1 right, 0 wrong; all right first, all wrong last.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 or more than 8 observers.
-
-    Examples
-    --------
-    >>> correctness_patterns(2).tolist()
-    [[1, 1], [1, 0], [0, 1], [0, 0]]
-    """
+    """All patterns of right and wrong answers of some observers to one trial."""
     if not 2 <= n_observers <= MOST_OBSERVERS:
         raise ValueError(
             f"patterns are for 2 to {MOST_OBSERVERS} observers, got {n_observers}; plan larger "
@@ -63,30 +42,7 @@ def correctness_patterns(n_observers: int) -> NDArray[np.int8]:
 
 
 def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
-    """Which cell of a pair's table each pattern falls into.
-
-    Parameters
-    ----------
-    n_observers : int
-        From 2 to 8.
-    first, second : int
-        Positions of the two observers.
-
-    Returns
-    -------
-    ndarray, shape (2**n_observers, 4)
-        Indicator of ``n11, n10, n01, n00``.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 or more than 8 observers.
-
-    Examples
-    --------
-    >>> pattern_cells(3, 0, 2).argmax(axis=1).tolist()
-    [0, 1, 0, 1, 2, 3, 2, 3]
-    """
+    """Which cell of a pair's table each pattern falls into."""
     right = correctness_patterns(n_observers)
     code = 3 - 2 * right[:, first] - right[:, second]
     return np.asarray(code[:, None] == np.arange(4), dtype=np.float64)
@@ -95,39 +51,7 @@ def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
 def pattern_probabilities(
     accuracies: ArrayLike, error_consistency: ArrayLike, names: Sequence[str] | None = None
 ) -> Floats:
-    """Joint distribution of several observers' correctness that assumes nothing beyond pairs.
-
-    Of all distributions with these accuracies and error consistencies the one of greatest entropy,
-    by proportional fitting [DS40]_ [C75]_.
-
-    Parameters
-    ----------
-    accuracies : array_like, shape (observer,)
-        In (0, 1).
-    error_consistency : array_like, shape (observer, observer)
-        Of every pair; only the part above the diagonal is read. NaN for a pair of which nothing is
-        assumed: it shares what it shares through the others.
-    names : sequence of str, optional
-        What messages call the observers.
-
-    Returns
-    -------
-    ndarray, shape (2**n_observers,)
-        In the order of `correctness_patterns`.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not match, an accuracy is out of range, or no such observers exist: the
-        message gives the feasible range of the first pair that cannot be.
-
-    Examples
-    --------
-    >>> ec = [[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]]
-    >>> p = pattern_probabilities([0.8, 0.75, 0.7], ec)
-    >>> p.shape, round(float(p.sum()), 6)
-    ((8,), 1.0)
-    """
+    """Joint distribution of several observers' correctness that assumes nothing beyond pairs."""
     accuracy = np.asarray(accuracies, dtype=np.float64)
     ec = np.asarray(error_consistency, dtype=np.float64)
     if accuracy.ndim != 1 or ec.shape != (len(accuracy),) * 2:

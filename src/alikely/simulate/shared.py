@@ -41,37 +41,7 @@ class ErrorPopulation(NamedTuple):
 def shared_errors(
     population: ErrorPopulation, truth: ArrayLike, wrong: ArrayLike, rng: RandomState = None
 ) -> NDArray[np.int64]:
-    """Answers of systems to the same items.
-
-    Parameters
-    ----------
-    population : ErrorPopulation
-    truth : array_like of int, shape (item,)
-        True classes, from 0.
-    wrong : array_like of bool, shape (system, item)
-        Who errs where.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (system, item)
-        Labels; those of right answers are the true classes.
-
-    Raises
-    ------
-    ValueError
-        If rows are no distributions over wrong labels, a probability or class is out of range, or
-        shapes do not match.
-
-    Examples
-    --------
-    >>> row = np.array([[0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
-    >>> alike = ErrorPopulation(row[None], np.stack([[row], [row]]), np.ones(2))
-    >>> a, b = shared_errors(alike, [0, 0, 1, 2], np.ones((2, 4), dtype=bool), rng=1)
-    >>> (a == b).all(), (a == [0, 0, 1, 2]).any()
-    (np.True_, np.False_)
-    """
+    """Answers of systems to the same items."""
     suggested, own, follows = (np.asarray(part, dtype=np.float64) for part in population)
     true, errs = np.asarray(truth), np.asarray(wrong, dtype=bool)
     n_classes = suggested.shape[-1]

@@ -11,13 +11,14 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely import models, simulate
+from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.case import Case
 from alikely.calibration.cases._pairs import experiment
 from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import cohort_layout
+from alikely.simulate.experiments import example
 
 N_HUMANS, N_TRIALS = 4, 100
 SMALL = (3, 3)
@@ -168,7 +169,7 @@ def _machines(
 
 
 MAIN = Case(
-    example=lambda: models.cohort(cohort_counts(simulate.example())),
+    example=lambda: models.cohort(cohort_counts(example())),
     design=_design,
     simulate=_data,
     quantities=(
