@@ -64,5 +64,3 @@ def test_bad_input() -> None:
         item_contrast(trials, "human", "human")
     with pytest.raises(TypeError, match="trials must be Trials, got int"):
         item_contrast(1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="by must map observers to groups, got list"):
-        item_contrast(trials, by=["human"])  # type: ignore[arg-type]

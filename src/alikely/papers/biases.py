@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, Intervals, bound_columns, check_interval, chosen_methods
+from alikely._base.intervals import Intervals, bound_columns, chosen_methods
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
@@ -37,6 +37,9 @@ __all__ = ["ResponseBias", "response_bias"]
 
 # ``cat3-dog12``: the shape of a cat with the texture of a dog, as cue-conflict images are named.
 CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
+
+
+CI_PROB = 0.95
 
 
 class Difference(NamedTuple):
@@ -80,8 +83,6 @@ class ResponseBias:
     def summary(
         self,
         *,
-        ci_prob: float = 0.95,
-        ci_kind: CiKind = "eti",
         n_resamples: int = 2_000,
         intervals: Intervals = None,
         rng: RandomState = None,
@@ -90,10 +91,6 @@ class ResponseBias:
 
         Parameters
         ----------
-        ci_prob : float
-            In (0, 1).
-        ci_kind : {"eti", "hdi"}
-            Of bootstrap and posterior.
         n_resamples : int
             Bootstrap replicates of the items, and posterior draws; at least 2.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
@@ -115,7 +112,6 @@ class ResponseBias:
         ValueError
             If a number is out of range.
         """
-        check_interval(ci_prob, ci_kind)
         _at_least_two(n_resamples)
         generator = np.random.default_rng(seed_sequence(rng))
         wrong, right = self.competing.sum(axis=1), self.true.sum(axis=1)
@@ -128,15 +124,15 @@ class ResponseBias:
             decided = n / shown
         table = pd.DataFrame({"observer": self.observers, "kind": self.kinds, "estimate": estimate})
         bounds = {
-            "analytic": _wilson(wrong, n, ci_prob),
-            "bootstrap": interval(_shares(self.competing, self.true, weights).T, ci_prob, ci_kind),
-            "posterior": interval(draws, ci_prob, ci_kind),
+            "analytic": _wilson(wrong, n),
+            "bootstrap": interval(_shares(self.competing, self.true, weights).T, CI_PROB, "eti"),
+            "posterior": interval(draws, CI_PROB, "eti"),
         }
         for school in chosen_methods(intervals, [*bounds], [*bounds], "posterior"):
             limits = bounds[school]
-            kind = "ci" if school == "analytic" else ci_kind
+            kind = "ci" if school == "analytic" else "eti"
             limits[n == 0] = np.nan
-            table = table.assign(**bound_columns(school, kind, ci_prob, limits))
+            table = table.assign(**bound_columns(school, kind, CI_PROB, limits))
         return table.assign(
             n_decisions=n,
             n_items=shown,
@@ -150,8 +146,6 @@ class ResponseBias:
         other: str = "human",
         *,
         by: Mapping[str, str] | None = None,
-        ci_prob: float = 0.95,
-        ci_kind: CiKind = "eti",
         n_resamples: int = 2_000,
         rng: RandomState = None,
     ) -> Difference:
@@ -164,8 +158,6 @@ class ResponseBias:
         by : mapping of str to str, optional
             Group of each observer, instead of its kind; observers that it does not name are left
             aside.
-        ci_prob, ci_kind : float and {"eti", "hdi"}
-            Probability, in (0, 1), and kind of the intervals.
         n_resamples : int
             Replicates and draws, at least 2.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -185,7 +177,6 @@ class ResponseBias:
             If a group is unknown, both are one, none of its observers decided for either cue, or a
             number is out of range.
         """
-        check_interval(ci_prob, ci_kind)
         _at_least_two(n_resamples)
         if one == other:
             raise ValueError(f"one and other must be two groups, got {one!r} twice")
@@ -197,17 +188,17 @@ class ResponseBias:
         rows = []
         for population in ("items", "crossed"):
             se, df = self._analytic(members, population)
-            reach = stats.t.ppf((1 + ci_prob) / 2, df) * se
+            reach = stats.t.ppf((1 + CI_PROB) / 2, df) * se
             row = {"school": "analytic", "population": population, "se": se}
             limits = value + reach * np.array([-1.0, 1.0])
-            rows.append(row | bound_columns("", "ci", ci_prob, limits))
+            rows.append(row | bound_columns("", "ci", CI_PROB, limits))
             for school, draw in (("bootstrap", _multinomial), ("posterior", _dirichlet)):
                 replicates = self._replicates(generator, members, population, draw, n_resamples)
-                limits = interval(replicates[:, None], ci_prob, ci_kind)[0]
+                limits = interval(replicates[:, None], CI_PROB, "eti")[0]
                 row = {"school": school, "population": population}
                 row["se"] = float(np.nanstd(replicates, ddof=1))
                 # One pair of columns for all schools.
-                rows.append(row | bound_columns("", "ci", ci_prob, limits))
+                rows.append(row | bound_columns("", "ci", CI_PROB, limits))
         return Difference(one, other, value, pd.DataFrame(rows))
 
     def _members(self, groups: list[str], name: str) -> NDArray[np.intp]:
@@ -396,8 +387,8 @@ def _shares(competing: NDArray[np.bool_], true: NDArray[np.bool_], weights: Floa
     return out
 
 
-def _wilson(k: NDArray[np.int64], n: NDArray[np.int64], ci_prob: float) -> Floats:
-    z = stats.norm.ppf((1 + ci_prob) / 2)
+def _wilson(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+    z = stats.norm.ppf((1 + CI_PROB) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = k / n
         centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)

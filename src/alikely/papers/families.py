@@ -19,7 +19,7 @@ import xarray as xr
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.intervals import bound_columns
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.papers.groupings import checked_groups, permutation_test, profile_distances
@@ -33,6 +33,7 @@ from alikely.stats.shares import bounds, share_bounds, shares
 __all__ = ["family_tests", "regime_family_contrasts"]
 
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
+CI_PROB = 0.95
 TEST = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
 
 
@@ -220,15 +221,12 @@ def regime_family_contrasts(
     alignment: xr.Dataset,
     labels: Groups,
     families: Groups | str,
-    *,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
 ) -> pd.DataFrame:
     """Compare families of machines within regimes of difficulty.
 
     Parameters
     ----------
-    alignment, labels, ci_prob, ci_kind
+    alignment, labels
         As in `alikely.spectrum.regime_alignment`.
     families : mapping, pandas.Series, xarray.DataArray or str
         Family of each machine, or the name of a label of the alignment that holds it.
@@ -267,7 +265,6 @@ def regime_family_contrasts(
     >>> table[["family", "other"]].values.tolist()[0]
     ['convnet', 'transformer']
     """
-    check_interval(ci_prob, ci_kind)
     if isinstance(families, str):
         families = _family_label(alignment, families)
     frames = []
@@ -280,15 +277,13 @@ def regime_family_contrasts(
         means = mean_draws(part.draws, part.value)
         human_means = mean_draws(part.human_draws, part.human)
         ceiling = part.human.mean()
-        reach = bool(bounds(human_means[:, None], ci_prob, ci_kind)[0, 0] <= 0)
+        reach = bool(bounds(human_means[:, None], CI_PROB, "eti")[0, 0] <= 0)
         weight = np.stack([_contrast(part.machines, given, *pair) for pair in _pairs(table)])
         difference, draws = weight @ estimate.to_numpy(), means @ weight.T
-        limits = bounds(draws, ci_prob, ci_kind)
+        limits = bounds(draws, CI_PROB, "eti")
         # Of a difference: its share of the ceiling, replicate by replicate.
         open_ended = np.full(len(weight), reach)
-        share_limits = share_bounds(
-            shares(draws, human_means[:, None]), open_ended, ci_prob, ci_kind
-        )
+        share_limits = share_bounds(shares(draws, human_means[:, None]), open_ended, CI_PROB, "eti")
         share = part.shares_of_mean(difference)
         share_limits[np.isnan(share)] = np.nan
         head = pd.DataFrame(
@@ -299,9 +294,9 @@ def regime_family_contrasts(
                 "family": table["family"],
                 "other": table["other"],
                 "difference": share,
-                **bound_columns("difference", ci_kind, ci_prob, share_limits),
+                **bound_columns("difference", "eti", CI_PROB, share_limits),
                 "estimate_difference": difference,
-                **bound_columns("estimate_difference", ci_kind, ci_prob, limits),
+                **bound_columns("estimate_difference", "eti", CI_PROB, limits),
             }
         )
         frame = pd.concat([head, table.drop(columns=["family", "other"])], axis=1)

@@ -10,7 +10,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +54,6 @@ def item_contrast(
     *,
     easy: float = 0.8,
     hard: float = 0.2,
-    by: Mapping[str, str] | None = None,
 ) -> ItemContrast:
     """Find the items that are easy for one group of observers and hard for another.
 
@@ -68,11 +66,9 @@ def item_contrast(
     trials : Trials
         Aligned responses; no response is an error. Items count condition by condition.
     one, other : str
-        Groups, by default kinds.
+        Kinds of observers.
     easy, hard : float
         Least and greatest accuracy of an item that is easy and hard, ``0 <= hard < easy <= 1``.
-    by : mapping of str to str, optional
-        Group of each observer, instead of its kind; others are left aside.
 
     Returns
     -------
@@ -81,7 +77,7 @@ def item_contrast(
     Raises
     ------
     TypeError
-        If `trials` is not of that class, or `by` no mapping.
+        If `trials` is not of that class.
     ValueError
         If a group is unknown or both are one, thresholds are out of order, no item was shown to
         both groups, or items came back within a condition: tests and chance are of single answers.
@@ -104,13 +100,10 @@ def item_contrast(
     if not 0 <= hard < easy <= 1:
         raise ValueError(f"it must be 0 <= hard < easy <= 1, got hard={hard:g} and easy={easy:g}")
     refuse_repeats(trials.data, "a contrast of items")
-    if by is not None and not isinstance(by, Mapping):
-        raise TypeError(f"by must map observers to groups, got {type(by).__name__}")
-    kinds = trials.data["kind"].values.astype(str).tolist()
-    groups = kinds if by is None else [str(by.get(name, "")) for name in trials.observers]
+    groups = trials.data["kind"].values.astype(str).tolist()
     if one == other:
         raise ValueError(f"one and other must be two groups, got {one!r} twice")
-    known = sorted(set(groups) - {""})
+    known = sorted(set(groups))
     for name in (one, other):
         if name not in known:
             raise ValueError(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
@@ -37,6 +37,7 @@ from alikely.stats.multiplicity import adjusted_p_values
 __all__ = ["family_scores", "outside_correlations"]
 
 FEWEST = 4
+CI_PROB = 0.95
 
 
 def family_scores(
@@ -162,8 +163,6 @@ def outside_correlations(
     *,
     n_resamples: int = 2_000,
     n_permutations: int = 2_000,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Rank correlations of a score of observers with scores from outside, as in [G20]_ SF.9-12.
@@ -178,8 +177,6 @@ def outside_correlations(
         value, take no part.
     n_resamples, n_permutations : int
         Bootstrap samples of the observers, and permutations; at least 1.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability, in (0, 1), and kind of the intervals.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -206,7 +203,6 @@ def outside_correlations(
     >>> table[["outside", "n", "correlation"]].round(2).values.tolist()
     [['size', 5, 0.9]]
     """
-    check_interval(ci_prob, ci_kind)
     check_numbers(n_resamples=n_resamples, n_permutations=n_permutations)
     for name, value in (("n_resamples", n_resamples), ("n_permutations", n_permutations)):
         if value < 1:
@@ -233,27 +229,27 @@ def outside_correlations(
         both = np.isfinite(values) & np.isfinite(own)
         x, y = own[both].to_numpy(), values[both].to_numpy()
         row = {"outside": str(column), "n": len(x), "n_missing": int((~both).sum())}
-        rows.append(row | _correlated(x, y, n_resamples, n_permutations, ci_prob, ci_kind, seed))
+        rows.append(row | _correlated(x, y, n_resamples, n_permutations, seed))
     found = pd.DataFrame(rows)
     return found.assign(p_value_bh=adjusted_p_values(found["p_value"])) if rows else found
 
 
 def _correlated(
-    x: Floats, y: Floats, n_resamples: int, n_permutations: int, ci_prob: float, ci_kind: CiKind,
+    x: Floats, y: Floats, n_resamples: int, n_permutations: int,
     seed: np.random.SeedSequence,
 ) -> dict[str, object]:  # fmt: skip
-    nothing = bound_columns("bootstrap", ci_kind, ci_prob, np.full(2, np.nan))
+    nothing = bound_columns("bootstrap", "eti", CI_PROB, np.full(2, np.nan))
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
         note = f"fewer than {FEWEST} observers, or all of them alike"
         return {"correlation": np.nan, **nothing, "p_value": np.nan, "note": note}
     generator = np.random.default_rng(seed)
     value = _spearman(x[None], y[None])[0]
     drawn = generator.integers(0, len(x), (n_resamples, len(x)))
-    bounds = interval(_spearman(x[drawn], y[drawn])[:, None], ci_prob, ci_kind)[0]
+    bounds = interval(_spearman(x[drawn], y[drawn])[:, None], CI_PROB, "eti")[0]
     order = generator.permuted(np.tile(np.arange(len(x)), (n_permutations, 1)), axis=1)
     null = _spearman(np.tile(x, (n_permutations, 1)), y[order])
     p = (1 + (np.abs(null) >= abs(value) - 1e-12).sum()) / (n_permutations + 1)
-    limits = bound_columns("bootstrap", ci_kind, ci_prob, bounds)
+    limits = bound_columns("bootstrap", "eti", CI_PROB, bounds)
     return {"correlation": value, **limits, "p_value": p, "note": ""}
 
 

@@ -60,7 +60,6 @@ def reconstruct_leaderboard(
     scores: Literal["ceiled", "raw"] = "ceiled",
     humans: str = "human",
     n_samples: int = 1_000,
-    ci_prob: float = 0.95,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Intervals and ranks of all machines of a leaderboard from its printed scores [K25]_.
@@ -78,8 +77,6 @@ def reconstruct_leaderboard(
         Kind of the people.
     n_samples : int
         Simulated experiments, at least 100.
-    ci_prob : float
-        In (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -128,11 +125,8 @@ def reconstruct_leaderboard(
     >>> found[["scheme", "system"]].drop_duplicates("scheme").values.tolist()
     [['pairs', 'a'], ['pairs, optimistic', 'a'], ['shared trials', 'a']]
     """
-    if not 0 < ci_prob < 1 or n_samples < 100:
-        raise ValueError(
-            f"ci_prob must lie in (0, 1) and n_samples be at least 100, got {ci_prob:g} and "
-            f"{n_samples}"
-        )
+    if n_samples < 100:
+        raise ValueError(f"n_samples must be at least 100, got {n_samples}")
     if scores not in ("ceiled", "raw"):
         raise ValueError(f"scores must be 'ceiled' or 'raw', got {scores!r}")
     check_numbers(n_samples=n_samples)
@@ -154,7 +148,7 @@ def reconstruct_leaderboard(
         )
     weights = _nested_weights([dataset for dataset, _ in printed.columns])
     estimate = within(consistency @ weights, -1)
-    reach = stats.norm.ppf((1 + ci_prob) / 2)
+    reach = stats.norm.ppf(0.975)
     frames, seeds = [], seed_sequence(rng).spawn(len(SCHEMES))
     for (scheme, (assumption, simulation)), seed in zip(SCHEMES.items(), seeds, strict=True):
         generator = np.random.default_rng(seed)
@@ -176,10 +170,8 @@ def reconstruct_leaderboard(
                 infeasible[m] += int(impossible)
         se = np.nanstd(draws, axis=0, ddof=1)
         frame = pd.DataFrame({"scheme": scheme, "system": printed.index, "estimate": estimate})
-        name = f"ci{100 * ci_prob:g}"
-        frame = frame.assign(se=se, **{f"{name}_lb": estimate - reach * se})
-        frame[f"{name}_ub"] = estimate + reach * se
-        frame = frame.assign(**_ranks(estimate, se, ci_prob, generator), infeasible=infeasible)
+        frame = frame.assign(se=se, ci95_lb=estimate - reach * se, ci95_ub=estimate + reach * se)
+        frame = frame.assign(**_ranks(estimate, se, generator), infeasible=infeasible)
         frames.append(frame)
     shared = frames[-1]["se"]
     for frame in frames:
@@ -265,13 +257,11 @@ def _nested_weights(datasets: list[str]) -> Floats:
     return (1 / counts / len(set(datasets))).to_numpy()
 
 
-def _ranks(
-    estimate: Floats, se: Floats, ci_prob: float, generator: np.random.Generator
-) -> dict[str, Any]:
+def _ranks(estimate: Floats, se: Floats, generator: np.random.Generator) -> dict[str, Any]:
     rank = stats.rankdata(-estimate, method="min").astype(int)
     if len(estimate) == 1:
         return {"rank": rank, "rank_lb": rank, "rank_ub": rank}
-    greater = significantly_greater(estimate, np.diag(se**2), ci_prob=ci_prob, rng=generator)
+    greater = significantly_greater(estimate, np.diag(se**2), rng=generator)
     upper = len(estimate) - greater.sum(axis=1)
     return {"rank": rank, "rank_lb": 1 + greater.sum(axis=0), "rank_ub": upper}
 

@@ -54,7 +54,6 @@ def reconstruct_score(
     assumption: Literal["middle", "optimistic"] = "middle",
     simulation: Literal["shared", "pairs"] = "shared",
     n_samples: int = 2_000,
-    ci_prob: float = 0.95,
     rng: RandomState = None,
 ) -> Reconstruction:
     """Interval of a machine's mean error consistency from its printed ceiled scores [K25]_.
@@ -82,8 +81,6 @@ def reconstruct_score(
         are dependent, and ``"pairs"`` gives an interval that is too narrow.
     n_samples : int
         Simulated experiments, at least 100.
-    ci_prob : float
-        In (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -115,7 +112,6 @@ def reconstruct_score(
         ("ceiling", top, 0, 1),
         ("human_accuracy", people[~np.isnan(people)], 0, 1),
         ("n_trials", trials, 0, np.inf),
-        ("ci_prob", np.array([ci_prob]), 0, 1),
         ("n_samples", np.array([n_samples]), 99, np.inf),
     ]
     for name, values, low, high in limits:
@@ -154,9 +150,7 @@ def reconstruct_score(
         )
         infeasible += int(impossible)
     mean = means.mean(axis=0)
-    lower, upper = (
-        float(np.nanquantile(mean, tail)) for tail in ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
-    )
+    lower, upper = (float(np.nanquantile(mean, tail)) for tail in (0.025, 0.975))
     return Reconstruction(float(consistency.mean()), lower, upper, accuracy, infeasible)
 
 

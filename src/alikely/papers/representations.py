@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
@@ -46,6 +46,8 @@ BYTES_OF_WEIGHT = 16
 # Of dissimilarities, in [0, 2], that are all alike.
 ROUNDING = 1e-12
 
+CI_PROB = 0.95
+
 Similarity = Literal["debiased_cka", "cka", "soc", "soce", "rdm_spearman", "rdm_pearson"]
 
 
@@ -63,11 +65,7 @@ def representation_similarity(
     metric: Similarity = "debiased_cka",
     *,
     truth: ArrayLike | None = None,
-    dataset: str = "all",
-    condition: str = "all",
     n_resamples: int = 1_000,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """How alike every two systems represent the same items [K19]_ [KMB08]_ [X25]_.
@@ -84,12 +82,8 @@ def representation_similarity(
         (RDMs, of ``1 - r`` over units), by rsatoolbox, if that is installed (extra ``rsa``).
     truth : array_like of int, shape (item,), optional
         Number of the true class of each item; for SOCE.
-    dataset, condition : str
-        What the items are of, for tables that hold several.
     n_resamples : int
         Bootstrap replicates of the items, the same for all pairs; at least 2.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
-        Probability, in (0, 1), and kind of the bootstrap intervals.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -130,7 +124,6 @@ def representation_similarity(
     >>> table["debiased_cka"].round(1).abs().tolist()
     [0.5, 0.1, 0.0]
     """
-    check_interval(ci_prob, ci_kind)
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
@@ -144,7 +137,7 @@ def representation_similarity(
     )
     generator = np.random.default_rng(seed_sequence(rng))
     weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
-    reach = stats.norm.ppf((1 + ci_prob) / 2)
+    reach = stats.norm.ppf((1 + CI_PROB) / 2)
     rows = []
     for a, b in itertools.combinations(arrays, 2):
         with step(f"{metric} of {a} and {b}: {n_resamples:,} bootstrap replicates"):
@@ -152,17 +145,17 @@ def representation_similarity(
             se = float(np.sqrt((found.influence**2).sum())) / n
             replicates = found.replicates(weights)
         normal = found.value + reach * se * np.array([-1.0, 1.0])
-        bounds = interval(replicates[:, None], ci_prob, ci_kind)[0]
+        bounds = interval(replicates[:, None], CI_PROB, "eti")[0]
         rows.append(
             {
-                "dataset": dataset,
-                "condition": condition,
+                "dataset": "all",
+                "condition": "all",
                 "observer_a": a,
                 "observer_b": b,
                 metric: found.value,
                 "se": se,
-                **bound_columns("analytic", "ci", ci_prob, normal),
-                **bound_columns("bootstrap", ci_kind, ci_prob, bounds),
+                **bound_columns("analytic", "ci", CI_PROB, normal),
+                **bound_columns("bootstrap", "eti", CI_PROB, bounds),
                 "n_items": found.n_items,
                 "note": "" if np.isfinite(found.value) else _why(metric),
             }
