@@ -128,7 +128,7 @@ def test_the_command_line_names_its_option(
     verb: list[str], table: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.to_csv(tmp_path / "trials.csv", index=False)
-    few = [] if verb[0] == "matrix" else ["--resamples", "0", "--draws", "0"]
+    few = [] if verb[0] == "matrix" else ["--n-resamples", "0", "--n-draws", "0"]
     assert main([verb[0], str(tmp_path / "trials.csv"), *verb[1:], *few]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "120 of 3,200 responses are missing and count as errors" in printed

@@ -17,7 +17,7 @@ def test_plan_goes_to_a_file_that_trials_take(
     trials = al.load_example().select(condition="noise")
     file, out = tmp_path / "machines.csv", tmp_path / "plan.csv"
     trials.select(kind="model").to_table().to_csv(file, index=False)
-    line = ["choose", str(file), "--between", "model_1", "model_2", "--images", "40"]
+    line = ["choose", str(file), "--target", "model_1", "model_2", "--n", "40"]
     assert main([*line, "--out", str(out), "--layout", "psychopy", "--quiet"]) == 0
     told = capsys.readouterr().out
     assert (
@@ -38,10 +38,10 @@ def test_plan_goes_to_a_file_that_trials_take(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--images", "400"], "--images must be at most 160, the images of"),
-        (["--images", "40", "--between", "model_1", "model_9"], "no machine 'model_9'"),
-        (["--images", "40", "--even", "3"], "--even must be a share in"),
-        (["--images", "40", "--machines", "net"], "no observer is of kind 'net'"),
+        (["--n", "400"], "--n must be at most 160, the images of"),
+        (["--n", "40", "--target", "model_1", "model_9"], "no machine 'model_9'"),
+        (["--n", "40", "--even", "3"], "--even must be a share in"),
+        (["--n", "40", "--machines", "net"], "no observer is of kind 'net'"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -15,7 +15,7 @@ MATRICES = {
     "human": [[80, 12, 8], [5, 90, 5], [9, 1, 90]],
     "resnet": [[70, 10, 20], [15, 80, 5], [9, 11, 80]],
 }
-FEW = ["--resamples", "100", "--draws", "100", "--sampler", "exact"]
+FEW = ["--n-resamples", "100", "--n-draws", "100", "--sampler", "exact"]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_matrices_give_what_python_computes(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "out"
-    arguments = ["compare", "--confusions", *files, "--paired", "no", *FEW, "--seed", "3"]
+    arguments = ["compare", "--confusions", *files, "--no-paired", *FEW, "--seed", "3"]
     assert main([*arguments, "--out", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
@@ -48,7 +48,7 @@ def test_matrices_give_what_python_computes(
 def test_of_the_same_items_there_is_the_estimate_alone(
     files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare", "--confusions", *files, "--paired", "yes", "--metric", "cles"]) == 0
+    assert main(["compare", "--confusions", *files, "--paired", "--metric", "cles"]) == 0
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
     assert "no interval without the trials" in printed
@@ -58,16 +58,16 @@ def test_of_the_same_items_there_is_the_estimate_alone(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--confusions", "A", "B"], "say --paired no if they did not"),
-        (["--confusions", "A", "B", "--paired", "no", "--metric", "ec"], "and ec needs that"),
-        (["--confusions", "A", "B", "--paired", "no", "--metric", "all"], "and all needs that"),
-        (["--confusions", "A", "B", "--paired", "no", "--null"], "--null simulates trials"),
-        (["--confusions", "A", "A", "--paired", "no"], "two files are called 'human'"),
-        (["--confusions", "A", "--paired", "no"], "at least two systems, got 1"),
+        (["--confusions", "A", "B"], "say --no-paired if they did not"),
+        (["--confusions", "A", "B", "--no-paired", "--metric", "ec"], "and ec needs that"),
+        (["--confusions", "A", "B", "--no-paired", "--metric", "all"], "and all needs that"),
+        (["--confusions", "A", "B", "--no-paired", "--null"], "--null needs the trials"),
+        (["--confusions", "A", "A", "--no-paired"], "two files are called 'human'"),
+        (["--confusions", "A", "--no-paired"], "at least two systems, got 1"),
         (["A", "--confusions", "A", "B"], "give FILE, with trials, or --confusions"),
         ([], "give FILE, with trials, or --confusions"),
-        (["A", "--paired", "yes"], "--paired goes with --confusions"),
-        (["--confusions", "A", "GAPS", "--paired", "yes"], "'gaps' has entries that are no counts"),
+        (["A", "--paired"], "--paired goes with --confusions"),
+        (["--confusions", "A", "GAPS", "--paired"], "'gaps' has entries that are no counts"),
     ],
 )
 def test_bad_input_is_told_in_a_line(

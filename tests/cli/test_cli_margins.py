@@ -11,7 +11,7 @@ import pytest
 import alikely as al
 from alikely._base.names import told_apart
 from alikely.cli import main
-from alikely.cli._shared import save_plot
+from alikely.cli._tables import save_plot
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_what_python_computes_is_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--out", str(tmp_path)]
-    assert main([*arguments, "--draws", "2000", "--resamples", "500", "--seed", "2"]) == 0
+    assert main([*arguments, "--n-draws", "2000", "--n-resamples", "500", "--seed", "2"]) == 0
     printed = capsys.readouterr().out
     # Paths are as long as they are.
     lines = [line for line in printed.splitlines() if not line.startswith("Written to")]
@@ -62,7 +62,7 @@ def test_the_design_may_choose(
     files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--model", "auto"]
-    assert main([*arguments, "--draws", "40", "--resamples", "0"]) == 0
+    assert main([*arguments, "--n-draws", "40", "--n-resamples", "0"]) == 0
     printed = capsys.readouterr().out
     assert "by --model moments: 8 people in the smallest group" in " ".join(printed.split())
     assert max(map(len, printed.splitlines())) <= 80
@@ -73,7 +73,7 @@ def test_means_of_machines_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--scores"]
-    arguments += ["--resamples", "0", "--draws", "400", "--seed", "2", "--out", str(tmp_path)]
+    arguments += ["--n-resamples", "0", "--n-draws", "400", "--seed", "2", "--out", str(tmp_path)]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     result = al.Result.load(tmp_path / "decision_margin_consistency.nc")
@@ -109,7 +109,7 @@ def test_logits_with_coarse_categories(
     table.to_csv(tmp_path / "classes.csv", index=False)
     # Labels of the simulated trials, which name no data set.
     arguments = ["margins", str(files[0]), "--margins", str(tmp_path / "logits.csv")]
-    arguments += ["--coarse", str(tmp_path / "classes.csv"), "--how", "max", "--draws", "0"]
+    arguments += ["--coarse", str(tmp_path / "classes.csv"), "--how", "max", "--n-draws", "0"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     margins = al.margins.decision_margins(
@@ -142,7 +142,7 @@ def test_classes_without_a_category(tmp_path: Path, capsys: pytest.CaptureFixtur
     )  # fmt: skip
     logits.to_csv(tmp_path / "logits.csv", index=False)
     (tmp_path / "16.txt").write_text("knife = [n03041632]\nboat = [n02951358, n03344393]\n")
-    arguments = ["margins", str(tmp_path / "trials.csv"), "--draws", "0", "--resamples", "0"]
+    arguments = ["margins", str(tmp_path / "trials.csv"), "--n-draws", "0", "--n-resamples", "0"]
     arguments += ["--margins", str(tmp_path / "logits.csv"), "--coarse", str(tmp_path / "16.txt")]
     assert main(arguments) == 2
     assert "leave them out with --unmapped ignore" in capsys.readouterr().err
@@ -162,10 +162,10 @@ def test_bad_input_is_one_line(
     for arguments, message in [
         ([str(files[0])], "needs at least two systems, got human"),
         ([str(files[0]), "--margins", str(tmp_path / "none.csv")], "no file"),
-        ([str(files[0]), "--margins", str(files[1]), "--alternatives", "1"], "at least 2"),
+        ([str(files[0]), "--margins", str(files[1]), "--m", "1"], "at least 2"),
         ([str(files[0]), "--margins", str(files[1]), "--group", "lab"], "no column 'lab'"),
     ]:
-        assert main(["margins", *arguments, "--resamples", "0", "--draws", "4"]) == 2
+        assert main(["margins", *arguments, "--n-resamples", "0", "--n-draws", "4"]) == 2
         printed = capsys.readouterr().err
         assert message in printed
         assert printed.count("\n") == 1
@@ -186,8 +186,8 @@ def test_scales_are_printed(
     told: list[str],
     untold: list[str],
 ) -> None:
-    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--resamples", "0"]
-    arguments += ["--model", model, "--draws", "8"] if model else ["--draws", "0"]
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--n-resamples", "0"]
+    arguments += ["--model", model, "--n-draws", "8"] if model else ["--n-draws", "0"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     # Lines are broken at 80 columns.

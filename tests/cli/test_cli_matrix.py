@@ -27,7 +27,7 @@ def file(board: al.Trials, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_python_computes_is_printed_and_written(
     board: al.Trials, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [str(file), "--by-family", "family", "--resamples", "40", "--out", str(tmp_path)]
+    arguments = [str(file), "--by-family", "family", "--n-resamples", "40", "--out", str(tmp_path)]
     assert main(["matrix", *arguments]) == 0
     out = capsys.readouterr().out
     assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
@@ -55,7 +55,7 @@ def test_without_a_tree_the_rest_is_told(
 ) -> None:
     path = tmp_path / "example.parquet"
     al.load_example().to_table().to_parquet(path)
-    assert main(["matrix", str(path), "--resamples", "0"]) == 0
+    assert main(["matrix", str(path), "--n-resamples", "0"]) == 0
     out = capsys.readouterr().out
     assert "No tree of families: a tree needs all pairs, and 1 are undefined" in out
     assert "model_4 x model_5" in out
@@ -81,14 +81,14 @@ def test_one_line_says_what_is_wrong(
 
 
 def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = ["matrix", str(file), "--metric", "kappa_p_discrete", "--resamples", "0"]
+    plain = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-resamples", "0"]
     assert main(plain) == 2
     assert "with_options" in capsys.readouterr().err
     assert main([*plain, "--n-options", "4"]) == 0
     assert "kappa_p_discrete" in capsys.readouterr().out
     # The support of branches, and means of groups, ask for the answers again.
     known = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-options", "4"]
-    assert main([*known, "--resamples", "5", "--by-family", "family"]) == 0
+    assert main([*known, "--n-resamples", "5", "--by-family", "family"]) == 0
     out = capsys.readouterr().out
     assert "branches of the tree have a support" in out
     assert "mean kappa_p of answers within groups" in out
@@ -101,7 +101,7 @@ def test_who_is_sent_to_a_posterior_is_told_where_it_is(
 ) -> None:
     path = tmp_path / "few.parquet"
     al.simulate.leaderboard(4, 2, 60, rng=1).to_table().to_parquet(path)
-    plain = ["matrix", str(path), "--n-options", "4", "--resamples", "0", "--metric"]
+    plain = ["matrix", str(path), "--n-options", "4", "--n-resamples", "0", "--metric"]
     for metric, none in (("same_wrong_answer", True), ("kappa_p_discrete", False)):
         assert main([*plain, metric]) == 0
         out = capsys.readouterr().out

@@ -56,10 +56,9 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--accuracy .75 .75 --ec .5 --width .1 --out {tmp_path}"
     printed = printed_by(arguments, capsys)
     assert printed.startswith(
-        "Show 1,537 trials to both: if they are each right on 75 % of them and their error "
-        "consistency is 0.5, the error consistency that you measure will lie between about 0.45 "
-        "and 0.55 in 95 of 100 such experiments: a width that the interval of about every other "
-        "one exceeds (--assurance)."
+        "Show 1,537 trials to both: with accuracies of 75 % and an error consistency of 0.5, the "
+        "estimated error consistency will lie between about 0.45 and 0.55 in 95 % of experiments; "
+        "about half of the intervals are wider (--assurance)."
     )
     table = pd.read_csv(tmp_path / "plan.csv")
     assert table["n_trials"].tolist() == [160, 400, 1000, 1537, 2500]
@@ -69,8 +68,8 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = printed_by("--accuracy .98 .95 --ec .3 --trials 40", capsys)
-    assert printed.startswith("Show 40 trials to both: if they are right on 98 % and 95 % of them")
+    printed = printed_by("--accuracy .98 .95 --ec .3 --n-trials 40", capsys)
+    assert printed.startswith("Show 40 trials to both: with accuracies of 98 % and 95 %")
     assert "* simulated: too few trials of a kind for the formula" in printed
     assert "Nothing was written" in printed
 
@@ -83,11 +82,11 @@ def test_an_assured_width_and_other_metrics(
     printed = printed_by(f"{stated} --assurance .8", capsys)
     plan = al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)
     assert abs(int(printed.split()[1]) / plan["n_trials"][0] - 1) < 0.05
-    assert "; the 95 % posterior interval is no wider than 0.2 in 80 of 100." in printed
+    assert "; the 95 % posterior interval is no wider than 0.2 in 80 % of them." in printed
     printed = printed_by(f"{stated} --metric copying", capsys)
     expected = al.trials_for_width(0.75, 0.75, 0.5, 0.2, metric="copying", n_coverage=0)
     assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both")
-    assert "the copy probability that you measure will lie between" in printed
+    assert "the estimated copy probability will lie between" in printed
     assert " MA trials" in printed_by(
         f"--pilot {three} --pairs human-human --width .3 --metric MA", capsys
     )
@@ -98,8 +97,8 @@ def test_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by("--accuracy .75 .75 --ec .1 --power .9", capsys)
     n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0, rng=1)["n_trials"][0]
     assert printed.startswith(
-        f"Show {n:,} trials to both: if things are as you say, 90 of 100 such experiments will "
-        "find, by Fisher's exact test, that the two err more alike than chance has it."
+        f"Show {n:,} trials to both: under these assumptions 90 % of experiments will find, by "
+        "Fisher's exact test, that the two err more alike than expected by chance."
     )
     assert "less alike" in printed_by("--accuracy .5 .5 --ec -.2", capsys)
 
@@ -109,12 +108,12 @@ def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     arguments = "--difference --accuracy .75 .75 .75 --ec .3 .5"
     printed = printed_by(f"{arguments} .4 --out {tmp_path}", capsys)
     assert printed.startswith(
-        "Show 278 trials to all three: if things are as you say, 80 of 100 such experiments will "
+        "Show 278 trials to all 3 observers: under these assumptions 80 % of experiments will "
         "find that the second model errs more like the human (0.5 against 0.3)."
     )
     assert pd.read_csv(tmp_path / "plan.csv")["target"].tolist() == [0.5, 0.8, 0.9, 0.95]
     assert (tmp_path / "plan.png").exists()
-    assert "fewer trials do" in printed_by(arguments, capsys)
+    assert "fewer trials suffice" in printed_by(arguments, capsys)
 
 
 @pytest.mark.slow
@@ -124,7 +123,7 @@ def test_several_humans_other_values_and_sides(capsys: pytest.CaptureFixture[str
     expected = al.planning.trials_for_difference(
         0.75, 0.75, 0.75, 0.5, 0.3, 0.4, n_humans=3, ec_humans=0.5, n_coverage=0, rng=1
     )
-    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to all five: ")
+    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to all 5 observers: ")
     assert "errs more like the humans (0.5 against 0.3)" in printed
     arguments = "--accuracy .75 .75 --ec .5 --against .3 --alternative greater"
     printed = printed_by(arguments, capsys)
@@ -140,7 +139,7 @@ def test_values_as_good_as_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
     pilot = tmp_path / "pilot.csv"
     # Of one condition: each pair is simulated.
     al.load_example().select(condition="noise").to_table().to_csv(pilot, index=False)
-    arguments = f"--pilot {pilot} --pairs human-human --trials 400 --against .3 --rope -.1 .1"
+    arguments = f"--pilot {pilot} --pairs human-human --n-trials 400 --against .3 --rope -.1 .1"
     printed = printed_by(arguments, capsys)
     result = al.compare(al.Trials.read(pilot), "EC", "human-human", n_resamples=0, n_null=0, rng=1)
     table = al.planning.plan_from(result, 400, against=0.3, rope=(-0.1, 0.1), rng=1)
@@ -152,26 +151,26 @@ def test_values_as_good_as_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.slow
 def test_a_pilot(three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--pilot {three} --pairs human-human"
-    printed = printed_by(f"{arguments} --trials 400 --out {tmp_path}", capsys)
+    printed = printed_by(f"{arguments} --n-trials 400 --out {tmp_path}", capsys)
     table = pd.read_csv(tmp_path / "plan.csv")
     assert len(table) == 6
     worst = table.loc[table["assured_width"].idxmax()]
     assert printed.startswith(
         f"After 400 trials the 95 % interval of {worst['observer_a']} and {worst['observer_b']} in "
         f"{worst['condition']}, the least certain pair, is no wider than "
-        f"{worst['assured_width']:.2f} in 80 of 100 such studies."
+        f"{worst['assured_width']:.2f} in 80 % of studies."
     )
     one = three.with_name("one.csv")
     trials = al.Trials.read(three).select(observer=["human_1", "human_2"], condition=["noise"])
     trials.to_table().to_csv(one, index=False)
     printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assurance .9", capsys)
-    assert "more trials: then even for human_1 and human_2 in noise" in printed
-    assert "in 90 of 100 such studies" in printed
+    assert "more trials: then the 95 % interval" in printed
+    assert "in 90 % of studies, even for human_1 and human_2 in noise" in printed
 
 
 @pytest.mark.slow
 def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = f"--pilot {pilot} --budget 2000 --cost-trial .05 --cost-observer 20"
+    arguments = f"--pilot {pilot} --budget 2000 --cost-per-trial .05 --cost-per-observer 20"
     printed = printed_by(f"{arguments} --out {tmp_path}", capsys)
     table = pd.read_csv(tmp_path / "plan.csv")
     assert set(table["system"]) == {"6 machines", "human-human"}
@@ -225,7 +224,7 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ),
         ("--pilot {pilot} --budget 2000 --most-repeats 2", "without repeats in the pilot nobody"),
         ("--budget 100", "--budget needs --pilot FILE"),
-        ("--pilot {pilot}", "--pilot needs --width W, --trials N or --budget COST"),
+        ("--pilot {pilot}", "--pilot needs --width W, --n-trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),
         ("--pilot nowhere.csv --width .1", "nowhere.csv"),
     ],

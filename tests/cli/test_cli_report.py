@@ -12,7 +12,7 @@ import alikely as al
 from alikely.cli import main
 from alikely.report import blocks
 
-FEW = ["--resamples", "20", "--draws", "20", "--quiet"]
+FEW = ["--n-resamples", "20", "--n-draws", "20", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture
     trials, _ = al.simulate.reader_study(5, 80, rng=1)
     table, page = tmp_path / "readers.csv", tmp_path / "page.html"
     trials.to_table().to_csv(table, index=False)
-    few = ["--resamples", "20", "--draws", "20", "--null-draws", "20"]
+    few = ["--n-resamples", "20", "--n-draws", "20", "--n-null", "20"]
     assert main(["report", str(table), *few, "--out", str(page)]) == 0
     study = al.benchmark.reader_study(trials, "AI")
     estimate = study.differences["estimate"].iloc[0]

@@ -36,7 +36,7 @@ def printed_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.slow
 def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "4"]
+    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--k", "4"]
     printed = printed_by([*arguments, "--out", str(tmp_path), "--seed", "3"], capsys)
     spectrum = al.difficulty_spectrum(al.Trials.read(file), REFERENCE.split(","), chance=1 / 16)
     found = al.regimes(spectrum, 4, rng=3)
@@ -48,7 +48,7 @@ def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         "normality.csv", "regimes.csv", "regimes.png", "spectrum.csv", "spectrum.png",
     ]  # fmt: skip
     assert "Shown: 4 regimes" in printed
-    assert "nearest machine" not in printed
+    assert "nearest model" not in printed
     assert printed.count("ref.") == 4
 
 
@@ -56,9 +56,9 @@ def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "example.parquet"
     al.load_example().to_table().to_parquet(path)
-    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--regimes", "2"]
-    printed = printed_by([*arguments, "--resamples", "100", "--out", str(tmp_path)], capsys)
-    assert "nearest machine" in printed
+    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
+    printed = printed_by([*arguments, "--n-resamples", "100", "--out", str(tmp_path)], capsys)
+    assert "nearest model" in printed
     machines = pd.read_csv(tmp_path / "machines.csv")
     assert set(machines["metric"]) == {"error_consistency", "misclassification_agreement"}
     # Easiest first, as the conditions stand.
@@ -78,9 +78,9 @@ def test_kinds_and_intervals_of_ones_own(
     frame["kind"] = frame["kind"].map({"human": "adult", "model": "child"})
     path = tmp_path / "ours.csv"
     frame.to_csv(path, index=False)
-    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--regimes", "2"]
+    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
     kinds = ["--humans", "adult", "--models", "child"]
-    chosen = ["--ci-kind", "hdi", "--conditions", "representative", "--resamples", "50"]
+    chosen = ["--ci-kind", "hdi", "--conditions", "representative", "--n-resamples", "50"]
     printed_by([*arguments, *kinds, *chosen, "--out", str(tmp_path)], capsys)
     machines = pd.read_csv(tmp_path / "machines.csv")
     assert "ratio_of_means_hdi95_lb" in machines
@@ -98,8 +98,8 @@ def test_with_the_generative_model(
     # Two numbers of regimes are enough to see all that is printed; each is compiled anew.
     monkeypatch.setattr("alikely.cli.spectrum.FEWEST", 1)
     monkeypatch.setattr("alikely.cli.spectrum.MOST", 2)
-    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--regimes", "2"]
-    mcmc = ["--mcmc", "--draws", "1000", "--out", str(tmp_path)]
+    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--k", "2"]
+    mcmc = ["--mcmc", "--n-draws", "1000", "--out", str(tmp_path)]
     printed = printed_by([*arguments, *mcmc], capsys)
     assert "posterior 95 %" in printed
     compared = pd.read_csv(tmp_path / "compared.csv")
@@ -112,10 +112,10 @@ def test_with_the_generative_model(
     ("change", "message"),
     [
         (["--reference", "distortion_9:reference"], "no condition 'distortion_9:reference'"),
-        (["--regimes", "some"], "--regimes must be a whole number or auto, got 'some'"),
+        (["--k", "some"], "--k must be a whole number or auto, got 'some'"),
         (
-            ["--regimes", "25"],
-            "--regimes must lie between 1 and the number of conditions, 24; got 25",
+            ["--k", "25"],
+            "--k must lie between 1 and the number of conditions, 24; got 25",
         ),
         (["--exclude", "distortion_1"], "--exclude must list dataset:condition,..."),
         (["--chance", "1.5"], "chance must lie strictly between 0 and 1, got 1.5"),
@@ -124,7 +124,8 @@ def test_with_the_generative_model(
 def test_bad_input(
     file: Path, change: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [str(file), "--reference", REFERENCE, "--chance", "0.0625", *change]
+    usual = {"--reference": REFERENCE, "--chance": "0.0625", change[0]: change[1]}
+    given = [str(file), *(word for pair in usual.items() for word in pair)]
     assert main(["spectrum", *given]) == 2
     error = capsys.readouterr().err
     assert message in error
@@ -144,8 +145,8 @@ def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     path = tmp_path / "one.csv"
     trials.to_table().to_csv(path, index=False)
-    arguments = [str(path), "--reference", "a", "--resamples", "20", "--chance", "0.5"]
-    printed = printed_by([*arguments, "--regimes", "1"], capsys)
+    arguments = [str(path), "--reference", "a", "--n-resamples", "20", "--chance", "0.5"]
+    printed = printed_by([*arguments, "--k", "1"], capsys)
     row = next(line for line in printed.splitlines() if line.startswith("EC "))
     assert row.split()[-4:-1] == ["observer_3", "-", "-"]
     assert "nan" not in printed

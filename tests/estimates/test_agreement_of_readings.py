@@ -213,7 +213,7 @@ def test_unlike_answers_of_one_set_of_classes_are_no_mistake() -> None:
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "readings.csv"
     simulated(3, 40).to_table().to_csv(file, index=False)
-    some = ["--resamples", "100", "--draws", "100", "--seed", "1"]
+    some = ["--n-resamples", "100", "--n-draws", "100", "--seed", "1"]
     assert main(["compare", str(file), "--metric", "gwet_ac1", "--readers", "all", *some]) == 0
     shown = capsys.readouterr().out
     assert "AC1" in shown

@@ -140,8 +140,8 @@ def test_command_line(
     answers.to_csv(tmp_path / "trials.csv", index=False)
     margins.to_csv(tmp_path / "margins.csv", index=False)
     arguments = ["margins", str(tmp_path / "trials.csv"), "--model", "criteria"]
-    arguments += ["--margins", str(tmp_path / "margins.csv"), "--draws", str(draws)]
-    arguments += ["--resamples", "0", "--seed", "1"]
+    arguments += ["--margins", str(tmp_path / "margins.csv"), "--n-draws", str(draws)]
+    arguments += ["--n-resamples", "0", "--seed", "1"]
     if draws:
         arguments += ["--out", str(tmp_path / "out")]
     assert main(arguments) == 0

@@ -955,7 +955,7 @@ def at(name: str) -> str:
     return f"{file_of_trials()}/{name}.csv"
 
 
-FEW = ("--resamples", "200", "--draws", "400")
+FEW = ("--n-resamples", "200", "--n-draws", "400")
 
 
 @golden("alikely demo")
@@ -966,7 +966,7 @@ def cli_demo(rng: int) -> pd.DataFrame:
 @golden("alikely compare")
 def cli_compare(rng: int) -> pd.DataFrame:
     return command(
-        "compare", at("noise"), "--pairs", "human-model", *FEW, "--null", "--null-draws", "200",
+        "compare", at("noise"), "--pairs", "human-model", *FEW, "--null", "--n-null", "200",
         "--seed", str(rng),
     )  # fmt: skip
 
@@ -992,7 +992,7 @@ def cli_benchmark(rng: int) -> pd.DataFrame:
 def cli_spectrum(rng: int) -> pd.DataFrame:
     reference = ",".join(f"{d}:easy" for d in DATASETS)
     return command(
-        "spectrum", at("study"), "--reference", reference, "--regimes", "2", *FEW,
+        "spectrum", at("study"), "--reference", reference, "--k", "2", *FEW,
         "--seed", str(rng),
     )  # fmt: skip
 
@@ -1015,7 +1015,7 @@ def cli_plan(rng: int) -> pd.DataFrame:
 @golden("alikely choose")
 def cli_choose(_: int) -> pd.DataFrame:
     return command(
-        "choose", at("noise"), "--between", "model_1", "model_4", "--images", "40",
+        "choose", at("noise"), "--target", "model_1", "model_4", "--n", "40",
         "--out", "OUT.csv", "--seed", "1",
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ import pytest
 from golden_tables import MC, TABLES, Call
 
 import alikely as al
-from alikely.cli import VERBS
+from alikely.cli import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
 # Loaders that download: tests of their own read from a local server.
@@ -82,7 +82,7 @@ def test_every_function_of_the_readme_and_the_guides_has_a_table() -> None:
 
 
 def test_every_subcommand_has_a_table() -> None:
-    assert {f"alikely {name}" for name in VERBS} <= covered()
+    assert {f"alikely {name}" for name in SUBCOMMANDS} <= covered()
 
 
 def test_stored_values_are_those_of_the_commit_that_added_them() -> None:

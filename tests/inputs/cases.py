@@ -134,7 +134,7 @@ def _plain() -> str:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            quick = "--resamples 50 --draws 50 --null-draws 50 --quiet"
+            quick = "--n-resamples 50 --n-draws 50 --n-null 50 --quiet"
             ran = cli(f"compare t.csv {quick}", {"t.csv": worlds.text()})()
         finally:
             os.chdir(here)

@@ -25,16 +25,16 @@ import worlds
 
 from alikely.cli import main
 
-QUICK = ["--resamples", "50", "--draws", "50"]
+QUICK = ["--n-resamples", "50", "--n-draws", "50"]
 VERBS: dict[str, list[str]] = {
     "demo": [],
-    "compare": ["t.csv", *QUICK, "--null-draws", "50"],
-    "matrix": ["t.csv", "--resamples", "20"],
+    "compare": ["t.csv", *QUICK, "--n-null", "50"],
+    "matrix": ["t.csv", "--n-resamples", "20"],
     "margins": ["t.csv", "--margins", "m.csv", *QUICK],
     "benchmark": ["t.csv", *QUICK],
     "spectrum": ["t.csv", "--reference", "clean"],
-    "plan": ["--accuracy", ".8", ".8", "--ec", ".3", "--trials", "40"],
-    "choose": ["t.csv", "--images", "16"],
+    "plan": ["--accuracy", ".8", ".8", "--ec", ".3", "--n-trials", "40"],
+    "choose": ["t.csv", "--n", "16"],
     "report": ["r.nc"],
 }
 # Of verbs that write one file, with a picture beside it.
@@ -171,7 +171,7 @@ def all_of(moments: int) -> dict[str, Any]:
         for name in ("SIGINT", "SIGTERM"):
             report[name][verb] = stopped(verb, getattr(signal, name), seconds)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    many = ["--resamples", "10000000"]
+    many = ["--n-resamples", "10000000"]
     report["memory"] = {
         verb: forked(asked(verb, Path("o"), 1, *many), limits={resource.RLIMIT_AS: used + EXTRA})
         for verb in ("compare", "benchmark", "margins")

@@ -15,7 +15,7 @@ import pytest
 import worlds as w
 from cases import SAME, WORKS, Case, check, cli, marked
 
-Q = "--resamples 50 --draws 50 --null-draws 50 --quiet"
+Q = "--n-resamples 50 --n-draws 50 --n-null 50 --quiet"
 T, P = w.text(), w.table()
 csv, ren, sub, lines, one = w.csv, w.ren, w.sub, w.lines, w.ONE
 zipped, parquet = w.zipped, w.parquet

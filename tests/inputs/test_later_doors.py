@@ -16,7 +16,7 @@ import alikely as al
 
 P, t, nan = w.table(), w.trials, float("nan")
 ODD = "$x_1$\n<b>"
-FEW = "--resamples 20 --draws 20 --null-draws 20 --quiet"
+FEW = "--n-resamples 20 --n-draws 20 --n-null 20 --quiet"
 T = {"t.csv": w.text()}
 odd = P.replace({"observer": {"net_a": ODD}})
 items, images = al.planning.items_for_agreement, al.planning.choose_images
@@ -354,80 +354,78 @@ CASES = [
         lambda: al.papers.response_bias(t(), pd.Series({"img01": "bear"})),
     ),
     # verbs
-    verb(
-        "choose without a number", "the following arguments are required: --images", "choose t.csv"
-    ),
+    verb("choose without a number", "parameter --n requires an argument", "choose t.csv"),
     verb(
         "choose -4",
-        "n must be a whole number of at least 2, got -4|--images",
-        "choose t.csv --images -4",
+        "n must be a whole number of at least 2, got -4|--n",
+        "choose t.csv --n -4",
     ),
-    verb("choose too many", "must be at most 24", "choose t.csv --images 999999"),
+    verb("choose too many", "must be at most 24", "choose t.csv --n 999999"),
     verb(
         "choose between one",
         "a contrast is of two machines",
-        "choose t.csv --images 16 --between net_a net_a",
+        "choose t.csv --n 16 --target net_a net_a",
     ),
-    verb("choose of nobody", "no machine 'net_z'", "choose t.csv --images 16 --of net_z"),
+    verb("choose of nobody", "no machine 'net_z'", "choose t.csv --n 16 --target net_z"),
     verb(
         "choose even NaN",
         r"even must be a share in \[0, 1\], got nan",
-        "choose t.csv --images 16 --even nan",
+        "choose t.csv --n 16 --even nan",
     ),
-    verb("choose into a folder", "'\\.'|--out", "choose t.csv --images 16 --out ."),
+    verb("choose into a folder", "'\\.'|--out", "choose t.csv --n 16 --out ."),
     verb(
         "choose under a file",
         "--out must be in a folder that can be written to",
-        "choose t.csv --images 16 --out t.csv/p.csv",
+        "choose t.csv --n 16 --out t.csv/p.csv",
     ),
     verb(
         "choose over what is read",
         "--out 't.csv' is one of the files that are read",
-        "choose t.csv --images 16 --out t.csv",
+        "choose t.csv --n 16 --out t.csv",
     ),
     verb(
         "choose over a list of images",
         "--out 's.csv' is one of the files that are read",
-        "choose t.csv --images 16 --shown s.csv --out s.csv",
+        "choose t.csv --n 16 --shown s.csv --out s.csv",
         T | {"s.csv": "item,a\nimg01,1\n"},
     ),
-    verb("choose over a plot", "'p.png'; the plot goes", "choose t.csv --images 16 --out p.png"),
-    verb("choose to no file", "--out names a file", "choose t.csv --images 16 --out /dev/null"),
-    verb("choose lists -1", "--lists must be 0 .* got -1", "choose t.csv --images 16 --lists -1"),
+    verb("choose over a plot", "'p.png'; the plot goes", "choose t.csv --n 16 --out p.png"),
+    verb("choose to no file", "--out names a file", "choose t.csv --n 16 --out /dev/null"),
+    verb("choose lists -1", "--n-people must be .* got -1", "choose t.csv --n 16 --n-people -1"),
     verb(
         "choose lists huge",
         "10,000,000,000 lists of 16 images in 2 conditions: .* of memory, and",
-        "choose t.csv --images 16 --lists 10000000000",
+        "choose t.csv --n 16 --images separate --n-people 10000000000",
     ),
-    verb("choose after no file", "z.csv", "choose t.csv --images 16 --shown z.csv"),
+    verb("choose after no file", "z.csv", "choose t.csv --n 16 --shown z.csv"),
     verb(
         "choose after another table",
         "s.csv needs a column item",
-        "choose t.csv --images 16 --shown s.csv",
+        "choose t.csv --n 16 --shown s.csv",
         T | {"s.csv": "a,b\n1,2\n"},
     ),
     verb(
         "choose after an empty file",
         "s.csv",
-        "choose t.csv --images 16 --shown s.csv",
+        "choose t.csv --n 16 --shown s.csv",
         T | {"s.csv": ""},
     ),
     verb(
         "choose after no text",
         "s.csv",
-        "choose t.csv --images 16 --shown s.csv",
+        "choose t.csv --n 16 --shown s.csv",
         T | {"s.csv": b"\xff\x00\xfe"},
     ),
     verb(
         "choose with odd names",
         WORKS,
-        "choose t.csv --images 16 --seed 1 --out p.csv",
+        "choose t.csv --n 16 --seed 1 --out p.csv",
         {"t.csv": w.text(odd)},
     ),
     verb(
         "choose of right and wrong",
         "no observer is of kind",
-        "choose t.csv --images 16",
+        "choose t.csv --n 16",
         {"t.csv": w.ONE},
     ),
     verb("report of an empty file", "t.csv", "report t.csv", {"t.csv": ""}),
@@ -488,14 +486,14 @@ CASES = [
     verb(
         "matrix over what is read",
         "'o/blocks.csv' is one of the files that are read",
-        "matrix o/blocks.csv --by-family kind --resamples 0 --quiet --out o",
+        "matrix o/blocks.csv --by-family kind --n-resamples 0 --quiet --out o",
         {"o/blocks.csv": w.text()},
     ),
     verb("matrix onto a file", "--out must be a folder", "matrix t.csv --quiet --out t.csv"),
     verb(
         "matrix with odd names",
         WORKS,
-        "matrix t.csv --resamples 10 --quiet --out o",
+        "matrix t.csv --n-resamples 10 --quiet --out o",
         {"t.csv": w.text(odd)},
     ),
 ]

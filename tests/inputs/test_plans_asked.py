@@ -412,18 +412,18 @@ CASES = [
             ),
             (
                 "trials 10.5",
-                r"argument --trials: invalid int value: '10\.5'; see alikely plan --help",
-                "--accuracy .8 .8 --ec .3 --trials 10.5",
+                r"--n-trials: expected a whole number, got '10\.5'; see alikely plan --help",
+                "--accuracy .8 .8 --ec .3 --n-trials 10.5",
             ),
             (
                 "trials 0",
-                "--trials must be whole numbers of at least 2, got 0",
-                "--accuracy .8 .8 --ec .3 --trials 0",
+                "--n-trials must be whole numbers of at least 2, got 0",
+                "--accuracy .8 .8 --ec .3 --n-trials 0",
             ),
             (
                 "trials -3",
-                "--trials must be whole numbers of at least 2, got -3",
-                "--accuracy .8 .8 --ec .3 --trials -3",
+                "--n-trials must be whole numbers of at least 2, got -3",
+                "--accuracy .8 .8 --ec .3 --n-trials -3",
             ),
             (
                 "power 2",

@@ -15,15 +15,15 @@ import worlds as w
 from cases import Case, cli, outcome
 
 N_STUDIES = int(os.environ.get("ALIKELY_SOAK", "10"))
-QUICK = "--resamples 30 --draws 30 --quiet"
+QUICK = "--n-resamples 30 --n-draws 30 --quiet"
 VERBS = {
-    "compare": f"{QUICK} --null-draws 30",
-    "matrix": "--resamples 10 --quiet",
+    "compare": f"{QUICK} --n-null 30",
+    "matrix": "--n-resamples 10 --quiet",
     "margins": f"--margins m.csv {QUICK}",
     "benchmark": f"{QUICK} --people dataset --missing available",
     "spectrum": "--reference c0 --quiet",
-    "choose": "--images 6 --quiet",
-    "report": f"{QUICK} --null-draws 30",
+    "choose": "--n 6 --quiet",
+    "report": f"{QUICK} --n-null 30",
 }
 # A page takes as long as all others together: of the studies for which it is drawn.
 SELDOM = "report"

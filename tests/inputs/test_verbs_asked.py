@@ -12,7 +12,7 @@ import pytest
 import worlds as w
 from cases import WORKS, Case, check, cli, marked
 
-Q = "--resamples 50 --draws 50 --quiet"
+Q = "--n-resamples 50 --n-draws 50 --quiet"
 T, P, M = w.text(), w.table(), w.text(w.margins())
 F = {"t.csv": T}
 FM = F | {"m.csv": M}
@@ -27,52 +27,52 @@ def v(
 
 
 CASES = [
-    v("no schools at all", WORKS, "compare t.csv --resamples 0 --draws 0 --null-draws 0 --quiet"),
+    v("no schools at all", WORKS, "compare t.csv --n-resamples 0 --n-draws 0 --n-null 0 --quiet"),
     v(
         "no schools at all, written",
         WORKS,
-        "compare t.csv --resamples 0 --draws 0 --null-draws 0 --quiet --out o",
+        "compare t.csv --n-resamples 0 --n-draws 0 --n-null 0 --quiet --out o",
     ),
     v(
         "no schools, all metrics",
         WORKS,
-        "compare t.csv --metric all --resamples 0 --draws 0 --quiet --out o",
+        "compare t.csv --metric all --n-resamples 0 --n-draws 0 --quiet --out o",
     ),
     v(
         "all metrics",
         WORKS,
-        "compare t.csv --metric all --null-draws 50 --permutations 20 " + Q + " --out o",
+        "compare t.csv --metric all --n-null 50 --n-permutations 20 " + Q + " --out o",
     ),
     v(
         "negative resamples",
-        "--resamples must be at least 1, or 0 for none; got -1",
-        "compare t.csv --resamples -1",
+        "--n-resamples must be at least 1, or 0 for none; got -1",
+        "compare t.csv --n-resamples -1",
     ),
-    v("resamples 1", WORKS, "compare t.csv --resamples 1 --draws 1 --null-draws 1 --quiet"),
+    v("resamples 1", WORKS, "compare t.csv --n-resamples 1 --n-draws 1 --n-null 1 --quiet"),
     v(
         "resamples text",
-        "argument --resamples: invalid int value: 'many'; see alikely compare",
-        "compare t.csv --resamples many",
+        "--n-resamples: expected a whole number, got 'many'; see alikely compare",
+        "compare t.csv --n-resamples many",
     ),
     v(
         "resamples huge",
-        "--resamples must be at most 100,000,000, got 1,000,000,000,000",
-        "compare t.csv --resamples 1000000000000 --quiet",
+        "--n-resamples must be at most 100,000,000, got 1,000,000,000,000",
+        "compare t.csv --n-resamples 1000000000000 --quiet",
     ),
     v(
         "draws huge",
-        "--draws must be at most 100,000,000, got 1,000,000,000,000",
-        "compare t.csv --resamples 0 --draws 1000000000000 --quiet",
+        "--n-draws must be at most 100,000,000, got 1,000,000,000,000",
+        "compare t.csv --n-resamples 0 --n-draws 1000000000000 --quiet",
     ),
     v(
         "null draws huge",
-        "--null-draws must be at most 100,000,000, got 1,000,000,000,000",
-        "compare t.csv --resamples 0 --draws 0 --null-draws 1000000000000 --quiet",
+        "--n-null must be at most 100,000,000, got 1,000,000,000,000",
+        "compare t.csv --n-resamples 0 --n-draws 0 --n-null 1000000000000 --quiet",
     ),
     v(
         "resamples beyond int64",
-        "--resamples must be at most 100,000,000, got",
-        "compare t.csv --resamples 99999999999999999999999 --quiet",
+        "--n-resamples must be at most 100,000,000, got",
+        "compare t.csv --n-resamples 99999999999999999999999 --quiet",
     ),
     v(
         "ci-prob 1",
@@ -96,31 +96,31 @@ CASES = [
     ),
     v(
         "ci-prob .95 with comma",
-        "argument --ci-prob: invalid float value: '0,95'; see alikely compare",
+        "--ci-prob: unable to convert .0,95. into float; see alikely compare",
         "compare t.csv --ci-prob 0,95",
     ),
-    v("ci-prob 1e-9", WORKS, "compare t.csv --ci-prob 1e-9 --null-draws 50 " + Q),
+    v("ci-prob 1e-9", WORKS, "compare t.csv --ci-prob 1e-9 --n-null 50 " + Q),
     v("seed -1", "--seed must not be negative, got -1", "compare t.csv --seed -1 " + Q),
     v(
         "seed huge",
         WORKS,
-        "compare t.csv --null-draws 50 --seed 123456789012345678901234567890 " + Q,
+        "compare t.csv --n-null 50 --seed 123456789012345678901234567890 " + Q,
     ),
     v(
         "seed text",
-        "argument --seed: invalid int value: 'abc'; see alikely compare --help",
+        "--seed: expected a whole number, got 'abc'; see alikely compare --help",
         "compare t.csv --seed abc",
     ),
     v("jobs 0", "--jobs must be at least 1, got 0", "compare t.csv --jobs 0"),
     v("jobs -1", "--jobs must be at least 1, got -1", "compare t.csv --jobs -1"),
     v(
         "unknown verb",
-        r"there is no verb 'comparee'; did you mean 'compare'\?; verbs are demo,",
+        r"there is no subcommand 'comparee'; did you mean 'compare'\?; subcommands are demo,",
         "comparee t.csv",
     ),
     v(
         "unknown option",
-        r"there is no option --metrik; did you mean '--metric'\?; see alikely",
+        r"unknown option: --metrik. Did you mean --metric\?; see alikely",
         "compare t.csv --metrik ec",
     ),
     v(
@@ -128,7 +128,7 @@ CASES = [
         "--metric must be one of 'error_consistency', 'copy_probability',",
         "compare t.csv --metric kapa",
     ),
-    v("no arguments", "the following arguments are required: VERB; see alikely --help", ""),
+    v("no arguments", "expected a subcommand: demo, .*; see alikely --help", ""),
     v(
         "a module that is none",
         "no metric at 'nowhere:METRIC': No module named 'nowhere'",
@@ -147,7 +147,7 @@ CASES = [
     v("a file with nul in its name", r"no file 'a\\x00b\.csv'", "compare 'a\0b.csv'"),
     v(
         "an empty file name",
-        r"path is empty; give the name of a file, or '\.' for this folder",
+        r"FILE is empty; give the name of a file, or '\.' for this folder",
         "compare ''",
     ),
     v(
@@ -183,14 +183,14 @@ CASES = [
     v(
         "pair both ways",
         WORKS,
-        "compare t.csv --pair anna ben --pair ben anna --null-draws 50 " + Q,
+        "compare t.csv --pair anna ben --pair ben anna --n-null 50 " + Q,
     ),
     v(
         "cluster unknown",
         r"--cluster must name a trial coordinate \(item, trial_dataset,",
         "compare t.csv --cluster subject",
     ),
-    v("cluster item", WORKS, "compare t.csv --null-draws 50 --cluster item " + Q),
+    v("cluster item", WORKS, "compare t.csv --n-null 50 --cluster item " + Q),
     v(
         "cluster observer",
         r"--cluster must name a trial coordinate \(item, trial_dataset,",
@@ -225,7 +225,7 @@ CASES = [
     v(
         "classes with an empty one",
         r"a label must be text or a number, got '' \(classes\); name it or leave",
-        "compare t.csv --classes bear,car,dog, --null-draws 50 " + Q,
+        "compare t.csv --classes bear,car,dog, --n-null 50 " + Q,
     ),
     v(
         "classes twice",
@@ -288,7 +288,7 @@ CASES = [
     v(
         "na-values of a class",
         "column 'truth' has 'dog' in row 2, which means missing; fill it in or",
-        "compare t.csv --null-draws 50 --na-values dog " + Q,
+        "compare t.csv --n-null 50 --na-values dog " + Q,
     ),
     v(
         "wide that is long",
@@ -303,7 +303,7 @@ CASES = [
     v(
         "wide",
         WORKS,
-        f"compare t.csv --wide --null-draws 50 {Q}",
+        f"compare t.csv --wide --n-null 50 {Q}",
         {"t.csv": "truth,a,b\nx,x,y\ny,y,y\n"},
     ),
     v(
@@ -386,25 +386,25 @@ CASES = [
     v(
         "alpha 0",
         r"--alpha must be above 0 and finite, got 0\.0; 0\.5 is Jeffreys' choice",
-        f"compare t.csv --metric cles --alpha 0 --permutations 20 {Q}",
+        f"compare t.csv --metric cles --alpha 0 --n-permutations 20 {Q}",
     ),
-    v("permutations 0", WORKS, f"compare t.csv --metric cles --permutations 0 {Q}"),
+    v("permutations 0", WORKS, f"compare t.csv --metric cles --n-permutations 0 {Q}"),
     v(
         "permutations huge",
-        "--permutations must be at most 100,000,000, got 1,000,000,000,000",
-        f"compare t.csv --metric cles --permutations 1000000000000 {Q}",
+        "--n-permutations must be at most 100,000,000, got 1,000,000,000,000",
+        f"compare t.csv --metric cles --n-permutations 1000000000000 {Q}",
     ),
     v(
         "null without draws",
-        "--null needs at least one draw, got --draws 0",
-        "compare t.csv --null --draws 0",
+        "--null needs at least one draw, got --n-draws 0",
+        "compare t.csv --null --n-draws 0",
     ),
     v("null of ma", WORKS, f"compare t.csv --metric ma --null {Q}"),
-    v("null", WORKS, f"compare t.csv --null --null-draws 50 {Q} --out o"),
+    v("null", WORKS, f"compare t.csv --null --n-null 50 {Q} --out o"),
     v(
         "model unknown",
         "--model must be 'copying', or a pymc.Model; got 'nothing'",
-        "compare t.csv --model nothing --sampler nuts --resamples 0 --quiet",
+        "compare t.csv --model nothing --sampler nuts --n-resamples 0 --quiet",
     ),
     v(
         "include unknown",
@@ -419,58 +419,58 @@ CASES = [
     v("alpha for all readers", WORKS, f"compare t.csv --metric alpha --readers all {Q}"),
     v(
         "verbose and quiet",
-        "argument --quiet: not allowed with argument --verbose; see alikely",
+        "give --quiet or --verbose, not both",
         "compare t.csv --verbose --quiet",
     ),
     v(
         "out is a file",
         r"--out must be a folder that can be written to; 't\.csv': Not a",
-        f"compare t.csv --null-draws 50 {Q} --out t.csv",
+        f"compare t.csv --n-null 50 {Q} --out t.csv",
     ),
     v(
         "out in a file",
         r"--out must be a folder that can be written to; 't\.csv/x': Not a",
-        f"compare t.csv --null-draws 50 {Q} --out t.csv/x",
+        f"compare t.csv --n-null 50 {Q} --out t.csv/x",
     ),
-    v("out deep", WORKS, f"compare t.csv --null-draws 50 {Q} --out a/b/c"),
+    v("out deep", WORKS, f"compare t.csv --n-null 50 {Q} --out a/b/c"),
     v(
         "out in nowhere allowed",
         "--out must be a folder that can be written to; '/proc/x': No such",
-        f"compare t.csv --null-draws 50 {Q} --out /proc/x",
+        f"compare t.csv --n-null 50 {Q} --out /proc/x",
     ),
     v(
         "out with a name too long",
         "--out must be a folder that can be written to; 'x",
-        f"compare t.csv --null-draws 50 {Q} --out " + "x" * 300,
+        f"compare t.csv --n-null 50 {Q} --out " + "x" * 300,
     ),
     v(
         "dollars drawn",
         WORKS,
-        f"compare t.csv --null-draws 50 {Q} --out o",
+        f"compare t.csv --n-null 50 {Q} --out o",
         {"t.csv": ren("observer", anna="$a_{1}$", net_a="$100", ben="$x$ & $y", carl="\\frac$$")},
     ),
     v(
         "newline drawn",
         WORKS,
-        f"compare t.csv --null-draws 50 {Q} --out o",
+        f"compare t.csv --n-null 50 {Q} --out o",
         {"t.csv": ren("observer", anna="a\nb", net_a="\x1b[31mnet")},
     ),
     v(
         "other scripts drawn",
         WORKS,
-        f"compare t.csv --null-draws 50 {Q} --out o",
+        f"compare t.csv --n-null 50 {Q} --out o",
         {"t.csv": ren("observer", anna="安娜", net_a="🐻")},
     ),
     v(
         "a slash in a name",
         WORKS,
-        f"compare t.csv --null-draws 50 {Q} --out o",
+        f"compare t.csv --n-null 50 {Q} --out o",
         {"t.csv": ren("observer", anna="../../a", net_a="/b")},
     ),
     v(
         "confusions",
         "with 2 classes a wrong answer can only be the other one: there is",
-        f"compare --confusions a.csv b.csv --paired no --permutations 20 {Q}",
+        f"compare --confusions a.csv b.csv --no-paired --n-permutations 20 {Q}",
         {"a.csv": conf, "b.csv": conf},
     ),
     v(
@@ -482,67 +482,67 @@ CASES = [
     v(
         "one confusion",
         "--confusions must be of at least two systems, got 1",
-        "compare --confusions a.csv --paired no",
+        "compare --confusions a.csv --no-paired",
         {"a.csv": conf},
     ),
     v(
         "confusions negative",
         "a confusion matrix has counts, and that of 'a' has -5; rates do not",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf.replace("5", "-5"), "b.csv": conf},
     ),
     v(
         "confusions of shares",
         r"a confusion matrix has counts, and that of 'a' has 0\.5; rates do not",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf.replace("5", ".5"), "b.csv": conf},
     ),
     v(
         "confusions with gaps",
         "the confusion matrix of 'a' has entries that are no counts; write",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf.replace("5", ""), "b.csv": conf},
     ),
     v(
         "confusions of other classes",
         "confusion matrices must be of the same classes in the same order; 'a'",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf.replace("b", "c"), "b.csv": conf},
     ),
     v(
         "confusions not square",
         "a confusion matrix must be square, true classes by answers; that of",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": "t,a,b\na,1,2\n", "b.csv": conf},
     ),
     v(
         "confusions empty",
         r"'a\.csv' cannot be read as a matrix of counts: No columns to parse",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": "", "b.csv": conf},
     ),
     v(
         "confusions missing",
         r"no file 'a\.csv'; give a \.csv of counts for each system",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"b.csv": conf},
     ),
     v(
         "confusions damaged",
         r"'a\.csv' cannot be read as a matrix of counts: 'utf-8' codec can't",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": b"\xff\xfe\0", "b.csv": conf},
     ),
     v(
         "confusions ragged",
         r"'a\.csv' cannot be read as a matrix of counts: Error tokenizing data\.",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf + "c,1,2,3,4,5\n", "b.csv": conf},
     ),
     v(
         "confusions class twice",
         "a confusion matrix must be square, true classes by answers; that of",
-        "compare --confusions a.csv b.csv --paired no",
+        "compare --confusions a.csv b.csv --no-paired",
         {"a.csv": conf + "a,1,1\n", "b.csv": conf},
     ),
     v(
@@ -558,11 +558,11 @@ CASES = [
     v(
         "confusions huge counts",
         "the confusion matrix of 'a' has entries that are no counts; write",
-        f"compare --confusions a.csv b.csv --paired no --permutations 20 {Q}",
+        f"compare --confusions a.csv b.csv --no-paired --n-permutations 20 {Q}",
         {"a.csv": conf.replace("5", "9" * 25), "b.csv": conf},
     ),
     # matrix
-    v("matrix", WORKS, "matrix t.csv --resamples 20 --quiet --out o"),
+    v("matrix", WORKS, "matrix t.csv --n-resamples 20 --quiet --out o"),
     v("matrix of two", WORKS, "matrix t.csv --quiet", {"t.csv": one}),
     v(
         "matrix of one",
@@ -573,7 +573,7 @@ CASES = [
     v(
         "matrix top 0",
         "--top must be at least 1, got 0",
-        "matrix t.csv --quiet --resamples 20 --top 0",
+        "matrix t.csv --quiet --n-resamples 20 --top 0",
     ),
     v("matrix top -5", "--top must be at least 1, got -5", "matrix t.csv --quiet --top -5"),
     v(
@@ -581,18 +581,18 @@ CASES = [
         "no column 'vendor'; the columns are observer, kind, condition, item,",
         "matrix t.csv --by-family vendor --quiet",
     ),
-    v("matrix by kind", WORKS, "matrix t.csv --by-family kind --quiet --resamples 20"),
+    v("matrix by kind", WORKS, "matrix t.csv --by-family kind --quiet --n-resamples 20"),
     v("matrix of labels", WORKS, "matrix t.csv --metric ma"),
-    v("matrix resamples huge", WORKS, "matrix t.csv --quiet --resamples 1000000000000"),
+    v("matrix resamples huge", WORKS, "matrix t.csv --quiet --n-resamples 1000000000000"),
     v(
         "matrix resamples negative",
-        "--resamples must be 0 or more, got -1",
-        "matrix t.csv --quiet --resamples -1",
+        "--n-resamples must be 0 or more, got -1",
+        "matrix t.csv --quiet --n-resamples -1",
     ),
     v(
         "matrix all right",
         WORKS,
-        "matrix t.csv --quiet --resamples 20 --out o",
+        "matrix t.csv --quiet --n-resamples 20 --out o",
         {"t.csv": csv(response=P.truth)},
     ),
     v(
@@ -644,8 +644,8 @@ CASES = [
         "no observer is of kind 'network'; kinds are human, model; .*name the kind with",
         "benchmark t.csv --models network",
     ),
-    v("benchmark no schools", WORKS, "benchmark t.csv --resamples 0 --draws 0 --quiet --out o"),
-    v("benchmark one replicate", WORKS, "benchmark t.csv --resamples 1 --draws 1 --quiet"),
+    v("benchmark no schools", WORKS, "benchmark t.csv --n-resamples 0 --n-draws 0 --quiet --out o"),
+    v("benchmark one replicate", WORKS, "benchmark t.csv --n-resamples 1 --n-draws 1 --quiet"),
     v(
         "benchmark level unknown",
         "--level must be one of all, overall; got 'nowhere'",
@@ -653,13 +653,13 @@ CASES = [
     ),
     v(
         "benchmark resamples huge",
-        "--resamples must be at most 100,000,000, got 1,000,000,000,000",
-        "benchmark t.csv --resamples 1000000000000 --quiet",
+        "--n-resamples must be at most 100,000,000, got 1,000,000,000,000",
+        "benchmark t.csv --n-resamples 1000000000000 --quiet",
     ),
     v(
         "benchmark draws huge",
-        "--draws must be at most 100,000,000, got 1,000,000,000,000",
-        "benchmark t.csv --draws 1000000000000 --quiet --resamples 50",
+        "--n-draws must be at most 100,000,000, got 1,000,000,000,000",
+        "benchmark t.csv --n-draws 1000000000000 --quiet --n-resamples 50",
     ),
     v(
         "benchmark ceiling",
@@ -791,20 +791,20 @@ CASES = [
     ),
     v(
         "margins alternatives -4",
-        "--alternatives must be a whole number of at least 2 alternatives, got",
-        "margins t.csv --margins m.csv --alternatives -4",
+        "--m must be a whole number of at least 2 alternatives, got",
+        "margins t.csv --margins m.csv --m -4",
         FM,
     ),
     v(
         "margins alternatives 1",
-        "--alternatives must be a whole number of at least 2 alternatives, got",
-        "margins t.csv --margins m.csv --alternatives 1",
+        "--m must be a whole number of at least 2 alternatives, got",
+        "margins t.csv --margins m.csv --m 1",
         FM,
     ),
     v(
         "margins alternatives huge",
         WORKS,
-        f"margins t.csv --margins m.csv --alternatives 1000000000 {Q}",
+        f"margins t.csv --margins m.csv --m 1000000000 {Q}",
         FM,
     ),
     v(
@@ -852,13 +852,13 @@ CASES = [
     v(
         "margins no schools",
         WORKS,
-        "margins t.csv --margins m.csv --resamples 0 --draws 0 --quiet --out o",
+        "margins t.csv --margins m.csv --n-resamples 0 --n-draws 0 --quiet --out o",
         FM,
     ),
     v(
         "margins resamples huge",
-        "--resamples must be at most 100,000,000, got 1,000,000,000,000",
-        "margins t.csv --margins m.csv --resamples 1000000000000 --quiet",
+        "--n-resamples must be at most 100,000,000, got 1,000,000,000,000",
+        "margins t.csv --margins m.csv --n-resamples 1000000000000 --quiet",
         FM,
     ),
     v(
@@ -902,7 +902,7 @@ CASES = [
     # spectrum, demo, completion
     v(
         "spectrum without reference",
-        "the following arguments are required: --reference; see alikely",
+        "parameter --reference requires an argument; see alikely",
         "spectrum t.csv " + "--quiet",
     ),
     v("spectrum", WORKS, "spectrum t.csv --reference clean --quiet"),
@@ -925,7 +925,7 @@ CASES = [
     ),
     v(
         "completion of no shell",
-        r"argument shell: invalid choice: 'tcsh' \(choose from 'bash', 'zsh',",
+        'invalid value "tcsh" for SHELL. Choose from: "bash", "zsh",',
         "completion tcsh",
     ),
     v("version", WORKS, "--version"),

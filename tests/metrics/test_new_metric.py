@@ -179,7 +179,15 @@ assert al.Result.load({str(path)!r}).metric is phi_metric.PHI
 def test_command_line(phi: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "trials.csv"
     al.load_example().select(condition=HARD).to_table().to_csv(file, index=False)
-    arguments = [str(file), "--metric", "phi_metric:PHI", "--resamples", "200", "--draws", "200"]
+    arguments = [
+        str(file),
+        "--metric",
+        "phi_metric:PHI",
+        "--n-resamples",
+        "200",
+        "--n-draws",
+        "200",
+    ]
     assert main(["compare", *arguments, "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert "phi coefficient" in shown
@@ -202,7 +210,7 @@ def test_command_line_in_the_folder_of_its_file(
     al.load_example().select(condition=HARD).to_table().to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.chdir(tmp_path)
     path = list(sys.path)
-    few = ["--resamples", "50", "--draws", "50"]
+    few = ["--n-resamples", "50", "--n-draws", "50"]
     assert main(["compare", "t.csv", "--metric", "measures_of_mine:PHI", *few]) == 0
     assert "phi coefficient" in capsys.readouterr().out
     assert sys.path == path

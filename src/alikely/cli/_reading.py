@@ -1,123 +1,124 @@
-"""How the verbs read trials: one set of options for all of them."""
+"""How the subcommands read trials: one set of options for all of them."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import alikely as al
+from alikely._base.names import listed, nearest
 from alikely._base.steps import LOG, step
-from alikely.cli._keywords import named_columns
-from alikely.cli._options import Parser
-from alikely.data.readers import readers
 from alikely.data.reading import ROLES
 
-FILES = ".csv, .tsv, .json, .jsonl, .parquet, .feather (also .gz, .zip), folders, logs of tools"
 
+@dataclass
+class Reading:
+    """How FILE is read.
 
-def add_file(parser: Parser, nargs: str = "+") -> None:
-    """The argument FILE, of one or several."""
-    parser.add_argument("file", metavar="FILE", nargs=nargs, help=FILES)
+    Parameters
+    ----------
+    columns : str
+        Names of columns ROLE=NAME,... such as observer=subject; the roles are dataset, condition,
+        observer, kind, item, truth, response, correct, ...
+    classes : str
+        All admissible responses NAME,..., or seen for those that occur (default: the true classes).
+    na_values : str
+        What means a missing response besides an empty field, TEXT,... (default: NA, NaN, nan,
+        null, NULL), such as --na-values=- for a dash.
+    wide : bool
+        One row per trial and one column per observer.
+    observers : str
+        With --wide: columns of the observers NAME,... (default: all without a role).
+    kind : list
+        With --wide: kind of these observers KIND=NAME,... such as human=anna,bert; once per kind.
+    format : str
+        Table, or the name of an evaluation tool (default auto).
+    pattern : str
+        Columns in the names of files, such as '{dataset}/{observer}_{session:d}.csv'.
+    sep : str
+        Separator of text files (default: detected).
+    encoding : str
+        Encoding of text files (default: detected).
+    score : str
+        Score to read from a log that has several, such as acc.
+    filter : str
+        Filter to read from a log that has several.
+    n_options : str
+        Number of options of each question, or classes for the number of classes.
+    """
 
+    columns: str | None = None
+    classes: str | None = None
+    na_values: str | None = None
+    wide: bool = False
+    observers: str | None = None
+    kind: list[str] = field(default_factory=list)
+    format: str = "auto"
+    pattern: str | None = None
+    sep: str | None = None
+    encoding: str | None = None
+    score: str | None = None
+    filter: str | None = None
+    n_options: str | None = None
 
-def add_reading_options(parser: Parser) -> None:
-    """Options of the verbs that read trials."""
-    group = parser.add_argument_group("reading FILE")
-    group.add_argument(
-        "--columns",
-        metavar="ROLE=NAME,...",
-        help=f"names of columns, such as observer=subject; roles: {', '.join(ROLES)}",
-    )
-    group.add_argument(
-        "--classes",
-        metavar="NAME,...",
-        help="all admissible answers, or seen: whatever occurs (default: what occurs as truth)",
-    )
-    group.add_argument(
-        "--na-values",
-        metavar="TEXT,...",
-        help="what means missing beside an empty field (default: NA, NaN, nan, null, NULL); "
-        "--na-values=- for a dash",
-    )
-    group.add_argument(
-        "--wide", action="store_true", help="one row per trial, one column for each observer"
-    )
-    group.add_argument(
-        "--observers",
-        metavar="NAME,...",
-        help="with --wide: columns of observers (default: all that have no role)",
-    )
-    group.add_argument(
-        "--kind",
-        action="append",
-        metavar="KIND=NAME,...",
-        help="with --wide: kind of these observers, such as human=anna,bert (once for each kind)",
-    )
-    group.add_argument(
-        "--format",
-        default="auto",
-        metavar="NAME",
-        help="auto (default) recognises logs of tools; table; " + ", ".join(readers()),
-    )
-    group.add_argument(
-        "--pattern",
-        metavar="TEXT",
-        help="columns in names of files, such as '{dataset}/{observer}_{session:d}.csv'",
-    )
-    group.add_argument("--sep", metavar="TEXT", help="separator of text files (default: found)")
-    group.add_argument("--encoding", metavar="NAME", help="of text files (default: found)")
-    group.add_argument(
-        "--score", metavar="NAME", help="which score of a log that has several, such as acc"
-    )
-    group.add_argument("--filter", metavar="NAME", help="which filter of a log that has several")
-    group.add_argument(
-        "--n-options",
-        metavar="N",
-        help="options of each question, for agreement on options: a number, or classes (as many as "
-        "there are)",
-    )
-
-
-def read_trials(options: argparse.Namespace, path: Any, **more: Any) -> al.Trials:
-    """Read what the options say, and keep what was guessed."""
-    columns: dict[str, Any] = (
-        named_columns(options.columns, "--columns", ROLES) if options.columns else {}
-    )
-    if options.classes:
-        columns["classes"] = "seen" if options.classes == "seen" else options.classes.split(",")
-    wide = options.wide
-    if options.observers:
-        if not wide:
+    def read(self, path: Any, **more: Any) -> al.Trials:
+        """The trials of one or several files."""
+        named: dict[str, Any] = roles_of(self.columns, "--columns", ROLES)
+        if self.classes:
+            named["classes"] = "seen" if self.classes == "seen" else self.classes.split(",")
+        if self.observers and not self.wide:
             raise ValueError("--observers names columns of a wide table; give --wide too")
-        wide = options.observers.split(",")
-    if options.kind:
-        if not wide:
+        if self.kind and not self.wide:
             raise ValueError(
                 "--kind is of observers of a wide table; of others name a column, "
                 "--columns kind=NAME"
             )
-        columns["kind"] = _kinds(options.kind)
-    with step(f"reading {_what(path)}"):
-        trials = al.Trials.read(
-            path,
-            format=options.format,
-            pattern=options.pattern,
-            na_values=None if options.na_values is None else options.na_values.split(","),
-            sep="\t" if options.sep in ("tab", "\\t") else options.sep,
-            encoding=options.encoding,
-            wide=wide,
-            score=options.score,
-            filter=options.filter,
-            **columns,
-            **more,
-        )
-    if (given := options.n_options) is not None:
-        if given != "classes" and not (given.isascii() and given.isdecimal()):
-            raise ValueError(f"--n-options must be a whole number or classes, got {given!r}")
-        trials = trials.with_options(given if given == "classes" else int(given))
-    LOG.info("%s", " ".join(str(trials).split()))
-    options.notes = trials.notes  # printed below whatever the verb prints
-    return trials
+        if self.kind:
+            named["kind"] = _kinds(self.kind)
+        files = [str(one) for one in path] if isinstance(path, list) else [str(path)]
+        several = f"{len(files)} files, {files[0]} to {files[-1]}"
+        with step(f"reading {files[0] if len(files) == 1 else several}"):
+            trials = al.Trials.read(
+                path,
+                format=self.format,
+                pattern=self.pattern,
+                na_values=None if self.na_values is None else self.na_values.split(","),
+                sep="\t" if self.sep in ("tab", "\\t") else self.sep,
+                encoding=self.encoding,
+                wide=self.observers.split(",") if self.observers else self.wide,
+                score=self.score,
+                filter=self.filter,
+                **named,
+                **more,
+            )
+        if (n := self.n_options) is not None:
+            if n != "classes" and not (n.isascii() and n.isdecimal()):
+                raise ValueError(f"--n-options must be a whole number or classes, got {n!r}")
+            trials = trials.with_options(n if n == "classes" else int(n))
+        LOG.info("%s", " ".join(str(trials).split()))
+        return trials
+
+
+def roles_of(text: str | None, option: str, roles: Collection[str]) -> dict[str, str]:
+    """Names of columns by role, of ``role=name,role=name``."""
+    found: dict[str, str] = {}
+    for entry in text.split(",") if text else ():
+        role, equal, name = (part.strip() for part in entry.partition("="))
+        if not (role and equal and name):
+            raise ValueError(
+                f"{option} expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
+            )
+        if role not in roles:
+            raise ValueError(
+                f"{option} has no role {role!r}; roles are {listed(roles)}{nearest(role, roles)}"
+            )
+        if role in found:
+            raise ValueError(
+                f"{option} gives {role} twice, as {found[role]!r} and {name!r}; give it once"
+            )
+        found[role] = name
+    return found
 
 
 def _kinds(given: list[str]) -> dict[str, str]:
@@ -132,8 +133,3 @@ def _kinds(given: list[str]) -> dict[str, str]:
                 raise ValueError(f"--kind gives {name!r} twice, as {found[name]} and {kind}")
             found[name] = kind
     return found
-
-
-def _what(path: Any) -> str:
-    files = [str(one) for one in path] if isinstance(path, list) else [str(path)]
-    return files[0] if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"

@@ -1,8 +1,7 @@
-"""How a verb is run: its log, its progress, its warnings and errors, and what stops it."""
+"""How a subcommand runs: its log, progress, warnings and errors, and what stops it."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import glob
 import logging
@@ -16,20 +15,22 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from alikely._base.files import PART, keeping, noting_writes
 from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
 from alikely._base.steps import LOG, watched_by
-from alikely.cli._keywords import worded
-from alikely.cli._options import Parser
 from alikely.cli._progress import Progress
+from alikely.cli._words import worded
 from alikely.data.files import KNOWN
 from alikely.data.reading import ROLES
 
+if TYPE_CHECKING:
+    from alikely.cli._app import Options
+
 # Options that name files to read.
-INPUTS = ("file", "confusions", "margins", "coarse", "shown", "pilot")
+INPUTS = ("confusions", "margins", "coarse", "shown", "pilot")
 # What a shell expects of a program that a signal has stopped: 128 and its number.
 OF_SIGNAL = 128
 
@@ -38,13 +39,11 @@ class Terminated(BaseException):
     """SIGTERM, as a scheduler or the system sends it before it kills."""
 
 
-def run(options: argparse.Namespace, verb: Parser) -> int:
-    """Run a verb; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
-    with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+def execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
+    """Run a subcommand; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
     try:
         with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable(), _importable():
-            code = _run(options, verb)
+            code = _execute(body, options, names)
         sys.stdout.flush()
     except BrokenPipeError:
         # Or Python would complain once more when it closes the pipe.
@@ -53,35 +52,36 @@ def run(options: argparse.Namespace, verb: Parser) -> int:
     return code
 
 
-def _run(options: argparse.Namespace, verb: Parser) -> int:
-    names = verb.names()
+def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
+    running = options.running
 
     def told(message: object) -> str:
         return worded(visible(" ".join(str(message).split())), names, ROLES)
 
     def failed(message: object, code: int) -> int:
-        if getattr(options, "debug", False):
+        if running.debug:
             traceback.print_exc()
         print(f"alikely: {message}", file=sys.stderr)
         return code
 
-    if options.jobs is not None and options.jobs < 1:
-        return failed(f"--jobs must be at least 1, got {options.jobs}", 2)
+    if running.jobs is not None and running.jobs < 1:
+        return failed(f"--jobs must be at least 1, got {running.jobs}", 2)
+    if running.quiet and running.verbose:
+        return failed("give --quiet or --verbose, not both", 2)
     keep = inputs_of(options)
     with (
         _hushed() as stay,
-        _logged(options.verbose, told),
+        _logged(running.verbose, told),
         noting_writes() as written,
         keeping(keep),
-        watched_by(Progress(silent=options.quiet)),
-        at_most(options.jobs),
+        watched_by(Progress(silent=running.quiet)),
+        at_most(running.jobs),
     ):
         try:
-            out, one_file = getattr(options, "out", None), getattr(options, "one_file", False)
-            if one_file and out is not None:
-                _check_file(Path(out), keep)
-            with _folder(out, one_file):
-                options.run(options)
+            if options.one_file and options.out is not None:
+                _check_file(options.out, keep)
+            with _folder(options.out, options.one_file):
+                body()
         except BrokenPipeError:
             raise
         except KeyboardInterrupt:
@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
             stay()
             return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
         except MemoryError as error:
-            less = "ask for fewer pairs, --resamples or --draws"
+            less = "ask for fewer pairs, --n-resamples or --n-draws"
             return failed(told(error) if ";" in str(error) else f"out of memory; {less}", 1)
         except OSError as error:
             return failed(told(error) + _kept(written), 1)
@@ -100,7 +100,10 @@ def _run(options: argparse.Namespace, verb: Parser) -> int:
         except Exception as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return failed(told(f"a mistake of alikely's own, {what}; --debug shows where"), 1)
-    print_notes([told(note) for note in getattr(options, "notes", ())])
+    if options.notes:
+        print("\nReading:")
+    for note in options.notes:
+        print(textwrap.fill(f"- {told(note)}", 80, subsequent_indent="  "))
     return 0
 
 
@@ -159,11 +162,11 @@ def _hushed() -> Iterator[Callable[[], None]]:
             sys.unraisablehook = before
 
 
-def inputs_of(options: argparse.Namespace) -> Callable[[Path], bool]:
+def inputs_of(options: Options) -> Callable[[Path], bool]:
     """Whether a file that is there is one that the options say to read."""
-    given: list[Any] = []
+    given: list[Any] = [*options.file]
     for name in INPUTS:
-        value = getattr(options, name, None)
+        value = options.given.get(name)
         given += value if isinstance(value, list) else [value]
     # Quotes keep patterns from the shell.
     named = {str(one) for one in given if isinstance(one, str | Path)}
@@ -247,14 +250,6 @@ class Printable:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.beneath, name)
-
-
-def print_notes(notes: Sequence[str]) -> None:
-    """What was guessed, counted or left out when the trials were read, in 80 columns."""
-    if notes:
-        print("\nReading:")
-    for note in notes:
-        print(textwrap.fill(f"- {note}", 80, subsequent_indent="  "))
 
 
 @contextlib.contextmanager

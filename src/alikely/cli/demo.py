@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
+from pathlib import Path
 
 import alikely as al
-from alikely.cli._options import Parser, add_output_options
-from alikely.cli._shared import report
-
-DESCRIPTION = "Analyse a small simulated experiment of 4 humans and 6 models."
+from alikely.cli._app import Options, subcommand
+from alikely.cli._results import show_result
 
 
-def add_options(parser: Parser) -> None:
-    """Add the options of the verb."""
-    add_output_options(parser, "alikely-demo")
+@subcommand(file="", out="Folder for tables, draws and plots (default alikely-demo)")
+def demo(o: Options, *, ci_prob: float = 0.95) -> None:
+    """Analyze a simulated experiment of 4 humans and 6 models.
 
-
-def run(options: argparse.Namespace) -> None:
-    """Analyse the bundled example and say how to go on."""
+    Parameters
+    ----------
+    ci_prob : float
+        Probability of the intervals.
+    """
     trials = al.load_example()
     print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
-    result = al.error_consistency(
-        trials, pairs="human-model", ci_prob=options.ci_prob, rng=options.seed
-    )
-    report(result, options.out, options.ci_prob, trials)
+    result = al.error_consistency(trials, "human-model", ci_prob=ci_prob, rng=o.seed)
+    show_result(result, o.out or Path("alikely-demo"), trials)
     print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")

@@ -1,38 +1,30 @@
-"""`alikely margins`: decision margins of machines against answers of groups."""
+"""`alikely margins`: decision margins of models against responses of groups."""
 
 from __future__ import annotations
 
-import argparse
-import re
-import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import alikely as al
-from alikely._base.files import write_file
 from alikely._base.intervals import percent
-from alikely.cli._keywords import groups_of, named_columns
-from alikely.cli._options import (
-    Parser,
-    add_cluster,
-    add_inference_options,
-    add_intervals,
-    add_output_options,
-    add_pairs,
-    pairs_of,
-)
-from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import report, save_plot
+from alikely.cli._app import Options, subcommand
+from alikely.cli._reading import roles_of
+from alikely.cli._results import show_result
 from alikely.cli._tables import (
     ROWS_SHOWN,
-    Column,
-    Table,
-    cut_lines,
-    note_lines,
-    number,
+    Cell,
+    Folder,
+    between,
+    ends,
+    num,
     rank_cell,
+    say,
+    show,
+    show_cut,
+    show_notes,
     span,
     spread,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -40,226 +32,103 @@ if TYPE_CHECKING:
 
     from alikely.estimates.result import Result
 
-MARGIN_ROLES = (
+ROLES = (
     "observer", "item", "truth", "class", "logit", "probability", "margin", "condition", "dataset",
 )  # fmt: skip
-# By what a correlation freed of noise is of.
+# What a noise-corrected correlation is of.
 SCALES = {
-    "share": "of shares of right answers, those of endlessly many people like these (scale share)",
+    "share": "of proportions correct of infinitely many people like these (scale share)",
     "strength": "of strengths of items (scale strength)",
-    "margin": "of margins, between two machines (scale margin)",
+    "margin": "of margins, between two models (scale margin)",
 }
 
 
-DESCRIPTION = (
-    "Decision-margin consistency of machines with groups of observers (and of each other): "
-    "correlation over items, and that correlation freed of the noise of single answers. "
-    "FILE as for alikely compare. MARGINS has one row per machine and item with a column "
-    "margin, or per machine, item and class with columns class and logit (or probability)."
-)
+@subcommand(al.decision_margin_consistency, al.margins.decision_margins, omit=("label",) + ROLES)
+def margins(
+    o: Options,
+    *,
+    margins: list[Path] | None = None,
+    coarse: Path | None = None,
+    margin_columns: str | None = None,
+    scores: bool = False,
+    intervals: Literal["all"] | None = None,
+) -> None:
+    """Correlate decision margins of models with the proportion correct of groups, over items.
 
+    The correlation is also corrected for the noise of single responses. FILE is as for alikely
+    compare. A table of margins has one row per model and item with a column margin, or per model,
+    item and class with columns class and logit (or probability).
 
-def add_options(parser: Parser) -> None:
-    """Add the options of the verb."""
-    add_file(parser)
-    parser.add_argument(
-        "--margins",
-        type=Path,
-        nargs="+",
-        metavar="MARGINS",
-        help=".csv, .csv.gz or .parquet; not needed to compare groups of observers",
-    )
-    parser.add_argument(
-        "--coarse",
-        type=Path,
-        metavar="FILE",
-        help=(
-            "table with columns class and category: coarse categories of the classes; or a .txt "
-            "file of ImageNet's 16 categories, with lines such as knife = [n03041632]"
-        ),
-    )
-    parser.add_argument(
-        "--how",
-        default="mean",
-        choices=["mean", "mean_probability", "max", "logsumexp"],
-        help="score of a coarse category from those of its classes (default mean, of logits)",
-    )
-    parser.add_argument(
-        "--unmapped",
-        default="error",
-        choices=["error", "ignore"],
-        help="classes without a category: refuse them (default), or leave them out and say so",
-    )
-    add_pairs(parser, "all (default), human-model, ...")
-    parser.add_argument(
-        "--by",
-        default="condition",
-        choices=["condition", "dataset", "none"],
-        help="correlate within each condition of each data set (default), data set, or over all",
-    )
-    parser.add_argument(
-        "--group",
-        default="kind",
-        metavar="LABEL",
-        help="column whose labels pool the observers without margins (default kind)",
-    )
-    parser.add_argument(
-        "--alternatives",
-        type=int,
-        metavar="M",
-        help="alternatives of the task (default: the number of classes)",
-    )
-    parser.add_argument(
-        "--unmatched",
-        default="error",
-        choices=["error", "accept"],
-        help="machines of which fewer than half of the items are among those that were answered: "
-        "refuse them (default), or accept them",
-    )
-    parser.add_argument(
-        "--margin-columns",
-        metavar="ROLE=NAME,...",
-        help=f"names of columns of MARGINS; roles: {', '.join(MARGIN_ROLES)}",
-    )
-    _add_estimators(parser)
-    add_cluster(parser)
-    add_reading_options(parser)
-    add_inference_options(parser)
-    add_intervals(parser)
-    add_output_options(parser)
-
-
-def _add_estimators(parser: Parser) -> None:
-    """Options of what is freed of noise, and what is made of it."""
-    parser.add_argument(
-        "--model",
-        default="moments",
-        metavar="NAME",
-        choices=["moments", "strengths", "auto", "items", "observers", "criteria"],
-        help=(
-            "what frees the correlation of noise: moments (default, on the scale of shares); "
-            "strengths (on their scale, by quadrature); auto (one of these, by people, repeats and "
-            "lists, and says why); or, by chains, strengths from counts of all (items), of each "
-            "observer (observers), or of each class answered (criteria: response bias)"
-        ),
-    )
-    parser.add_argument(
-        "--link",
-        default="m_afc",
-        choices=["m_afc", "probit"],
-        help="from strengths of items to shares of right answers: the best of m alternatives "
-        "(default), or probit",
-    )
-    parser.add_argument(
-        "--method",
-        default="pearson",
-        choices=["pearson", "spearman"],
-        help="what correlation (default pearson)",
-    )
-    parser.add_argument(
-        "--include",
-        metavar="GROUP,...",
-        help="groups that a fit by chains keeps beside its draws, or all",
-    )
-    parser.add_argument(
-        "--scores",
-        action="store_true",
-        help="also the mean of each machine over conditions and data sets, freed of noise, and its "
-        "rank among them",
-    )
-
-
-def run(options: argparse.Namespace) -> None:
-    """Print and write margin consistencies, their ceilings and error consistency beside them."""
-    known = () if options.group in ("kind", "observer") else (options.group,)
-    trials = read_trials(options, options.file, labels=known)
+    Parameters
+    ----------
+    margins : list
+        Tables of margins (.csv, .csv.gz or .parquet); not needed to compare groups of observers.
+    coarse : path
+        Table with columns class and category, or a .txt file of ImageNet's 16 categories with lines
+        such as knife = [n03041632].
+    margin_columns : str
+        Names of columns of the margins, ROLE=NAME,... with the roles of FILE and class, logit,
+        probability, margin.
+    scores : bool
+        Also show the noise-corrected mean of each model over conditions and data sets, with ranks.
+    intervals : str
+        Show the intervals of every valid method, and every column of the table.
+    """
+    known = () if o.group in ("kind", "observer") else (o.group,)
+    trials = o.trials(labels=known)
     table = None
-    if options.margins:
-        coarse = _categories(options.coarse) if options.coarse else None
+    if margins:
+        named = roles_of(margin_columns, "--margin-columns", ROLES)
+        # In Python `class` is a word of the language.
+        named = {"label" if role == "class" else role: name for role, name in named.items()}
+        mapping: dict[str, Any] = {} if coarse is None else {"coarse": _categories(coarse)}
         table = al.margins.decision_margins(
-            *options.margins,
-            trials=trials,
-            coarse=coarse,
-            how=options.how,
-            unmapped=options.unmapped,
-            **_margin_columns(options.margin_columns),
+            *margins, trials=trials, **o.pick("how", "unmapped"), **mapping | named
         )
-    elif options.margin_columns:
+    elif margin_columns:
         raise ValueError("--margin-columns names columns of MARGINS; give --margins too")
-    result = al.decision_margin_consistency(
-        trials,
-        table,
-        pairs_of(options),
-        None if options.by == "none" else options.by,
-        group=options.group,
-        m=options.alternatives,
-        link=options.link,
-        method=options.method,
-        unmatched=options.unmatched,
-        model=options.model,
-        include=groups_of(options.include),
-        cluster=options.cluster,
-        no_response=options.no_response,
-        n_resamples=options.resamples,
-        n_draws=options.draws,
-        ci_prob=options.ci_prob,
-        ci_kind=options.ci_kind,
-        rng=options.seed,
-    )
-    report(result, options.out, options.ci_prob, trials, options.intervals)
+    asked = o.of(al.decision_margin_consistency, margins=table)
+    result = al.decision_margin_consistency(trials, **asked)
+    show_result(result, o.out, trials, intervals)
     _show_matched(result)
     attrs = result.data.attrs
     if "model_reason" in attrs:
-        text = f"Freed of noise by --model {attrs['model']}: {attrs['model_reason']}."
-        print(textwrap.fill(text, 80))
-    if told := _scales(result):
-        print(told)
-    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
-    _ceiling_table(ceilings, options.ci_prob).show()
-    if options.scores:
-        scores = al.benchmark.scores_of(result)
-        _score_table(scores, options.ci_prob).show()
-        if options.out is not None:
-            every = scores.summary(None)
-            write_file(options.out / "scores.csv", every.to_csv(index=False))
-            save_plot(al.plot_benchmark, options.out / "scores.png", scores)
-            print(f"Written to {options.out}: scores.csv (all levels), .png (plot)")
-    if options.out is not None:
+        say(f"Noise correction by --model {attrs['model']}: {attrs['model_reason']}.")
+    _show_scales(result)
+    _show_ceilings(result.data["ceilings"].to_dataset().to_dataframe(), o.ci_prob)
+    files = Folder(o.out, "tables and plots")
+    if scores:
+        means = al.benchmark.scores_of(result)
+        _show_scores(means, o.ci_prob)
+        files.table("scores", means.summary(None))
+        files.plot("scores", al.plot_benchmark, means)
+    if files:
         both = al.estimates.consistency_table(trials, result)
-        write_file(options.out / "consistency.csv", both.to_csv(index=False))
-        save_plot(al.plot_consistency, options.out / "consistency.png", both)
-        print(f"Written to {options.out}: consistency.csv, .png (error consistency beside it)")
+        files.table("consistency", both)
+        files.plot("consistency", al.plot_consistency, both)
+        files.close()
 
 
 def _show_matched(result: Result) -> None:
-    """How many items of each machine were found among the answers; lacking ones first."""
-    found = result.table
-    names = ("n_matched", "n_alone", "n_missing")
-    counts = [found[name].values.tolist() for name in names]
-    if not sum(counts[0]):
+    """How many items of each model were found among the responses; lacking ones first."""
+    counts = ["n_matched", "n_alone", "n_missing"]
+    frame = result.table[["observer", *counts]].to_dataframe().reset_index(drop=True)
+    frame = frame[frame["n_matched"] + frame["n_alone"] + frame["n_missing"] > 0]
+    frame = frame[frame["n_matched"] > 0] if frame["n_matched"].any() else frame.head(0)
+    if not len(frame):
         return
-    rows = sorted(
-        (row for row in zip(found["observer"].values.tolist(), *counts, strict=True) if row[1]),
-        key=lambda row: row[1] - row[2] - row[3],
-    )
-    if all(row[1:] == (rows[0][1], 0, 0) for row in rows):
-        print(f"\nItems: all {rows[0][1]} of each machine are matched with answers.")
+    first = frame["n_matched"].iloc[0]
+    if not (frame[counts] != [first, 0, 0]).any(axis=None):
+        print(f"\nItems: all {first} of each model are matched with responses.")
         return
-    heads = (("matched", 8), ("unmatched", 10), ("missing", 8))
-    columns = [Column("items of", 24, left=True, names="machine")]
-    table = Table([*columns, *(Column(*head) for head in heads)], [""])
-    for row in rows[:ROWS_SHOWN]:
-        table.row(*row)
-    everywhere = "the table of a result has them"
-    table.say(*cut_lines(len(rows), "numbers of lacking items", everywhere))
-    table.say("(unmatched: nobody answered them; missing: answered, no margin)")
-    table.show()
-
-
-def _margin_columns(text: str | None) -> dict[str, str]:
-    named = named_columns(text, "--margin-columns", MARGIN_ROLES) if text else {}
-    # In Python `class` is a word of the language.
-    return {"label" if role == "class" else role: name for role, name in named.items()}
+    lacking = (frame["n_matched"] - frame["n_alone"] - frame["n_missing"]).sort_values()
+    columns: dict[str, Cell] = {
+        "items of": "observer", "matched": whole("n_matched"), "unmatched": whole("n_alone"),
+        "missing": whole("n_missing"),
+    }  # fmt: skip
+    show(frame.loc[lacking.index[:ROWS_SHOWN]], columns, [""])
+    show_cut(len(frame), "numbers of lacking items", "the table of a result has them")
+    say("(unmatched: without response; missing: with response, without margin)")
 
 
 def _categories(path: Path) -> dict[str, str]:
@@ -277,11 +146,11 @@ def _categories(path: Path) -> dict[str, str]:
     }
 
 
-def _scales(result: Result) -> str:
-    """What the column noise-free is of."""
+def _show_scales(result: Result) -> None:
+    """What the noise-corrected column is of."""
     estimates = result.estimates
     if "scale" not in estimates:
-        return ""
+        return
     found = set(estimates["scale"].values.tolist())
     texts = [text for scale, text in SCALES.items() if scale in found]
     told = f"Noise-free: correlation {'; '.join(texts)}."
@@ -289,65 +158,39 @@ def _scales(result: Result) -> str:
         name = f"{of}_within"
         if name in estimates and estimates[name].notnull().any():
             told += f" Within and between classes: {name}, {of}_between in the table of --out."
-    return "\n" + textwrap.fill(told, 80)
+    say("", told)
 
 
-def _score_table(scores: al.benchmark.DrawnScores, ci_prob: float) -> Table:
-    """Means of machines, best first, with ranks where there are two and more."""
+def _show_scores(scores: al.benchmark.DrawnScores, ci_prob: float) -> None:
+    """Means of models, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
-    ranked = len(scores.models) > 1 and frame["posterior_median"].notna().all()
-    ranks = scores.ranks().set_index("system") if ranked else None
-    lower, upper = (c for c in frame if re.match(r"posterior_(eti|hdi)[\d.]+_[lu]b$", str(c)))
-    columns = [
-        Column("system", 24, left=True, names="system"),
-        Column("entries", 7),
-        Column("DMC", 6),
-        Column("ceiling", 7),
-        Column("free", 6, strong=True),
-        Column(percent(ci_prob), 16),
-    ]
-    table = Table(
-        [*columns, Column("rank", 6)] if ranked else columns,
-        ["", "Means over conditions and data sets, freed of noise:"],
-    )
-    for row in frame.to_dict("records"):
-        cells = [
-            row["system"],
-            row["n_entries"],
-            *(number(row[name]) for name in ("estimate", "ceiling", "posterior_median")),
-            span(row[lower], row[upper], 3),
-        ]
-        table.row(*cells, *rank_cell(ranks, row["system"]))
-    table.say(*note_lines(frame["note"]))
-    return table
+    columns: dict[str, Cell] = {
+        "system": "system",
+        "entries": num("n_entries", 0),
+        "DMC": num("estimate"),
+        "ceiling": num("ceiling"),
+        "corrected": num("posterior_median"),
+        percent(ci_prob): between(ends(frame, "posterior_")[:2], 3),
+    }
+    if len(scores.models) > 1 and frame["posterior_median"].notna().all():
+        columns["rank"] = rank_cell(scores.ranks())
+    show(frame, columns, ["", "Means over conditions and data sets, corrected for noise:"])
+    show_notes(frame["note"])
 
 
-def _ceiling_table(ceilings: pd.DataFrame, ci_prob: float) -> Table:
+def _show_ceilings(ceilings: pd.DataFrame, ci_prob: float) -> None:
     """Consistency of each group with another one like it."""
-    table = Table(
-        [
-            Column("condition", 10, left=True, names="condition"),
-            Column("group", 11, left=True, names="group"),
-            Column("people", 6),
-            Column("items", 6),
-            Column("DMC", 5, strong=True),
-            Column(percent(ci_prob), 14),
-        ],
-        [
-            "",
-            "Reliability: consistency of a group with another one like it (split halves,",
-            "interval over people and items); a machine's ceiling is its root:",
-        ],
+    columns: dict[str, Cell] = {
+        "condition": "condition",
+        "group": "system",
+        "observers": num("n_observers", 0),
+        "items": num("n_items", 0),
+        "DMC": num("reliability"),
+        percent(ci_prob): lambda row: row["undefined"] or span(row["lower"], row["upper"]),
+    }
+    above = (
+        "Reliability: consistency of a group with another one like it (split halves, interval over "
+        "observers and items); the ceiling of a model is its root:"
     )
-    for _, row in ceilings.iloc[spread(ceilings["reliability"], ROWS_SHOWN)].iterrows():
-        table.row(
-            row["condition"],
-            row["system"],
-            row["n_observers"],
-            row["n_items"],
-            number(row["reliability"]),
-            row["undefined"] or span(row["lower"], row["upper"]),
-        )
-    everywhere = "the group 'ceilings' of --out DIR has all of them"
-    table.say(*cut_lines(len(ceilings), "reliability", everywhere))
-    return table
+    show(ceilings.iloc[spread(ceilings["reliability"])], columns, ["", above])
+    show_cut(len(ceilings), "reliability", "the group 'ceilings' of --out DIR has all of them")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,455 +10,335 @@ import numpy as np
 import pandas as pd
 
 import alikely as al
-from alikely._base.files import write_file
 from alikely._base.steps import step
-from alikely.cli._keywords import option_of
-from alikely.cli._options import (
-    Parser,
-    add_kinds,
-    add_no_response,
-    add_output_options,
-    add_pairs,
-    pairs_of,
-)
-from alikely.cli._reading import add_reading_options, read_trials
-from alikely.cli._shared import save_plot
+from alikely.cli._app import Options, subcommand
 from alikely.cli._tables import (
-    ROWS_SHOWN,
-    Column,
-    Table,
-    cut_lines,
-    note_lines,
+    Cell,
+    Folder,
+    num,
     number,
+    portion,
+    say,
     share,
+    show,
+    show_cut,
+    show_notes,
     spread,
+    whole,
 )
-from alikely.metrics import find_metric, metrics
+from alikely.metrics import metrics
 
 if TYPE_CHECKING:
     from alikely.metrics import Metric
-
-type Answer = tuple[str, Table, pd.DataFrame, Callable[[], Any] | None]
-type Kind = Callable[[argparse.Namespace, Metric], Answer]
 
 # What tests are planned of.
 TESTED = "error_consistency"
 # Options that say more of another one.
 NEEDS = {
-    "rope": "pilot",
-    "n_humans": "difference",
-    "ec_humans": "difference",
-    "interval": "assurance",
-    "most_images": "budget",
-    "most_observers": "budget",
-    "most_repeats": "budget",
-}
-# Beside the number asked for: one condition of a common benchmark, and rounder ones.
+    "rope": "pilot", "n_humans": "difference", "ec_humans": "difference", "interval": "assurance",
+    "most_images": "budget", "most_observers": "budget", "most_repeats": "budget",
+}  # fmt: skip
+# In addition to the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
+WIDTHS = (al.trials_for_width, al.trials_for_power, al.planning.trials_for_difference)
 
 
-DESCRIPTION = (
-    "Number of trials for an interval of a width, for Fisher's exact test, or for a "
-    "difference of two models; from assumed accuracies and error consistency, or from a "
-    "pilot. Tests and differences are planned for error consistency, widths for other "
-    "metrics too: see --metric."
-)
+@subcommand(
+    al.compare, *WIDTHS, al.planning.best_design, al.planning.variance_components, file="",
+    omit=("accuracy_a", "accuracy_b", "accuracy_human", "ec_a", "ec_b", "ec_models", "alpha",
+          "method", "n_resamples", "n_draws", "n_null", "bayes_factor", "sampler", "prior", "by",
+          "cluster", "ci_kind"),
+)  # fmt: skip
+def plan(
+    o: Options,
+    *,
+    accuracy: list[float] | None = None,
+    ec: list[float] | None = None,
+    width: float | None = None,
+    n_trials: list[int] | None = None,
+    power: float = 0.8,
+    difference: bool = False,
+    ec_humans: float | None = None,
+    pilot: Path | None = None,
+    keep_pilot: bool = False,
+    rope: tuple[float, float] | None = None,
+    budget: float | None = None,
+    cost_per_trial: float = 1.0,
+    cost_per_observer: float = 0.0,
+) -> None:
+    """Plan the number of trials, observers or images.
 
+    Trials for an interval of a width, for Fisher's exact test, or for a difference of two models;
+    from assumed accuracies and error consistency, or from a pilot.
 
-def add_options(parser: Parser) -> None:
-    """Add the options of the verb."""
-    parser.add_argument(
-        "--accuracy",
-        type=float,
-        nargs="+",
-        metavar="P",
-        help="accuracies of both observers; with --difference of the human and both models",
-    )
-    parser.add_argument(
-        "--ec",
-        type=float,
-        nargs="+",
-        metavar="EC",
-        help="error consistency; with --difference of each model with the human, and optionally "
-        "of the models with each other",
-    )
-    parser.add_argument(
-        "--metric",
-        default="ec",
-        metavar="NAME",
-        help="whose interval: ec (default); with --width or --trials any metric of right and "
-        "wrong answers, with --pilot also of labels; one of your own as module:ATTRIBUTE",
-    )
-    parser.add_argument("--width", type=float, metavar="W", help="width of the interval wanted")
-    parser.add_argument(
-        "--trials", type=int, nargs="+", metavar="N", help="what these numbers of trials give"
-    )
-    parser.add_argument(
-        "--power",
-        type=float,
-        default=0.8,
-        metavar="P",
-        help="probability to find a consistency or difference that is there (default 0.8)",
-    )
-    parser.add_argument(
-        "--against",
-        type=float,
-        default=0.0,
-        metavar="EC",
-        help="consistency that a test is to rule out, or an interval to exclude (default 0: what "
-        "chance has)",
-    )
-    parser.add_argument(
-        "--alternative",
-        choices=["two-sided", "greater", "less"],
-        help="side of the test (default two-sided)",
-    )
-    parser.add_argument(
-        "--interval",
-        choices=["posterior", "bootstrap", "analytic"],
-        help="with --assurance and without --pilot: whose width it is of (default posterior)",
-    )
-    parser.add_argument(
-        "--difference", action="store_true", help="compare two models with the same humans"
-    )
-    parser.add_argument(
-        "--n-humans",
-        type=int,
-        metavar="N",
-        help="humans that --difference compares both models with, 1 (default) to 4",
-    )
-    parser.add_argument(
-        "--ec-humans",
-        type=float,
-        metavar="EC",
-        help="error consistency of two of them; needed with more than one",
-    )
-    _add_pilot_options(parser)
-    _add_budget_options(parser)
-    add_no_response(parser)
-    add_kinds(parser)
-    add_reading_options(parser)
-    add_output_options(parser)
-
-
-def _add_pilot_options(parser: Parser) -> None:
-    """Add what is said of a pilot."""
-    parser.add_argument(
-        "--pilot", type=Path, metavar="FILE", help="plan from these trials, as for alikely compare"
-    )
-    add_pairs(parser, "pairs of the pilot (default all)")
-    parser.add_argument(
-        "--assurance",
-        type=float,
-        metavar="P",
-        help="share of studies whose posterior interval is to be no wider; with --pilot 0.8 if not "
-        "given, else the width is an expected one",
-    )
-    parser.add_argument(
-        "--keep-pilot", action="store_true", help="count the trials of the pilot as well"
-    )
-    parser.add_argument(
-        "--rope",
-        type=float,
-        nargs=2,
-        metavar=("LOW", "HIGH"),
-        help="with --pilot: values as good as none; how often the interval will lie within, or "
-        "outside",
-    )
-
-
-def _add_budget_options(parser: Parser) -> None:
-    """Add what people and images may cost, and how many there are."""
-    parser.add_argument(
-        "--budget",
-        type=float,
-        metavar="COST",
-        help="with --pilot: spend this on people and images instead",
-    )
-    parser.add_argument(
-        "--cost-trial", type=float, default=1.0, metavar="COST", help="of one answer (default 1)"
-    )
-    parser.add_argument(
-        "--cost-observer",
-        type=float,
-        default=0.0,
-        metavar="COST",
-        help="of one person before the first answer (default 0)",
-    )
-    parser.add_argument(
-        "--most-images", type=int, metavar="N", help="images of each condition that exist"
-    )
-    parser.add_argument(
-        "--most-observers",
-        type=int,
-        metavar="N",
-        help="people that can be found (default 1000)",
-    )
-    parser.add_argument(
-        "--most-repeats",
-        type=int,
-        metavar="N",
-        help="times that an image may be shown to each (default 1)",
-    )
-
-
-def run(options: argparse.Namespace) -> None:
-    """Print the answer in one sentence, then the table."""
-    for name in _given(options, *NEEDS):
-        if getattr(options, NEEDS[name]) in (None, False):
-            raise ValueError(f"{option_of(name)} goes with {option_of(NEEDS[name])}")
-    metric = _metric(options)
-    kind: Kind = _from_budget if options.budget is not None else _from_pilot
-    if options.pilot is None:
-        if options.budget is not None:
-            raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-        kind = _from_difference if options.difference else _from_assumptions
+    Parameters
+    ----------
+    accuracy : list
+        Accuracies of both observers; with --difference of the human and both models.
+    ec : list
+        Error consistency; with --difference of each model with the human, and optionally of the
+        models with each other.
+    width : float
+        Width of the interval wanted.
+    n_trials : list
+        What these numbers of trials give.
+    power : float
+        Probability to find a consistency or difference that is there.
+    difference : bool
+        Compare two models with the same humans.
+    ec_humans : float
+        Error consistency of two humans, with --n-humans.
+    pilot : path
+        Plan from these trials, read as by alikely compare.
+    keep_pilot : bool
+        Count the trials of the pilot as well.
+    rope : list
+        Region of practical equivalence LOW HIGH, with --pilot: how often the interval will lie
+        within it, or outside.
+    budget : float
+        With --pilot: spend this on observers and images instead.
+    cost_per_trial : float
+        Cost of one response.
+    cost_per_observer : float
+        Cost of one observer before the first response.
+    """
+    for name, other in NEEDS.items():
+        if o.given.get(name) is not None and not o.given.get(other):
+            raise ValueError(f"{_dashed(name)} goes with {_dashed(other)}")
+    metric = _metric(o)
+    if budget is not None and pilot is None:
+        raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
+    files = Folder(o.out, "table and plot")
     with step("plan"):
-        sentence, shown, table, draw = kind(options, metric)
-    print(sentence)
-    shown.show()
-    if options.out is None:
-        print("\nNothing was written; --out DIR keeps table and plot.")
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-    write_file(options.out / "plan.csv", table.to_csv(index=False))
-    written = "plan.csv"
+        if budget is not None:
+            table, draw = _from_budget(o, metric)
+        elif pilot is not None:
+            table, draw = _from_pilot(o, metric)
+        else:
+            table, draw = (_from_difference if difference else _from_assumptions)(o, metric)
+    files.table("plan", table)
     if draw is not None:
-        save_plot(draw, options.out / "plan.png")
-        written += ", plan.png"
-    print(f"\nWritten to {options.out}: {written}")
+        files.plot("plan", draw)
+    files.close()
 
 
-def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Options that were given, as keywords; others have the library's own defaults."""
-    every = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in every.items() if value is not None}
+type Answer = tuple[pd.DataFrame, Callable[[], Any] | None]
 
 
-def _metric(options: argparse.Namespace) -> Metric:
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _metric(o: Options) -> Metric:
     """What is planned for; refuse what there is no plan of (`ValueError`)."""
-    metric = find_metric(options.metric)
+    metric: Metric = o.pick("metric").get("metric") or metrics()[TESTED]
+    asked = o.given.get("metric", TESTED)
     if metric.counts == "margins":
         raise ValueError(
-            f"--metric {options.metric} is planned in Python: al.planning.items_for_margins, "
+            f"--metric {asked} is planned in Python: al.planning.items_for_margins, "
             "participants_for_reliability, power_of_margins"
         )
     if metric.counts == "rows":
         raise ValueError(
-            f"--metric {options.metric} has no plan: its limits do not shrink with the root of "
+            f"--metric {asked} has no plan: its limits do not shrink with the root of "
             "trials; plan ec or ma"
         )
     known = [name for name, other in metrics().items() if other.counts == "correctness"]
-    if options.pilot is None and metric.counts != "correctness":
+    if o.pilot is None and metric.counts != "correctness":
         raise ValueError(
-            f"--metric {options.metric} needs --pilot FILE; without one there are plans of "
+            f"--metric {asked} needs --pilot FILE; without one there are plans of "
             f"{', '.join(known)}"
         )
-    tested = options.width is None and options.trials is None and options.pilot is None
-    if metric.name != TESTED and (tested or options.difference):
+    tested = o.width is None and o.n_trials is None and o.pilot is None
+    if metric.name != TESTED and (tested or o.difference):
         raise ValueError(
-            f"a test is planned of {TESTED} only; for --metric {options.metric} give --width W or "
-            "--trials N, without --difference"
+            f"a test is planned of {TESTED} only; for --metric {asked} give --width W or "
+            "--n-trials N, without --difference"
         )
     return metric
 
 
-def _from_assumptions(options: argparse.Namespace, metric: Metric) -> Answer:
+def _from_assumptions(o: Options, metric: Metric) -> Answer:
     """One pair of observers with stated accuracies and consistency."""
-    a, b = _stated(options.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
-    (ec,) = _stated(options.ec, "--ec", (1,), "one error consistency, such as .5")
-    study = {"ci_prob": options.ci_prob, "metric": metric, "rng": options.seed}
-    if options.width is not None:
-        found = al.trials_for_width(
-            a, b, ec, options.width, assurance=options.assurance, n_coverage=0,
-            **_given(options, "interval"), **study,
-        )  # fmt: skip
-    elif options.trials is not None:
-        found = al.planning.interval_width(a, b, ec, options.trials, **study)
-    else:
+    a, b = _stated(o.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
+    (ec,) = _stated(o.ec, "--ec", (1,), "one error consistency, such as .5")
+    study = {"ci_prob": o.ci_prob, "metric": metric, "rng": o.seed}
+    tested = o.width is None and o.n_trials is None
+    if tested:
         found = al.trials_for_power(
-            a, b, ec, power=options.power, alpha=1 - options.ci_prob, against=options.against,
-            n_coverage=0, rng=options.seed, **_given(options, "alternative"),
+            a, b, ec, power=o.power, alpha=1 - o.ci_prob, n_coverage=0, rng=o.seed,
+            **o.pick("against", "alternative"),
         )  # fmt: skip
+    elif o.width is not None:
+        asked = o.pick("assurance", "interval")
+        found = al.trials_for_width(a, b, ec, o.width, n_coverage=0, **asked, **study)
+    else:
+        found = al.planning.interval_width(a, b, ec, o.n_trials, **study)
     n = int(found["n_trials"].iloc[0])
-    numbers = sorted({n, *(options.trials or USUAL)})
+    numbers = sorted({n, *(o.n_trials or USUAL)})
     table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
-    if options.width is None and options.trials is None:
-        what = f"the two err {'more' if ec > 0 else 'less'} alike than chance has it"
-        if options.against:
-            side = "above" if ec > options.against else "below"
-            what = f"their error consistency is {side} {options.against:g}"
-        how = f", by {found['test'].iloc[0]} test,"
-        sentence = _tested(n, what, found["power"].iloc[0], "both", how)
+    if tested:
+        what = f"the two err {'more' if ec > 0 else 'less'} alike than expected by chance"
+        if o.against:
+            side = "above" if ec > o.against else "below"
+            what = f"their error consistency is {side} {o.against:g}"
+        _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
     else:
-        right = f"each right on {_percent(a)}"
-        if a != b:
-            right = f"right on {_percent(a)} and {_percent(b)}"
-        share = _of_hundred(options.ci_prob)
-        what = f"the {metric.label.lower()} that you measure"
+        correct = _percent(a) if a == b else f"{_percent(a)} and {_percent(b)}"
         sentence = (
-            f"Show {n:,} trials to both: if they are {right} of them and their error consistency "
-            f"is {ec:g}, {what} will lie between about {row['lower']:.2f} and "
-            f"{row['upper']:.2f} in {share} such experiments"
+            f"Show {n:,} trials to both: with accuracies of {correct} and an error consistency of "
+            f"{ec:g}, the estimated {metric.label.lower()} will lie between about "
+            f"{row['lower']:.2f} and {row['upper']:.2f} in {_percent(o.ci_prob)} of experiments"
         )
-        if options.width is None:
-            sentence += "."
-        elif options.assurance is None:
+        if o.width is not None and o.assurance is None:
+            sentence += "; about half of the intervals are wider (--assurance)"
+        elif o.width is not None:
             sentence += (
-                ": a width that the interval of about every other one exceeds (--assurance)."
+                f"; the {_percent(o.ci_prob)} {o.interval} interval is no wider than {o.width:g} "
+                f"in {_percent(o.assurance)} of them"
             )
-        else:
-            sentence += (
-                f"; the {_percent(options.ci_prob)} {options.interval or 'posterior'} interval is "
-                f"no wider than {options.width:g} in {_of_hundred(options.assurance)}."
-            )
+        say(f"{sentence}.")
+    covers = f"coverage of {_percent(o.ci_prob)}"
+    columns: dict[str, Cell] = {
+        "trials": whole("n_trials"),
+        "width": lambda row: number(row["width"], 3) + "*" * (row["method"] == "simulated"),
+        "bias": num("bias", 4),
+        "not\ncomputable": portion("undefined_share"),
+        f"{covers}\nbootstrap": portion("bootstrap_coverage"),
+        f"{covers}\nposterior": portion("posterior_coverage"),
+        "posterior\nwidth": num("posterior_width", 3),
+    }
+    show(table, columns, [""])
+    if (table["method"] == "simulated").any():
+        say("* simulated: too few trials of a kind for the formula")
 
     def draw() -> None:
-        span = np.geomspace(40, 2 * max(numbers), 25).astype(int)
-        curve = al.planning.interval_width(a, b, ec, span, **study)
+        range_ = np.geomspace(40, 2 * max(numbers), 25).astype(int)
+        curve = al.planning.interval_width(a, b, ec, range_, **study)
         al.plot_width(curve, references={f"{n:,} trials": n})
 
-    return _wrapped(sentence), _width_table(table, options.ci_prob), table, draw
+    return table, draw
 
 
-def _from_difference(options: argparse.Namespace, _: Metric) -> Answer:
-    """Two models against one human."""
-    human, a, b = _stated(
-        options.accuracy, "--accuracy", (3,), "accuracies of the human and both models"
-    )
-    ec = _stated(
-        options.ec, "--ec", (2, 3), "error consistency of each model with the human (and of both)"
-    )
-    if options.width is not None or options.trials is not None:
-        raise ValueError("--difference is planned for a power; leave out --width and --trials")
+def _from_difference(o: Options, _: Metric) -> Answer:
+    """Two models against one human or several."""
+    human, a, b = _stated(o.accuracy, "--accuracy", (3,), "accuracies of the human and both models")
+    ec = _stated(o.ec, "--ec", (2, 3), "error consistency of each model with the human (and of "
+                 "both)")  # fmt: skip
+    if o.width is not None or o.n_trials is not None:
+        raise ValueError("--difference is planned for a power; leave out --width and --n-trials")
     models = ec[2] if len(ec) == 3 else None
-    powers = sorted({0.5, 0.8, 0.9, 0.95, options.power})
+    powers = sorted({0.5, 0.8, 0.9, 0.95, o.power})
     table = al.planning.trials_for_difference(
-        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - options.ci_prob,
-        rng=options.seed, **_given(options, "n_humans", "ec_humans"),
+        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - o.ci_prob, rng=o.seed,
+        **o.pick("n_humans", "ec_humans"),
     )  # fmt: skip
-    row = table[table["target"] == options.power].iloc[0]
+    row = table[table["target"] == o.power].iloc[0]
     closer = "first" if ec[0] > ec[1] else "second"
-    many = options.n_humans or 1
-    people = "human" if many == 1 else "humans"
+    people = "human" if o.n_humans == 1 else "humans"
     what = (
         f"the {closer} model errs more like the {people} ({max(ec[:2]):g} against {min(ec[:2]):g})"
     )
-    who = f"all {('three', 'four', 'five', 'six')[many - 1]}"
-    sentence = _tested(int(row["n_trials"]), what, row["power"], who)
+    _say_tested(int(row["n_trials"]), what, row["power"], f"all {o.n_humans + 2} observers")
     if models is None:
-        sentence += (
-            f" If the models are more alike than the {people} explain{'s' if many == 1 else ''}, "
-            "fewer trials do: give their own error consistency as the third number after --ec."
-        )
-    shown = _power_table(table, options.ci_prob)
-    return _wrapped(sentence), shown, table, lambda: al.plot_power(table, hue="difference")
+        say("If the models agree more than their agreement with humans explains, fewer trials "
+            "suffice: give their error consistency as the third number of --ec.")  # fmt: skip
+    covers = f"coverage of {_percent(o.ci_prob)}"
+    columns: dict[str, Cell] = {
+        "found in": portion("power"),
+        "trials": whole("n_trials"),
+        "bias": num("bias", 4),
+        "width of\ndifference": num("width", 3),
+        "not\ncomputable": portion("undefined_share"),
+        f"{covers}\nbootstrap": portion("bootstrap_coverage"),
+        f"{covers}\nposterior": portion("posterior_coverage"),
+    }
+    show(table.drop(columns="note"), columns, [""])
+    show_notes(table["note"])
+    return table, lambda: al.plot_power(table, hue="difference")
 
 
-def _from_pilot(options: argparse.Namespace, metric: Metric) -> Answer:
+def _from_pilot(o: Options, metric: Metric) -> Answer:
     """Every pair of a pilot."""
-    if options.width is None and options.trials is None:
-        raise ValueError("--pilot needs --width W, --trials N or --budget COST: what is wanted?")
-    assurance = 0.8 if options.assurance is None else options.assurance
+    if o.width is None and o.n_trials is None:
+        raise ValueError("--pilot needs --width W, --n-trials N or --budget COST: what is wanted?")
+    assurance = 0.8 if o.assurance is None else o.assurance
     pilot = al.compare(
-        read_trials(options, options.pilot),
-        metric,
-        pairs_of(options),
-        no_response=options.no_response,
-        n_resamples=0,
-        n_null=0,
-        rng=options.seed,
-    )
-    table = al.planning.plan_from(
-        pilot,
-        options.trials,
-        width=options.width,
-        assurance=assurance,
-        keep_pilot=options.keep_pilot,
-        against=options.against,
-        rope=options.rope,
-        ci_prob=options.ci_prob,
-        rng=options.seed,
-    )
-    worst = table.loc[table["n_trials" if options.trials is None else "assured_width"].idxmax()]
+        o.trials(o.pilot), metric, n_resamples=0, n_null=0, rng=o.seed,
+        **o.pick("pairs", "no_response"),
+    )  # fmt: skip
+    table = al.planning.plan_from(pilot, **o.of(al.planning.plan_from, assurance=assurance))
+    worst = table.loc[table["n_trials" if o.n_trials is None else "assured_width"].idxmax()]
     pair = f"{worst['observer_a']} and {worst['observer_b']} in {worst['condition']}"
-    more = "more " if options.keep_pilot else ""
-    if options.trials is None:
-        sentence = (
-            f"Run {worst['n_trials']:,.0f} {more}trials: then even for {pair}, the pair that needs "
-            f"most, the {_percent(options.ci_prob)} interval is no wider than {options.width:g} in "
-            f"{_of_hundred(assurance)} such studies; half of all pairs need "
-            f"{table['n_trials'].median():,.0f}."
+    more = "more " if o.keep_pilot else ""
+    interval = f"the {_percent(o.ci_prob)} interval"
+    if o.n_trials is None:
+        say(
+            f"Run {worst['n_trials']:,.0f} {more}trials: then {interval} is no wider than "
+            f"{o.width:g} in {_percent(assurance)} of studies, even for {pair}, the pair that "
+            f"needs most; half of the pairs need {table['n_trials'].median():,.0f}."
         )
     else:
-        sentence = (
-            f"After {max(options.trials):,} {more}trials the {_percent(options.ci_prob)} interval "
-            f"of {pair}, the least certain pair, is no wider than {worst['assured_width']:.2f} in "
-            f"{_of_hundred(assurance)} such studies."
+        say(
+            f"After {max(o.n_trials):,} {more}trials {interval} of {pair}, the least certain pair, "
+            f"is no wider than {worst['assured_width']:.2f} in {_percent(assurance)} of studies."
         )
-    shown = _pilot_table(table, options, assurance, metric.short)
-    return _wrapped(sentence), shown, table, None
+    columns: dict[str, Cell] = {
+        "condition": "condition",
+        "reference": "observer_a",
+        "other": "observer_b",
+        "pilot\ntrials": num("pilot_trials", 0),
+        f"pilot\n{metric.short}": num("pilot_estimate"),
+        "trials": whole("n_trials"),
+        "width\nmean": num("expected_width", 3),
+        f"width\n{_percent(assurance)}": num("assured_width", 3),
+        f"not {o.against:g}\nin": portion("p_excludes"),
+    }
+    show(table.iloc[spread(table["pilot_estimate"])], columns, [""])
+    if o.rope is not None:
+        low, high = o.rope
+        inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
+        say(f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside")
+    show_cut(len(table), metric.short)
+    return table, None
 
 
-def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
-    """People and images for the mean over people, from the components of a pilot."""
-    if options.pilot is None:
-        raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    components = al.planning.variance_components(
-        read_trials(options, options.pilot),
-        models=options.models,
-        humans=options.humans,
-        metric=metric,
-        no_response=options.no_response,
-    )
+def _from_budget(o: Options, metric: Metric) -> Answer:
+    """Observers and images for the mean over observers, from the components of a pilot."""
+    asked = o.of(al.planning.variance_components, metric=metric)
+    components = al.planning.variance_components(o.trials(o.pilot), **asked)
     known = components[components["images"].notna()]
-    names = ("people", "images", "answers", "error", "pilot")
     tables: list[pd.DataFrame] = []
-    shown = Table(
-        [
-            Column("data set", 14, left=True, names="dataset"),
-            Column("mean of", 19, left=True),
-            *(Column(name, 8, strong=name == "error") for name in names),
-        ],
-        [""],
-    )
-    for (dataset, alike), part in known.groupby(["dataset", known["system"] == "human-human"]):
+    rows = []
+    for (dataset, human), part in known.groupby(["dataset", known["system"] == "human-human"]):
         designs = al.planning.best_design(
-            part,
-            options.budget,
-            options.cost_trial,
-            options.cost_observer,
-            ci_prob=options.ci_prob,
-            **_given(options, "most_images", "most_observers", "most_repeats"),
-        )
+            part, o.budget, o.cost_per_trial, o.cost_per_observer,
+            **o.pick("ci_prob", "most_images", "most_observers", "most_repeats"),
+        )  # fmt: skip
         pilot = al.planning.expected_errors(
             part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
         )
-        best = designs.iloc[0]
-        what = "human-human" if alike else f"{len(part)} machines"
-        shown.row(
-            dataset,
-            what,
-            f"{best['n_observers']:.0f}",
-            f"{best['n_images']:,.0f}",
-            f"{best['n_observers'] * best['trials_per_observer']:,.0f}",
-            number(best["se"], 3),
-            number(np.sqrt((pilot["se"] ** 2).mean()), 3),
-        )
+        what = "human-human" if human else f"{len(part)} machines"
         tables.append(designs.assign(dataset=dataset, system=what))
-    table = pd.concat(tables, ignore_index=True)
+        best = tables[-1].iloc[0]
+        responses = best["n_observers"] * best["trials_per_observer"]
+        se = np.sqrt((pilot["se"] ** 2).mean())
+        rows.append(best.to_dict() | {"responses": responses, "pilot": se})
     best = tables[-1].iloc[0]
-    sentence = (
-        f"For {options.budget:g}, test {best['n_observers']:.0f} people with "
-        f"{best['n_images']:,.0f} images of each condition: then the mean {metric.label.lower()} "
-        f"({best['system']}, {best['dataset']}) is off by about {best['se']:.3f}."
+    say(
+        f"For {o.budget:g}, test {best['n_observers']:.0f} people with {best['n_images']:,.0f} "
+        f"images of each condition: then the standard error of the mean {metric.label.lower()} "
+        f"({best['system']}, {best['dataset']}) is about {best['se']:.3f}."
     )
-    shown.say(
-        "images: of each condition; error: standard error over new people and new images,",
-        "pilot: that of the pilot",
-        *note_lines(known["note"]),
-    )
+    columns: dict[str, Cell] = {
+        "data set": "dataset", "mean of": "system", "people": whole("n_observers"),
+        "images": whole("n_images"), "responses": whole("responses"), "se": num("se", 3),
+        "se of pilot": num("pilot", 3),
+    }  # fmt: skip
+    show(pd.DataFrame(rows), columns, [""])
+    say("images: of each condition; se: standard error over new people and new images")
+    show_notes(known["note"])
 
     def draw() -> None:
         people = np.unique(np.geomspace(2, 2 * best["n_observers"], 30).astype(int))
@@ -468,7 +346,7 @@ def _from_budget(options: argparse.Namespace, metric: Metric) -> Answer:
         grid = al.planning.expected_errors(part.tail(1), people[:, None], images)
         al.plot_design_map(grid, tables[-1])
 
-    return _wrapped(sentence), shown, table, draw
+    return pd.concat(tables, ignore_index=True), draw
 
 
 def _stated(
@@ -480,118 +358,17 @@ def _stated(
     return values
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.4g} %"
+def _percent(value: float) -> str:
+    return f"{100 * value:.4g} %"
 
 
-def _of_hundred(share: float) -> str:
-    return f"{100 * share:.4g} of 100"
-
-
-def _tested(n: int, what: str, power: float, who: str, how: str = "") -> str:
-    return (
-        f"Show {n:,} trials to {who}: if things are as you say, {100 * power:.0f} of 100 such "
-        f"experiments will find{how} that {what}."
+def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> None:
+    say(
+        f"Show {n:,} trials to {who}: under these assumptions {100 * power:.0f} % of experiments "
+        f"will find{how} that {what}."
     )
-
-
-def _wrapped(sentence: str) -> str:
-    return textwrap.fill(sentence, 80)
-
-
-def _width_table(table: pd.DataFrame, ci_prob: float) -> Table:
-    """Width and bias of estimates, and how their intervals hold, by number of trials."""
-    promised = f"of {_percent(ci_prob)} covers"
-    shown = Table(
-        [
-            Column("trials", 7),
-            Column("width", 7, strong=True),
-            Column("bias", 8),
-            Column("computable", 11, over="not"),
-            Column(promised, 15, over="bootstrap"),
-            Column(promised, 15, over="posterior"),
-            Column("width", 9, over="posterior"),
-        ],
-        [""],
-    )
-    for _, row in table.iterrows():
-        shown.row(
-            f"{row['n_trials']:,}",
-            number(row["width"], 3) + ("*" if row["method"] == "simulated" else ""),
-            number(row["bias"], 4),
-            *(share(row[name]) for name in ("undefined_share", "bootstrap_coverage")),
-            share(row["posterior_coverage"]),
-            number(row["posterior_width"], 3),
-        )
-    if (table["method"] == "simulated").any():
-        shown.say("* simulated: too few trials of a kind for the formula")
-    return shown
-
-
-def _power_table(table: pd.DataFrame, ci_prob: float) -> Table:
-    """How often a difference is found, and how its intervals hold, by number of trials."""
-    promised = f"of {_percent(ci_prob)} covers"
-    shown = Table(
-        [
-            Column("found in", 8, strong=True),
-            Column("trials", 7),
-            Column("bias", 8),
-            Column("difference", 10, over="width of"),
-            Column("computable", 11, over="not"),
-            Column(promised, 15, over="bootstrap"),
-            Column(promised, 15, over="posterior"),
-        ],
-        [""],
-    )
-    for _, row in table.iterrows():
-        shown.row(
-            share(row["power"]),
-            f"{row['n_trials']:,}",
-            number(row["bias"], 4),
-            number(row["width"], 3),
-            *(share(row[name]) for name in ("undefined_share", "bootstrap_coverage")),
-            share(row["posterior_coverage"]),
-        )
-    shown.say(*note_lines(table["note"]))
-    return shown
-
-
-def _pilot_table(
-    table: pd.DataFrame, options: argparse.Namespace, assurance: float, short: str
-) -> Table:
-    """What each pair of a pilot needs, or what numbers of trials give it."""
-    shown = Table(
-        [
-            Column("condition", 12, left=True, names="condition"),
-            Column("reference", 11, left=True, names="observer"),
-            Column("other", 11, left=True, names="observer"),
-            Column("trials", 6, over="pilot"),
-            Column(short, 5, over="pilot"),
-            Column("trials", 6, strong=True),
-            Column("mean", 6, over="width"),
-            Column(_percent(assurance), 6, over="width"),
-            Column("in", 7, over=f"not {options.against:g}"),
-        ],
-        [""],
-    )
-    for _, row in table.iloc[spread(table["pilot_estimate"], ROWS_SHOWN)].iterrows():
-        shown.row(
-            *(row[name] for name in ("condition", "observer_a", "observer_b", "pilot_trials")),
-            number(row["pilot_estimate"]),
-            f"{row['n_trials']:,}",
-            *(number(row[name], 3) for name in ("expected_width", "assured_width")),
-            share(row["p_excludes"]),
-        )
-    if options.rope is not None:
-        low, high = options.rope
-        inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
-        rope = f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside"
-        shown.say(*textwrap.wrap(rope, 80))
-    shown.say(*cut_lines(len(table), short))
-    return shown
 
 
 def _shares(shares: pd.Series) -> str:
     """Of the pair with the smallest share and of the one with the largest."""
-    ends = dict.fromkeys(map(share, (shares.min(), shares.max())))
-    return " to ".join(ends)
+    return " to ".join(dict.fromkeys(map(share, (shares.min(), shares.max()))))

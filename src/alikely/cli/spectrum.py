@@ -1,195 +1,152 @@
-"""`alikely spectrum`: conditions on a scale of human difficulty, regimes, alignment within them."""
+"""`alikely spectrum`: difficulty of conditions, its regimes, alignment within them."""
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import alikely as al
-from alikely._base.files import write_file, write_tree
+from alikely._base.files import write_tree
 from alikely._base.intervals import percent
 from alikely._base.steps import step
-from alikely.cli._keywords import groups_of
-from alikely.cli._options import Parser, add_inference_options, add_kinds, add_output_options
-from alikely.cli._reading import add_file, add_reading_options, read_trials
-from alikely.cli._shared import save_plot
-from alikely.cli._tables import DASH, Column, Table, note_lines, number, span
+from alikely.cli._app import Options, subcommand
+from alikely.cli._tables import (
+    Cell,
+    Folder,
+    between,
+    ends,
+    num,
+    number,
+    say,
+    show,
+    show_notes,
+    span,
+)
 from alikely.metrics import find_metric, get_metric
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from alikely.metrics import Metric
-
 FEWEST, MOST = 2, 6
 
 
-DESCRIPTION = (
-    "Glass's delta of human accuracies in every condition against undistorted ones, "
-    "regimes of difficulty and how sure they are, and, with machines in FILE, alignment "
-    "within each regime. FILE as for alikely compare, with a column kind."
+@subcommand(
+    al.difficulty_spectrum,
+    al.fit_spectrum,
+    al.condition_alignment,
+    al.spectrum.regime_alignment,
+    omit=("model",),
+    defaults={"n_resamples": 1_000},
 )
+def spectrum(
+    o: Options,
+    *,
+    reference: str,
+    exclude: str | None = None,
+    k: str = "auto",
+    metrics: str | None = None,
+    mcmc: bool = False,
+) -> None:
+    """Measure the difficulty of conditions for humans, and the alignment of models within regimes.
 
+    Difficulty is Glass's delta of human accuracies in a condition against undistorted ones. FILE is
+    as for alikely compare, with a column kind.
 
-def add_options(parser: Parser) -> None:
-    """Add the options of the verb."""
-    add_file(parser)
-    parser.add_argument(
-        "--reference",
-        required=True,
-        metavar="DATASET:CONDITION,...",
-        help="undistorted conditions",
-    )
-    parser.add_argument(
-        "--exclude", metavar="DATASET:CONDITION,...", help="conditions to leave out"
-    )
-    parser.add_argument(
-        "--chance", type=float, metavar="P", help="accuracy of guessing (default 1/classes)"
-    )
-    parser.add_argument(
-        "--regimes", default="auto", metavar="K", help="number of regimes, or auto (default): BIC"
-    )
-    parser.add_argument(
-        "--correction",
-        type=float,
-        default=0.0,
-        metavar="C",
-        help="added to right and wrong counts; 0.5 where people are always right (default 0)",
-    )
-    parser.add_argument(
-        "--metric",
-        metavar="NAME,...",
-        help="what machines are compared by: ec, ma (default: both, if there are classes), any "
-        "other metric of answers by name, one of your own as module:ATTRIBUTE",
-    )
-    parser.add_argument(
-        "--mcmc",
-        action="store_true",
-        help=f"also fit the generative model with {FEWEST} to {MOST} regimes (minutes)",
-    )
-    parser.add_argument(
-        "--include",
-        metavar="GROUP,...",
-        help="with --mcmc: groups that posterior.nc keeps beside the draws, or all",
-    )
-    parser.add_argument(
-        "--conditions",
-        default="all",
-        choices=["all", "representative"],
-        help="of a regime: all its conditions (default), or one of each data set",
-    )
-    add_kinds(parser)
-    add_reading_options(parser)
-    add_inference_options(parser, resamples=1_000)
-    add_output_options(parser)
-
-
-def run(options: argparse.Namespace) -> None:
-    """Print and write difficulties, regimes, their number, and alignment within them."""
-    trials = read_trials(options, options.file)
+    Parameters
+    ----------
+    reference : str
+        Undistorted conditions DATASET:CONDITION,...
+    exclude : str
+        Conditions to exclude, DATASET:CONDITION,...
+    k : str
+        Number of regimes, or auto for the lowest BIC.
+    metrics : str
+        Metrics NAME,... of the alignment (default: ec, and ma if there are classes); a custom
+        metric as module:ATTRIBUTE.
+    mcmc : bool
+        Also fit the generative model with 2 to 6 regimes by MCMC (minutes).
+    """
+    trials = o.trials()
     default = "EC,MA" if trials.has_classes else "EC"
-    metrics = [find_metric(name) for name in (options.metric or default).split(",")]
-    if options.exclude:
-        trials = al.exclude_conditions(trials, _by_dataset(options.exclude))
-    spectrum = al.difficulty_spectrum(
-        trials,
-        options.reference.split(","),
-        chance=options.chance,
-        kind=options.humans,
-        no_response=options.no_response,
-        correction=options.correction,
+    found = [find_metric(name) for name in (metrics or default).split(",")]
+    if exclude:
+        trials = al.exclude_conditions(trials, _by_dataset(exclude))
+    scale = al.difficulty_spectrum(
+        trials, reference.split(","), kind=o.humans, **o.pick("chance", "no_response", "correction")
     )
-    options.notes = [*filter(None, [*options.notes, spectrum.attrs["missing_note"]])]
+    o.notes = [*filter(None, [*o.notes, scale.attrs["missing_note"]])]
+    if k != "auto" and not k.isdecimal():
+        raise ValueError(f"--k must be a whole number or auto, got {k!r}")
     with step("regimes of difficulty"):
-        found = al.regimes(spectrum, _number(options.regimes), rng=options.seed)
-    interval = {"ci_prob": options.ci_prob, "ci_kind": options.ci_kind}
+        groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
+    files = Folder(o.out, "tables, draws and plots")
+    files.table("normality", al.spectrum.normality_checks(scale))
     posterior = compared = None
-    tables = {"normality": al.spectrum.normality_checks(spectrum)}
-    if options.mcmc:
-        most = min(MOST, spectrum.sizes["condition"])
-        trees = {}
-        for k in sorted({found.attrs["k"], *range(FEWEST, most + 1)}):
-            with step(f"generative model with {k} regimes"):
-                trees[k] = al.fit_spectrum(
-                    spectrum,
-                    k,
-                    n_draws=options.draws,
-                    include=groups_of(options.include),
-                    rng=options.seed + k,
-                )
-        tree = trees[found.attrs["k"]]
-        posterior = al.spectrum.regime_probabilities(tree, **interval)
-        if len(trees) > 1:
-            compared = tables["compared"] = al.spectrum.compare_regimes(trees)
-        tables["posterior"] = posterior
-    tables["spectrum"] = _conditions(spectrum, found)
-    tables["regimes"] = _numbers(found)
-    _spectrum_table(tables["spectrum"], posterior, options.ci_prob).show()
-    _number_table(tables["regimes"], found, compared).show()
-    if (trials.data["kind"].values == options.models).any():
-        tables |= _aligned(options, trials, metrics, spectrum, found)
-        _machine_table(tables["machines"], options.ci_prob).show()
-    if options.out is None:
-        print("\nNothing was written; --out DIR keeps tables, draws and plots.")
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        write_file(options.out / f"{name}.csv", table.to_csv(index=False))
-    save_plot(al.plot_spectrum, options.out / "spectrum.png", spectrum, found, posterior)
-    save_plot(al.papers.plot_regime_numbers, options.out / "regimes.png", found, compared)
-    written = [f"{name}.csv" for name in tables] + ["spectrum.png", "regimes.png"]
-    if "machines" in tables:
-        save_plot(al.papers.plot_regime_ranks, options.out / "machines.png", tables["machines"])
-        written.append("machines.png")
-        from alikely.plots.distortions import can_be_drawn
-
-        if can_be_drawn(tables["alignment"], metrics[0].name):
-            picture = options.out / "distortions.png"
-            save_plot(al.plot_distortions, picture, tables["alignment"], metrics[0].name)
-            written.append("distortions.png")
-    if posterior is not None:
-        write_tree(tree, options.out / "posterior.nc")
-        written.append("posterior.nc (all draws)")
-    print(f"\nWritten to {options.out}: {', '.join(written)}")
+    if mcmc:
+        posterior, compared = _fitted(o, scale, groups, files)
+    names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
+    frame = scale[names].to_dataframe().reset_index()
+    frame["regime"], frame["stability"] = groups["label"].values, groups["stability"].values
+    # Easiest first.
+    frame = frame.sort_values("delta", ascending=False, ignore_index=True)
+    numbers = groups[["bic", "aicc", "converged_bic", "resampled_best"]]
+    counts = numbers.to_dataframe().reset_index()
+    _show_conditions(frame, posterior, o.ci_prob)
+    _show_numbers(counts, groups, compared)
+    files.table("spectrum", frame)
+    files.table("regimes", counts)
+    files.plot("spectrum", al.plot_spectrum, scale, groups, posterior)
+    files.plot("regimes", al.papers.plot_regime_numbers, groups, compared)
+    if (trials.data["kind"].values == o.models).any():
+        _align(o, trials, found, scale, groups, files)
+    files.close()
 
 
-def _aligned(
-    options: argparse.Namespace,
-    trials: al.Trials,
-    metrics: list[Metric],
-    spectrum: xr.Dataset,
-    found: xr.Dataset,
-) -> dict[str, pd.DataFrame]:
-    """Agreement of machines and people in each condition, and ranks within each regime."""
-    interval = {"ci_prob": options.ci_prob, "ci_kind": options.ci_kind}
+def _fitted(
+    o: Options, scale: xr.Dataset, groups: xr.Dataset, files: Folder
+) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """Regimes of the generative model, and its forms compared."""
+    trees, own = {}, groups.attrs["k"]
+    for n in sorted({own, *range(FEWEST, min(MOST, scale.sizes["condition"]) + 1)}):
+        with step(f"generative model with {n} regimes"):
+            draws = {"n_draws": o.n_draws, **o.pick("include")}
+            trees[n] = al.fit_spectrum(scale, n, rng=o.seed + n, **draws)
+    posterior = al.spectrum.regime_probabilities(trees[own], **o.pick("ci_prob", "ci_kind"))
+    files.table("posterior", posterior)
+    files.file("posterior.nc", lambda path: write_tree(trees[own], path))
+    if len(trees) < 2:
+        return posterior, None
+    compared = al.spectrum.compare_regimes(trees)
+    files.table("compared", compared)
+    return posterior, compared
+
+
+def _align(
+    o: Options, trials: al.Trials, metrics: list[Any], scale: xr.Dataset, groups: xr.Dataset,
+    files: Folder,
+) -> None:  # fmt: skip
+    """Agreement of models and humans in each condition, and ranks within each regime."""
+    interval = o.pick("ci_prob", "ci_kind")
     with step("alignment in each condition"):
-        alignment = al.condition_alignment(
-            trials,
-            models=options.models,
-            humans=options.humans,
-            metrics=metrics,
-            no_response=options.no_response,
-            n_resamples=options.resamples,
-            rng=options.seed,
-        )
-    machines = al.spectrum.regime_alignment(
-        alignment,
-        found["label"],
-        conditions=options.conditions,
-        delta=spectrum,
-        rng=options.seed,
-        **interval,
+        alignment = al.condition_alignment(trials, **o.of(al.condition_alignment, metrics=metrics))
+    asked = o.pick("conditions", "ci_prob", "ci_kind")
+    frame = al.spectrum.regime_alignment(
+        alignment, groups["label"], delta=scale, rng=o.seed, **asked
     )
-    # Easiest first, as the conditions stand.
-    order = {name: i for i, name in enumerate(found["regime"].values[::-1])}
-    key = machines["regime"].map(order)
-    return {
-        "alignment": al.spectrum.alignment_table(alignment, found["label"], **interval),
-        "machines": machines.iloc[np.lexsort((key, machines["metric"]))],
-    }
+    # Easiest first, as the conditions are.
+    order = {name: i for i, name in enumerate(groups["regime"].values[::-1])}
+    frame = frame.iloc[np.lexsort((frame["regime"].map(order), frame["metric"]))]
+    _show_models(frame, o.ci_prob)
+    table = al.spectrum.alignment_table(alignment, groups["label"], **interval)
+    files.table("alignment", table)
+    files.table("machines", frame)
+    files.plot("machines", al.papers.plot_regime_ranks, frame)
+    from alikely.plots.distortions import can_be_drawn
+
+    if files and can_be_drawn(table, metrics[0].name):
+        files.plot("distortions", al.plot_distortions, table, metrics[0].name)
 
 
 def _by_dataset(text: str) -> dict[str, list[str]]:
@@ -203,131 +160,80 @@ def _by_dataset(text: str) -> dict[str, list[str]]:
     return out
 
 
-def _number(text: str) -> int | Literal["auto"]:
-    if text == "auto":
-        return "auto"
-    if not text.isdecimal():
-        raise ValueError(f"--regimes must be a whole number or auto, got {text!r}")
-    return int(text)
-
-
-def _conditions(spectrum: xr.Dataset, found: xr.Dataset) -> pd.DataFrame:
-    """One row per condition, easiest first."""
-    names = [name for name in spectrum.data_vars if spectrum[name].dims == ("condition",)]
-    frame = spectrum[names].to_dataframe().reset_index()
-    frame["regime"] = found["label"].values
-    frame["stability"] = found["stability"].values
-    return frame.sort_values("delta", ascending=False, ignore_index=True)
-
-
-def _numbers(found: xr.Dataset) -> pd.DataFrame:
-    names = ["bic", "aicc", "converged_bic", "resampled_best"]
-    return found[names].to_dataframe().reset_index()
-
-
-def _spectrum_table(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> Table:
+def _show_conditions(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> None:
     """The scale, easiest first."""
-    last = [Column("regime", 10), Column("stable", 6)]
+    columns: dict[str, Cell] = {
+        "condition": "condition",
+        "humans": num("n_humans", 0),
+        "correct": num("accuracy"),
+        "delta": num("delta"),
+        "p (BH)": lambda row: (
+            "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 4)
+        ),
+        "regime": "regime",
+        "stable": num("stability"),
+    }
     if posterior is not None:
-        last = [Column(f"posterior {percent(ci_prob)}", 16), Column("regime", 9)]
-    table = Table(
-        [
-            Column("condition", 24, left=True, names="condition"),
-            Column("people", 6),
-            Column("right", 5),
-            Column("delta", 6, strong=True),
-            Column("p (BH)", 7),
-            *last,
-        ]
-    )
-    bounds = None if posterior is None else posterior.set_index("condition")
-    for _, row in frame.iterrows():
-        p = "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 4)
-        cells = [row["regime"], number(row["stability"])]
-        if bounds is not None:
-            own = bounds.loc[row["condition"]]
-            lower, upper = (own[name] for name in own.index if str(name).endswith(("_lb", "_ub")))
-            cells = [span(lower, upper, wide=6), own["regime"]]
-        table.row(
-            row["condition"],
-            row["n_humans"],
-            number(row["accuracy"]),
-            number(row["delta"]),
-            p,
-            *cells,
-            mark="" if row["above_chance"] else "*",
-        )
-    if not frame["above_chance"].all():
-        table.say(f"* {int((~frame['above_chance']).sum())} not above chance")
-    return table
+        own = posterior.rename(columns={"regime": "most likely"})
+        own = own[["condition", "most likely", *ends(own)]]
+        frame = frame.merge(own, on="condition", how="left")
+        columns |= {f"posterior {percent(ci_prob)}": between(ends(own)), "regime": "most likely"}
+        del columns["stable"]
+    below = ~frame["above_chance"]
+    show(frame.assign(note=np.where(below, "!", "")), columns)
+    if below.any():
+        say(f"! {int(below.sum())} not above chance")
 
 
-def _number_table(numbers: pd.DataFrame, found: xr.Dataset, compared: pd.DataFrame | None) -> Table:
+def _show_numbers(
+    counts: pd.DataFrame, groups: xr.Dataset, compared: pd.DataFrame | None
+) -> None:  # fmt: skip
     """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
-    columns = [
-        Column("regimes", 7),
-        Column("BIC", 7, strong=True),
-        Column("AICc", 7),
-        Column("at the end", 10),
-        Column("best in", 8),
-    ]
-    loo = None
+    columns: dict[str, Cell] = {
+        "regimes": num("n_regimes", 0),
+        "BIC": num("bic", 1),
+        "AICc": num("aicc", 1),
+        "at the end": num("converged_bic", 1),
+        "best in": lambda row: f"{number(100 * row['resampled_best'], 0)} %",
+    }
     if compared is not None:
-        columns += [Column("LOO", 8), Column("to best", 14)]
-        loo = compared.set_index("n_regimes")
-    table = Table(columns, [""])
-    for _, row in numbers.iterrows():
-        k = int(row["n_regimes"])
-        more = []
-        if loo is not None:
-            more = ["", ""]
-            if k in loo.index:
-                own = loo.loc[k]
-                behind = f"{number(own['elpd_diff'], 1)} +- {number(own['diff_se'], 1)}"
-                more = [number(own["elpd"], 1), behind if own["diff_se"] else "best"]
-        table.row(
-            k,
-            *(number(row[name], 1) for name in ("bic", "aicc", "converged_bic")),
-            f"{number(100 * row['resampled_best'], 0)} %",
-            *more,
-        )
-    ties = ", ".join(str(k) for k in found.attrs["ties"])
-    table.say(f"Shown: {found.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
-    return table
+        counts = counts.merge(compared, on="n_regimes", how="left")
+        columns["LOO"] = num("elpd", 1)
+        columns["to best"] = lambda row: (
+            "best" if not row["diff_se"]
+            else f"{number(row['elpd_diff'], 1)} +- {number(row['diff_se'], 1)}"
+        )  # fmt: skip
+    show(counts, columns, [""])
+    ties = ", ".join(str(k) for k in groups.attrs["ties"])
+    say(f"Shown: {groups.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
 
 
-def _machine_table(frame: pd.DataFrame, ci_prob: float) -> Table:
-    """Per metric and regime: the humans' own agreement, the best machine, who ties with it."""
-    table = Table(
-        [
-            Column("metric", 6, left=True),
-            Column("regime", 10, left=True, names="regime"),
-            Column("conds.", 6),
-            Column("humans", 6),
-            Column("nearest machine", 20, left=True, names="machine"),
-            Column("of it", 5, strong=True),
-            Column(percent(ci_prob), 14),
-            Column("tied", 4),
-        ],
-        [""],
-    )
-    lower, upper = (c for c in frame if str(c).startswith("ratio_of_means_"))
-    for (metric, regime), part in frame.groupby(["metric", "regime"], sort=False):
+def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
+    """Per metric and regime: the humans' own agreement, the best model, who ties with it."""
+    import pandas as pd
+
+    lower, upper = ends(frame, "ratio_of_means_")
+    rows = []
+    for (metric, _), part in frame.groupby(["metric", "regime"], sort=False):
+        best = part.sort_values("rank").iloc[0].to_dict()
+        ranked = best["rank"] == best["rank"]
+        tied = int((part["rank_lb"] == 1).sum()) if ranked else ""
+        unknown = {} if ranked else {
+            "system": "", "n_conditions": 0, "ceiling": np.nan, "ratio_of_means": np.nan,
+            lower: np.nan,
+        }  # fmt: skip
         short = get_metric(metric).short
-        if not part["rank"].notna().any():
-            table.row(short, regime, 0, DASH, "", DASH, DASH, "")
-            continue
-        best = part.sort_values("rank").iloc[0]
-        table.row(
-            short,
-            regime,
-            best["n_conditions"],
-            number(best["ceiling"], 3),
-            best["system"],
-            number(best["ratio_of_means"]),
-            span(best[lower], best[upper]),
-            int((part["rank_lb"] == 1).sum()),
-        )
-    table.say("of it: share of the agreement among humans; tied: may be first")
-    table.say(*note_lines(frame.drop_duplicates(["metric", "regime"])["note"]))
-    return table
+        rows.append(best | {"metric": short, "tied": tied, "note": ""} | unknown)
+    columns: dict[str, Cell] = {
+        "metric": "metric",
+        "regime": "regime",
+        "conds.": num("n_conditions", 0),
+        "humans": num("ceiling", 3),
+        "nearest model": "system",
+        "ratio": num("ratio_of_means"),
+        percent(ci_prob): lambda row: span(row[lower], row[upper]),
+        "tied": lambda row: str(row["tied"]),
+    }
+    show(pd.DataFrame(rows), columns, [""])
+    say("ratio: to the agreement among humans; tied: models that may be first")
+    show_notes(frame.drop_duplicates(["metric", "regime"])["note"])

@@ -1,90 +1,26 @@
-"""Keywords of Python and options of the command line: one table, for reach and for wording."""
+"""Messages of the library in words of the command line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
 
-from alikely._base.names import listed, nearest
-
-# Keyword of a front door -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
+# Parameter -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
 OPTIONS = {
     "trials": "FILE",
     "path": "FILE",
     "tables": "--margins",
-    "matrix": "FILE",
-    "n_resamples": "--resamples",
-    "n_draws": "--draws",
-    "n_null": "--null-draws",
     "coefficient": "--metric",
-    "n_permutations": "--permutations",
-    "bayes_factor": "--no-bayes-factor",
-    "folder": "--keep-sweeps",
-    "m": "--alternatives",
-    "k": "--regimes",
-    "metrics": "--metric",
     "accuracy_a": "--accuracy",
     "accuracy_b": "--accuracy",
     "accuracy_human": "--accuracy",
     "ec_a": "--ec",
     "ec_b": "--ec",
     "ec_models": "--ec",
-    "n_trials": "--trials",
-    "cost_per_trial": "--cost-trial",
-    "cost_per_observer": "--cost-observer",
-    "n": "--images",
-    "target": "--between",
-    "n_people": "--lists",
     "rng": "--seed",
     "progressbar": "--quiet",
     "n_workers": "--jobs",
 }
-# Keywords that are left to Python, and why.
-IN_PYTHON = {
-    "priors": "distributions of PyMC",
-    "levels": "a group of each condition, by data set",
-    "log_likelihood": "an array by trial, for functions of ArviZ",
-    "intervals": "limits of a matrix, all of which take seconds",
-    "tests": "p-values of a matrix, likewise",
-    "n_starts": "starting points of a mixture, of which twenty agree",
-    "covariates": "tables of their own, of conditions and of people",
-    "n_datasets": "data sets that a plan is simulated with",
-    "n_coverage": "those that its intervals are judged with",
-}
-
-
-def option_of(keyword: str) -> str:
-    """The option that stands for a keyword."""
-    return OPTIONS.get(keyword, "--" + keyword.replace("_", "-"))
-
-
-def named_columns(text: str, option: str, roles: Collection[str]) -> dict[str, str]:
-    """Names of columns by role, of ``role=name,role=name``."""
-    found: dict[str, str] = {}
-    for entry in text.split(","):
-        role, equal, name = (part.strip() for part in entry.partition("="))
-        if not (role and equal and name):
-            raise ValueError(
-                f"{option} expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
-            )
-        if role not in roles:
-            raise ValueError(
-                f"{option} has no role {role!r}; roles are {listed(roles)}{nearest(role, roles)}"
-            )
-        if role in found:
-            raise ValueError(
-                f"{option} gives {role} twice, as {found[role]!r} and {name!r}; give it once"
-            )
-        found[role] = name
-    return found
-
-
-def groups_of(text: str | None) -> tuple[str, ...] | str:
-    """Groups that a fit keeps, of ``--include``."""
-    groups = tuple(text.split(",")) if text else ()
-    return "all" if groups == ("all",) else groups
-
-
 # Functions of Python that a subcommand calls.
 COMMANDS = {
     "al.benchmark_scores": "alikely benchmark",
@@ -112,7 +48,11 @@ _FIRST = re.compile(r"^([a-z]\w*)(?= (?:must|is|needs|goes|has) )")
 
 
 def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:
-    """A message of the library in words of the command line."""
+    """Options in place of keywords, and no calls but those that name a subcommand."""
+
+    def bare(found: re.Match[str]) -> str:
+        option = OPTIONS.get(found[1], "--" + found[1].replace("_", "-"))
+        return option if option in options else found[0]
 
     def given(found: re.Match[str]) -> str:
         keyword, value = found[1], _value(found[2])
@@ -120,20 +60,16 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
         example = not value or found.string[: found.start()].endswith("such as ")
         if keyword in roles and "--columns" in options and example:
             return f"--columns {keyword}={value or 'NAME'}"
-        option = option_of(keyword)
         if keyword == "pairs" and found[2].startswith("["):
             return "--pair A B" if "--pair" in options else found[0]
-        if option not in options:
-            return found[0]
+        option = bare(found)
+        if option == found[0]:
+            return option
         if found[2] == "[]":
             return f"{option}="
         if value == "False":
-            return f"no {option}"
+            return f"--no-{option[2:]}"
         return option if value in ("", "True") else f"{option} {value.replace('None', 'none')}"
-
-    def bare(found: re.Match[str]) -> str:
-        option = option_of(found[1])
-        return option if option in options else found[0]
 
     def rows(found: re.Match[str]) -> str:
         column = f" by column {found[1]}" if found[1] else ""
@@ -143,8 +79,8 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
         name = text.partition("(")[0].replace("alikely.", "al.")
         return COMMANDS.get(name, text if "in Python" in message else f"{text} in Python")
 
-    if (without := OPTIONS["bayes_factor"]) in options:
-        message = message.replace("bayes_factor=False", without)
+    if "--no-bayes-factor" in options or "--bayes-factor" in options:
+        message = message.replace("bayes_factor=False", "--no-bayes-factor")
     message = _SELECT.sub(rows, message)
     if "--n-options" in options:
         message = _WITH_OPTIONS.sub(r"--n-options \1", message)
@@ -161,9 +97,6 @@ def worded(message: str, options: Collection[str], roles: Collection[str] = ()) 
 
 def _value(text: str) -> str:
     """``['a', 'b']`` as ``a,b``."""
-    if text == "...":
-        return "VALUE"
-    if text == "[...]":
-        return "NAME,..."
-    names = [name.strip().strip("'\"") for name in text.strip("[]").split(",")]
-    return ",".join(names)
+    if text in ("...", "[...]"):
+        return "VALUE" if text == "..." else "NAME,..."
+    return ",".join(name.strip().strip("'\"") for name in text.strip("[]").split(","))

@@ -1,87 +1,119 @@
-"""What Python's front doors take, the command line takes; its messages speak of options."""
+"""Options are parameters of Python; messages name options."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.cli import VERBS, _shared, full_parser, main
-from alikely.cli._keywords import IN_PYTHON, OPTIONS, option_of, worded
-from alikely.cli.margins import MARGIN_ROLES
+from alikely.cli import _tables, main
+from alikely.cli._app import IN_PYTHON, READ, RUN, Options, subcommand
+from alikely.cli._words import OPTIONS, worded
 from alikely.data.reading import ROLES
 
-COMPARED = (
-    al.compare, al.error_consistency, al.error_similarity, al.misclassification_agreement,
-    al.agreement, al.Trials.read,
-)  # fmt: skip
-DOORS: dict[str, tuple[Callable[..., Any], ...]] = {
-    "compare": COMPARED,
-    "margins": (al.decision_margin_consistency, al.margins.decision_margins, al.Trials.read),
+# Functions of Python whose parameters a subcommand has as options.
+CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "compare": (
+        al.compare, al.error_consistency, al.error_similarity, al.agreement, al.Trials.read,
+    ),
+    "margins": (al.decision_margin_consistency, al.Trials.read),
     "benchmark": (al.benchmark_scores, al.Trials.read),
     "matrix": (al.matrix, al.benchmark.families, al.Trials.read),
     "spectrum": (
         al.difficulty_spectrum, al.exclude_conditions, al.regimes, al.fit_spectrum,
-        al.spectrum.regime_probabilities, al.condition_alignment, al.spectrum.alignment_table,
-        al.spectrum.regime_alignment, al.Trials.read,
+        al.condition_alignment, al.spectrum.regime_alignment, al.Trials.read,
     ),
     "plan": (
-        al.trials_for_width, al.trials_for_power, al.planning.interval_width,
-        al.planning.trials_for_difference, al.planning.plan_from, al.planning.variance_components,
-        al.planning.best_design, al.Trials.read,
+        al.trials_for_width, al.trials_for_power, al.planning.trials_for_difference,
+        al.planning.plan_from, al.planning.variance_components, al.planning.best_design,
+        al.Trials.read,
     ),
     "choose": (al.planning.choose_images, al.Trials.read),
-    "report": (al.compare, al.benchmark_scores, al.report.make_report, al.Trials.read),
+    "report": (al.report.make_report, al.Trials.read),
 }  # fmt: skip
-# What one step hands to the next, and what another option says.
-BETWEEN = {
-    "spectrum": {"spectrum", "tree", "alignment", "labels", "delta", "model", "kind"},
-    # The level of a test is what --ci-prob leaves; formula or simulation follow from the numbers.
-    # A prior of posterior intervals comes with a pilot that Python reads.
-    "plan": {"result", "components", "alpha", "method", "n_draws", "prior"},
-    "report": {"results", "remarks"},
+# What another option says, or a subcommand sets itself.
+OTHERS = {
+    "compare": {"coefficient"},
+    "matrix": {"intervals"},
+    "spectrum": {"model"},
+    "plan": {"alpha", "method", "n_draws", "prior"},
 }
-# A report takes results that another verb has saved, with what is chosen there.
-SAVED = {"report": {"sampler": "compare", "prior": "compare", "bayes_factor": "compare",
-                    "cohort": "benchmark"}}  # fmt: skip
 
 
-def keywords(door: Callable[..., Any]) -> set[str]:
-    """Of a front door, without those that it passes on."""
-    parameters = inspect.signature(door).parameters.values()
-    return {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+def options_of(subcommand: str) -> set[str]:
+    """Names of parameters that are options."""
+    module = importlib.import_module(f"alikely.cli.{subcommand}")
+    return set(inspect.signature(getattr(module, subcommand)).parameters)
 
 
-@pytest.mark.parametrize("verb", DOORS)
-def test_every_keyword_is_reachable_or_left_to_python(verb: str) -> None:
-    named = {"FILE", *full_parser().verb(verb).names()}
-    asked = set().union(*map(keywords, DOORS[verb])) - BETWEEN.get(verb, set())
-    for name, other in SAVED.get(verb, {}).items():
-        assert option_of(name) in full_parser().verb(other).names()
-        asked.remove(name)
-    if verb == "margins":
-        # Columns of MARGINS, by one option; Python calls the column of classes `label`.
-        asked -= {"label" if role == "class" else role for role in MARGIN_ROLES}
-    unreachable = {name for name in asked if option_of(name) not in named}
-    assert unreachable == asked & set(IN_PYTHON)
+@pytest.mark.parametrize("subcommand", CALLS)
+def test_every_parameter_is_an_option_or_left_to_python(subcommand: str) -> None:
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    asked = {
+        name
+        for function in CALLS[subcommand]
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind not in kinds
+    }
+    asked -= IN_PYTHON | OTHERS.get(subcommand, set()) | {"result", "remarks"}
+    missing = {name for name in asked if OPTIONS.get(name, f"--{name}") not in
+               {*(f"--{n}" for n in options_of(subcommand)), "FILE"}}  # fmt: skip
+    assert missing == set()
 
 
-def test_every_verb_that_reads_has_its_doors() -> None:
-    assert set(DOORS) == {*VERBS} - {"demo", "completion"}
+@pytest.mark.parametrize("subcommand", CALLS)
+def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str) -> None:
+    assert {*READ, *RUN} <= options_of(subcommand)
 
 
-def test_the_tables_name_nothing_else() -> None:
-    every = set().union(*(keywords(door) for doors in DOORS.values() for door in doors))
-    # The last is of work in parallel, which no door takes.
-    assert set(OPTIONS) | set(IN_PYTHON) <= every | {"n_workers"}
-    assert set(OPTIONS).isdisjoint(IN_PYTHON)
+def test_options_come_from_signatures_and_docstrings() -> None:
+    def call(
+        trials: Any, *, n_draws: int = 7, how: Literal["a", "b"] = "a", cut: bool = True
+    ) -> None:
+        """Compute.
+
+        Parameters
+        ----------
+        trials : Trials
+            Data.
+        n_draws : int
+            Posterior draws, see `alikely.x`; 0 for none. More.
+        how : {"a", "b"}
+            Way of ``computing``.
+        """
+
+    @subcommand(call, defaults={"how": "b"})
+    def made(o: Options, *, own: str | None = None) -> None:
+        """Make.
+
+        Parameters
+        ----------
+        own : str
+            Own; all of it.
+        """
+
+    found = inspect.signature(made).parameters
+    assert list(found)[:5] == ["file", "own", "n_draws", "how", "cut"]
+    types = {
+        n: one.annotation.__args__[0]
+        for n, one in found.items()
+        if hasattr(one.annotation, "__args__")
+    }
+    texts = {n: one.annotation.__metadata__[0].help for n, one in found.items()}
+    assert types["n_draws"] is int
+    assert types["how"] == Literal["a", "b"]
+    assert texts["own"] == "Own; all of it"
+    assert texts["n_draws"] == "Posterior draws (default 7)"
+    assert texts["how"] == "Way of computing (default b)"
+    assert found["cut"].annotation.__metadata__[0].negative == ("--no-cut",)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +126,7 @@ def test_the_tables_name_nothing_else() -> None:
         ("what parts them (sep=)", "what parts them (--sep)"),
         ("or give truth=)", "or give --columns truth=NAME)"),
         ("no trials where condition='blur'", "no trials where condition='blur'"),
-        ("n_resamples=0 in one of them", "--resamples 0 in one of them"),
+        ("n_resamples=0 in one of them", "--n-resamples 0 in one of them"),
         ("pairs=[(a, b), ...]", "pairs=[(a, b), ...]"),
         ("level must be one of all", "--level must be one of all"),
         ("the level must be one of all", "the level must be one of all"),
@@ -111,11 +143,11 @@ def test_the_tables_name_nothing_else() -> None:
         ("use Trials.from_table", "use Trials.from_table in Python"),
         ("file trials.select.csv", "file trials.select.csv"),
         ("choose a level with level=None", "choose a level with --level none"),
-        ("plan with wide=False", "plan with no --wide"),
+        ("plan with wide=False", "plan with --no-wide"),
     ],
 )
 def test_messages_speak_of_options(message: str, expected: str) -> None:
-    names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--resamples", "--pairs",
+    names = ["--classes", "--na-values", "--wide", "--sep", "--columns", "--n-resamples", "--pairs",
              "--level", "--ci-prob"]  # fmt: skip
     assert expected in worded(message, names, ["truth", "condition"])
 
@@ -125,9 +157,10 @@ def test_no_message_tells_a_shell_to_select_trials_in_python() -> None:
     source = "".join(path.read_text() for path in Path(al.__file__).parent.rglob("*.py"))
     advice = set(re.findall(r"(?:with |such as |: |or )?trials\.select\([^()\n]*\)", source))
     assert len(advice) > 5
-    for verb in DOORS:
+    for verb in CALLS:
+        names = [f"--{name.replace('_', '-')}" for name in options_of(verb)]
         for text in advice:
-            told = worded(f"choose one {text}, or another", full_parser().verb(verb).names(), ROLES)
+            told = worded(f"choose one {text}, or another", names, ROLES)
             assert re.fullmatch(
                 r"choose one( or| :)? by choosing rows of FILE( by column \w+)?, or another", told
             ), told
@@ -154,13 +187,13 @@ def noise(tmp_path: Path) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plots take seconds, and have tests of their own."""
-    monkeypatch.setattr(_shared, "save_plot", lambda *_: None)
+    monkeypatch.setattr(_tables, "save_plot", lambda *_: None)
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    few = ["--resamples", "30", "--draws", "30", "--permutations", "19", "--seed", "2"]
+    few = ["--n-resamples", "30", "--n-draws", "30", "--n-permutations", "19", "--seed", "2"]
     given = ["--mixture", "pooled", "--alpha", "0.3", "--base", "e", "--cluster", "item"]
     arguments = ["compare", str(noise), "--metric", "cles", *few, *given, "--jobs", "1"]
     assert main([*arguments, "--sampler", "exact", "--out", str(out)]) == 0
@@ -176,7 +209,7 @@ def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
     named = ["--pair", "human_1", "human_2", "--pair", "human_3", "human_1"]
-    given = ["--resamples", "20", "--draws", "20", "--out", str(tmp_path)]
+    given = ["--n-resamples", "20", "--n-draws", "20", "--out", str(tmp_path)]
     assert main(["compare", str(noise), *named, *given]) == 0
     table = pd.read_csv(tmp_path / "error_consistency.csv")
     assert table["observer_a"].tolist() == ["human_1", "human_3"]
@@ -185,7 +218,7 @@ def test_observers_by_name(noise: Path, tmp_path: Path) -> None:
 
 def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    few = ["--resamples", "0", "--draws", "50", "--null-draws", "0", "--out", str(out)]
+    few = ["--n-resamples", "0", "--n-draws", "50", "--n-null", "0", "--out", str(out)]
     prior = ["--prior", "u=2:1, v=1:3"]
     assert main(["compare", str(noise), *few, *prior, "--no-bayes-factor"]) == 0
     expected = al.error_consistency(
@@ -200,7 +233,7 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--mixture", "pooled"], "--mixture is of metrics of rows, and not of EC; leave it out"),
-        (["--metric", "ma", "--null-draws", "9"], "--null-draws is of metrics of correctness"),
+        (["--metric", "ma", "--n-null", "9"], "--n-null is of metrics of correctness"),
         (["--prior", "u=1"], "--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got 'u=1'"),
         (["--prior", "w=1:1"], "unknown name in prior"),
         (["--prior", "1,1,1"], "prior must be four positive numbers (n11, n10, n01, n00)"),
@@ -209,7 +242,7 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
         (["--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["--cluster", "list"], "list"),
         (["--include", "prio"], "--include must be 'all' or among"),
-        (["--resamples", "-1"], "--resamples must be at least 1, or 0 for none; got -1"),
+        (["--n-resamples", "-1"], "--n-resamples must be at least 1, or 0 for none; got -1"),
     ],
 )
 def test_bad_values_end_in_one_line(
@@ -229,7 +262,7 @@ def test_columns_of_margins_have_names_of_their_own(
     other = margins.rename(columns={"margin": "gap", "observer": "net"})
     other.to_csv(tmp_path / "margins.csv", index=False)
     files = [str(tmp_path / "trials.csv"), "--margins", str(tmp_path / "margins.csv")]
-    few = ["--draws", "40", "--resamples", "20"]
+    few = ["--n-draws", "40", "--n-resamples", "20"]
     named = ["--margin-columns", "margin=gap,observer=net"]
     assert main(["margins", *files, *few, *named, "--method", "spearman", "--ci-kind", "hdi"]) == 0
     assert "net" in capsys.readouterr().out

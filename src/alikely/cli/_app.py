@@ -1,0 +1,368 @@
+"""Options of a subcommand, from signatures and docstrings of the functions that it calls."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from cyclopts import App, CycloptsError, Group, Parameter
+
+from alikely._base.names import visible
+from alikely.cli import REFUSED, SUBCOMMANDS
+from alikely.cli._reading import Reading
+from alikely.cli._words import worded
+
+
+@dataclass
+class Running:
+    """How a subcommand runs.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the random numbers; the same seed gives the same result (default 1).
+    jobs : int
+        Number of cores (default: all); results are the same on any number.
+    quiet : bool
+        Show no progress; warnings and errors are still shown.
+    verbose : bool
+        Print each step and its duration.
+    debug : bool
+        Show where an error occurred.
+    """
+
+    seed: int = 1
+    jobs: int | None = None
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+
+def prior_of(text: str) -> Any:
+    """Beta parameters by name, of ``name=a:b,...``; or four numbers."""
+    found: dict[str, tuple[float, ...]] = {}
+    for entry in text.split(","):
+        name, equal, numbers = entry.rpartition("=")
+        try:
+            values = tuple(map(float, numbers.split(":")))
+        except ValueError:
+            values = ()
+        if len(values) != 1 + len(equal):
+            raise ValueError(
+                f"--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got {entry!r}"
+            )
+        found[name.strip() or str(len(found))] = values
+    alone = [value for (value, *rest) in found.values() if not rest]
+    return alone if len(alone) == len(found) else found
+
+
+def groups_of(text: str) -> tuple[str, ...] | str:
+    """Groups that a fit keeps."""
+    return "all" if text == "all" else tuple(filter(None, text.split(",")))
+
+
+def metric_of(name: str) -> Any:
+    """A registered metric by name, or a custom one as ``module:ATTRIBUTE``."""
+    from alikely.metrics import find_metric
+
+    return find_metric(name)
+
+
+class Text(NamedTuple):
+    """An option whose argument is not one of Python's: its type, help, and what reads it."""
+
+    type: Any
+    help: str
+    read: Callable[[Any], Any] = lambda value: value
+
+
+TEXTS = {
+    "pairs": Text(str, "All, or two kinds such as human-model (default all)"),
+    "pair": Text(list[tuple[str, str]], "Two observers by name, as often as you like"),
+    "metric": Text(
+        str,
+        "Name of a metric: ec (error consistency, the default), ma (misclassification agreement), "
+        "cles (class-level error similarity), copying, normalised, ...; a custom metric as "
+        "module:ATTRIBUTE",
+        metric_of,
+    ),
+    "prior": Text(
+        str,
+        "Prior on the four cells of a pair: Beta parameters NAME=A:B,... such as "
+        "p_a=1:1,u=.5:.5,v=.5:.5 (the default), or four Dirichlet parameters such as 1,1,1,1",
+        prior_of,
+    ),
+    "include": Text(str, "Groups GROUP,... that a fit by MCMC keeps besides its draws, or all",
+                    groups_of),
+    "paired": Text(bool, "Whether the systems of --confusions responded to the same items"),
+    "base": Text(Literal["2", "e", "10"], "Base of the logarithm (default 2)",
+                 lambda text: math.e if text == "e" else float(text)),
+    "intervals": Text(Literal["all"], "Show the intervals of every method and all columns "
+                      "(default: the recommended interval)"),
+    "exclude": Text(Literal["model-vs-human"],
+                    "Exclude the conditions that this benchmark excludes"),
+    "confusions": Text(list[Path], "In place of FILE, for cles: a csv file with the confusion "
+                       "matrix of each system, true classes (rows) by responses (columns)"),
+    "ci_prob": Text(float, "Probability of the intervals"),
+    "ci_kind": Text(Literal["eti", "hdi"], "Equal-tailed or highest-density intervals"),
+    "by": Text(Literal["condition", "dataset", "none"], "Groups of trials to analyze separately "
+               "(default condition)", lambda text: None if text == "none" else text),
+}  # fmt: skip
+SEVERAL = ("target",)
+# Parameters that stay in Python: data, other results, objects, and what the program sets itself.
+IN_PYTHON = {
+    "self", "trials", "path", "rng", "progressbar", "priors", "levels", "log_likelihood", "tests",
+    "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
+    "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort",
+}  # fmt: skip
+READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
+GROUPS = {Reading: Group("Reading FILE", sort_key=2), Running: Group("Running", sort_key=3)}
+NEVER = inspect.Parameter.empty
+
+
+class Options:
+    """What was given to a subcommand; what was not has the defaults of Python."""
+
+    def __init__(
+        self, file: list[str], given: Mapping[str, Any], defaults: Mapping[str, Any]
+    ) -> None:
+        self.reading = Reading(**{n: v for n, v in given.items() if n in READ})
+        self.running = Running(**{n: v for n, v in given.items() if n in RUN})
+        self.file = file
+        self.out: Path | None = given.get("out")
+        self.one_file = False
+        self.given = {n: v for n, v in given.items() if n not in (*READ, *RUN, "out")}
+        self.notes: list[str] = []
+        self._defaults = defaults
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._defaults:
+            raise AttributeError(name)
+        return self.given.get(name, self._defaults[name])
+
+    @property
+    def seed(self) -> int:
+        """Seed of the random numbers."""
+        return self.running.seed
+
+    def pick(self, *names: str) -> dict[str, Any]:
+        """Those that were given, as Python takes them."""
+        found = {
+            name: TEXTS[name].read(value) if name in TEXTS else value
+            for name in names
+            if (value := self.given.get(name)) is not None
+        }
+        if "pairs" in names and (pair := self.given.get("pair")):
+            if "pairs" in found:
+                raise ValueError("give --pairs or --pair, not both")
+            found["pairs"] = pair
+        return found
+
+    def of(self, function: Callable[..., Any], **more: Any) -> dict[str, Any]:
+        """Those that were given and that a function takes, with the seed."""
+        names = inspect.signature(function).parameters
+        seed = {"rng": self.seed} if "rng" in names else {}
+        return self.pick(*(name for name in names if name not in more)) | seed | more
+
+    def trials(self, path: Any = None, **more: Any) -> Any:
+        """The trials of FILE."""
+        trials = self.reading.read(self.file if path is None else path, **more)
+        self.notes = trials.notes  # printed below whatever the subcommand prints
+        return trials
+
+
+def documented(function: Callable[..., Any], whole: bool = False) -> Iterator[tuple[str, str, str]]:
+    """Name, type and text of each parameter of a numpydoc docstring, by default one sentence."""
+    text = inspect.getdoc(function) or ""
+    part = re.search(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-zA-Z ]+\n-+\n|\Z)", text, re.DOTALL)
+    entry = r"^(\w[\w, ]*?)(?: : (.*(?:\n\w.*)?))?\n((?:    .*(?:\n|\Z)|\n)+)"
+    for names, kind, body in re.findall(entry, part[1] + "\n" if part else "", re.MULTILINE):
+        first = " ".join(body.split())
+        if not whole:
+            first = re.split(r"(?:\.|;|:)(?: |$)", first)[0]
+        first = first.rstrip(".")
+        first = re.sub(r" \[\w+\]_| \(`alikely\.[\w.]*`\)|, (?:see|as in) `[^`]*`|``?", "", first)
+        for name in names.split(", "):
+            yield name, kind, first[:1].upper() + first[1:]
+
+
+def _type(parameter: inspect.Parameter, kind: str) -> Any:
+    """What the argument of an option is."""
+    annotation = str(parameter.annotation)
+    for known in (bool, int, float):
+        if re.match(rf"{known.__name__}\b", annotation):
+            return known
+    where = annotation if "Literal" in annotation else kind
+    choices = re.findall(r"[\"']([\w-]+)[\"']", where)
+    closed = re.search(r"Literal|\{", where) and "pymc.Model" not in kind
+    return Literal[tuple(choices)] if closed and choices else str
+
+
+def _options(
+    body: Callable[..., None],
+    calls: tuple[Callable[..., Any], ...],
+    omit: tuple[str, ...],
+    defaults: Mapping[str, Any],
+) -> dict[str, tuple[Any, str, Any]]:
+    """Type, help and default of each option: its own, then those of its calls."""
+    hints = typing.get_type_hints(body)
+    found: dict[str, tuple[Any, str, Any]] = {}
+    texts: dict[str, tuple[str, str]] = {}
+    for function in (body, *calls):
+        for name, kind, text in documented(function, function is body):
+            if not re.match(r"(?:As in|As from|See) ", text):
+                texts.setdefault(name, (kind, text))
+    for function in (body, *calls):
+        for name, one in inspect.signature(function).parameters.items():
+            variable = one.kind in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+            left = () if function is body else (*IN_PYTHON, *omit)
+            if variable or name == "o" or name in found or name in left:
+                continue
+            default = defaults.get(name, one.default)
+            kind, text = texts.get(name, ("", ""))
+            if function is body:
+                type_ = hints[name]
+                if type(None) in typing.get_args(type_):
+                    type_ = typing.get_args(type_)[0]
+            elif name in TEXTS:
+                type_, text = TEXTS[name][:2]
+            else:
+                type_ = _type(one, kind)
+            shown = default not in (None, False, NEVER, ()) and "(default" not in text
+            text += f" (default {default})" if shown and type_ is not bool else ""
+            found[name] = (type_, text, default)
+            if name == "pairs":
+                found["pair"] = (*TEXTS["pair"][:2], None)
+    return found
+
+
+def _signature(
+    options: Mapping[str, tuple[Any, str, Any]], file: Literal["", "some", "any"], out: str
+) -> inspect.Signature:
+    """What cyclopts parses: FILE, the options, and those of reading and running."""
+    make = inspect.Parameter
+    found = []
+    if file:
+        what = Parameter(help="Tables, folders or logs of evaluation tools", name="FILE")
+        files = make("file", make.POSITIONAL_ONLY, annotation=Annotated[list[str], what])
+        found.append(files.replace(default=[]) if file == "any" else files)
+    every: list[tuple[str, Any, str, Any, Group | None]] = [
+        (name, *one, None) for name, one in options.items()
+    ]
+    every.append(("out", Path, out, None, None))
+    for kind in (Reading, Running) if file or "pilot" in options else (Running,):
+        texts = {name: text for name, _, text in documented(kind, True)}
+        hints = typing.get_type_hints(kind)
+        every += [(n, hints[n], text, False, GROUPS[kind]) for n, text in texts.items()]
+    for name, type_, text, default, group in every:
+        dashed = name.replace("_", "-")
+        negative = f"--no-{dashed}" if type_ is bool and default is not False else ()
+        inner = typing.get_args(type_)[0] if typing.get_origin(type_) is list else None
+        own = Parameter(
+            help=text,
+            metavar="A B" if inner and typing.get_origin(inner) else None,
+            negative=negative,
+            converter=_integers if int in (type_, inner) or type_ == int | None else None,
+            # One option takes several words, unless each of its values is of several.
+            consume_multiple=True if (inner and inner is not str and not typing.get_origin(inner))
+            or name in SEVERAL else None,
+            group=group,
+        )  # fmt: skip
+        one = make(name, make.KEYWORD_ONLY, annotation=Annotated[type_, own])
+        found.append(one if default is NEVER else one.replace(default=None))
+    return inspect.Signature(found)
+
+
+FOLDER = "Folder for tables (csv), draws (netCDF) and plots (PNG); nothing is written without it"
+
+
+def subcommand(
+    *calls: Callable[..., Any],
+    omit: tuple[str, ...] = (),
+    defaults: Mapping[str, Any] = {},
+    file: Literal["", "some", "any"] = "some",
+    out: str = FOLDER,
+) -> Callable[[Callable[..., None]], Callable[..., int]]:
+    """Make a subcommand of a function of `Options` and of its own keywords."""
+
+    def made(body: Callable[..., None]) -> Callable[..., int]:
+        options = _options(body, calls, omit, defaults)
+        usual = {name: default for name, (_, _, default) in options.items()}
+        own = [name for name in inspect.signature(body).parameters if name != "o"]
+
+        def entry(*files: list[str], **given: Any) -> int:
+            from alikely.cli._running import execute
+
+            for name, value in defaults.items():
+                given.setdefault(name, value)
+            asked = Options(files[0] if files else [], given, usual)
+            asked.one_file = "csv file" in out or "HTML" in out
+            names = [f"--{name.replace('_', '-')}" for name in (*options, *READ, *RUN, "out")]
+            mine = {name: given[name] for name in own if given.get(name) is not None}
+            return execute(lambda: body(asked, **mine), asked, ["FILE", *names])
+
+        entry.__name__, entry.__doc__ = body.__name__, _summary(body)
+        entry.__signature__ = _signature(options, file, out)  # type: ignore[attr-defined]
+        return entry
+
+    return made
+
+
+def _integers(type_: Any, tokens: Any) -> Any:
+    """Whole numbers, and no others: cyclopts rounds 10.5."""
+    try:
+        values = [int(token.value) for token in tokens]
+    except ValueError:
+        got = ", ".join(token.value for token in tokens)
+        raise ValueError(f"expected a whole number, got {got!r}") from None
+    return values if typing.get_origin(type_) is list else values[0]
+
+
+def _summary(body: Callable[..., None]) -> str:
+    """Paragraphs of a docstring before its sections, each on one line."""
+    text = re.split(r"\n\nParameters\n", inspect.getdoc(body) or "")[0]
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def application() -> App:
+    """All subcommands, each of which is imported when it is asked for."""
+    app = App(name="alikely", help_format="plaintext", version_flags=(),
+              result_action="return_value",
+              default_parameter=Parameter(show_default=False, negative_iterable=()),
+              group_parameters=Group("Options", sort_key=1))  # fmt: skip
+    for name in SUBCOMMANDS:
+        if name != "completion":
+            app.command(f"alikely.cli.{name}:{name}", name=name)
+
+    @app.command
+    def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
+        """Print a script that completes subcommands and options in a shell.
+
+        Write it for bash to ~/.local/share/bash-completion/completions/alikely, for zsh to _alikely
+        in a folder of $fpath, and for fish to ~/.config/fish/completions/alikely.fish.
+        """
+        print(app.generate_completion(prog_name="alikely", shell=shell))
+
+    return app
+
+
+def run(arguments: list[str]) -> int:
+    """Parse and run; one line on standard error for what cannot be parsed."""
+    with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        return application()(arguments, exit_on_error=False, print_error=False) or 0
+    except CycloptsError as error:
+        error.verbose = False
+        said = visible(" ".join(str(error).split())).rstrip(".")
+        see = f"see alikely {arguments[0]} --help"
+        print(f"alikely: {worded(said[:1].lower() + said[1:], ())}; {see}", file=sys.stderr)
+        return REFUSED
