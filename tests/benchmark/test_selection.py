@@ -103,7 +103,7 @@ def test_the_command_line_ranks_only_by_valid_intervals(
     path = tmp_path / "trials.csv"
     al.load_example().select(condition=["blur", "noise"]).to_table().to_csv(path, index=False)
     for metric, ranked in (("error_similarity", False), ("error_consistency", True)):
-        assert main(["benchmark", str(path), "--metric", metric, "--draws", "0"]) == 0
+        assert main(["benchmark", str(path), "--metric", metric, "--n-draws", "0"]) == 0
         head = capsys.readouterr().out.splitlines()
         assert any("rank" in line for line in head[:6]) == ranked
 

@@ -216,7 +216,6 @@ def test_progress_counts_what_was_kept(tmp_path: Path, capfd: pytest.CaptureFixt
         capfd.readouterr()
         al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
     shown = capfd.readouterr().err
-    assert "3/4" in shown
     assert "4/4" in shown
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tqdm import tqdm
 
+from alikely._base.bars import Bar
 from alikely._base.files import PART, write_file
 from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
@@ -94,8 +94,8 @@ def run_study(
     work = joblib.Parallel(n_jobs=workers(), prefer="threads", return_as="generator_unordered")(
         joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index]) for index in todo
     )
-    bar = tqdm(total=len(cells), initial=len(done), disable=not progressbar, unit="cell")
-    with bar:
+    with Bar("cells", len(cells), progressbar) as bar:
+        bar.update(len(done))
         for index, rows in work:
             if folder is not None:
                 _keep(folder, index, rows)

@@ -89,7 +89,7 @@ TEXTS = {
     "pair": Text(list[tuple[str, str]], "Two observers by name, as often as you like"),
     "metric": Text(
         str,
-        "Name of a metric: ec (error consistency, the default), ma (misclassification agreement), "
+        "Name of a metric (default ec, error consistency): ma (misclassification agreement), "
         "cles (class-level error similarity), copying, normalised, ...; a custom metric as "
         "module:ATTRIBUTE",
         metric_of,
@@ -111,6 +111,20 @@ TEXTS = {
                     "Exclude the conditions that this benchmark excludes"),
     "confusions": Text(list[Path], "In place of FILE, for cles: a csv file with the confusion "
                        "matrix of each system, true classes (rows) by responses (columns)"),
+    "models": Text(str, "Kind of the observers to score"),
+    "humans": Text(str, "Kind of the observers to score them against"),
+    "no_response": Text(Literal["error", "drop"],
+                        "Count a missing response as an error, or drop the trial from the pair"),
+    "alpha": Text(float, "Pseudocount of cles, added to each cell"),
+    "mixture": Text(Literal["mean", "pooled"],
+                    "Reference of cles: the mean of both rows, or both pooled"),
+    "link": Text(Literal["m_afc", "probit"],
+                 "Relation of item strength and proportion correct: best of m alternatives, or "
+                 "probit"),
+    "unmatched": Text(Literal["error", "accept"],
+                      "Models of which most items have no response: refuse, or accept them"),
+    "most_observers": Text(int, "Humans that can be found"),
+    "most_repeats": Text(int, "Times that an image may be shown to each"),
     "ci_prob": Text(float, "Probability of the intervals"),
     "ci_kind": Text(Literal["eti", "hdi"], "Equal-tailed or highest-density intervals"),
     "by": Text(Literal["condition", "dataset", "none"], "Groups of trials to analyze separately "
@@ -124,6 +138,7 @@ IN_PYTHON = {
     "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
+OPTIONS = Group("Options", sort_key=1)
 GROUPS = {Reading: Group("Reading FILE", sort_key=2), Running: Group("Running", sort_key=3)}
 NEVER = inspect.Parameter.empty
 
@@ -188,7 +203,7 @@ def documented(function: Callable[..., Any], whole: bool = False) -> Iterator[tu
         first = " ".join(body.split())
         if not whole:
             first = re.split(r"(?:\.|;|:)(?: |$)", first)[0]
-        first = first.rstrip(".")
+        first = re.sub(r"(?<!\.)\.$", "", first)
         first = re.sub(r" \[\w+\]_| \(`alikely\.[\w.]*`\)|, (?:see|as in) `[^`]*`|``?", "", first)
         for name in names.split(", "):
             yield name, kind, first[:1].upper() + first[1:]
@@ -254,10 +269,8 @@ def _signature(
         what = Parameter(help="Tables, folders or logs of evaluation tools", name="FILE")
         files = make("file", make.POSITIONAL_ONLY, annotation=Annotated[list[str], what])
         found.append(files.replace(default=[]) if file == "any" else files)
-    every: list[tuple[str, Any, str, Any, Group | None]] = [
-        (name, *one, None) for name, one in options.items()
-    ]
-    every.append(("out", Path, out, None, None))
+    every = [(name, *one, OPTIONS) for name, one in options.items()]
+    every.append(("out", Path, out, None, OPTIONS))
     for kind in (Reading, Running) if file or "pilot" in options else (Running,):
         texts = {name: text for name, _, text in documented(kind, True)}
         hints = typing.get_type_hints(kind)
@@ -290,6 +303,8 @@ def subcommand(
     defaults: Mapping[str, Any] = {},
     file: Literal["", "some", "any"] = "some",
     out: str = FOLDER,
+    where: str | None = None,
+    one_file: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
     """Make a subcommand of a function of `Options` and of its own keywords."""
 
@@ -304,7 +319,9 @@ def subcommand(
             for name, value in defaults.items():
                 given.setdefault(name, value)
             asked = Options(files[0] if files else [], given, usual)
-            asked.one_file = "csv file" in out or "HTML" in out
+            asked.one_file = one_file
+            if asked.out is None and where is not None:
+                asked.out = Path(where)
             names = [f"--{name.replace('_', '-')}" for name in (*options, *READ, *RUN, "out")]
             mine = {name: given[name] for name in own if given.get(name) is not None}
             return execute(lambda: body(asked, **mine), asked, ["FILE", *names])
@@ -336,8 +353,7 @@ def application() -> App:
     """All subcommands, each of which is imported when it is asked for."""
     app = App(name="alikely", help_format="plaintext", version_flags=(),
               result_action="return_value",
-              default_parameter=Parameter(show_default=False, negative_iterable=()),
-              group_parameters=Group("Options", sort_key=1))  # fmt: skip
+              default_parameter=Parameter(show_default=False, negative_iterable=()))  # fmt: skip
     for name in SUBCOMMANDS:
         if name != "completion":
             app.command(f"alikely.cli.{name}:{name}", name=name)
@@ -346,8 +362,8 @@ def application() -> App:
     def completion(shell: Literal["bash", "zsh", "fish"]) -> None:
         """Print a script that completes subcommands and options in a shell.
 
-        Write it for bash to ~/.local/share/bash-completion/completions/alikely, for zsh to _alikely
-        in a folder of $fpath, and for fish to ~/.config/fish/completions/alikely.fish.
+        Write it to ~/.local/share/bash-completion/completions/alikely (bash), _alikely in $fpath
+        (zsh), or a file in ~/.config/fish/completions (fish).
         """
         print(app.generate_completion(prog_name="alikely", shell=shell))
 

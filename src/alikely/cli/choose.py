@@ -17,7 +17,7 @@ from alikely.data.files import read_file
 OUT = "The csv file of the plan; a plot is written next to it"
 
 
-@subcommand(al.planning.choose_images, out=OUT)
+@subcommand(al.planning.choose_images, out=OUT, one_file=True)
 def choose(
     o: Options,
     *,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import alikely as al
 from alikely.cli._app import Options, subcommand
 from alikely.cli._results import show_result
 
 
-@subcommand(file="", out="Folder for tables, draws and plots (default alikely-demo)")
+@subcommand(
+    file="", out="Folder for tables, draws and plots (default alikely-demo)", where="alikely-demo"
+)
 def demo(o: Options, *, ci_prob: float = 0.95) -> None:
     """Analyze a simulated experiment of 4 humans and 6 models.
 
@@ -21,5 +21,5 @@ def demo(o: Options, *, ci_prob: float = 0.95) -> None:
     trials = al.load_example()
     print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
     result = al.error_consistency(trials, "human-model", ci_prob=ci_prob, rng=o.seed)
-    show_result(result, o.out or Path("alikely-demo"), trials)
+    show_result(result, o.out, trials)
     print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")

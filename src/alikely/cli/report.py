@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -27,6 +26,8 @@ MOST_CONDITIONS = 6
     omit=("bayes_factor", "sampler", "prior", "model", "include", "cohort", "metric"),
     defaults={"n_resamples": 2_000, "n_null": 2_000},
     out="The HTML file (default report.html)",
+    where="report.html",
+    one_file=True,
 )
 def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
     """Write one HTML page that contains everything it shows, to keep and send.
@@ -61,9 +62,9 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
 
     mpl.use("Agg")  # there may be no screen
     page = al.report.make_report(*results, trials=trials, title=title, remarks=remarks)
-    out = o.out or Path("report.html")
-    page.save(out)
-    print(f"Written to {out}: {page.title!r}, {out.stat().st_size / 1e6:.1f} MB")
+    assert o.out is not None
+    page.save(o.out)
+    print(f"Written to {o.out}: {page.title!r}, {o.out.stat().st_size / 1e6:.1f} MB")
     for failure in page.failures:
         print(f"! not shown: {failure}")
     for remark in remarks:

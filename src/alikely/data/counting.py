@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from alikely._base.bars import Bar
 from alikely.data.tables import CELLS
 
 __all__ = ["joint_counts"]
@@ -65,7 +65,7 @@ def joint_counts(correct: xr.DataArray, *, progressbar: bool = False) -> xr.Data
         )
     total = np.zeros((3, n_observers, n_observers), dtype=np.int64)
     step = min(max(1, SLICE // n_observers), EXACT)
-    with tqdm(total=n_trials, disable=not progressbar, unit="trial", unit_scale=True) as bar:
+    with Bar("counting trials", n_trials, progressbar) as bar:
         for start in range(0, n_trials, step):
             part = ordered.isel(trial=slice(start, start + step)).values
             total += _products(part)

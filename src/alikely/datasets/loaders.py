@@ -151,17 +151,20 @@ def download(
     instead: str,
 ) -> Path:
     """Fetch a file once and keep it."""
-    # Only here: the example needs no downloader, and this one brings progress bars along.
+    # Only here: the example needs no downloader.
     import pooch
 
+    from alikely._base.bars import Bar
+
     try:
-        path = pooch.retrieve(
-            url,
-            known_hash=known_hash,
-            fname=name,
-            path=pooch.os_cache("alikely") if cache is None else Path(cache),
-            downloader=pooch.HTTPDownloader(progressbar=progressbar, timeout=60),
-        )
+        with Bar(name, shown=progressbar) as bar:
+            path = pooch.retrieve(
+                url,
+                known_hash=known_hash,
+                fname=name,
+                path=pooch.os_cache("alikely") if cache is None else Path(cache),
+                downloader=pooch.HTTPDownloader(progressbar=bar, timeout=60),
+            )
     except Exception as error:  # requests has a family of its own for every way to fail
         raise ValueError(f"could not download {url}: {error}; {instead}") from error
     return Path(path)

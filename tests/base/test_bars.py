@@ -1,0 +1,26 @@
+"""A progress bar: shown on standard error when asked for, and as pooch uses one."""
+
+from __future__ import annotations
+
+import pytest
+
+from alikely._base.bars import Bar
+
+
+def test_what_pooch_does_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar("data.zip") as bar:
+        bar.total = 10
+        bar.update(4)
+        bar.update(6)
+        assert bar.total == 10
+        assert bar._bars.tasks[0].completed == 10
+        bar.reset()
+        assert bar._bars.tasks[0].completed == 0
+        bar.close()
+    assert capsys.readouterr().out == ""
+
+
+def test_none_is_shown_where_none_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bar("trials", 3, shown=False) as bar:
+        bar.update()
+    assert capsys.readouterr().err == ""
