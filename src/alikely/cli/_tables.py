@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from alikely._base.files import write_figure, write_file
-from alikely._base.names import told_apart, visible
+from alikely._base.names import shorten, told_apart, visible
 from alikely.cli._words import worded
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def show(
         for head, cell in columns.items()
     }
     names = {head: cell for head, cell in columns.items() if isinstance(cell, str)}
-    cells |= _fitted({head: cells[head] for head in names}, cells, names, console.width)
+    widths, short = _fitted(cells, names, console.width)
+    cells |= short
     marks = ["!" if row.get("note") else "" for row in rows]
     parts = [str(row.get(part, "")) for row in rows]
     tall = any("\n" in head for head in columns)
@@ -67,7 +68,8 @@ def show(
             console.print(Text(f"-- {visible(value)}", style="bold"))
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for head in columns:
-            shown = head if "\n" in head or not tall else f"\n{head}"
+            shown = shorten(head, widths[head]) if head in names else head
+            shown = f"\n{shown}" if tall and "\n" not in head else shown
             side = "left" if head in names else "right"
             table.add_column(Text(shown, justify=side), justify=side, overflow="fold")  # type: ignore[arg-type]
         table.add_column("")
@@ -77,17 +79,14 @@ def show(
 
 
 def _fitted(
-    texts: Mapping[str, list[str]],
-    cells: Mapping[str, list[str]],
-    names: Mapping[str, str],
-    width: int,
-) -> dict[str, list[str]]:
+    cells: Mapping[str, list[str]], names: Mapping[str, str], width: int
+) -> tuple[dict[str, int], dict[str, list[str]]]:
     """Names in the room that numbers leave, cut so that they stay distinct."""
     long = {
         head: max(map(cell_len, [*map(visible, column), *head.split("\n")]))
         for head, column in cells.items()
     }
-    room = width - 2 - len(long) - sum(long[head] for head in long if head not in names)
+    room = width - 1 - len(long) - sum(long[head] for head in long if head not in names)
     widths: dict[str, int] = {}
     for i, head in enumerate(sorted(names, key=long.__getitem__)):
         widths[head] = max(FEWEST, min(long[head], room // (len(names) - i)))
@@ -96,10 +95,10 @@ def _fitted(
     for stem in dict.fromkeys(name.split("_")[0] for name in names.values()):
         own = [head for head, name in names.items() if name.split("_")[0] == stem]
         cut = [widths[head] for head in own if widths[head] < long[head]]
-        every = [name for head in own for name in texts[head]]
+        every = [name for head in own for name in cells[head]]
         short = told_apart(every, min(cut, default=max(widths[head] for head in own)))
-        found |= {head: [short[name] for name in texts[head]] for head in own}
-    return found
+        found |= {head: [short[name] for name in cells[head]] for head in own}
+    return widths, found
 
 
 def say(*texts: str, hanging: str = "") -> None:
