@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import pandas as pd
+
 import alikely as al
 from alikely._base.intervals import percent
 from alikely.cli._app import Options, subcommand
@@ -28,8 +30,6 @@ from alikely.cli._tables import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from alikely.estimates.result import Result
 
 ROLES = (
@@ -112,10 +112,10 @@ def margins(
 def _show_matched(result: Result) -> None:
     """How many items of each model were found among the responses; lacking ones first."""
     counts = ["n_matched", "n_alone", "n_missing"]
-    frame = result.table[["observer", *counts]].to_dataframe().reset_index(drop=True)
-    frame = frame[frame["n_matched"] + frame["n_alone"] + frame["n_missing"] > 0]
-    frame = frame[frame["n_matched"] > 0] if frame["n_matched"].any() else frame.head(0)
-    if not len(frame):
+    found = {name: result.table[name].values.tolist() for name in ("observer", *counts)}
+    frame = pd.DataFrame(found)
+    frame = frame[frame["n_matched"] > 0]
+    if frame.empty:
         return
     first = frame["n_matched"].iloc[0]
     if not (frame[counts] != [first, 0, 0]).any(axis=None):
