@@ -251,7 +251,7 @@ def test_bad_data_end_in_one_line_and_code_two(
         (["benchmark"], "FILE"),
         (["compare", "x.csv", "--by", "item"], "--by"),
         (["compare", "x.csv", "--seed", "one"], "--seed"),
-        (["compare", "x.csv", "--seed", "1", "--seed", "2"], "--seed"),
+        (["compare", "x.csv", "--seed", "1", "--seed", "two"], "--seed"),
         (["frobnicate"], "'frobnicate'; subcommands are demo, compare"),
         (["compar"], "'compar'; did you mean 'compare'?"),
         (["--hlep"], "--hlep; did you mean '--help'?"),

@@ -70,7 +70,7 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by("--accuracy .98 .95 --ec .3 --n-trials 40", capsys)
     assert printed.startswith("Show 40 trials to both: with accuracies of 98 % and 95 %")
-    assert "* simulated: too few trials of a kind for the formula" in printed
+    assert "! fewer than 10 trials expected in a cell: simulated" in printed
     assert "Nothing was written" in printed
 
 

@@ -229,6 +229,17 @@ def test_priors_are_beta_parameters(noise: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.draws("posterior"), expected.draws("posterior"))
 
 
+def test_of_an_option_given_twice_the_last_counts(
+    noise: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ["--n-draws", "5", "--n-null", "0", "--n-resamples", "0", "--no-bayes-factor"]
+    printed = []
+    for given in (["--by", "none"], ["--by", "dataset", "--n-draws", "0", "--by", "none"]):
+        assert main(["compare", str(noise), *few, *given, "--n-draws", "20"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

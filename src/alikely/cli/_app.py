@@ -288,6 +288,8 @@ def _signature(
             consume_multiple=True if (inner and inner is not str and not typing.get_origin(inner))
             or name in SEVERAL else None,
             group=group,
+            # The last one counts, as with other commands.
+            allow_repeating=None if inner else True,
         )  # fmt: skip
         one = make(name, make.KEYWORD_ONLY, annotation=Annotated[type_, own])
         found.append(one if default is NEVER else one.replace(default=None))

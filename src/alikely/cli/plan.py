@@ -16,7 +16,6 @@ from alikely.cli._tables import (
     Cell,
     Folder,
     num,
-    number,
     portion,
     say,
     share,
@@ -202,7 +201,7 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     covers = f"coverage of {_percent(o.ci_prob)}"
     columns: dict[str, Cell] = {
         "trials": whole("n_trials"),
-        "width": lambda row: number(row["width"], 3) + "*" * (row["method"] == "simulated"),
+        "width": num("width", 3),
         "bias": num("bias", 4),
         "not\ncomputable": portion("undefined_share"),
         f"{covers}\nbootstrap": portion("bootstrap_coverage"),
@@ -210,8 +209,7 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
         "posterior\nwidth": num("posterior_width", 3),
     }
     show(table, columns, [""])
-    if (table["method"] == "simulated").any():
-        say("* simulated: too few trials of a kind for the formula")
+    show_notes(table["note"])
 
     def draw() -> None:
         range_ = np.geomspace(40, 2 * max(numbers), 25).astype(int)
