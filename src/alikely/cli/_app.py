@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import math
+import os
 import re
 import sys
 import typing
@@ -354,7 +355,7 @@ def _summary(body: Callable[..., None]) -> str:
 def application() -> App:
     """All subcommands, each of which is imported when it is asked for."""
     app = App(name="alikely", help_format="plaintext", version_flags=(),
-              result_action="return_value",
+              result_action="return_value", suppress_keyboard_interrupt=False,
               default_parameter=Parameter(show_default=False, negative_iterable=()))  # fmt: skip
     for name in SUBCOMMANDS:
         if name != "completion":
@@ -377,7 +378,13 @@ def run(arguments: list[str]) -> int:
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        return application()(arguments, exit_on_error=False, print_error=False) or 0
+        code = application()(arguments, exit_on_error=False, print_error=False) or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # nobody reads on, as with ``| head``
+        # Or Python would complain once more when it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except CycloptsError as error:
         error.verbose = False
         said = visible(" ".join(str(error).split())).rstrip(".")

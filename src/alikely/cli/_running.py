@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import logging
-import os
 import secrets
 import signal
 import sys
@@ -40,16 +39,9 @@ class Terminated(BaseException):
 
 
 def execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
-    """Run a subcommand; 0 if all went well, 2 on bad input, 1 if nobody reads on, as ``| head``."""
-    try:
-        with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable(), _importable():
-            code = _execute(body, options, names)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Or Python would complain once more when it closes the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return code
+    """Run a subcommand; 0 if all went well, 2 on bad input, else 1."""
+    with contextlib.redirect_stdout(Printable(sys.stdout)), _terminable(), _importable():
+        return _execute(body, options, names)
 
 
 def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
