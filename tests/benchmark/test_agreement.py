@@ -15,9 +15,9 @@ import xarray as xr
 import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
-from alikely.calibration.coverage_families import family_coverage, family_coverage_summary
 from alikely.estimates import MatrixResult
 from alikely.stats.mixed import PairDesign, coefficient_weights, pair_priors
+from studies.coverage_families import family_coverage, family_coverage_summary
 
 NAMES = [f"o{k}" for k in range(10)]
 GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])

@@ -12,12 +12,11 @@ import pytest
 import alikely as al
 from alikely.benchmark.layout import crowds, laid_out, people_drawn
 from alikely.benchmark.levels import image_numbers
-from alikely.calibration import BenchmarkDesign
-from alikely.calibration.benchmark_worlds import simulated_benchmark
 from alikely.data.blocks import linked
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import ERROR_CONSISTENCY
+from studies.benchmark_worlds import BenchmarkDesign, simulated_benchmark
 
 N_HUMANS, N_MACHINES, N_IMAGES = 4, 2, 60
 

@@ -9,12 +9,12 @@ import pytest
 
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
-from alikely.calibration.benchmark_worlds import (
+from alikely.data.trials import Trials
+from studies.benchmark_worlds import (
     BenchmarkDesign,
     population_scores,
     simulated_benchmark,
 )
-from alikely.data.trials import Trials
 
 REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
 

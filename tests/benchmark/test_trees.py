@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import alikely as al
 from alikely.benchmark import Families
-from alikely.calibration.branches import branch_calibration, branch_table
 from alikely.estimates import MatrixResult
+from studies.branches import branch_calibration, branch_table
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from alikely.benchmark.contrasts import difference_table
 from alikely.benchmark.decomposition import Decomposition, Population
 from alikely.benchmark.probability import Scales, probability_positive, scales_of_differences
 from alikely.benchmark.verdicts import equality_of
-from alikely.calibration.benchmark_worlds import BenchmarkDesign, simulated_benchmark
-from alikely.calibration.coverage_probability import order_calibration, order_summary
+from studies.benchmark_worlds import BenchmarkDesign, simulated_benchmark
+from studies.coverage_probability import order_calibration, order_summary
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.calibration import benchmark_summary
-from alikely.calibration.__main__ import main
-from alikely.calibration.benchmark_studies import START, TABLE, benchmark_section, update_page
-from alikely.calibration.coverage_benchmark import BENCHMARK_DESIGNS
+from studies.__main__ import main
+from studies.benchmark_studies import START, TABLE, benchmark_section, update_page
+from studies.coverage_benchmark import BENCHMARK_DESIGNS, benchmark_summary
 
 ROOT = Path(__file__).parents[2]
 

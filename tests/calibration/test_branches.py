@@ -17,20 +17,14 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.calibration import __main__ as command
-from alikely.calibration import cards, index, seconds
-from alikely.calibration.case import DEFAULT
-from alikely.calibration.cases import CASES
-from alikely.calibration.cases._pairs import two_pairs
 from alikely.calibration.ranks import sbc_summary
-from alikely.calibration.verdicts import (
-    RANKS,
-    in_steps,
-    keep_ranks,
-    kept_branches,
-    kept_ranks,
-    verdict,
-)
+from alikely.calibration.verdicts import verdict
+from studies import __main__ as command
+from studies import cards, index, seconds
+from studies.case import DEFAULT
+from studies.cases import CASES
+from studies.cases._pairs import two_pairs
+from studies.kept import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks
 
 CARDS = Path(__file__).parents[2] / "models"
 KEPT = [
@@ -145,7 +139,7 @@ def test_ranks_are_of_the_form_as_it_stands(name: str, branch: str) -> None:
     stated = json.loads((CARDS / name / "calibration.json").read_text())
     evidence = stated if branch == DEFAULT else stated["branches"][branch]
     assert cards.is_of(evidence, name, branch), (
-        f"it says something else: python -m alikely.calibration run {name} --branch {branch}"
+        f"it says something else: python -m studies run {name} --branch {branch}"
     )
 
 

@@ -19,9 +19,9 @@ from scipy import stats
 
 import alikely as al
 from alikely._base.parallel import at_most
-from alikely.calibration.__main__ import main
-from alikely.calibration.cases import CASES
 from alikely.stats.bands import rank_band, uniformity
+from studies.__main__ import main
+from studies.cases import CASES
 
 CARDS = Path(__file__).parents[2] / "models"
 # Chains differ between processors; truths and data do not. With exact draws in the place of chains,

@@ -16,11 +16,11 @@ import pymc as pm
 import pytest
 
 import alikely as al
-from alikely.calibration import cards, index
-from alikely.calibration.cases import CASES
-from alikely.calibration.described import HEADINGS, TO_WRITE, described, redescribe, unwritten
 from alikely.inference.chains import SamplingWarning, nuts
 from alikely.metrics.cell_priors import check_prior
+from studies import cards, index
+from studies.cases import CASES
+from studies.described import HEADINGS, TO_WRITE, described, redescribe, unwritten
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
@@ -32,7 +32,7 @@ def evidence(name: str, kind: str = "calibration") -> dict[str, Any]:
 
 
 def test_every_model_has_a_card_and_a_case_and_no_others_have() -> None:
-    assert {path.name for path in CARDS.iterdir() if path.is_dir()} == set(NAMES) == set(CASES)
+    assert {path.parent.name for path in CARDS.glob("*/README.md")} == set(NAMES) == set(CASES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -44,7 +44,7 @@ def test_the_card_tells_the_truth(name: str, tmp_path: Path) -> None:
     drawn = text.partition("```mermaid\n")[2].partition("\n```")[0]
     assert sorted(drawn.splitlines()) == sorted(pm.model_to_mermaid(model).strip().splitlines())
     card = json.loads((CARDS / name / "model.json").read_text())
-    assert described(name, model, card) == card, f"python -m alikely.calibration run {name}"
+    assert described(name, model, card) == card, f"python -m studies run {name}"
     assert set(card["parameters"]) == {variable.name for variable in model.free_RVs}
     assert card["deterministics"] == [variable.name for variable in model.deterministics]
     assert card["dims"] == list(model.coords)
@@ -138,7 +138,7 @@ def test_evidence_is_of_the_model_as_it_stands(name: str) -> None:
     kinds = [evidence(name, kind) for kind in ("calibration", "reference")]
     assert kinds[0]["density"] == kinds[1]["density"]
     assert cards.is_of(kinds[0], name), (
-        f"{name} says something else: recalibrate, python -m alikely.calibration run {name}"
+        f"{name} says something else: recalibrate, python -m studies run {name}"
     )
 
 

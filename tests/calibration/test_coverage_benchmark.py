@@ -7,14 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from alikely.calibration import (
-    BenchmarkDesign,
-    benchmark_coverage,
-    benchmark_summary,
-)
-from alikely.calibration import benchmark_worlds as worlds
-from alikely.calibration.coverage_benchmark import BENCHMARK_DESIGNS
 from alikely.metrics import error_consistency
+from studies import benchmark_worlds as worlds
+from studies.benchmark_worlds import BenchmarkDesign
+from studies.coverage_benchmark import BENCHMARK_DESIGNS, benchmark_coverage, benchmark_summary
 
 
 @pytest.mark.parametrize("family", ["probit", "guessing"])

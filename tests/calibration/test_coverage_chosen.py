@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from alikely.calibration.coverage_chosen import Pool, chosen_images_study, chosen_summary
+from studies.coverage_chosen import Pool, chosen_images_study, chosen_summary
 
 
 @pytest.mark.slow

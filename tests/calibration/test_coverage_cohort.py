@@ -7,8 +7,7 @@ from collections.abc import Callable
 import joblib
 import pytest
 
-from alikely.calibration import cohort_coverage, cohort_coverage_summary
-from alikely.calibration.coverage_cohort import BATCH, COHORT_DESIGNS
+from studies.coverage_cohort import BATCH, COHORT_DESIGNS, cohort_coverage, cohort_coverage_summary
 
 FEW = "probit, 4 humans, moderate spread"
 

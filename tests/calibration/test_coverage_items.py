@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from alikely.calibration import item_coverage, item_coverage_summary
+from studies.coverage_items import item_coverage, item_coverage_summary
 
 
 @pytest.mark.slow

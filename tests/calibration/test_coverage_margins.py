@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import alikely as al
 from alikely.margins.residuals import skew_check
 from alikely.margins.strengths import group_strengths
 from alikely.simulate.margins import MARGIN_WORLDS, MarginWorld
+from studies.coverage_margins import margin_coverage
 
 # Worlds in which strengths are on a line with raw margins, people alike on classes, and repeats
 # chance alone: there the checks should be silent.
@@ -26,18 +26,18 @@ def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alikely.simulate.margins.CLASSES", 400)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     worlds = {"plain": MarginWorld(n_items=48, n_observers=4)}
-    table = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
+    table = margin_coverage(worlds, n_datasets=10, rng=1)
     assert table["scope"].tolist() == ["total", "within", "difference", "groups"]
     # 10 data sets: 4 errors below .95 are .67.
     assert (table["coverage"] >= 0.67).all()
-    again = al.calibration.margin_coverage(worlds, n_datasets=10, rng=1)
+    again = margin_coverage(worlds, n_datasets=10, rng=1)
     np.testing.assert_array_equal(table["truth"], again["truth"])
 
 
 @pytest.mark.slow
 def test_strengths_have_a_row_and_checks_of_their_own() -> None:
     worlds = {"plain": MarginWorld(n_items=48, n_observers=4)}
-    table = al.calibration.margin_coverage(worlds, n_datasets=10, strengths=True, rng=1)
+    table = margin_coverage(worlds, n_datasets=10, strengths=True, rng=1)
     row = table.set_index("scope").loc["strengths"]
     assert row["truth"] == pytest.approx(0.9, abs=0.01)
     # 10 data sets: four errors below .95 are .67.
@@ -49,9 +49,9 @@ def test_strengths_have_a_row_and_checks_of_their_own() -> None:
 
 def test_bad_studies() -> None:
     with pytest.raises(ValueError, match="n_datasets must be at least 10, got 9"):
-        al.calibration.margin_coverage(n_datasets=9)
+        margin_coverage(n_datasets=9)
     with pytest.raises(ValueError, match="ci_prob"):
-        al.calibration.margin_coverage(ci_prob=95)
+        margin_coverage(ci_prob=95)
 
 
 def skewness_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def skewness_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Of it nothing is asserted, and the strengths of a group that it needs take most of the time.
     """
-    place, calls = "alikely.calibration.coverage_margins", itertools.count()
+    place, calls = "studies.coverage_margins", itertools.count()
 
     def seldom(right: Any, shown: Any, m: int) -> Any:
         return group_strengths(right, shown, m) if next(calls) % 5 == 0 else None
@@ -84,7 +84,7 @@ def test_coverage_width_and_checks_in_all_worlds(
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     if n < 100:
         skewness_seldom(monkeypatch)
-    table = al.calibration.margin_coverage(n_datasets=n, rng=20)
+    table = margin_coverage(n_datasets=n, rng=20)
     figure(table.round(3).to_string())
     # Not significantly below .92, one-sided at .05 for one world; of 108 rows none is to be further
     # off than 3.1 errors.
@@ -123,7 +123,7 @@ def test_strengths_within_classes_and_what_notes_say(
     """Classes with biases of their own, and worlds in which all holds."""
     n, holds = sets(60), ["10 people", "10 people, perfect"]
     worlds = {name: MARGIN_WORLDS[name] for name in [*CLASSES_DIFFER, *holds]}
-    table = al.calibration.margin_coverage(worlds, n_datasets=n, strengths=True, rng=20)
+    table = margin_coverage(worlds, n_datasets=n, strengths=True, rng=20)
     figure(table.round(3).to_string())
     rows = table.set_index(["scope", "world"])
     within = rows.loc["strengths within"]

@@ -11,10 +11,20 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.calibration import RowDesign, coverage_joint, coverage_rows, error_studies
-from alikely.calibration.__main__ import main
-from alikely.calibration.coverage_rows import DESIGNS, answers, data_sets, population
-from alikely.calibration.error_studies import MORE, N_DATASETS, TABLES, section
+from studies import coverage_joint, coverage_rows, error_studies
+from studies.__main__ import main
+from studies.coverage_joint import joint_coverage, joint_coverage_summary
+from studies.coverage_rows import (
+    DESIGNS,
+    RowDesign,
+    answers,
+    data_sets,
+    population,
+    row_coverage,
+    row_coverage_summary,
+)
+from studies.equal_row_tests import row_tests, row_tests_summary
+from studies.error_studies import MORE, N_DATASETS, TABLES, section
 
 CATALOGUE = Path(__file__).parents[2] / "models"
 
@@ -66,7 +76,7 @@ def test_summary_counts_what_it_says() -> None:
     auto = kept(**inside, p_equal=[0.01, 0.2, 0.3, 0.04], upper=[0.95, 0.95, 0.95, 0.9995])
     model = kept(**inside | {"unbounded": [False] * 4}, method="model", lower=0.85)
     model["upper"] = 0.95
-    table = al.calibration.row_coverage_summary(pd.concat([auto, model])).set_index("method")
+    table = row_coverage_summary(pd.concat([auto, model])).set_index("method")
     assert table.loc["auto", "coverage"] == 0.5
     assert table.loc["model", "coverage"] == 0.75
     assert table.loc["auto", "unbounded"] == 0.25
@@ -83,7 +93,7 @@ def test_short_coverage_is_judged_over_designs() -> None:
         for name, covered in (("a", 170), ("b", 176), ("c", 190))
     )
     study = pd.concat([study, study.assign(method="model")])
-    table = al.calibration.row_coverage_summary(study)
+    table = row_coverage_summary(study)
     auto = table[table["method"] == "auto"].set_index("design")
     alone = stats.binom.cdf([170, 176, 190], n, 0.93)
     steps = np.maximum.accumulate(alone * [3, 2, 1])
@@ -124,8 +134,8 @@ def test_more_data_sets_where_coverage_is_in_doubt(
 def test_studies_go_through_the_door_and_on_where_they_stopped(tmp_path: Path) -> None:
     few = {"few": RowDesign(4, 4, 0.5)}
     options = {"n_datasets": 50, "n_draws": 100, "rng": 1}
-    whole = al.calibration.row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
-    again = al.calibration.row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
+    whole = row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
+    again = row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(whole, again)
     auto = whole[whole["method"] == "auto"].set_index("dataset")
     seed = np.random.SeedSequence(1).spawn(1)[0]
@@ -134,18 +144,18 @@ def test_studies_go_through_the_door_and_on_where_they_stopped(tmp_path: Path) -
     np.testing.assert_allclose(auto["estimate"], found["estimate"])
     np.testing.assert_allclose(auto["truth"], values[:, 0, 1])
     with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        al.calibration.row_coverage(few, n_datasets=60)
+        row_coverage(few, n_datasets=60)
     with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        al.calibration.row_tests(few, n_datasets=60)
+        row_tests(few, n_datasets=60)
     with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        al.calibration.joint_coverage(few, n_datasets=60)
+        joint_coverage(few, n_datasets=60)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sweeps")
 def test_statements_are_judged_by_their_own_truth() -> None:
     few = {"few": RowDesign(4, 10, 0.5)}
-    study = al.calibration.joint_coverage(few, n_datasets=50, n_draws=100, rng=1)
+    study = joint_coverage(few, n_datasets=50, n_draws=100, rng=1)
     truth = study[study["method"] == "posterior"].pivot(
         index="dataset", columns="statement", values="truth"
     )
@@ -155,7 +165,7 @@ def test_statements_are_judged_by_their_own_truth() -> None:
     np.testing.assert_allclose(truth["mean over humans"], values[:, 0, 2:].mean(axis=1))
     pairs = values[:, 2:, 2:][:, *np.triu_indices(4, 1)]
     np.testing.assert_allclose(truth["mean of human pairs"], pairs.mean(axis=1))
-    found = al.calibration.joint_coverage_summary(study)
+    found = joint_coverage_summary(study)
     assert found["method"].nunique() == 3
     # Statements over conditions take five data sets each.
     over = found["statement"].isin(coverage_joint.OVER_CONDITIONS)
@@ -165,7 +175,7 @@ def test_statements_are_judged_by_their_own_truth() -> None:
 
 def test_tests_of_equal_rows_are_counted() -> None:
     study = pd.DataFrame({"design": ["x"] * 4, "truth": 1.0, "p_equal": [0.01, 0.2, np.nan, 0.6]})
-    found = al.calibration.row_tests_summary(study).iloc[0]
+    found = row_tests_summary(study).iloc[0]
     assert (found["n_datasets"], found["rejected"]) == (3, pytest.approx(1 / 3))
     assert found["divergence"] == 0
 

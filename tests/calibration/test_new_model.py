@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from alikely.calibration import __main__ as command
-from alikely.calibration.described import HEADINGS, TO_WRITE, unwritten
+from studies import __main__ as command
+from studies.described import HEADINGS, TO_WRITE, unwritten
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
@@ -54,7 +54,7 @@ from __future__ import annotations
 import numpy as np
 
 from alikely import models
-from alikely.calibration.case import Case
+from studies.case import Case
 from alikely.calibration.ranks import Values
 
 SHOWN = np.full(12, 40)
@@ -122,14 +122,14 @@ class House:
         return subprocess.run(
             [sys.executable, *words],
             cwd=self.root,
-            env=os.environ | {"PYTHONPATH": str(self.root / "src")},
+            env=os.environ | {"PYTHONPATH": f"{self.root / 'src'}:{self.root / 'models'}"},
             capture_output=True,
             text=True,
             check=False,
         )
 
     def calibration(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.run("-m", "alikely.calibration", *words)
+        return self.run("-m", "studies", *words)
 
 
 def story_told(card: str) -> str:
@@ -156,7 +156,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
             "from .cohorts", "from .shares import accuracies as accuracies\nfrom .cohorts"
         ).replace("__all__ = [\n", '__all__ = [\n    "accuracies",\n'),
     )
-    house.write("src/alikely/calibration/cases/accuracies.py", lambda _: CASE)
+    house.write("models/studies/cases/accuracies.py", lambda _: CASE)
     made = house.calibration("new", "accuracies")
     assert made.returncode == 0, made.stderr
     # It says itself what is left to do.
@@ -201,7 +201,7 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
     assert refused.returncode == 2
     assert refused.stderr == (
         "alikely: accuracies without calibration.json; make it first, python -m "
-        "alikely.calibration run accuracies\n"
+        "studies run accuracies\n"
     )
     others = house.before["models/README.md"].decode().splitlines()
     # One process: the tests themselves fill the cores.
@@ -245,8 +245,8 @@ def test_the_recipe_to_its_end(house: House, figure: Callable[[str], None]) -> N
         ),
         (["new", "copying", "--catalogue", "nowhere"], "nowhere is no folder; expected that of"),
         (["new", "copying", "--catalogue", str(CARDS)], "copying has a README.md; what people"),
-        (["run", "copying"], "no README.md; make it first, python -m alikely.calibration new copy"),
-        (["index"], "without model.json; make it first, python -m alikely.calibration new class_"),
+        (["run", "copying"], "no README.md; make it first, python -m studies new copy"),
+        (["index"], "without model.json; make it first, python -m studies new class_"),
     ],
 )
 def test_bad_input_gets_one_line(
@@ -264,7 +264,9 @@ def test_a_model_without_a_case_is_told_where_it_belongs(
 ) -> None:
     monkeypatch.delitem(command.CASES, "copying")
     assert command.main(["new", "copying", "--catalogue", str(tmp_path)]) == 2
-    assert "copying has no case; write it in calibration/cases/copying" in capsys.readouterr().err
+    assert (
+        "copying has no case; write it in models/studies/cases/copying" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from alikely.calibration import copying_recovery, sharing_cells
 from alikely.metrics.consistency import accuracies
 from alikely.metrics.copying import copy_probability
+from studies.sharing import copying_recovery, sharing_cells
 
 
 @pytest.mark.parametrize("world", ["copying", "shared difficulty", "cohort"])

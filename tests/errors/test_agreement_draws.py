@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import alikely as al
-from alikely.calibration.coverage_agreement import METHODS, agreement_coverage, agreement_grid
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
 from alikely.metrics import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.distinct import distinct_agreement
 from alikely.simulate.labels import label_trials
+from studies.coverage_agreement import METHODS, agreement_coverage, agreement_grid
 
 
 def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:

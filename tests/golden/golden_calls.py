@@ -22,6 +22,7 @@ from golden_tables import Call
 import alikely as al
 from alikely.cli import main
 from alikely.papers.families import family_ranks, profile_tests
+from studies import kept
 
 CALLS: list[Call] = []
 # Calls that sample by MCMC: minutes, so they are compared with the slow tests.
@@ -815,7 +816,7 @@ def estimate_coverage(rng: int) -> pd.DataFrame:
     return table.sort_values("method", ignore_index=True)
 
 
-@golden("calibration.kept_ranks")
+@golden()
 def kept_ranks(_: int) -> pd.DataFrame:
     random = data.stream(19)
     arrays = {f"default/posterior/{name}": random.randint(65_534, size=50).astype(np.uint16)
@@ -823,7 +824,7 @@ def kept_ranks(_: int) -> pd.DataFrame:
     arrays["default/divergent"] = np.zeros(50, dtype=np.uint16)
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "ranks.npz", **arrays)
-        ranks = al.calibration.kept_ranks(Path(folder) / "ranks.npz")
+        ranks = kept.kept_ranks(Path(folder) / "ranks.npz")
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 

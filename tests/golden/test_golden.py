@@ -22,8 +22,7 @@ ELSEWHERE = {"datasets.model_vs_human", "datasets.sixteen_categories"}
 # Fits and studies of minutes: without a table so far, only with the tests of their own.
 WITHOUT = {
     "benchmark.cohort_check", "benchmark.cohort_contrasts", "benchmark.cohort_scores",
-    "calibration.item_coverage", "calibration.margin_coverage", "calibration.sbc",
-    "calibration.verdict", "fit_cohort", "fit_observers", "fit_spectrum",
+    "calibration.sbc", "calibration.verdict", "fit_cohort", "fit_observers", "fit_spectrum",
     "margins.explained_consistency", "plot_cohort", "plot_cohort_groups",
 }  # fmt: skip
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")

@@ -28,7 +28,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import alikely as al
-from alikely.calibration.cases import CASES
 from alikely.data.cohorts import cohort_counts
 from alikely.inference import chains, ready
 from alikely.inference.interpreter import evaluate
@@ -37,6 +36,7 @@ from alikely.models._placed import Placed
 from alikely.models.criteria import class_criteria
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
+from studies.cases import CASES
 
 ITEMS = 12
 SOURCE = Path(al.__file__).parent

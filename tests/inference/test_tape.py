@@ -23,7 +23,6 @@ from pytensor.graph import rewrite_graph
 from scipy import special
 
 import alikely as al
-from alikely.calibration.cases import CASES
 from alikely.data.cohorts import cohort_counts
 from alikely.inference import interpreter
 from alikely.inference.interpreter import Operation, evaluate
@@ -41,6 +40,7 @@ from alikely.inference.native import (
 from alikely.inference.tape import SCALAR, Tape, UnsupportedError, written
 from alikely.inference.uncompiled import LEFT_OUT, REWRITES, graphs
 from alikely.simulate import cohort as simulated_cohort
+from studies.cases import CASES
 
 PLAIN = Mode("py", None)
 

@@ -14,10 +14,10 @@ from pymc.stats import compute_log_prior
 from pytensor.compile.mode import Mode
 
 import alikely as al
-from alikely.calibration.cases import CASES
 from alikely.data.cohorts import cohort_counts
 from alikely.models.criteria import class_criteria
 from alikely.simulate import cohort as simulated_cohort
+from studies.cases import CASES
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)

@@ -17,11 +17,11 @@ from pytensor.graph.replace import clone_replace
 from scipy import stats
 
 import alikely as al
-from alikely.calibration.cases import CASES
 from alikely.inference import ready
 from alikely.models import prior_texts, with_priors
 from alikely.models._placed import Placed
 from alikely.models.criteria import class_criteria
+from studies.cases import CASES
 
 COUNTS = [100, 20, 20, 20]
 # Graphs that run once are not worth rewriting.

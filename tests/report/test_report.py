@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import NAMES
 from house import PACKAGE, ROOT
 
 import alikely as al
 from alikely.estimates.observer_means import observer_differences
 from alikely.report import blocks, load_saved, pages
 from alikely.report.methods import references
-from conftest import NAMES
 
 # Without an end of their own.
 VOID = {"meta", "link", "br", "img"}

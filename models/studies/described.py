@@ -73,7 +73,7 @@ def new_card(name: str, model: pm.Model, of: dict[str, Any]) -> str:
         ),
         "When not to use it": f"- {TO_WRITE}: for which data or questions it would mislead.",
         "Limits": f"{TO_WRITE}: where the prior decides, where chains have trouble.",
-        "Calibration": f"{TO_WRITE}: by `python -m alikely.calibration run {name}`.",
+        "Calibration": f"{TO_WRITE}: by `python -m studies run {name}`.",
         "Graph": f"```mermaid\n{_graph(model)}\n```",
     }
     title = name.replace("_", " ").capitalize()

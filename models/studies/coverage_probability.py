@@ -17,15 +17,15 @@ from alikely.benchmark.contrasts import difference_table
 from alikely.benchmark.decomposition import Population, only, pair_contrasts
 from alikely.benchmark.layout import laid_out
 from alikely.benchmark.levels import decompositions
-from alikely.calibration.benchmark_worlds import (
+from alikely.calibration.studies import run_study
+from alikely.data.trials import Trials
+from alikely.metrics import ERROR_CONSISTENCY
+from studies.benchmark_worlds import (
     BenchmarkDesign,
     Observers,
     population_scores,
     simulated_benchmark,
 )
-from alikely.calibration.studies import run_study
-from alikely.data.trials import Trials
-from alikely.metrics import ERROR_CONSISTENCY
 
 __all__ = ["MACHINE_POPULATIONS", "order_calibration", "order_summary"]
 

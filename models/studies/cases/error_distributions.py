@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
 from alikely import models
-from alikely.calibration.case import N_REPLICATES, Case
 from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.metrics.dense_rows import drop_true, insert_true
 from alikely.models.errors import Base
+from studies.case import N_REPLICATES, Case
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
 

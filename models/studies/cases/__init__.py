@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from alikely.calibration.case import Case
+from studies.case import Case
 
 __all__ = ["CASES"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pymc as pm
 
 from alikely import models
-from alikely.calibration.case import Case
 from alikely.calibration.ranks import Values
+from studies.case import Case
 
 PEOPLE, CONDITIONS, ANSWERS = 4, 8, 60
 # Of the front door: with fewer than 20 conditions steps are short.

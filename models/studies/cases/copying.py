@@ -7,9 +7,9 @@ import functools
 import numpy as np
 
 from alikely import models
-from alikely.calibration.case import Case
-from alikely.calibration.cases._pairs import ONE_PAIR, SHOWN, resampled_cells, two_pairs
 from alikely.calibration.ranks import Values
+from studies.case import Case
+from studies.cases._pairs import ONE_PAIR, SHOWN, resampled_cells, two_pairs
 
 
 def _data(truth: Values, rng: np.random.Generator) -> Values:

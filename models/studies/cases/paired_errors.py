@@ -11,9 +11,9 @@ from scipy.special import xlogy
 
 from alikely import models
 from alikely._base.arrays import Floats
-from alikely.calibration.case import Case
 from alikely.calibration.ranks import Values
 from alikely.metrics.dense_rows import drop_true
+from studies.case import Case
 
 N_CLASSES = 3
 # By true class: items on which both err, and on which only a, only b does.

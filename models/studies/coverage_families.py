@@ -17,9 +17,9 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark import agreement_regression
-from alikely.calibration.branches import true_consistency
 from alikely.estimates import matrix
 from alikely.simulate.leaderboards import tree_answers
+from studies.branches import true_consistency
 
 __all__ = ["family_coverage", "family_coverage_summary"]
 

@@ -10,8 +10,11 @@ from scipy import special
 
 from alikely import models
 from alikely._base.arrays import Floats
-from alikely.calibration.case import Case
-from alikely.calibration.cases._margins import (
+from alikely.calibration.ranks import Values
+from alikely.metrics.alternatives import Link
+from alikely.models.criteria import class_criteria
+from studies.case import Case
+from studies.cases._margins import (
     ALTERNATIVES,
     FEW_COUNTS,
     N_ANSWERS,
@@ -19,9 +22,6 @@ from alikely.calibration.cases._margins import (
     right_answers,
     with_margins,
 )
-from alikely.calibration.ranks import Values
-from alikely.metrics.alternatives import Link
-from alikely.models.criteria import class_criteria
 
 N_ITEMS = 30
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from alikely import models
 from alikely._base.arrays import Floats
-from alikely.calibration.case import Case
 from alikely.calibration.ranks import Values
 from alikely.metrics.dense_rows import drop_true
+from studies.case import Case
 
 JOINT_ERRORS = np.array([60, 200])
 

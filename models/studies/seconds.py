@@ -13,13 +13,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from alikely.calibration.cards import versions
-from alikely.calibration.cases import CASES
+from studies.cards import versions
+from studies.cases import CASES
 
 __all__ = ["N_DRAWS", "first_draws", "seconds"]
 
 N_DRAWS = 1_000
-CHILD = "import sys; from alikely.calibration.seconds import first_draws; first_draws(sys.argv[1])"
+CHILD = "import sys; from studies.seconds import first_draws; first_draws(sys.argv[1])"
 
 
 def first_draws(name: str) -> None:

@@ -15,17 +15,17 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.scores import benchmark_scores
-from alikely.calibration.benchmark_worlds import (
-    BenchmarkDesign,
-    Scores,
-    population_scores,
-    simulated_benchmark,
-)
 from alikely.calibration.studies import run_study
 from alikely.data.cohorts import cohort_counts
 from alikely.data.trials import Trials
 from alikely.inference.chains import SamplingWarning, nuts_many
 from alikely.models.cohorts import cohort, cohort_layout
+from studies.benchmark_worlds import (
+    BenchmarkDesign,
+    Scores,
+    population_scores,
+    simulated_benchmark,
+)
 
 __all__ = ["COHORT_DESIGNS", "cohort_coverage", "cohort_coverage_summary"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from alikely._base.files import write_file
-from alikely.calibration.coverage_benchmark import benchmark_coverage, benchmark_summary
-from alikely.calibration.coverage_rows import PROMISED
+from studies.coverage_benchmark import benchmark_coverage, benchmark_summary
+from studies.coverage_rows import PROMISED
 
 __all__ = ["benchmark_section", "update_page", "write_benchmarks"]
 
@@ -125,7 +125,7 @@ def _widths(own: pd.DataFrame) -> str:
 
 TEXT = f"""Share of 95 % intervals that held the truth, and in brackets what they held before these
 (normal quantiles, nothing added, every label another person and image), over {{n_sets}} simulated
-benchmarks of four machines (`al.calibration.benchmark_coverage`; Monte-Carlo error at most
+benchmarks of four machines (`models/studies/coverage_benchmark.py`; Monte-Carlo error at most
 {{error}}), and of the bootstrap, over {{n_drawn}} (at most {{error_drawn}}).
 
 - Significantly below {_share(PROMISED)} (Holm over {{n_cells}} cells, those of the second table

@@ -27,11 +27,12 @@ from alikely import models
 from alikely._base.files import write_file
 from alikely._base.names import nearest
 from alikely._base.random import RandomState
-from alikely.calibration.case import DEFAULT, Case
-from alikely.calibration.cases import CASES
 from alikely.calibration.ranks import interpreted, sbc, sbc_summary
-from alikely.calibration.verdicts import in_steps, verdict
+from alikely.calibration.verdicts import verdict
 from alikely.inference.chains import nuts
+from studies.case import DEFAULT, Case
+from studies.cases import CASES
+from studies.kept import in_steps
 
 if TYPE_CHECKING:
     import pymc as pm

@@ -1,4 +1,4 @@
-"""``python -m alikely.calibration``: the files of the catalogue that computation makes."""
+"""``python -m studies``: the files of the catalogue that computation makes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ import joblib
 
 from alikely._base.files import write_figure
 from alikely._base.names import nearest
-from alikely.calibration.benchmark_studies import TABLE, update_page, write_benchmarks
-from alikely.calibration.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
-from alikely.calibration.case import DEFAULT
-from alikely.calibration.cases import CASES
-from alikely.calibration.described import described, new_card, redescribe, unwritten
-from alikely.calibration.error_studies import TABLES, update_section, write_studies
-from alikely.calibration.index import SECONDS, STUDY, write_index
-from alikely.calibration.seconds import seconds
-from alikely.calibration.verdicts import RANKS, keep_ranks, kept_branches, kept_ranks, verdict
+from alikely.calibration.verdicts import verdict
+from studies.benchmark_studies import TABLE, update_page, write_benchmarks
+from studies.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
+from studies.case import DEFAULT
+from studies.cases import CASES
+from studies.described import described, new_card, redescribe, unwritten
+from studies.error_studies import TABLES, update_section, write_studies
+from studies.index import SECONDS, STUDY, write_index
+from studies.kept import RANKS, keep_ranks, kept_branches, kept_ranks
+from studies.seconds import seconds
 
 # Whose card has the studies of error similarity.
 ROWS = "paired_errors"
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m alikely.calibration",
+        prog="python -m studies",
         description="The files of the catalogue of models that computation makes.",
     )
     tasks = parser.add_subparsers(dest="task", required=True)
@@ -151,8 +152,7 @@ def _run(given: argparse.Namespace) -> int:
     kept = json.loads(path.read_text()) if path.is_file() else {}
     if branch != DEFAULT and not kept:
         raise ValueError(
-            f"{folder} has no calibration.json; make it first, python -m alikely.calibration run "
-            f"{name}"
+            f"{folder} has no calibration.json; make it first, python -m studies run {name}"
         )
     # What the card draws needs matplotlib, the figures themselves do not.
     from alikely.plots.calibration import plot_rank_ecdf, plot_recovery
@@ -243,9 +243,7 @@ def _folder(catalogue: Path, name: str) -> Path:
     folder = _checked(catalogue) / name
     for file in ("README.md", "model.json"):
         if not (folder / file).is_file():
-            raise ValueError(
-                f"{folder} has no {file}; make it first, python -m alikely.calibration new {name}"
-            )
+            raise ValueError(f"{folder} has no {file}; make it first, python -m studies new {name}")
     return folder
 
 
@@ -259,7 +257,7 @@ def _index(given: argparse.Namespace) -> int:
         if lacking := [name for name in CASES if not (catalogue / name / file).is_file()]:
             raise ValueError(
                 f"{', '.join(lacking)} without {file}; make it first, python -m "
-                f"alikely.calibration {task} {lacking[0]}"
+                f"studies {task} {lacking[0]}"
             )
     if text_only and not (catalogue / STUDY).is_file():
         raise ValueError(f"{catalogue} has no {STUDY}; leave out --text-only, to run its study")
@@ -278,7 +276,7 @@ def _check_name(name: str) -> None:
         )
     if name not in CASES:
         raise ValueError(
-            f"{name} has no case; write it in calibration/cases/{name}.py, as CONTRIBUTING says"
+            f"{name} has no case; write it in models/studies/cases/{name}.py, as CONTRIBUTING says"
         )
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.files import write_file
-from alikely.calibration.coverage_joint import joint_coverage, joint_coverage_summary
-from alikely.calibration.coverage_rows import (
+from studies.coverage_joint import joint_coverage, joint_coverage_summary
+from studies.coverage_rows import (
     DESIGNS,
     PROMISED,
     row_coverage,
     row_coverage_summary,
 )
-from alikely.calibration.equal_row_tests import row_tests, row_tests_summary
+from studies.equal_row_tests import row_tests, row_tests_summary
 
 __all__ = ["section", "update_section", "write_studies"]
 
@@ -140,7 +140,7 @@ def _statement_lines(joint: pd.DataFrame) -> list[str]:
 
 
 TEXT = """## Coverage
-Data sets of known truth (`alikely.calibration.row_coverage`), each of a population of its own, go
+Data sets of known truth (`studies.coverage_rows`), each of a population of its own, go
 through `alikely.error_similarity`: share of 95 % intervals that hold the similarity. `auto` is the
 door's interval, `model` the posterior of this model alone. An interval that ends where no label is
 common is unbounded: it does not count as covering, and its row has a note, as have pairs whose
@@ -153,7 +153,7 @@ doubt, below {doubt:.3f} but for unbounded intervals, there are {more} more. {sh
 {rows}
 
 Differences and means over pairs that share systems and items, two machines and four humans, and
-over five data sets as if they were conditions (`alikely.calibration.joint_coverage`): coverage of
+over five data sets as if they were conditions (`studies.coverage_joint`): coverage of
 95 % intervals; unbounded ones do not count as covering. Limits of means are those of
 `alikely.errors.mean_draws`.
 

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from alikely._base.files import write_figure, write_file
-from alikely.calibration.cards import is_of
-from alikely.calibration.case import DEFAULT
-from alikely.calibration.cases import CASES
 from alikely.calibration.coverage import coverage_study, coverage_summary
+from studies.cards import is_of
+from studies.case import DEFAULT
+from studies.cases import CASES
 
 __all__ = ["SECONDS", "STUDY", "index_text", "write_index"]
 
@@ -160,7 +160,7 @@ it), `model.json` (dims, data, parameters, and priors with numbers in PyMC's ord
 shape and rate, a normal by mean and standard deviation), and its evidence: `calibration.json`
 (simulation-based calibration and coverage, with `ranks.npz`, `ranks.png` and `recovery.png`),
 `reference.json` (posterior figures of fixed data) and `seconds.json` (time to the first draws). The
-code is in `src/alikely/models`, the test that each is put to in `src/alikely/calibration/cases`.
+code is in `src/alikely/models`, the test that each is put to in `models/studies/cases`.
 
 | model | question | when to use | evidence |
 |---|---|---|---|
@@ -175,19 +175,19 @@ Each is sampled with the warm-up and mean acceptance that the front door which f
 "other settings": it was not when these simulations were made.
 Simulations with a divergent transition are counted, and the others judged apart; where that says
 "not judged", the others are too few, or the ranks were not kept. The ranks are in `ranks.npz` of
-each model; `python -m alikely.calibration verdict <name>` works the verdict out again from them.
+each model; `python -m studies verdict <name>` works the verdict out again from them.
 Seconds are those of all threads on a processor, of a whole new process from its start to 1,000
 draws of the model on its card's data: cold with empty caches of compiled code, warm with full ones,
-medians of five (`python -m alikely.calibration time <name>`).
+medians of five (`python -m studies time <name>`).
 
 "Calibrated": parameters are drawn from the prior, data by a simulator that is written from the
 card and not from the model, and the truth's rank among posterior draws is uniform, for every
 parameter, the derived metric and the log likelihood, within bands that hold for all ranks and all
 quantities of the model at once in 95 of 100 such studies.
 
-Made by `python -m alikely.calibration run <name>`; `--branch`, `--simulations`, `--seed`, `--jobs`
+Made by `python -m studies run <name>`; `--branch`, `--simulations`, `--seed`, `--jobs`
 and `--work` say which form, how many, which, on how many cores, and where finished parts are kept.
-This page, and what follows, by `python -m alikely.calibration index`; with `--text-only` the study
+This page, and what follows, by `python -m studies index`; with `--text-only` the study
 that follows stays as it is.
 
 ## Which interval of error consistency?

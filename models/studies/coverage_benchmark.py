@@ -36,7 +36,10 @@ from alikely.benchmark.layout import Layout, laid_out
 from alikely.benchmark.levels import decompositions
 from alikely.benchmark.ranking import rank_sets
 from alikely.benchmark.scores import benchmark_scores
-from alikely.calibration.benchmark_worlds import (
+from alikely.calibration.studies import run_study
+from alikely.data.trials import Trials
+from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
+from studies.benchmark_worlds import (
     FOUR_MACHINES,
     BenchmarkDesign,
     Family,
@@ -44,10 +47,7 @@ from alikely.calibration.benchmark_worlds import (
     population_scores,
     simulated_benchmark,
 )
-from alikely.calibration.coverage_rows import PROMISED, adjusted
-from alikely.calibration.studies import run_study
-from alikely.data.trials import Trials
-from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
+from studies.coverage_rows import PROMISED, adjusted
 
 __all__ = ["BENCHMARK_DESIGNS", "BenchmarkDesign", "benchmark_coverage", "benchmark_summary"]
 

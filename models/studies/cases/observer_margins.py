@@ -8,8 +8,10 @@ import numpy as np
 import pymc as pm
 
 from alikely import models
-from alikely.calibration.case import Case
-from alikely.calibration.cases._margins import (
+from alikely.calibration.ranks import Values
+from alikely.metrics.alternatives import Link
+from studies.case import Case
+from studies.cases._margins import (
     ALTERNATIVES,
     FEW_COUNTS,
     MANY_COUNTS,
@@ -18,8 +20,6 @@ from alikely.calibration.cases._margins import (
     with_margins,
     without_margins,
 )
-from alikely.calibration.ranks import Values
-from alikely.metrics.alternatives import Link
 
 
 class _Design(NamedTuple):

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from alikely import models
 from alikely._base.arrays import Floats
-from alikely.calibration.case import Case
-from alikely.calibration.cases._pairs import experiment
 from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import cohort_layout
 from alikely.simulate.experiments import example
+from studies.case import Case
+from studies.cases._pairs import experiment
 
 N_HUMANS, N_TRIALS = 4, 100
 SMALL = (3, 3)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
-from alikely.calibration.case import N_REPLICATES
 from alikely.calibration.ranks import Values
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.simulate import cohort as simulated_cohort
+from studies.case import N_REPLICATES
 
 ONE_PAIR = [100, 20, 20, 20]
 SHOWN = np.array([40, 160])

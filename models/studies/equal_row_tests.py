@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import RowDesign, data_sets, study_cells
 from alikely.calibration.studies import run_study
 from alikely.data.tables import joint_correctness
 from alikely.errors.equal_rows import equality
 from alikely.metrics import get_metric
+from studies.coverage_rows import RowDesign, data_sets, study_cells
 
 __all__ = ["TESTED", "row_tests", "row_tests_summary"]
 

@@ -10,13 +10,13 @@ import pandas as pd
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
-from alikely.calibration.coverage_rows import BATCH, CI_PROB, RowDesign, data_sets, study_cells
 from alikely.calibration.studies import run_study
 from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS
+from studies.coverage_rows import BATCH, CI_PROB, RowDesign, data_sets, study_cells
 
 __all__ = ["JOINT_DESIGNS", "joint_coverage", "joint_coverage_summary"]
 

@@ -1,0 +1,1 @@
+"""Studies of this repository: evidence for its models and intervals, run from a checkout."""
