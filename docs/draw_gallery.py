@@ -7,6 +7,8 @@ It takes some minutes, so that pictures are kept in the repository.
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -25,8 +27,9 @@ COLOURS = 128
 HEAD = """# Gallery of plots
 
 Every plot, with the lines that drew it: from the example that comes with the package, or from a simulator.
-Each takes a result or a table and returns axes of Matplotlib, where there are several panels an array of them, of `al.calibration` a figure.
-`style="column"` draws for one column of a paper. Lines of one heading share what they make.
+Each takes a result or a table and returns axes of Matplotlib, for several panels an array of them.
+The word after the name is the `kind`; `help` lists the kinds of a function. `with al.plots.column():` draws for one column of a paper.
+Lines of one heading share what they make.
 
 (Page and pictures are written by `docs/draw_gallery.py`; a test sees that no plot is missing.)
 """
@@ -42,95 +45,104 @@ trials = al.load_example()
 # Heading: lines that its recipes share, and the recipes.
 RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "Pairs": (
-        'result = al.error_consistency(trials, "human-model", rng=1)\n'
-        'noise = al.error_consistency(trials.select(condition="noise"), rng=1)',
+        (
+            'result = al.error_consistency(trials, "human-model", rng=1)\n'
+            'noise = al.error_consistency(trials.select(condition="noise"), rng=1)'
+        ),
         {
             "plot_intervals": 'al.plot_intervals(result, sort="estimate", top=12)',
-            "plot_null": 'al.plot_null(noise, "human_1 x model_1", rng=1)',
-            "plot_matrix": "al.plot_matrix(noise, kinds=trials)",
-            "plot_agreement": "al.plot_agreement(noise, kinds=trials)",
-            "plot_accuracy": "al.plot_accuracy(result, kinds=trials)",
-            "plot_bounds": "al.plot_bounds(noise)",
+            "plot_agreement null": 'al.plot_agreement(noise, "null", pair="human_1 x model_1", rng=1)',
+            "plot_matrix": "al.plot_matrix(noise, observer_kinds=trials)",
+            "plot_agreement agreement": "al.plot_agreement(noise, observer_kinds=trials)",
+            "plot_agreement accuracy": 'al.plot_agreement(result, "accuracy", observer_kinds=trials)',
+            "plot_agreement bounds": 'al.plot_agreement(noise, "bounds")',
             "plot_metrics": (
                 'labels = al.misclassification_agreement(trials.select(condition="noise"), rng=1)\n'
-                'al.plot_metrics([noise, labels], "error_consistency", "misclassification_agreement", kinds=trials)'
+                'al.plot_metrics([noise, labels], "error_consistency", "misclassification_agreement", observer_kinds=trials)'
             ),
         },
     ),
     "Machines against humans": (
         "scores = al.benchmark_scores(trials, n_resamples=10_000, rng=1)",
         {
-            "plot_benchmark": "al.plot_benchmark(scores)",
-            "plot_ranks": "al.plot_ranks(scores, rng=1)",
-            "plot_probability_greater": "al.plot_probability_greater(scores)",
-            "plot_stability": "al.plot_stability(scores)",
-            "plot_sensitivity": "al.plot_sensitivity(al.benchmark.sensitivity(trials))",
-            "plot_rank_by_metric": "al.plot_rank_by_metric(al.benchmark.rank_by_metric(trials, rng=1))",
-            "plot_correlations": (
+            "plot_benchmark scores": "al.plot_benchmark(scores)",
+            "plot_benchmark ranks": 'al.plot_benchmark(scores, "ranks", rng=1)',
+            "plot_benchmark prob_greater": 'al.plot_benchmark(scores, "prob_greater")',
+            "plot_benchmark stability": 'al.plot_benchmark(scores, "stability")',
+            "plot_robustness sensitivity": 'al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")',
+            "plot_robustness rank_by_metric": 'al.plot_robustness(al.benchmark.rank_by_metric(trials, rng=1), "rank_by_metric")',
+            "plot_robustness correlations": (
                 "# each condition as a data set of its own\n"
                 'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
                 'by_set = al.benchmark_scores(apart, people="label", n_resamples=10_000, rng=1)\n'
-                "al.plot_correlations(by_set.correlations())"
+                'al.plot_robustness(by_set.correlations(), "correlations")'
             ),
         },
     ),
     "One model of machines and humans": (
-        'hard = trials.select(condition=["blur", "noise"])\n'
-        "families = pd.DataFrame(\n"
-        '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
-        '    index=[f"model_{i}" for i in range(1, 7)],\n'
-        ")\n"
-        'tree = al.fit_cohort(hard, human_effects=False, covariates={"machine": families}, rng=1)',
+        (
+            'hard = trials.select(condition=["blur", "noise"])\n'
+            "families = pd.DataFrame(\n"
+            '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
+            '    index=[f"model_{i}" for i in range(1, 7)],\n'
+            ")\n"
+            'tree = al.fit_cohort(hard, human_effects=False, covariates={"machine": families}, rng=1)'
+        ),
         {
-            "plot_cohort": "al.plot_cohort(tree, rng=1)",
-            "plot_cohort_groups": 'al.plot_cohort_groups(tree, "family")',
+            "plot_cohort fit": "al.plot_cohort(tree, rng=1)",
+            "plot_cohort groups": 'al.plot_cohort(tree, "groups", covariate="family")',
         },
     ),
     "Families of a leaderboard": (
-        "board = al.simulate.leaderboard(30, 4, 600, shared=0.6, rng=1)\nmatrix = al.matrix(board)",
+        (
+            "board = al.simulate.leaderboard(30, 4, 600, shared=0.6, rng=1)\n"
+            "matrix = al.matrix(board)"
+        ),
         {
-            "plot_families": (
-                "al.plot_families(al.benchmark.families(matrix, n_resamples=200, rng=1), matrix)"
-            ),
+            "plot_families": "al.plot_families(al.benchmark.families(matrix, n_resamples=200, rng=1), matrix)",
         },
     ),
     "Patterns of errors": (
-        'similar = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)\n'
-        "rows = al.errors.error_rows(trials)",
+        (
+            'similar = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)\n'
+            "rows = al.errors.error_rows(trials)"
+        ),
         {
-            "plot_classes": 'al.plot_classes(similar, "human_1 x model_1")',
-            "plot_error_row": (
-                'al.plot_error_row(rows, trials.classes[0], observers=["human_1", "model_1"], rng=1)'
-            ),
-            "plot_confusions": 'al.plot_confusions(al.estimates.confusion_matrices(trials, "kind"))',
+            "plot_errors classes": 'al.plot_errors(similar, "classes", pair="human_1 x model_1")',
+            "plot_errors responses": 'al.plot_errors(rows, "responses", true_class=trials.classes[0], observers=["human_1", "model_1"])',
+            "plot_errors confusions": 'al.plot_errors(al.estimates.confusion_matrices(trials, "kind"), "confusions")',
         },
     ),
     "Decision margins": (
-        'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
-        "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
-        'items = al.decision_margin_consistency(people, margins, model="items", rng=1)\n'
-        "observers = al.fit_observers(people, rng=1)",
+        (
+            'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
+            "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
+            'items = al.decision_margin_consistency(people, margins, model="items", rng=1)\n'
+            "observers = al.fit_observers(people, rng=1)"
+        ),
         {
-            "plot_margin_checks": "al.plot_margin_checks(dmc)",
-            "plot_noise_free": "al.plot_noise_free(items)",
-            "plot_strengths": "al.plot_strengths(items)",
-            "plot_variance_shares": "al.plot_variance_shares(observers)",
-            "plot_explained": "al.plot_explained(al.margins.explained_consistency(observers, rng=1))",
-            "plot_consistency": "al.plot_consistency(al.estimates.consistency_table(people, dmc))",
+            "plot_margins checks": 'al.plot_margins(dmc, "checks")',
+            "plot_margins noise_free": 'al.plot_margins(items, "noise_free")',
+            "plot_margins strengths": 'al.plot_margins(items, "strengths")',
+            "plot_margins variance": 'al.plot_margins(observers, "variance")',
+            "plot_margins explained": 'al.plot_margins(al.margins.explained_consistency(observers, rng=1), "explained")',
+            "plot_margins consistency": 'al.plot_margins(al.estimates.consistency_table(people, dmc), "consistency")',
         },
     ),
     "Difficulty of conditions": (
-        "shown, _ = al.simulate.difficulty(4, 8, rng=1)\n"
-        'names = dict.fromkeys(shown.data["dataset"].values.tolist())\n'
-        'spectrum = al.difficulty_spectrum(shown, [f"{n}:reference" for n in names], chance=1 / 16)\n'
-        "regimes = al.regimes(spectrum, k=3, n_resamples=200, rng=1)\n"
-        "alignment = al.condition_alignment(trials, n_resamples=500, rng=1)\n"
-        'regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}\n'
-        "table = al.spectrum.alignment_table(alignment, regime)\n"
-        'family = trials.data["family"].dropna("observer")',
+        (
+            "shown, _ = al.simulate.difficulty(4, 8, rng=1)\n"
+            'names = dict.fromkeys(shown.data["dataset"].values.tolist())\n'
+            'spectrum = al.difficulty_spectrum(shown, [f"{n}:reference" for n in names], chance=1 / 16)\n'
+            "regimes = al.regimes(spectrum, k=3, n_resamples=200, rng=1)\n"
+            "alignment = al.condition_alignment(trials, n_resamples=500, rng=1)\n"
+            'regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}\n'
+            "table = al.spectrum.alignment_table(alignment, regime)\n"
+            'family = trials.data["family"].dropna("observer")'
+        ),
         {
             "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
-            "plot_distortions": (
+            "plot_alignment distortions": (
                 "# three distortions of eight levels, each harder than the one before\n"
                 "harder = np.tile(np.linspace(0, 1, 8), 3)\n"
                 "rows = al.simulate.cohort([0.5], [0.6], 0.9 - 0.4 * harder, 0.5 - 0.3 * harder, rng=1).to_table()\n"
@@ -140,56 +152,67 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 'by_level = al.condition_alignment(answered, metrics=["error_consistency"], n_resamples=200, rng=1)\n'
                 'grade = np.where(harder > 0.5, "far", "near")\n'
                 'labels = dict(zip(by_level["condition"].values, grade, strict=True))\n'
-                "al.plot_distortions(al.spectrum.alignment_table(by_level, labels))"
+                'al.plot_alignment(al.spectrum.alignment_table(by_level, labels), "distortions")'
             ),
-            "plot_levels": 'al.plot_levels(table, "all")',
+            "plot_alignment levels": 'al.plot_alignment(table, "levels", dataset="all")',
         },
     ),
     "Planning": (
         "accuracy = [[0.75], [0.9]]",
         {
-            "plot_width": (
-                "al.plot_width(\n"
-                "    al.planning.interval_width(accuracy, accuracy, 0.5, [50, 100, 200, 400, 800, 1600], rng=1),\n"
-                '    references={"one condition": 160},\n'
-                ")"
+            "plot_plan width": (
+                "n_trials = [50, 100, 200, 400, 800, 1600]\n"
+                "widths = al.planning.interval_width(accuracy, accuracy, 0.5, n_trials, rng=1)\n"
+                'al.plot_plan(widths, "width", references={"one condition": 160})'
             ),
-            "plot_power": (
-                "al.plot_power(\n"
-                "    al.trials_for_power(\n"
-                "        0.75, 0.75, [[0.2], [0.4]], power=[0.5, 0.6, 0.7, 0.8, 0.9, 0.95], n_coverage=0\n"
-                "    )\n"
-                ")"
+            "plot_plan power": (
+                "wanted = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]\n"
+                "power = al.trials_for_power(0.75, 0.75, [[0.2], [0.4]], power=wanted, n_coverage=0)\n"
+                'al.plot_plan(power, "power")'
             ),
-            "plot_item_precision": (
-                "al.plot_item_precision(al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320]))"
-            ),
-            "plot_design_map": (
+            "plot_plan items": 'al.plot_plan(al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320]), "items")',
+            "plot_plan design": (
                 "pilot = al.planning.variance_components(trials).tail(1)\n"
                 "grid = al.planning.expected_errors(pilot, [[2], [4], [8], [16], [32]], [50, 100, 200, 400, 800])\n"
-                "al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10))"
+                'al.plot_plan(grid, "design", designs=al.planning.best_design(pilot, 3000, 0.1, 10))'
             ),
-            "plot_image_choice": (
+            "plot_plan images": (
                 'machines = trials.select(kind="model", condition="noise")\n'
-                'al.plot_image_choice(al.planning.choose_images(machines, 40, ("model_1", "model_4"), rng=1))'
+                'al.plot_plan(al.planning.choose_images(machines, 40, ("model_1", "model_4"), rng=1), "images")'
             ),
         },
     ),
     "Do intervals keep their promise?": (
-        "grid = al.calibration.default_grid()\n"
-        'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'
-        "model = al.models.copying([30, 10, 10, 10], independent=True)\n"
-        "ranks = al.calibration.sbc(model, n=100, rng=1)",
+        (
+            "grid = al.calibration.default_grid()\n"
+            'grid = grid[(grid["ec"] == 0.2) & (grid["accuracy_a"] == 0.95) & (grid["accuracy_b"] == 0.95)]\n'
+            "model = al.models.copying([30, 10, 10, 10], independent=True)\n"
+            "ranks = al.calibration.sbc(model, n=100, rng=1)"
+        ),
         {
-            "plot_coverage": (
-                "al.plot_coverage(al.calibration.coverage_study(grid, n_datasets=1_000, rng=1))"
-            ),
-            "plot_rank_ecdf": "al.plot_rank_ecdf(ranks)",
-            "plot_recovery": "al.plot_recovery(ranks)",
-            "plot_data_averaged": "al.plot_data_averaged(ranks)",
+            "plot_calibration coverage": 'al.plot_calibration(al.calibration.coverage_study(grid, n_datasets=1_000, rng=1), "coverage")',
+            "plot_calibration ranks": 'al.plot_calibration(ranks, "ranks")',
+            "plot_calibration recovery": 'al.plot_calibration(ranks, "recovery")',
+            "plot_calibration data_averaged": 'al.plot_calibration(ranks, "data_averaged")',
         },
     ),
 }
+
+
+def picture(name: str) -> str:
+    """Name of the file of a picture."""
+    return name.replace(" ", "-")
+
+
+def what(name: str) -> str:
+    """What a plot draws: its line in the list of kinds, or the first line of its docstring."""
+    function, _, kind = name.partition(" ")
+    text = inspect.getdoc(getattr(al, function)) or ""
+    if kind:
+        (text,) = re.findall(rf'^- ``"{kind}"``: (.+?)(?=\n- |\n\n|$)', text, re.M | re.S)
+        text = re.split(r"[;.,] | \(`", " ".join(text.split()))[0]
+    text = re.split(r" \[|, after", text.splitlines()[0])[0].rstrip(".,").removeprefix("Draw ")
+    return text[0].upper() + text[1:]
 
 
 def page() -> str:
@@ -200,11 +223,10 @@ def page() -> str:
             f"## {heading}\n\n```py\n{(BEGINNING.strip() + chr(10)) if len(parts) == 1 else ''}{shared}\n```\n"
         )
         for name, lines in recipes.items():
-            said = (getattr(al, name).__doc__ or "").splitlines()[0].split(" [")[0].rstrip(".,")
-            said = said.split(", after")[0]
+            said = what(name)
             parts.append(
-                f"### {name}\n\n`al.{name}`: {said[0].lower()}{said[1:]}.\n\n"
-                f"![{said}](gallery/{name}.png)\n\n```py\n{lines}\n```\n"
+                f"### {name}\n\n{said}.\n\n"
+                f"![{said}](gallery/{picture(name)}.png)\n\n```py\n{lines}\n```\n"
             )
     return "\n".join(parts)
 
@@ -226,7 +248,7 @@ def save(drawn: Any, name: str) -> None:
 
     first = np.ravel(np.asarray(drawn, dtype=object))[0]
     figure = first.get_figure(root=True) if hasattr(first, "get_figure") else first
-    file = PICTURES / f"{name}.png"
+    file = PICTURES / f"{picture(name)}.png"
     width = WIDE if figure.get_figwidth() > 2.5 * figure.get_figheight() else WIDTH
     figure.savefig(file, dpi=width / max(figure.get_figwidth(), 4), facecolor="white")
     Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)

@@ -125,10 +125,12 @@ def names_page() -> str:
         _table("al", [name for name in flat if name.startswith("plot_")]),
     ]
     for name in rooms:
-        if name == "plots":
-            continue  # the same as above
         package = importlib.import_module(f"alikely.{name}")
-        parts += [f"## `al.{name}`", str(package.__doc__).strip(), _table(name, package.__all__)]
+        # Plots are flat, too.
+        names = [
+            each for each in package.__all__ if not each.startswith("plot_") or name != "plots"
+        ]
+        parts += [f"## `al.{name}`", str(package.__doc__).strip(), _table(name, names)]
     return "\n\n".join(parts) + "\n"
 
 

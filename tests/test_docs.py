@@ -52,7 +52,8 @@ def exists(name: str) -> bool:
             try:
                 importlib.import_module(".".join(["alikely", *parts[:at]]))
             except ImportError:
-                return False
+                # A style sheet has a dotted name, too.
+                return (ROOT / "src/alikely").joinpath(*parts).with_suffix(".mplstyle").is_file()
         found = getattr(found, part)
     return True
 

@@ -61,10 +61,10 @@ def test_outputs_are_there(notebook: Path) -> None:
 
 
 def test_a_figure_that_is_not_shown_is_noticed() -> None:
-    cell = {"source": ["x = 1\n", "al.plot_null(result);"], "outputs": []}
+    cell = {"source": ["x = 1\n", "al.plot_matrix(result);"], "outputs": []}
     assert draws(cell)
     assert not shown(cell)
-    assert not draws({"source": ["def f():\n", "    al.plot_null(result)"]})
+    assert not draws({"source": ["def f():\n", "    al.plot_matrix(result)"]})
 
 
 def source_of(notebook: Path) -> str:

@@ -31,10 +31,9 @@ def places() -> dict[str, list[str]]:
     A name stands once, where it is shortest: as `alikely.compare`, not `alikely.estimates.compare`.
     """
     package = importlib.import_module("alikely")
-    rooms = [name for name in subjects() if name != "plots"]
     found = {"alikely": [name for name in package.__all__ if name not in subjects()]}
     shown = {id(getattr(package, name)) for name in found["alikely"]}
-    waiting = [f"alikely.{name}" for name in rooms]
+    waiting = [f"alikely.{name}" for name in subjects()]
     while waiting:
         place = waiting.pop(0)
         module = importlib.import_module(place)

@@ -155,14 +155,14 @@ def _run(given: argparse.Namespace) -> int:
             f"{folder} has no calibration.json; make it first, python -m studies run {name}"
         )
     # What the card draws needs matplotlib, the figures themselves do not.
-    from alikely.plots.calibration import plot_rank_ecdf, plot_recovery
+    from alikely.plots.calibration import plot_calibration
 
     found, ranks = calibration(name, given.simulations, given.work, given.seed, True, branch)
     branches = kept.get("branches", {})
     if branch == DEFAULT:
         evidence = found | {"branches": branches}
-        write_figure(plot_rank_ecdf(ranks), folder / "ranks.png", dpi=110)
-        write_figure(plot_recovery(ranks), folder / "recovery.png", dpi=110)
+        for kind in ("ranks", "recovery"):
+            write_figure(plot_calibration(ranks, kind)[0].figure, folder / f"{kind}.png", dpi=110)
         _update_reference(folder / "reference.json", name)
         redescribe(folder, name, CASES[name].example())
     else:

@@ -43,11 +43,11 @@ def write_index(
 ) -> None:
     """Run the study of 88 settings, and write its table, its figure and the index."""
     if not text_only:
-        from alikely.plots.calibration import plot_coverage
+        from alikely.plots.calibration import plot_calibration
 
         study = coverage_study(folder=work, rng=seed, progressbar=True)
         write_file(folder / STUDY, study.round(dict.fromkeys(KEPT, 5)).to_csv(index=False))
-        write_figure(plot_coverage(study).figure, folder / FIGURE, dpi=110)
+        write_figure(plot_calibration(study, "coverage").figure, folder / FIGURE, dpi=110)
     write_file(folder / "README.md", index_text(folder, only))
 
 

@@ -306,7 +306,10 @@ def unequal_columns(tree: Any) -> None:
             lambda tree: al.benchmark.cohort_check(tree, "human"),
             "by must be 'all', 'machine' or 'condition'",
         ),
-        (lambda tree: al.plot_cohort(tree, "machine", "x"), "group must be one of model_1"),
+        (
+            lambda tree: al.plot_cohort(tree, by="machine", group="x"),
+            "group must be one of model_1",
+        ),
         (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),

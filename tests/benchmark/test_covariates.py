@@ -345,7 +345,7 @@ def test_bad_contrasts(tree: xr.DataTree, covariate: str, values: Any, message: 
 
 
 def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
-    ax = al.plot_cohort_groups(tree, "family")
+    ax = al.plot_cohort(tree, "groups", covariate="family")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["cnn", "vit", "mlp"]
     circles, bounds, points = ax.lines[0], ax.lines[1], ax.lines[2]
     draws = al.benchmark.cohort_effects(tree, "family")["copy_probability"].sel(family="cnn")
@@ -357,7 +357,7 @@ def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
     assert circles.get_xdata()[0] == pytest.approx(first)
     assert len(circles.get_xdata()) == 2
     with pytest.raises(ValueError, match="quantity must be one of log_odds_ratio, copy_prob"):
-        al.plot_cohort_groups(tree, "family", quantity="copying")
+        al.plot_cohort(tree, "groups", covariate="family", quantity="copying")
 
 
 def test_a_saved_fit_says_the_same(tree: xr.DataTree, tmp_path: Path) -> None:

@@ -118,10 +118,12 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
     bounds = ["latent_ci90_lb", "latent_ci90_ub"]
     for ends, colour in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
         table[bounds], table["latent"] = ends, 0.8
-        drawn = np.ma.filled(al.plot_correlations(table, latent=True).images[0].get_array(), np.nan)
+        drawn = np.ma.filled(
+            al.plot_robustness(table, "correlations", latent=True).images[0].get_array(), np.nan
+        )
         np.testing.assert_allclose(drawn[0, 1], colour)
     with pytest.raises(ValueError, match="needs the column 'latent'"):
-        al.plot_correlations(table.drop(columns="latent"), latent=True)
+        al.plot_robustness(table.drop(columns="latent"), "correlations", latent=True)
 
 
 def test_noise_of_the_same_people_is_told() -> None:

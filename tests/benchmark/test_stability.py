@@ -253,15 +253,15 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
 
 
 def test_plots(scores: Benchmark, trials: Trials) -> None:
-    ax = al.plot_stability(scores)
+    ax = al.plot_benchmark(scores, "stability")
     heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
     assert sum(heights) == pytest.approx(1)
     table = pd.DataFrame(
         {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
     )
-    image = np.asarray(al.plot_correlations(table).images[0].get_array())
+    image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
     assert image[0, 1] == image[1, 0] == 0.9
-    ax = al.plot_sensitivity(al.benchmark.sensitivity(trials))
+    ax = al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")
     assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.models
 
 

@@ -226,26 +226,26 @@ def test_bad_values_and_tables() -> None:
 
 @pytest.mark.slow
 def test_plots(few: pd.DataFrame) -> None:
-    figure = al.plots.plot_rank_ecdf(few)
-    assert [ax.get_title() for ax in figure.axes] == list(dict.fromkeys(few["quantity"]))
-    drawn = figure.axes[0].lines[0].get_ydata()
+    axes = al.plot_calibration(few, "ranks")
+    assert [ax.get_title() for ax in axes] == list(dict.fromkeys(few["quantity"]))
+    drawn = axes[0].lines[0].get_ydata()
     place, _, _ = rank_band(8)
     ranks = few.loc[few["quantity"] == "p_a", "rank"].to_numpy()
     np.testing.assert_allclose(drawn, (ranks[:, None] <= place).mean(axis=0) - place)
-    assert len(al.plots.plot_recovery(few, ["u", "v"]).axes) == 2
-    assert len(al.plots.plot_data_averaged(few).axes) == 5
+    assert len(al.plot_calibration(few, "recovery", quantities=["u", "v"])) == 2
+    assert len(al.plot_calibration(few, "data_averaged")) == 5
     with pytest.raises(ValueError, match="quantities must be among p_a, u"):
-        al.plots.plot_recovery(few, ["rho"])
+        al.plot_calibration(few, "recovery", quantities=["rho"])
     with pytest.raises(ValueError, match="ci_prob must be between 0 and 1"):
-        al.plots.plot_recovery(few, ci_prob=1)
+        al.plot_calibration(few, "recovery", ci_prob=1)
     plt.close("all")
     study = al.calibration.coverage_study(
         al.calibration.default_grid().tail(4), ["posterior", "wald"], n_datasets=100
     )
-    ax = al.plots.plot_coverage(study, ["posterior", "wald"])
+    ax = al.plot_calibration(study, "coverage", methods=["posterior", "wald"])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]
     with pytest.raises(ValueError, match=r"the study has no 'bca' at 0.95; its methods are"):
-        al.plots.plot_coverage(study, ["bca"])
+        al.plot_calibration(study, "coverage", methods=["bca"])
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def test_everything_that_results_have(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a matrix shows pairs"):
         al.plot_matrix(result)
     with pytest.raises(ValueError, match="bounds are of pairs"):
-        al.plot_bounds(result)
+        al.plot_agreement(result, "bounds")
 
 
 def test_the_table_of_coefficients() -> None:

@@ -74,7 +74,7 @@ def test_strengths_are_freed_of_bias(chains: bool, tmp_path: Path) -> None:
         z = (criteria["mean"].values[0] - (BIAS - BIAS.mean())) / criteria["sd"].values[0]
         # The largest of five normal numbers is above 4 once in 3,000 data sets.
         assert np.abs(z).max() < 4
-    ax = al.plot_strengths(result)
+    ax = al.plot_margins(result, "strengths")
     assert "human" in ax.get_xlabel()
     result.save(tmp_path / "r.nc")
     again = al.Result.load(tmp_path / "r.nc")

@@ -369,7 +369,7 @@ def test_correctness_alone_is_not_enough() -> None:
         label_draws(joint_correctness(al.load_example(), labels=True), 0)
     result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
     with pytest.raises(ValueError, match="plot a result of error_consistency"):
-        al.plot_null(result, "human_1 x human_2")
+        al.plot_agreement(result, "null", pair="human_1 x human_2")
 
 
 @pytest.mark.usefixtures("few_sweeps")

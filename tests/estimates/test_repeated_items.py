@@ -380,6 +380,6 @@ def test_files_and_plots_of_repeats(tmp_path: Path) -> None:
     again = al.Result.load(tmp_path / "r.nc")
     pd.testing.assert_frame_equal(again.summary(), result.summary())
     with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
-        al.plot_null(result, "observer_0 x observer_1")
+        al.plot_agreement(result, "null", pair="observer_0 x observer_1")
     al.plot_agreement(result)
     al.plot_intervals(result)

@@ -883,18 +883,18 @@ def closing(draw: Callable[[], Any]) -> pd.DataFrame:
         plt.close("all")
 
 
-@golden("plot_intervals", "plot_bounds", "plot_agreement", "plot_accuracy")
+@golden("plot_intervals", "plot_agreement")
 def plots_of_pairs(_: int) -> pd.DataFrame:
     result = al.error_consistency(data.noise(), n_null=0, **BARE)
     return stacked(
         intervals=closing(lambda: al.plot_intervals(result, intervals=["analytic"])),
-        bounds=closing(lambda: al.plot_bounds(result)),
+        bounds=closing(lambda: al.plot_agreement(result, "bounds")),
         agreement=closing(lambda: al.plot_agreement(result)),
-        accuracy=closing(lambda: al.plot_accuracy(result)),
+        accuracy=closing(lambda: al.plot_agreement(result, "accuracy")),
     )
 
 
-@golden("plot_confusions", "plot_image_choice", "plot_margin_checks")
+@golden("plot_errors", "plot_plan", "plot_margins")
 def plots_of_items(_: int) -> pd.DataFrame:
     machines = data.noise().select(kind="model")
     plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
@@ -902,22 +902,22 @@ def plots_of_items(_: int) -> pd.DataFrame:
     trials, machine = data.margins()
     result = al.decision_margin_consistency(trials, machine, [("human", "near")], **BARE)
     return stacked(
-        confusions=closing(lambda: al.plot_confusions(confusions)),
-        choice=closing(lambda: al.plot_image_choice(plan)),
-        checks=closing(lambda: al.plot_margin_checks(result, m=5)),
+        confusions=closing(lambda: al.plot_errors(confusions, "confusions")),
+        choice=closing(lambda: al.plot_plan(plan, "images")),
+        checks=closing(lambda: al.plot_margins(result, "checks", m=5)),
     )
 
 
-@golden("plot_benchmark", "plot_rank_by_metric", "plot_families", "plot_correlations")
+@golden("plot_benchmark", "plot_robustness", "plot_families")
 def plots_of_benchmarks(_: int) -> pd.DataFrame:
     plain = al.benchmark_scores(data.study(), people="label", **BARE)
     ranked = al.benchmark.rank_by_metric(data.study(), people="label", rng=1)
     tree = al.benchmark.families(matrix(), n_resamples=50, rng=1)
     return stacked(
         benchmark=closing(lambda: al.plot_benchmark(plain)),
-        ranks=closing(lambda: al.plot_rank_by_metric(ranked)),
+        ranks=closing(lambda: al.plot_robustness(ranked, "rank_by_metric")),
         families=closing(lambda: al.plot_families(tree, matrix())),
-        correlations=closing(lambda: al.plot_correlations(scores(1).correlations())),
+        correlations=closing(lambda: al.plot_robustness(scores(1).correlations(), "correlations")),
     )
 
 

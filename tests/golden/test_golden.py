@@ -23,7 +23,7 @@ ELSEWHERE = {"datasets.model_vs_human", "datasets.sixteen_categories"}
 WITHOUT = {
     "benchmark.cohort_check", "benchmark.cohort_contrasts", "benchmark.cohort_scores",
     "calibration.sbc", "calibration.verdict", "fit_cohort", "fit_observers", "fit_spectrum",
-    "margins.explained_consistency", "plot_cohort", "plot_cohort_groups",
+    "margins.explained_consistency", "plot_cohort",
 }  # fmt: skip
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 

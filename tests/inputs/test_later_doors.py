@@ -49,7 +49,7 @@ def drawn(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[], Any]:
     """A plot as it comes out, with names that are no formulas."""
 
     def run() -> Any:
-        figure = al.plot_distortions(change(alike())).figure
+        figure = al.plot_alignment(change(alike()), "distortions").figure
         figure.canvas.draw()
         return figure
 
@@ -189,7 +189,7 @@ CASES = [
     v(
         "plot of no plan",
         "plan must be a StimulusPlan, got NoneType",
-        lambda: al.plot_image_choice(None),
+        lambda: al.plot_plan(None, "images"),
     ),
     # reports
     v("report of None", "expected results .* got NoneType", lambda: report(None)),
@@ -246,12 +246,12 @@ CASES = [
     v(
         "distortions of None",
         "table must be a DataFrame, got NoneType",
-        lambda: al.plot_distortions(None),
+        lambda: al.plot_alignment(None, "distortions"),
     ),
     v(
         "distortions on no axes",
         "ax must be matplotlib axes, got str",
-        lambda: al.plot_distortions(alike(), ax="x"),
+        lambda: al.plot_alignment(alike(), "distortions", ax="x"),
     ),
     v(
         "distortions of text",
@@ -278,7 +278,7 @@ CASES = [
     v(
         "plot of no confusions",
         "counts must be a DataArray, got NoneType",
-        lambda: al.plot_confusions(None),
+        lambda: al.plot_errors(None, "confusions"),
     ),
     # measures beside agreement
     v(

@@ -31,6 +31,14 @@ def plot(draw: Callable[[], Any]) -> Callable[[], bool]:
     return do
 
 
+def in_column(draw: Callable[[], Any]) -> Callable[[], Any]:
+    def do() -> Any:
+        with al.plots.column():
+            return draw()
+
+    return do
+
+
 def v(name: str, expect: Any, do: Callable[[], Any], kind: str = "unusual") -> Case:
     return Case(name, kind, expect, do)
 
@@ -48,13 +56,18 @@ CASES = [
     v(
         "plot dollars in a column",
         WORKS,
-        plot(lambda: al.plot_intervals(odd(anna="$a$$"), style="column")),
+        plot(in_column(lambda: al.plot_intervals(odd(anna="$a$$")))),
     ),
     v("plot undefined", WORKS, plot(lambda: al.plot_intervals(perfect()))),
     v(
-        "plot style unknown",
-        "style must be 'screen' or 'column', got 'poster'",
-        plot(lambda: al.plot_intervals(w.result(), style="poster")),
+        "plot kind unknown",
+        "kind must be one of 'agreement', 'accuracy', 'bounds', 'null'; got 'nul'; did you mean",
+        plot(lambda: al.plot_agreement(w.result(), "nul")),
+    ),
+    v(
+        "plot argument of another kind",
+        "kind='ranks' does not use level; it uses population, rng, top, ax",
+        plot(lambda: al.plot_benchmark(w.scores(), "ranks", level="all")),
     ),
     v(
         "plot which unknown",
@@ -77,11 +90,11 @@ CASES = [
         r"result must be a Result, got DataFrame; make one with al\.compare or",
         plot(lambda: al.plot_intervals(w.table())),
     ),
-    v("plot accuracy", WORKS, plot(lambda: al.plot_accuracy(w.result()))),
+    v("plot accuracy", WORKS, plot(lambda: al.plot_agreement(w.result(), "accuracy"))),
     v(
         "plot accuracy of trials",
         r"result must be a Result, got Trials; make one with al\.compare or",
-        plot(lambda: al.plot_accuracy(w.trials())),
+        plot(lambda: al.plot_agreement(w.trials(), "accuracy")),
     ),
     v("plot agreement", WORKS, plot(lambda: al.plot_agreement(w.result()))),
     v(
@@ -110,33 +123,33 @@ CASES = [
     v(
         "plot benchmark of a level unknown",
         "level must be one of all, overall; got 'nowhere'",
-        plot(lambda: al.plot_benchmark(w.scores(), "crossed", "nowhere")),
+        plot(lambda: al.plot_benchmark(w.scores(), population="crossed", level="nowhere")),
     ),
-    v("plot ranks", WORKS, plot(lambda: al.plot_ranks(w.scores()))),
+    v("plot ranks", WORKS, plot(lambda: al.plot_benchmark(w.scores(), "ranks"))),
     v(
         "plot ranks of a result",
         "scores must be a Benchmark, got Result; make one with",
-        plot(lambda: al.plot_ranks(w.result())),
+        plot(lambda: al.plot_benchmark(w.result(), "ranks")),
     ),
     v(
         "plot null of a result without",
-        r"no entry is labelled None; labels look like 'anna x net_a \[clean\]'",
-        plot(lambda: al.plot_null(w.result(), None)),
+        r"no entry is labelled 'x'; labels look like 'anna x net_a \[clean\]'",
+        plot(lambda: al.plot_agreement(w.result(), "null", pair="x")),
     ),
     v(
         "plot width",
         WORKS,
-        plot(lambda: al.plot_width(al.planning.interval_width(0.8, 0.8, 0.3, [50, 100]))),
+        plot(lambda: al.plot_plan(al.planning.interval_width(0.8, 0.8, 0.3, [50, 100]), "width")),
     ),
     v(
         "plot width of a result",
         "table must be a DataFrame, got Result; give the table that this plot",
-        plot(lambda: al.plot_width(w.result())),
+        plot(lambda: al.plot_plan(w.result(), "width")),
     ),
     v(
         "plot power of None",
         "table must be a DataFrame, got NoneType; give the table that this",
-        plot(lambda: al.plot_power(None)),
+        plot(lambda: al.plot_plan(None, "power")),
     ),
     v(
         "plot spectrum",
@@ -148,11 +161,11 @@ CASES = [
         "spectrum must be a Dataset, got Trials; make one with",
         plot(lambda: al.plot_spectrum(w.trials())),
     ),
-    v("plot bounds", WORKS, plot(lambda: al.plot_bounds())),
+    v("plot bounds", WORKS, plot(lambda: al.plot_agreement(kind="bounds"))),
     v(
         "plot correlations of None",
         "table must be a DataFrame, got NoneType; give the table that this",
-        plot(lambda: al.plot_correlations(None)),
+        plot(lambda: al.plot_robustness(None, "correlations")),
     ),
     v(
         "plot families of a result",
@@ -161,13 +174,13 @@ CASES = [
     ),
     v(
         "plot classes of ec",
-        r"plot_classes\(\) missing 1 required positional argument: 'pair'",
-        plot(lambda: al.plot_classes(w.result())),
+        "kind='classes' needs pair=...",
+        plot(lambda: al.plot_errors(w.result(), "classes")),
     ),
     v(
         "plot consistency of a result",
         "frame must be a DataFrame, got Result; give the table that this plot",
-        plot(lambda: al.plot_consistency(w.result())),
+        plot(lambda: al.plot_margins(w.result(), "consistency")),
     ),
     v(
         "plot metrics of one",

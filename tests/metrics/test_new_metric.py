@@ -147,7 +147,10 @@ def test_plots(result: al.Result) -> None:
     assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
         "phi coefficient"
     ]
-    assert al.plot_null(result, result.table["pair"].values[0]).get_xlabel() == "phi coefficient"
+    assert (
+        al.plot_agreement(result, "null", pair=result.table["pair"].values[0]).get_xlabel()
+        == "phi coefficient"
+    )
 
 
 @pytest.mark.slow

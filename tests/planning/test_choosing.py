@@ -337,7 +337,7 @@ def test_images_are_drawn_by_size_and_stratum() -> None:
     three = [("m0", "m1"), ("m0", "m2")]
     for target in (("m0", "m1"), "all pairs", "m0", three):
         plan = al.planning.choose_images(trials(x), 60, target, rng=1)
-        left, right = al.plot_image_choice(plan)
+        left, right = al.plot_plan(plan, "images")
         assert left.get_xlabel() == "size: what an answer may tell"
         if target is three:
             assert left.get_title(loc="left") == "A m0\nB m1\nC m2"
@@ -346,7 +346,7 @@ def test_images_are_drawn_by_size_and_stratum() -> None:
             assert named[-1] == "A, B, C right"
         assert right.get_ylabel() == "expected standard error"
     with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
-        al.plot_image_choice(plan, "noise")
+        al.plot_plan(plan, "images", condition="noise")
 
 
 def test_questions_for_people_from_logs_of_a_harness(tmp_path: Path) -> None:
@@ -448,7 +448,7 @@ def test_one_condition_without_room_for_strata_has_all_go_by_size(tmp_path: Path
     weighted = asked.with_inclusion(kept, population="pool")
     found = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=200).summary()
     assert found["note"].str.contains("chosen images").all()
-    left, _ = al.plot_image_choice(plan, "clean")
+    left, _ = al.plot_plan(plan, "images", condition="clean")
     assert left.get_xlabel() == "size: what an answer may tell"
 
 

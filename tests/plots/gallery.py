@@ -12,6 +12,8 @@ import pandas as pd
 import xarray as xr
 
 import alikely as al
+from alikely.plots._style import in_column
+from alikely.plots.consistency import CONSISTENCY
 
 # As long as names of machines are.
 NAMES = ("alexnet", "resnet101", "simclr_resnet50x4", "ResNeXt101_32x16d_swsl", "vit_large_patch16",
@@ -182,7 +184,7 @@ def explained(n: int) -> pd.DataFrame:
 
 def margins_table(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(9)
-    row = dict.fromkeys(al.plots.consistency.CONSISTENCY, np.nan)
+    row = dict.fromkeys(CONSISTENCY, np.nan)
     table = pd.DataFrame([row] * n).assign(
         dataset="edge", condition="all", n_machines=1, group="human", machine=names(n),
         observer_b=names(n), accuracy_machine=rng.uniform(0.2, 0.95, n),
@@ -281,13 +283,13 @@ def precision(n: int) -> pd.DataFrame:
     return al.planning.item_precision(0.75, np.unique(np.geomspace(10, 400, n).astype(int)))
 
 
-def designs(n: int, **style: Any) -> Any:
+def designs(n: int) -> Any:
     side = {2: 2, 30: 5, 300: 17}[n]
     pilot = al.planning.variance_components(al.load_example()).tail(1)
     observers = np.unique(np.geomspace(2, 200, side).astype(int))[:, None]
     images = np.unique(np.geomspace(20, 2000, side).astype(int))
     grid = al.planning.expected_errors(pilot, observers, images)
-    return al.plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10), **style)
+    return al.plot_plan(grid, "design", designs=al.planning.best_design(pilot, 3000, 0.1, 10))
 
 
 @functools.cache
@@ -303,18 +305,18 @@ def image_choice(n: int) -> al.planning.StimulusPlan:
     )
 
 
-def conditions(n: int, style: Any) -> Any:
+def conditions(n: int) -> Any:
     at = np.random.default_rng(1).normal(size=(n, 2))
     group = {f"distortion-{k % 7}:{k / 10:.1f}": f"distortion-{k % 7}" for k in range(n)}
     distances = np.linalg.norm(at[:, None] - at, axis=-1)
     table = pd.DataFrame(distances, list(group), list(group))
-    return al.papers.plot_condition_map(table, group, perplexity=min(15, n / 2), rng=1, **style)
+    return al.papers.plot_condition_map(table, group, perplexity=min(15, n / 2), rng=1)
 
 
-def error_rows(n: int, style: Any) -> Any:
+def error_rows(n: int) -> Any:
     rows = al.errors.error_rows(trials(*SIZES[n]))
     machines = names(min(SIZES[n][1], 5))[1:]
-    return al.plot_error_row(rows, "bear", observers=machines, rng=1, **style)
+    return al.plot_errors(rows, "responses", true_class="bear", observers=machines)
 
 
 def confusions(n: int) -> xr.DataArray:
@@ -363,66 +365,79 @@ def levels_of(table: pd.DataFrame) -> str:
 Drawing = Callable[..., Any]
 # Name, with a sign for another way of drawing: what draws it with so many rows.
 DRAWINGS: dict[str, Drawing] = {
-    "plot_accuracy": lambda n, **s: al.plot_accuracy(
-        consistency(n), kinds=trials(*SIZES[n]), **s
+    "plot_agreement accuracy": lambda n: al.plot_agreement(
+        consistency(n), "accuracy", observer_kinds=trials(*SIZES[n])
     ),
-    "plot_agreement": lambda n, **s: al.plot_agreement(matrix(n), **s),
-    "plot_benchmark": lambda n, **s: al.plot_benchmark(scores(n), **s),
-    "plot_bounds": lambda n, **s: al.plot_bounds(consistency(n), **s),
-    "plot_classes": lambda n, **s: al.plot_classes(similarity(n), pair(similarity(n)), **s),
-    "plot_condition_map": lambda n, **s: conditions(n, s),
-    "plot_confusions": lambda n, **s: al.plot_confusions(
-        confusions(n).isel(group=slice(3 if s.get("style") == "column" else 6)), **s
+    "plot_agreement agreement": lambda n: al.plot_agreement(matrix(n)),
+    "plot_benchmark scores": lambda n: al.plot_benchmark(scores(n)),
+    "plot_agreement bounds": lambda n: al.plot_agreement(consistency(n), "bounds"),
+    "plot_errors classes": lambda n: al.plot_errors(
+        similarity(n), "classes", pair=pair(similarity(n))
     ),
-    "plot_consistency": lambda n, **s: al.plot_consistency(margins_table(n), **s),
-    "plot_correlations": lambda n, **s: al.plot_correlations(correlations(n), **s),
-    "plot_coverage": lambda n, **s: al.plot_coverage(coverages(n), **s),
-    "plot_data_averaged": lambda n, **s: al.plot_data_averaged(simulated_ranks(n), **s),
-    "plot_design_map": lambda n, **s: designs(n, **s),
-    "plot_distortions": lambda n, **s: al.plot_distortions(
-        alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), **s
+    "plot_condition_map": conditions,
+    "plot_errors confusions": lambda n: al.plot_errors(
+        confusions(n).isel(group=slice(3 if in_column() else 6)), "confusions"
     ),
-    "plot_error_row": lambda n, **s: error_rows(n, s),
-    "plot_explained": lambda n, **s: al.plot_explained(explained(n), **s),
-    "plot_families": lambda n, **s: al.plot_families(*tree(n), by=of_family(n), **s),
-    "plot_image_choice": lambda n, **s: al.plot_image_choice(image_choice(n), **s),
-    "plot_intervals": lambda n, **s: al.plot_intervals(consistency(n), **s),
-    "plot_item_precision": lambda n, **s: al.plot_item_precision(precision(n), **s),
-    "plot_leaderboard": lambda n, **s: al.papers.plot_leaderboard(leaderboard(n), **s),
-    "plot_levels": lambda n, **s: al.plot_levels(alignment(n), "phase-scrambling-0", **s),
-    "plot_levels families": lambda n, **s: al.plot_levels(
-        alignment(n, 16), "phase-scrambling-0", families=family(n), **s
+    "plot_margins consistency": lambda n: al.plot_margins(margins_table(n), "consistency"),
+    "plot_robustness correlations": lambda n: al.plot_robustness(correlations(n), "correlations"),
+    "plot_calibration coverage": lambda n: al.plot_calibration(coverages(n), "coverage"),
+    "plot_calibration data_averaged": lambda n: al.plot_calibration(
+        simulated_ranks(n), "data_averaged"
     ),
-    "plot_margin_checks": lambda n, **s: al.plot_margin_checks(classified(n), m=16, **s),
-    "plot_matrix": lambda n, **s: al.plot_matrix(matrix(n), kinds=trials(1, 2) if n == 2 else
-                                                 trials(*{30: (3, 6), 300: (4, 21)}[n]), **s),
-    "plot_metrics": lambda n, **s: al.plot_metrics(
-        [consistency(n), agreement(n)], "error_consistency", "misclassification_agreement",
-        kinds=trials(*SIZES[n]), **s
+    "plot_plan design": designs,
+    "plot_alignment distortions": lambda n: al.plot_alignment(
+        alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), "distortions"
     ),
-    "plot_noise_free": lambda n, **s: al.plot_noise_free(margins(n), 0, **s),
-    "plot_null": lambda n, **s: al.plot_null(consistency(n), pair(consistency(n)), rng=1, **s),
-    "plot_power": lambda n, **s: al.plot_power(widths(n), **s),
-    "plot_probability_greater": lambda n, **s: al.plot_probability_greater(scores(n), **s),
-    "plot_radar": lambda n, **s: al.papers.plot_radar(alignment(n, 2, 12), family(n), **s),
-    "plot_rank_by_metric": lambda n, **s: al.plot_rank_by_metric(rank_table(n), **s),
-    "plot_rank_ecdf": lambda n, **s: al.plot_rank_ecdf(simulated_ranks(n), **s),
-    "plot_ranks": lambda n, **s: al.plot_ranks(scores(n), "images", rng=1, **s),
-    "plot_recovery": lambda n, **s: al.plot_recovery(simulated_ranks(n), **s),
-    "plot_regime_numbers": lambda n, **s: al.papers.plot_regime_numbers(regimes(n, 20), **s),
-    "plot_regime_ranks": lambda n, **s: al.papers.plot_regime_ranks(ranks(n), **s),
-    "plot_sensitivity": lambda n, **s: al.plot_sensitivity(choices(n), **s),
-    "plot_spectrum": lambda n, **s: al.plot_spectrum(spectrum(n), regimes(n), **s),
-    "plot_spectrum violins": lambda n, **s: al.plot_spectrum(
-        spectrum(n), regimes(n), violins=True, **s
+    "plot_errors responses": error_rows,
+    "plot_margins explained": lambda n: al.plot_margins(explained(n), "explained"),
+    "plot_families": lambda n: al.plot_families(*tree(n), by=of_family(n)),
+    "plot_plan images": lambda n: al.plot_plan(image_choice(n), "images"),
+    "plot_intervals": lambda n, **rows: al.plot_intervals(consistency(n), **rows),
+    "plot_plan items": lambda n: al.plot_plan(precision(n), "items"),
+    "plot_leaderboard": lambda n: al.papers.plot_leaderboard(leaderboard(n)),
+    "plot_alignment levels": lambda n: al.plot_alignment(
+        alignment(n), "levels", dataset="phase-scrambling-0"
     ),
-    "plot_stability": lambda n, **s: al.plot_stability(scores(n), **s),
-    "plot_strengths": lambda n, **s: al.plot_strengths(margins(n), 0, **s),
-    "plot_variance_shares": lambda n, **s: al.plot_variance_shares(
-        shares(min(n, 30 if s.get("style") == "column" else 60)), **s
+    "plot_alignment levels families": lambda n: al.plot_alignment(
+        alignment(n, 16), "levels", dataset="phase-scrambling-0", families=family(n)
     ),
-    "plot_width": lambda n, **s: al.plot_width(widths(n), references={"one condition": 160}, **s),
-}  # fmt: skip
+    "plot_margins checks": lambda n: al.plot_margins(classified(n), "checks", m=16),
+    "plot_matrix": lambda n: al.plot_matrix(
+        matrix(n), observer_kinds=trials(1, 2) if n == 2 else trials(*{30: (3, 6), 300: (4, 21)}[n])
+    ),
+    "plot_metrics": lambda n: al.plot_metrics(
+        [consistency(n), agreement(n)],
+        "error_consistency",
+        "misclassification_agreement",
+        observer_kinds=trials(*SIZES[n]),
+    ),
+    "plot_margins noise_free": lambda n: al.plot_margins(margins(n), "noise_free", pair=0),
+    "plot_agreement null": lambda n: al.plot_agreement(
+        consistency(n), "null", pair=pair(consistency(n)), rng=1
+    ),
+    "plot_plan power": lambda n: al.plot_plan(widths(n), "power"),
+    "plot_benchmark prob_greater": lambda n: al.plot_benchmark(scores(n), "prob_greater"),
+    "plot_radar": lambda n: al.papers.plot_radar(alignment(n, 2, 12), family(n)),
+    "plot_robustness rank_by_metric": lambda n: al.plot_robustness(rank_table(n), "rank_by_metric"),
+    "plot_calibration ranks": lambda n: al.plot_calibration(simulated_ranks(n), "ranks"),
+    "plot_benchmark ranks": lambda n: al.plot_benchmark(
+        scores(n), "ranks", population="images", rng=1
+    ),
+    "plot_calibration recovery": lambda n: al.plot_calibration(simulated_ranks(n), "recovery"),
+    "plot_regime_numbers": lambda n: al.papers.plot_regime_numbers(regimes(n, 20)),
+    "plot_regime_ranks": lambda n: al.papers.plot_regime_ranks(ranks(n)),
+    "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
+    "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
+    "plot_spectrum violins": lambda n: al.plot_spectrum(spectrum(n), regimes(n), violins=True),
+    "plot_benchmark stability": lambda n: al.plot_benchmark(scores(n), "stability"),
+    "plot_margins strengths": lambda n: al.plot_margins(margins(n), "strengths", pair=0),
+    "plot_margins variance": lambda n: al.plot_margins(
+        shares(min(n, 30 if in_column() else 60)), "variance"
+    ),
+    "plot_plan width": lambda n: al.plot_plan(
+        widths(n), "width", references={"one condition": 160}
+    ),
+}
 
 
 def figure_of(drawn: Any) -> Any:

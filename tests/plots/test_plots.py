@@ -58,7 +58,7 @@ def test_chosen_entries_keep_their_order(clean: al.Result) -> None:
 
 
 def test_bounds_show_the_observed_pairs(clean: al.Result) -> None:
-    left, right = al.plot_bounds(clean)
+    left, right = al.plot_agreement(clean, "bounds")
     cells = clean.table["cells"].values
     expected = np.stack(al.metrics.consistency.accuracies(cells), axis=1)
     for ax in (left, right):
@@ -90,7 +90,7 @@ def test_agreement_stands_between_its_bounds(clean: al.Result) -> None:
 
 
 def test_accuracies_have_their_limit(clean: al.Result) -> None:
-    ax = al.plot_accuracy(clean)
+    ax = al.plot_agreement(clean, "accuracy")
     p_a, p_b = al.metrics.consistency.accuracies(clean.table["cells"].values)
     points = np.ma.filled(ax.collections[0].get_offsets(), np.nan)
     value = clean.estimates["estimate"].values
@@ -103,17 +103,17 @@ def test_accuracies_have_their_limit(clean: al.Result) -> None:
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"undefined, not drawn: {np.isnan(value).sum()} of 15" in labels
     other = al.misclassification_agreement(al.load_example(), n_draws=0, n_resamples=0)
-    for plot in (al.plot_accuracy, al.plot_agreement):
+    for kind in ("accuracy", "agreement"):
         with pytest.raises(ValueError, match="this result is of misclassification_agreement"):
-            plot(other)
+            al.plot_agreement(other, kind)
 
 
 def test_null_shows_the_observed_value(clean: al.Result) -> None:
-    ax = al.plot_null(clean, "model_1 x model_2", rng=1)
+    ax = al.plot_agreement(clean, "null", pair="model_1 x model_2", rng=1)
     value = float(clean.estimates["estimate"].sel(pair="model_1 x model_2"))
     assert ax.lines[0].get_xdata()[0] == pytest.approx(value)
     assert "two-sided p = " in ax.get_title()
-    undefined = al.plot_null(clean, "model_4 x model_5", rng=1)
+    undefined = al.plot_agreement(clean, "null", pair="model_4 x model_5", rng=1)
     assert "undefined (both observers always right)" in undefined.get_title()
 
 
@@ -123,7 +123,7 @@ def scores() -> al.Benchmark:
 
 
 def test_benchmark_stands_where_the_summary_puts_it(scores: al.Benchmark) -> None:
-    ax = al.plot_benchmark(scores, "images")
+    ax = al.plot_benchmark(scores, population="images")
     frame = scores.summary("images").set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
@@ -137,7 +137,7 @@ def test_benchmark_stands_where_the_summary_puts_it(scores: al.Benchmark) -> Non
 
 
 def test_ranks_are_those_of_the_table(scores: al.Benchmark) -> None:
-    ax = al.plot_ranks(scores, "images", rng=1)
+    ax = al.plot_benchmark(scores, "ranks", population="images", rng=1)
     table = scores.ranks("images", rng=1).set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     drawn = {
@@ -150,7 +150,7 @@ def test_ranks_are_those_of_the_table(scores: al.Benchmark) -> None:
 
 
 def test_probability_map_is_ordered_by_score(scores: al.Benchmark) -> None:
-    ax = al.plot_probability_greater(scores)
+    ax = al.plot_benchmark(scores, "prob_greater")
     values = np.asarray(ax.images[0].get_array())
     upper = values[np.triu_indices(6, 1)]
     assert upper.mean() > 0.5
@@ -164,7 +164,7 @@ def test_bad_input(clean: al.Result) -> None:
     with pytest.raises(ValueError, match="no entry is labelled 'x'; labels look like 'model_1 x"):
         al.plot_intervals(clean, which=["x"])
     with pytest.raises(ValueError, match="no entry is labelled 'x'"):
-        al.plot_null(clean, "x")
+        al.plot_agreement(clean, "null", pair="x")
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
     with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):
         al.plot_intervals(many)
@@ -181,7 +181,9 @@ def test_what_the_first_figure_sets_stays(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(plt, "subplots", first)
     before = plt.rcParams["text.parse_math"]
-    al.plot_bounds(al.compare(al.load_example().select(condition="noise", kind="human"), n_null=0))
+    al.plot_agreement(
+        al.compare(al.load_example().select(condition="noise", kind="human"), n_null=0), "bounds"
+    )
     assert plt.rcParams["interactive"]
     assert plt.rcParams["text.parse_math"] == before
 

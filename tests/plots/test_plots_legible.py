@@ -1,11 +1,14 @@
-"""All plots with few and many rows: no text outside the figure, none over another."""
+"""Plots: signatures, settings, fonts, and what is drawn of many rows."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import pickle
 import re
+import sys
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,82 +17,40 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 import alikely as al
+from alikely.plots.agreement import KINDS
 
 mpl.use("Agg")
 
-COHORTS = ("plot_cohort", "plot_cohort_groups")
-# Drawn in the quick suite, too: cheap, or mended once.
-QUICK = ("plot_intervals", "plot_regime_ranks")
-# Scores of 300 machines take minutes to make.
-FEWER = ("plot_benchmark", "plot_ranks", "plot_probability_greater", "plot_stability")
-# Rows of these take a page of a paper, or become fewer, where there are many.
-OF_ROWS = (
-    "plot_confusions", "plot_condition_map", "plot_correlations", "plot_distortions",
-    "plot_intervals", "plot_leaderboard", "plot_levels", "plot_matrix", "plot_regime_ranks",
-    "plot_sensitivity", "plot_spectrum", "plot_variance_shares",
-)  # fmt: skip
-PAGE = 10.5  # inches
+COHORTS = {"plot_cohort fit", "plot_cohort groups"}
 
 
-def cases(sizes: tuple[int, ...], most: int = 300) -> list[Any]:
-    return [
-        pytest.param(name, n, marks=() if name in QUICK and n < 30 else pytest.mark.slow)
-        for name in gallery.DRAWINGS
-        for n in sizes
-        if n < most or name not in FEWER
-    ]
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
-def more(name: str, n: int, most: int = 60) -> dict[str, Any]:
-    """What a user gives where there are too many rows."""
-    return {"sort": "estimate", "top": most} if name == "plot_intervals" and n > most else {}
-
-
-def test_every_plot_is_in_the_gallery() -> None:
-    drawn = {name.split()[0] for name in gallery.DRAWINGS}
-    names = [*al.plots.__all__, *al.papers.__all__]
-    assert {n for n in names if n.startswith("plot_")} == drawn | set(COHORTS)
-
-
-@pytest.mark.parametrize(("name", "n"), cases((2, 30, 300)))
-def test_texts_stay_apart_and_inside(name: str, n: int) -> None:
-    figure = gallery.figure_of(gallery.DRAWINGS[name](n, **more(name, n)))
-    assert gallery.faults(figure) == []
-    # Red beside green, as matplotlib has them of itself.
-    assert not gallery.colors_of(figure) & {"#2ca02c", "#d62728", "#98df8a", "#ff9896"}
-
-
-@pytest.mark.parametrize(
-    ("name", "n"),
-    [*cases((2, 30)), *(pytest.param(name, 300, marks=pytest.mark.slow) for name in OF_ROWS)],
-)
-def test_in_a_column(name: str, n: int) -> None:
-    figure = gallery.figure_of(gallery.DRAWINGS[name](n, style="column", **more(name, n, 30)))
-    width, height = figure.get_size_inches()
-    assert width == pytest.approx(3.3)
-    assert height <= PAGE
-    assert gallery.faults(figure) == []
-    # Names of axes, titles and legends in 8 pt; notes at points not below 6.
-    for ax in figure.axes:
-        for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
-            assert text.get_size() == 8
-        # No legend over data.
-        assert ax.get_legend() is None
-    for legend in figure.legends:
-        assert {text.get_size() for text in legend.get_texts()} == {8}
-    assert min(t.get_size() for t in figure.findobj(Text) if t.get_text().strip()) >= 5
+def test_every_kind_of_every_plot_is_in_the_gallery() -> None:
+    expected = set()
+    for name in al.plots.__all__:
+        plot = getattr(al.plots, name)
+        if name.startswith("plot_"):
+            kinds = vars(sys.modules[plot.__module__]).get("KINDS", ())
+            kinds = kinds if "kind" in inspect.signature(plot).parameters else ()
+            expected |= {f"{name} {kind}" for kind in kinds} or {name}
+    expected |= {name for name in al.papers.__all__ if name.startswith("plot_")}
+    assert expected <= set(gallery.DRAWINGS) | COHORTS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("style", ["screen", "column"])
-def test_cohorts(cohort_tree: Any, family_tree: Any, style: str) -> None:
-    for ax in (
-        al.plot_cohort(cohort_tree, rng=1, style=style),
-        al.plot_cohort_groups(family_tree, "family", style=style),
-    ):
+@pytest.mark.parametrize("column", [False, True])
+def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
+    with al.plots.column() if column else contextlib.nullcontext():
+        fit = al.plot_cohort(cohort_tree, rng=1)
+        groups = al.plot_cohort(family_tree, "groups", covariate="family")
+    for ax in (fit, groups):
         assert gallery.faults(ax.figure) == []
 
 
@@ -97,7 +58,8 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, style: str) -> None:
 def test_a_matrix_of_35_in_a_column() -> None:
     shown = gallery.trials(5, 30)
     result = al.error_consistency(shown, n_null=0, **gallery.BARE)
-    ax = al.plot_matrix(result, kinds=shown, style="column")
+    with al.plots.column():
+        ax = al.plot_matrix(result, observer_kinds=shown)
     assert gallery.faults(ax.figure) == []
     named = [text for text in ax.get_yticklabels() if text.get_text()]
     assert len(named) == 35
@@ -112,27 +74,29 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
     best = best.sort_values(ascending=False).index.tolist()
     named = [text.get_text() for text in al.plot_benchmark(scores, top=3).get_yticklabels()]
     assert named == best[2::-1]
-    ranks = al.plot_ranks(scores, rng=1, top=4)
+    ranks = al.plot_benchmark(scores, "ranks", rng=1, top=4)
     first = scores.ranks(rng=1)["system"].tolist()[:4]
     assert [text.get_text() for text in ranks.get_yticklabels()] == first[::-1]
-    image = al.plot_probability_greater(scores, top=5)
+    image = al.plot_benchmark(scores, "prob_greater", top=5)
     assert image.images[0].get_array().shape == (5, 5)
-    range_ = al.plot_sensitivity(gallery.choices(30), top=6)
+    range_ = al.plot_robustness(gallery.choices(30), "sensitivity", top=6)
     assert [ax.get_ylabel() for ax in (ranks, image, range_)] == [
         f"first {n} of 30 machines" for n in (4, 5, 6)
     ]
     # A page of less height is full sooner; on a screen all are drawn.
     monkeypatch.setattr("alikely.plots._style.PAGE", 3.0)
-    ax = al.plot_benchmark(scores, style="column")
+    with al.plots.column():
+        ax = al.plot_benchmark(scores)
     assert len(ax.get_yticks()) == 14
     assert ax.get_ylabel() == "first 14 of 30 machines"
     assert gallery.faults(ax.figure) == []
     assert len(al.plot_benchmark(scores).get_yticks()) == 30
-    with pytest.raises(ValueError, match="20 rows are too many for a page, the most is 14; give"):
-        al.plot_benchmark(scores, top=20, style="column")
-    for plot in (al.plot_benchmark, al.plot_probability_greater):
+    too_many = pytest.raises(ValueError, match="20 rows are too many for a page, the most is 14; g")
+    with al.plots.column(), too_many:
+        al.plot_benchmark(scores, top=20)
+    for kind in ("scores", "prob_greater"):
         with pytest.raises(ValueError, match="top must be at least 1, got 0"):
-            plot(scores, top=0)
+            al.plot_benchmark(scores, kind, top=0)
 
 
 def test_the_check_finds_offenders() -> None:
@@ -147,29 +111,44 @@ def test_the_check_finds_offenders() -> None:
     assert sum(text.startswith("over each other") for text in found) == 2
 
 
-def test_style_is_a_keyword_of_every_plot() -> None:
+def test_every_signature_is_short_and_names_its_arguments() -> None:
     for name in al.plots.__all__:
-        plot = getattr(al, name)
-        assert inspect.signature(plot).parameters["style"].default == "screen"
-        assert plot.__doc__.count("    style : {") == 1
-        assert plot.__doc__.index("    style : {") < plot.__doc__.index("    Returns\n")
-    with pytest.raises(ValueError, match="style must be 'screen' or 'column', got 'paper'"):
-        al.plot_width(gallery.widths(2), style="paper")
+        parameters = inspect.signature(getattr(al.plots, name)).parameters.values()
+        assert len(parameters) <= 12
+        assert not any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in parameters)
+
+
+def test_kinds_say_what_they_use() -> None:
+    for name in al.plots.__all__:
+        plot = getattr(al.plots, name)
+        public = inspect.signature(plot).parameters
+        if "kind" not in public:
+            continue
+        said = dict(re.findall(r'- ``"(\w+)"``:?(.+?)(?=\n *- ``"|\n\n)', plot.__doc__, re.S))
+        kinds = sys.modules[plot.__module__].KINDS
+        assert set(said) == set(kinds)
+        for kind, text in said.items():
+            used = set(list(inspect.signature(kinds[kind]).parameters)[1:])
+            assert used <= set(public)
+            # Where to draw goes without saying.
+            named = set(re.findall(r"(?<!`)`(\w+)`(?!`)", text))
+            assert named - {"ax"} == used - {"ax"}, (name, kind)
 
 
 @pytest.mark.slow
 def test_settings_and_given_axes_stay_as_they_are() -> None:
     before = dict(mpl.rcParams)
     figure, ax = plt.subplots(figsize=(5, 4))
-    assert al.plot_width(gallery.widths(2), ax=ax, style="column") is ax
+    with al.plots.column():
+        assert al.plot_plan(gallery.widths(2), "width", ax=ax) is ax
     assert figure.get_size_inches().tolist() == [5, 4]
-    al.plot_width(gallery.widths(2), style="column").figure.savefig(io.BytesIO(), format="pdf")
+    al.plot_plan(gallery.widths(2), "width").figure.savefig(io.BytesIO(), format="pdf")
     assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.slow
 def test_fonts_are_embedded_as_fonts() -> None:
-    figure = al.plot_intervals(gallery.consistency(2), style="column").figure
+    figure = al.plot_intervals(gallery.consistency(2)).figure
     for made in (figure, pickle.loads(pickle.dumps(figure))):
         file = io.BytesIO()
         made.savefig(file, format="pdf", metadata={"CreationDate": None})
@@ -181,7 +160,7 @@ def test_fonts_are_embedded_as_fonts() -> None:
 @pytest.mark.slow
 def test_drawings_hold_their_letters_or_are_told_to_keep_text() -> None:
     """SVG has no place for a font that all programs read: each letter's outline is in the file."""
-    figure = al.plot_width(gallery.widths(2), style="column").figure
+    figure = al.plot_plan(gallery.widths(2), "width").figure
 
     def drawn() -> str:
         file = io.StringIO()
@@ -261,7 +240,7 @@ def test_very_many_pairs_are_hexagons_of_their_means() -> None:
         estimates={"estimate": SimpleNamespace(values=value)},
     )
     # No result, which the plot would refuse.
-    left, _ = inspect.unwrap(al.plot_bounds)(many)
+    left, _ = KINDS["bounds"](many)
     drawn = left.collections[-1]
     assert 1 < len(drawn.get_offsets()) <= 30
     shown = np.ma.filled(drawn.get_array(), np.nan)
@@ -269,7 +248,7 @@ def test_very_many_pairs_are_hexagons_of_their_means() -> None:
 
 
 def test_probabilities_say_whose_they_are() -> None:
-    ax = al.plot_probability_greater(gallery.scores(2))
+    ax = al.plot_benchmark(gallery.scores(2), "prob_greater")
     assert "new images" in ax.get_title()
 
 
@@ -282,5 +261,6 @@ def test_the_ceiling_is_called_one() -> None:
 def test_names_of_low_rows_stay_on_one_line_in_a_column() -> None:
     # One school, so that rows are low; names are longer than a line that may be broken.
     result = gallery.consistency(30)
-    ax = al.plot_intervals(result, intervals=["analytic"], top=20, style="column")
+    with al.plots.column():
+        ax = al.plot_intervals(result, intervals=["analytic"], top=20)
     assert gallery.faults(ax.figure) == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterator
 
 import gallery
 import matplotlib as mpl
@@ -18,48 +18,12 @@ from alikely.report import blocks
 
 mpl.use("Agg")
 
-ROWS = ("plot_benchmark", "plot_ranks", "plot_intervals", "plot_levels")
-MAPS = ("plot_matrix", "plot_probability_greater", "plot_families")
-
-
-@pytest.fixture
-def long_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Names that differ at their ends alone."""
-    names = tuple(f"organization/vision-model-large-patch16-in21k-{k:04d}" for k in range(9))
-    assert {len(name) for name in names} == {50}
-    monkeypatch.setattr(gallery, "NAMES", names)
-    kept = ("trials", "consistency", "matrix", "scores")
-    for name in kept:
-        getattr(gallery, name).cache_clear()
-    yield
-    for name in kept:
-        getattr(gallery, name).cache_clear()
-    plt.close("all")
-
-
-@pytest.mark.usefixtures("long_names")
-@pytest.mark.parametrize("style", ["screen", "column"])
-@pytest.mark.parametrize("n", [2, pytest.param(30, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [*ROWS, *MAPS])
-def test_long_names_leave_the_axes_their_room(name: str, n: int, style: str) -> None:
-    few = {"sort": "estimate", "top": 20} if name == "plot_intervals" else {}
-    figure = gallery.figure_of(gallery.DRAWINGS[name](n, style=style, **few))
-    assert gallery.faults(figure) == []
-    widths = [ax.get_window_extent().width for ax in figure.axes]
-    if name in ROWS:
-        assert min(widths) >= 0.45 * figure.bbox.width
-        assert min(widths) >= 150
-    else:
-        # Cells of a map are large enough to be seen.
-        assert max(widths) / n >= 5
-    shown = [text.get_text() for text in figure.axes[0].get_yticklabels() if text.get_text()]
-    assert len(set(shown)) == len(shown)
-
 
 @pytest.mark.parametrize("n", [2, 30, 300])
-@pytest.mark.parametrize("style", ["screen", "column"])
-def test_ticks_of_an_image_choice_keep_apart(n: int, style: str) -> None:
-    axes = gallery.DRAWINGS["plot_image_choice"](n, style=style)
+@pytest.mark.parametrize("column", [False, True])
+def test_ticks_of_an_image_choice_keep_apart(n: int, column: bool) -> None:
+    with al.plots.column() if column else contextlib.nullcontext():
+        axes = gallery.DRAWINGS["plot_plan images"](n)
     axes[1].figure.draw_without_rendering()
     labels = [text for text in axes[1].get_xticklabels() if text.get_text()]
     boxes = [text.get_window_extent() for text in labels]
@@ -137,7 +101,7 @@ def _figures_of(result: al.Result) -> list[blocks.Figure]:
 @pytest.mark.parametrize("n", [2, 30, 300])
 def test_every_limit_is_that_of_a_pair_that_is_drawn(n: int) -> None:
     result = gallery.consistency(n)
-    ax = al.plot_accuracy(result)
+    ax = al.plot_agreement(result, "accuracy")
     (limits,) = (line for line in ax.lines if line.get_marker() == "_")
     frame = result.summary(intervals=())
     expected = bounds.error_consistency_bounds(frame["accuracy_a"], frame["accuracy_b"])[1]
@@ -153,7 +117,9 @@ def test_every_limit_is_that_of_a_pair_that_is_drawn(n: int) -> None:
 def test_colors_of_ranks_claim_no_order() -> None:
     """A system can differ from the highest while one of lower rank does not."""
     trials = al.load_example().select(condition="noise")
-    ax = al.plot_ranks(al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1), "images")
+    ax = al.plot_benchmark(
+        al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1), "ranks", population="images"
+    )
     said = {text.get_text() for text in ax.get_legend().get_texts()}
     assert said <= {"not significantly below the highest", "significantly below the highest"}
     assert said

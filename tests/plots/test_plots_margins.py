@@ -63,7 +63,7 @@ def legend(ax: Any) -> str:
 
 
 def test_strengths_are_drawn_against_shares(result: al.Result) -> None:
-    ax = al.plot_strengths(result, "human x a")
+    ax = al.plot_margins(result, "strengths", pair="human x a")
     strengths = result.data["strengths"].to_dataset()
     shares = (result.table["right"] / result.table["shown"]).values[0]
     points = np.concatenate(
@@ -75,12 +75,12 @@ def test_strengths_are_drawn_against_shares(result: al.Result) -> None:
     }
     assert expected <= drawn
     with pytest.raises(ValueError, match="strengths"):
-        al.plot_strengths(result, 2)
+        al.plot_margins(result, "strengths", pair=2)
     plt.close("all")
 
 
 def test_posterior_with_both_estimates(result: al.Result) -> None:
-    ax = al.plot_noise_free(result, 1)
+    ax = al.plot_margins(result, "noise_free", pair=1)
     row = result.summary().iloc[1]
     at = {round(float(line.get_xdata()[0]), 9) for line in ax.lines if len(line.get_xdata())}
     assert round(row["estimate"], 9) in at
@@ -95,14 +95,14 @@ def test_posterior_with_both_estimates(result: al.Result) -> None:
     [("x x y", "no entry is labelled 'x x y'"), (7, "a position from 0 to 2, got 7")],
 )
 def test_unknown_entries(result: al.Result, pair: Any, message: str) -> None:
-    for draw in (al.plot_noise_free, al.plot_strengths):
+    for kind in ("noise_free", "strengths"):
         with pytest.raises(ValueError, match=message):
-            draw(result, pair)
+            al.plot_margins(result, kind, pair=pair)
     with pytest.raises(TypeError, match="must be the position or the label of an entry"):
-        al.plot_noise_free(result, 1.5)  # type: ignore[arg-type]
+        al.plot_margins(result, "noise_free", pair=1.5)  # type: ignore[arg-type]
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
     with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
-        al.plot_noise_free(other)
+        al.plot_margins(other, "noise_free")
 
 
 def test_shares_of_variance() -> None:
@@ -111,25 +111,25 @@ def test_shares_of_variance() -> None:
         "repeats": fit(["item", "observer x item", "trial noise"], rng),
         "none": fit(["item", "observer x item and trial noise"], rng),
     }
-    ax = al.plot_variance_shares(trees)
+    ax = al.plot_margins(trees, "variance")
     median = [al.margins.variance_shares(tree)["median"] for tree in trees.values()]
     expected = np.concatenate([m / m.sum() for m in median])
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], expected)
     assert "not separated" in legend(ax)
     assert [bar.get_hatch() for bar in ax.patches][-1]
-    assert len(al.plot_variance_shares(trees["repeats"]).patches) == 3
+    assert len(al.plot_margins(trees["repeats"], "variance").patches) == 3
     for bad, error, message in [
         ({}, ValueError, "trees is empty"),
         ({"x": 3}, TypeError, "must be a DataTree, got int"),
         (xr.DataTree(), ValueError, "the fit has no variance shares"),
     ]:
         with pytest.raises(error, match=message):  # type: ignore[call-overload]
-            al.plot_variance_shares(bad)  # type: ignore[arg-type]
+            al.plot_margins(bad, "variance")  # type: ignore[arg-type]
     plt.close("all")
 
 
 def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> None:
-    ax = al.plot_explained(explained)
+    ax = al.plot_margins(explained, "explained")
     points = [tuple(xy) for line in ax.lines for xy in line.get_xydata()]
     for row in explained.dropna().itertuples():
         assert (row.observed, row.predicted) in points
@@ -139,11 +139,11 @@ def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> 
     assert "undefined, not drawn: 1 of 4" in text
     assert ax.get_legend().get_title().get_text() == "inside the 95 % interval: 2 of 3"
     with pytest.raises(ValueError, match="frame lacks the column 'inside'"):
-        al.plot_explained(explained.drop(columns="inside"))
+        al.plot_margins(explained.drop(columns="inside"), "explained")
     with pytest.raises(ValueError, match="frame is empty"):
-        al.plot_explained(explained.iloc[:0])
+        al.plot_margins(explained.iloc[:0], "explained")
     with pytest.raises(ValueError, match="needs one lower and one upper bound"):
-        al.plot_explained(explained.drop(columns="eti95_lb"))
+        al.plot_margins(explained.drop(columns="eti95_lb"), "explained")
     plt.close("all")
 
 
@@ -155,7 +155,7 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     del margins
     table = al.estimates.consistency_table(trials, result)
-    upper, lower = al.plot_consistency(table)
+    upper, lower = al.plot_margins(table, "consistency")
     for ax, name in ((upper, "error"), (lower, "margin")):
         points, column = drawn(ax), f"{name}_consistency"
         for x, y in table[["accuracy_machine", column]].to_numpy():
@@ -176,10 +176,10 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     assert f"ceiling of a machine: {table['margin_ceiling'][0]:.2f} [" in legend(lower)
     assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
     assert "noise-free, posterior median" in legend(lower)
-    with pytest.raises(TypeError, match="ax must be a pair of axes"):
-        al.plot_consistency(table, upper)
+    with pytest.raises(TypeError, match="ax must be 2 axes"):
+        al.plot_margins(table, "consistency", ax=upper)
     with pytest.raises(ValueError, match="frame lacks the column 'margin_ceiling'"):
-        al.plot_consistency(table.drop(columns="margin_ceiling"))
+        al.plot_margins(table.drop(columns="margin_ceiling"), "consistency")
     plt.close("all")
 
 
@@ -197,7 +197,7 @@ def test_long_names_of_machines_do_not_cover_each_other() -> None:
         table = table.assign(
             **{column: value, f"{column}_lb": value - 0.05, f"{column}_ub": value + 0.05}
         )
-    axes = al.plot_consistency(table)
+    axes = al.plot_margins(table, "consistency")
     for ax in axes:
         # Lines that tie labels to points have no text.
         boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
@@ -227,8 +227,8 @@ def test_intervals_of_margins_say_which_are_freed_of_noise(result: al.Result) ->
     plt.close("all")
 
 
-@pytest.mark.parametrize("draw", [al.plot_intervals, al.plot_strengths])
-def test_legends_lie_within_the_figure_and_leave_room(result: al.Result, draw: Any) -> None:
+@pytest.mark.parametrize("kind", ["intervals", "strengths"])
+def test_legends_lie_within_the_figure_and_leave_room(result: al.Result, kind: str) -> None:
     found = result.data.copy()
     table = found["observed_data"].to_dataset()
     long = [f"{'a very long name of a system ' * 2}{k}" for k in range(table.sizes["pair"])]
@@ -237,12 +237,13 @@ def test_legends_lie_within_the_figure_and_leave_room(result: al.Result, draw: A
         {"decision_margin_consistency": (("resample", "pair"), shape.reshape(-1, len(long)))}
     )
     found["observed_data"] = table.assign_coords(pair=long)
-    ax = draw(al.Result(found))
+    changed = al.Result(found)
+    ax = al.plot_intervals(changed) if kind == "intervals" else al.plot_margins(changed, kind)
     ax.figure.draw_without_rendering()
     box, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
     assert figure.x0 <= box.x0
     assert box.x1 <= figure.x1
-    if draw is al.plot_strengths:
+    if kind == "strengths":
         assert ax.get_window_extent().width > figure.width / 2
     plt.close("all")
 
@@ -253,11 +254,11 @@ def test_several_conditions_have_no_bands(result: al.Result) -> None:
     table = al.estimates.consistency_table(trials, result)
     table.loc[0, "margin_consistency"] = np.nan
     both = pd.concat([table, table.assign(condition="other", group_error_consistency=np.nan)])
-    upper, lower = al.plot_consistency(both)
+    upper, lower = al.plot_margins(both, "consistency")
     assert not upper.patches
     assert "within a group, mean\n(1 of 2 undefined)" in legend(upper)
     assert "with interval\n(2 of 4 undefined)" in legend(lower)
-    alone = al.plot_consistency(table.iloc[:1])
+    alone = al.plot_margins(table.iloc[:1], "consistency")
     assert "machines with human" not in legend(alone[0])
     plt.close("all")
 
@@ -284,7 +285,7 @@ def classified(n_items: int = 48, n_classes: int = 3) -> al.Result:
 
 def test_checks_are_drawn_from_the_data() -> None:
     found = classified()
-    bend, classes, tail = al.plot_margin_checks(found)
+    bend, classes, tail = al.plot_margins(found, "checks")
     table = found.table
     margins, share = table["margins"].values[1], table["margins"].values[0]
     points = {tuple(xy) for xy in np.round(bend.lines[0].get_xydata(), 9)}
@@ -312,9 +313,9 @@ def test_checks_are_drawn_from_the_data() -> None:
 def test_checks_of_bad_input() -> None:
     found = classified()
     with pytest.raises(ValueError, match="entry 'net x other' is of two machines: expected a mac"):
-        al.plot_margin_checks(found, "net x other")
-    with pytest.raises(TypeError, match="ax must be three axes, got list of length 2"):
-        al.plot_margin_checks(found, ax=plt.subplots(1, 2)[1].tolist())
+        al.plot_margins(found, "checks", pair="net x other")
+    with pytest.raises(TypeError, match="ax must be 3 axes, got list of length 2"):
+        al.plot_margins(found, "checks", ax=plt.subplots(1, 2)[1].tolist())
     trials, margins = al.simulate.detection_experiment(4, 12, 1, rho={"net": 0.6}, rng=1)
     right = al.Trials.from_correct(
         trials.data["correct"].values == 1,
@@ -324,15 +325,15 @@ def test_checks_of_bad_input() -> None:
     plain = margins[["observer", "item", "margin"]]
     bare = al.decision_margin_consistency(right, plain, n_resamples=0, rng=1)
     with pytest.raises(ValueError, match="number of alternatives of the task is not known: give m"):
-        al.plot_margin_checks(bare)
-    _, classes, _ = al.plot_margin_checks(bare, m=16)
+        al.plot_margins(bare, "checks")
+    _, classes, _ = al.plot_margins(bare, "checks", m=16)
     assert classes.texts[0].get_text() == "no classes known"
     flat = al.decision_margin_consistency(right, plain.assign(margin=1.0), n_draws=0, m=16)
     with pytest.raises(ValueError, match="all margins of entry 'human x net' are equal"):
-        al.plot_margin_checks(flat, m=16)
+        al.plot_margins(flat, "checks", m=16)
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
     with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
-        al.plot_margin_checks(other)
+        al.plot_margins(other, "checks")
     plt.close("all")
 
 
@@ -344,6 +345,6 @@ def test_groups_of_margins_have_the_kind_that_names_them() -> None:
     result = al.decision_margin_consistency(
         al.Trials.from_table(both), margins, n_resamples=0, n_draws=0, rng=1
     )
-    al.plot_matrix(result, kinds=al.Trials.from_table(both))
+    al.plot_matrix(result, observer_kinds=al.Trials.from_table(both))
     with pytest.raises(ValueError, match=r"no entry for 'net'.*name each in a mapping$"):
-        al.plot_matrix(result, kinds=trials)
+        al.plot_matrix(result, observer_kinds=trials)

@@ -10,11 +10,11 @@ import alikely as al
 
 def test_shares_of_answers_are_drawn() -> None:
     counts = al.estimates.confusion_matrices(al.load_example(), "kind")
-    axes = al.plot_confusions(counts)
+    axes = al.plot_errors(counts, "confusions")
     shown = axes[0].images[0].get_array()
     own = counts.sel(group="human").values
     np.testing.assert_allclose(shown, own / own.sum(axis=1, keepdims=True))
     with pytest.raises(ValueError, match="dims group, truth and response, got"):
-        al.plot_confusions(counts.transpose("truth", "group", "response"))
+        al.plot_errors(counts.transpose("truth", "group", "response"), "confusions")
     with pytest.raises(ValueError, match=r"at most 6 matrices .* got 10; choose some"):
-        al.plot_confusions(al.estimates.confusion_matrices(al.load_example()))
+        al.plot_errors(al.estimates.confusion_matrices(al.load_example()), "confusions")

@@ -23,7 +23,7 @@ def points(ax: object, hollow: bool) -> set[tuple[float, float]]:
 
 
 def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
-    ax = al.plot_width(widths, references={"one condition": 160})
+    ax = al.plot_plan(widths, "width", references={"one condition": 160})
     for method, hollow in (("analytic", False), ("simulated", True)):
         part = widths[widths["method"] == method]
         expected = set(zip(part["n_trials"].astype(float), part["width"], strict=True))
@@ -37,14 +37,14 @@ def test_widths_are_drawn_as_they_came(widths: pd.DataFrame) -> None:
 
 def test_widths_by_consistency() -> None:
     table = al.planning.interval_width(0.75, 0.75, [0.0, 0.3, 0.6], 1000)
-    ax = al.plot_width(table, x="ec")
+    ax = al.plot_plan(table, "width", x="ec")
     assert ax.get_xlabel() == "error consistency"
     assert ax.get_xscale() == "linear"
 
 
 def test_power_of_items_is_drawn_too() -> None:
     table = al.planning.power_of_margins([[0.2], [0.4]], [20, 50, 100, 200])
-    ax = al.plot_power(table, x="n_items", hue="dmc", goal=0.9)
+    ax = al.plot_plan(table, "power", x="n_items", hue="dmc", goal=0.9)
     drawn = points(ax, hollow=False)
     assert drawn == set(zip(table["n_items"].astype(float), table["power"], strict=True))
     assert any(np.allclose(line.get_ydata(), 0.9) for line in ax.lines)
@@ -52,33 +52,31 @@ def test_power_of_items_is_drawn_too() -> None:
 
 def test_item_precision() -> None:
     table = al.planning.item_precision(0.75, [10, 20, 300])
-    top, bottom = al.plot_item_precision(table)
+    top, bottom = al.plot_plan(table, "items")
     np.testing.assert_allclose(bottom.lines[0].get_ydata(), 100 * table["outside"])
     (bars,) = top.collections
     ends = np.array([segment[:, 1] for segment in bars.get_segments()])
     np.testing.assert_allclose(ends, table[["lower", "upper"]])
     with pytest.raises(ValueError, match="must hold one accuracy, got 2"):
-        al.plot_item_precision(al.planning.item_precision([0.75, 0.8], 10))
+        al.plot_plan(al.planning.item_precision([0.75, 0.8], 10), "items")
 
 
 def test_design_map_marks_the_best_design() -> None:
     pilot = al.planning.variance_components(al.load_example()).tail(1)
     grid = al.planning.expected_errors(pilot, [[2], [8], [32], [128]], [20, 200, 2000])
     designs = al.planning.best_design(pilot, 3000, 0.1, 10)
-    ax = al.plot_design_map(grid, designs)
+    ax = al.plot_plan(grid, "design", designs=designs)
     (star,) = (line for line in ax.lines if line.get_marker() == "*")
     assert star.get_xdata()[0] == designs["n_images"][0]
     assert star.get_ydata()[0] == designs["n_observers"][0]
     assert f"{designs['n_observers'][0]} observers" in ax.get_title()
     with pytest.raises(ValueError, match="full grid"):
-        al.plot_design_map(grid.drop(index=grid.index[0]))
+        al.plot_plan(grid.drop(index=grid.index[0]), "design")
     with pytest.raises(ValueError, match="one row per number of observers and images"):
-        al.plot_design_map(pd.concat([grid, grid]))
+        al.plot_plan(pd.concat([grid, grid]), "design")
 
 
-@pytest.mark.parametrize(
-    "plot", [al.plot_width, al.plot_power, al.plot_item_precision, al.plot_design_map]
-)
-def test_tables_without_what_is_drawn(plot: object) -> None:
+@pytest.mark.parametrize("kind", ["width", "power", "items", "design"])
+def test_tables_without_what_is_drawn(kind: str) -> None:
     with pytest.raises(ValueError, match="frame lacks the column"):
-        plot(pd.DataFrame({"nothing": [1]}))
+        al.plot_plan(pd.DataFrame({"nothing": [1]}), kind)

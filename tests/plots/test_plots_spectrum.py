@@ -123,7 +123,7 @@ def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
 
 def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment, REGIME)
-    ax = al.plot_levels(table, "all")
+    ax = al.plot_alignment(table, "levels", dataset="all")
     assert [t.get_text() for t in ax.get_xticklabels()] == ["clean", "blur", "noise"]
     own = table[table["metric"] == "error_consistency"]
     lines = {tuple(np.round(np.nan_to_num(np.asarray(line.get_ydata(), float), nan=9), 6))
@@ -133,13 +133,15 @@ def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
     assert {"easy", "hard"} <= {text.get_text() for text in ax.texts}
     families = al.load_example().data["family"]
     assert {"convnet", "transformer"} <= set(
-        legend(al.plot_levels(table, "all", families=families))
+        legend(al.plot_alignment(table, "levels", dataset="all", families=families))
     )
 
 
 def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment, REGIME)
-    ax = al.plot_distortions(table, "misclassification_agreement", "model_2")
+    ax = al.plot_alignment(
+        table, "distortions", metric="misclassification_agreement", system="model_2"
+    )
     chosen = table[
         (table["metric"] == "misclassification_agreement") & (table["system"] == "model_2")
     ]
@@ -163,7 +165,7 @@ def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Data
 
     table = al.spectrum.alignment_table(alignment)
     many = pd.concat([table.assign(estimate=table["estimate"] + k) for k in (0, 1)])
-    ax = al.plot_distortions(many)
+    ax = al.plot_alignment(many, "distortions")
     (violin,) = [c for c in ax.collections if isinstance(c, FillBetweenPolyCollection)]
     corners = violin.get_paths()[0].vertices
     own = many[(many["metric"] == "error_consistency") & (many["system"] == HUMANS)]["estimate"]
@@ -188,20 +190,35 @@ def test_refusals(
         (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
         (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
-        (lambda: al.plot_levels(plain, "all"), "column 'regime'"),
-        (lambda: al.plot_levels(labelled, "none"), "no data set 'none'; it has all"),
-        (lambda: al.plot_levels(labelled, "all", "agreement"), "no metric 'agreement'"),
-        (lambda: al.plot_levels(labelled, "all", families={"model_1": "x"}), "model_2"),
-        (lambda: al.plot_distortions(plain, "agreement"), "metric must be one of"),
-        (lambda: al.plot_distortions(plain, system="model_11"), "did you mean 'model_1'"),
+        (lambda: al.plot_alignment(plain, "levels", dataset="all"), "column 'regime'"),
         (
-            lambda: al.plot_distortions(
-                pd.concat([plain.assign(dataset=str(k)) for k in range(33)])
+            lambda: al.plot_alignment(labelled, "levels", dataset="none"),
+            "dataset must be one of all; got 'none'",
+        ),
+        (
+            lambda: al.plot_alignment(labelled, "levels", dataset="all", metric="agreement"),
+            "metric must be one of",
+        ),
+        (
+            lambda: al.plot_alignment(labelled, "levels", dataset="all", families={"model_1": "x"}),
+            "model_2",
+        ),
+        (
+            lambda: al.plot_alignment(plain, "distortions", metric="agreement"),
+            "metric must be one of",
+        ),
+        (
+            lambda: al.plot_alignment(plain, "distortions", system="model_11"),
+            "did you mean 'model_1'",
+        ),
+        (
+            lambda: al.plot_alignment(
+                pd.concat([plain.assign(dataset=str(k)) for k in range(33)]), "distortions"
             ),
             "33 data sets are too many to read, the most is 32; choose some with table",
         ),
         (
-            lambda: al.plot_distortions(plain.assign(estimate=np.nan)),
+            lambda: al.plot_alignment(plain.assign(estimate=np.nan), "distortions"),
             "error_consistency of human-human is undefined in all 3 conditions",
         ),
     ]

@@ -85,7 +85,7 @@ def choose(
         o.out.parent.mkdir(parents=True, exist_ok=True)
         plan.to_csv(o.out)
         picture = o.out.with_suffix(".png")
-        save_plot(al.plot_image_choice, picture, plan)
+        save_plot(al.plot_plan, picture, plan, "images")
         written = f"{o.out} (the plan), {picture.name}"
         if layout != "plan":
             own = o.out.with_name(f"{o.out.stem}_{layout}.csv")

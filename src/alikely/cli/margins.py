@@ -105,7 +105,7 @@ def margins(
     if files:
         both = al.estimates.consistency_table(trials, result)
         files.table("consistency", both)
-        files.plot("consistency", al.plot_consistency, both)
+        files.plot("consistency", al.plot_margins, both, "consistency")
         files.close()
 
 

@@ -214,7 +214,7 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     def draw() -> None:
         range_ = np.geomspace(40, 2 * max(numbers), 25).astype(int)
         curve = al.planning.interval_width(a, b, ec, range_, **study)
-        al.plot_width(curve, references={f"{n:,} trials": n})
+        al.plot_plan(curve, "width", references={f"{n:,} trials": n})
 
     return table, draw
 
@@ -254,7 +254,7 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     }
     show(table.drop(columns="note"), columns, [""])
     show_notes(table["note"])
-    return table, lambda: al.plot_power(table, hue="difference")
+    return table, lambda: al.plot_plan(table, "power", hue="difference")
 
 
 def _from_pilot(o: Options, metric: Metric) -> Answer:
@@ -342,7 +342,7 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
         people = np.unique(np.geomspace(2, 2 * best["n_observers"], 30).astype(int))
         images = np.unique(np.geomspace(10, 4 * best["n_images"], 30).astype(int))
         grid = al.planning.expected_errors(part.tail(1), people[:, None], images)
-        al.plot_design_map(grid, tables[-1])
+        al.plot_plan(grid, "design", designs=tables[-1])
 
     return pd.concat(tables, ignore_index=True), draw
 

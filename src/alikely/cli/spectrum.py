@@ -143,10 +143,11 @@ def _align(
     files.table("alignment", table)
     files.table("machines", frame)
     files.plot("machines", al.papers.plot_regime_ranks, frame)
-    from alikely.plots.distortions import can_be_drawn
+    from alikely.plots.alignment import can_be_drawn
 
     if files and can_be_drawn(table, metrics[0].name):
-        files.plot("distortions", al.plot_distortions, table, metrics[0].name)
+        metric = metrics[0].name
+        files.plot("distortions", lambda: al.plot_alignment(table, metric=metric))
 
 
 def _by_dataset(text: str) -> dict[str, list[str]]:

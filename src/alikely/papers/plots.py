@@ -20,7 +20,6 @@ from alikely.metrics import get_metric
 from alikely.plots._regimes import (
     by_system,
     check_dataset,
-    chosen_rows,
     group_styles,
     groups_of,
     key,
@@ -35,6 +34,7 @@ from alikely.plots._style import (
     in_column,
     key_outside,
     legend_right,
+    only,
     rows_shown,
     styled,
 )
@@ -177,9 +177,9 @@ def plot_radar(
         )
     needed = ["metric", "dataset", "condition", "system", "estimate"]
     check_table(table, needed if regime is None else [*needed, "regime"], TABLE)
-    own = chosen_rows(table, "metric", metric)
+    own = only(table, "metric", metric)
     if regime is not None:
-        own = chosen_rows(own, "regime", regime)
+        own = only(own, "regime", regime)
     values = by_system(own, own["condition"].drop_duplicates().tolist())
     family = groups_of([str(name) for name in values.index if name != HUMANS], families, "family")
     group = pd.Series(family, index=[name for name in values.index if name != HUMANS])
@@ -189,7 +189,7 @@ def plot_radar(
     if spokes.shape[1] < 3:
         raise ValueError(
             f"a radar needs at least 3 data sets with every value defined, got {spokes.shape[1]}; "
-            "use plot_levels"
+            "use al.plot_alignment(table, 'levels')"
         )
     polygons = spokes.drop(index=HUMANS, errors="ignore").groupby(group, sort=False).mean()
 
@@ -288,7 +288,7 @@ def plot_regime_ranks(
     ['easy', 'hard']
     """
     check_table(table, ("metric", "regime", "system", "rank", "rank_lb", "rank_ub"), RANKS)
-    own = chosen_rows(table, "metric", metric)
+    own = only(table, "metric", metric)
     regimes = [str(name) for name in own["regime"].drop_duplicates()]
     rank, lower, upper = (
         own.pivot(index="system", columns="regime", values=name)
@@ -447,7 +447,7 @@ def plot_regime_numbers(
         share.set_ylim(0, 1)
         share.yaxis.set_major_formatter(PercentFormatter(1))
         share.set_ylabel("share of replicates\nwith the lowest BIC there")
-        share.spines[["top", "left"]].set_visible(False)
+        share.spines["right"].set_visible(True)
         # Lines stay in front of the bars.
         ax.set_zorder(share.get_zorder() + 1)
         ax.patch.set_visible(False)

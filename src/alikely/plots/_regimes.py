@@ -12,13 +12,11 @@ import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.names import listed, nearest
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -26,6 +24,7 @@ from alikely.plots._style import (
     figure_of,
     fit_to_column,
     in_column,
+    key,
     key_outside,
 )
 from alikely.stats.distances import Groups, group_mapping
@@ -39,7 +38,6 @@ __all__ = [
     "bounds_of",
     "by_system",
     "check_dataset",
-    "chosen_rows",
     "group_styles",
     "groups_of",
     "key",
@@ -90,12 +88,13 @@ def check_dataset(given: Any, name: str, variables: Iterable[str], origin: str) 
 
 def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
     """The columns of the lower and the upper bound that start so (`ValueError` if not two)."""
-    pattern = re.compile(rf"{start}_(eti|hdi)[\d.]+_(lb|ub)$")
+    start = start and f"{start}_"
+    pattern = re.compile(rf"{start}(eti|hdi)[\d.]+_(lb|ub)$")
     bounds = sorted(str(c) for c in frame if pattern.match(str(c)))
     if [name[-3:] for name in bounds] != ["_lb", "_ub"]:
         raise ValueError(
-            f"frame needs one lower and one upper bound such as {start}_eti95_lb and "
-            f"{start}_eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
+            f"frame needs one lower and one upper bound such as {start}eti95_lb and "
+            f"{start}eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
         )
     return bounds
 
@@ -147,11 +146,6 @@ def blend(color: str, opacity: float) -> tuple[float, float, float]:
     """A colour of this opacity on white."""
     red, green, blue = (1 - opacity * (1 - part) for part in to_rgb(color))
     return red, green, blue
-
-
-def key(label: str, **look: Any) -> Line2D:
-    """An entry of a legend."""
-    return Line2D([], [], label=label, **look)
 
 
 def shade_regimes(
@@ -268,17 +262,6 @@ def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
     height *= half / height.max()
     ax.fill_between(x, row - height, row + height, zorder=0.5, **VIOLIN)
     return True
-
-
-def chosen_rows(table: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
-    """The rows with this value, which the table has (`ValueError`)."""
-    known = [str(name) for name in table[column].drop_duplicates()]
-    if value not in known:
-        what = {"dataset": "data set"}.get(column, column)
-        raise ValueError(
-            f"the table has no {what} {value!r}; it has {listed(known)}{nearest(value, known)}"
-        )
-    return table[table[column].astype(str) == value]
 
 
 def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Colours, sizes and small parts that all plots share; `style="column"` for print."""
+"""Style sheet, column of a paper, and parts that plots share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import itertools
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal, cast
+from pathlib import Path
+from typing import Any, cast
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -20,11 +21,13 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import BboxBase, ScaledTranslation
 from numpy.typing import NDArray
 
-from alikely._base.names import told_apart
+from alikely._base.checks import one_of
+from alikely._base.names import listed, nearest, told_apart
 
 __all__ = [
     "COLORS",
@@ -35,18 +38,25 @@ __all__ = [
     "below",
     "check_table",
     "color_key",
+    "column",
     "diverging",
+    "draw_kind",
     "drop_crowded",
     "figure_of",
     "figure_of_any",
     "fit_names",
     "fit_to_column",
     "in_column",
+    "key",
     "key_outside",
     "legend_right",
     "name_both_sides",
+    "name_rows",
     "new_axes",
+    "not_drawn",
+    "only",
     "rows_shown",
+    "several_axes",
     "styled",
 ]
 
@@ -57,7 +67,6 @@ SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
 MARKERS = "os^Dv<>P"
 
-Style = Literal["screen", "column"]
 COLUMN_WIDTH = 3.3  # inches
 # What a page of a paper holds above a legend, and the least that a row of 8 pt needs, in inches.
 PAGE, LEAST_ROW = 8.4, 0.14
@@ -77,16 +86,12 @@ MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
 FEW_ROWS = 9
 # Letters of names on both sides of a map.
 MOST_LETTERS = 24
-STYLE_DOC = """    style : {"screen", "column"}
-        ``"column"`` draws a new figure as wide as a column of a paper (3.3 in), in 8 pt, panels one
-        above the other and the legend below.
-"""
-# Names are no formulas: a dollar in one is a dollar.
-PLAIN: Any = {"text.parse_math": False}
-# Fonts that publishers take and text editors find, instead of outlines of single letters.
-EMBEDDED: Any = {"pdf.fonttype": 42, "ps.fonttype": 42}
+# The style sheet, which others may use, too: plt.style.use("alikely.plots.alikely").
+(SHEET_FILE,) = Path(__file__).parent.glob("*.mplstyle")
+SHEET: Any = dict(mpl.rc_params_from_file(SHEET_FILE, use_default_template=False))
+EMBEDDED: Any = {name: SHEET[name] for name in ("pdf.fonttype", "ps.fonttype")}
 
-_style: ContextVar[Style] = ContextVar("style", default="screen")
+_in_column: ContextVar[bool] = ContextVar("in_column", default=False)
 
 
 @contextlib.contextmanager
@@ -140,45 +145,69 @@ def _refuse_others(first: inspect.Parameter, given: Any) -> None:
         )
 
 
-def styled[**P, T](draw: Callable[P, T]) -> Callable[..., T]:
-    """Give a plot the keyword `style`."""
+def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
+    """Draw in the style of the package, and make room for long names."""
     first = next(iter(inspect.signature(draw).parameters.values()))
 
     @functools.wraps(draw)
-    def drawn(*args: Any, style: Style = "screen", **kwargs: Any) -> T:
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
         _refuse_others(first, args[0] if args else kwargs.get(first.name, first.default))
-        if style not in ("screen", "column"):
-            raise ValueError(f"style must be 'screen' or 'column', got {style!r}")
-        if style == "screen":
-            with settings(PLAIN):
-                made = draw(*args, **kwargs)
-                fit_names(figure_of_any(made))
-                return made
-        token = _style.set(style)
-        try:
-            with settings(SIZES | PLAIN):
-                made = draw(*args, **kwargs)
-                fit_names(figure_of_any(made))
+        with settings(SHEET | SIZES if in_column() else SHEET):
+            made = draw(*args, **kwargs)
+            fit_names(figure_of_any(made))
+            if in_column():
                 fit_to_column(figure_of_any(made))
-        finally:
-            _style.reset(token)
         return made
 
-    own = inspect.signature(draw)
-    keyword = inspect.Parameter(
-        "style", inspect.Parameter.KEYWORD_ONLY, default="screen", annotation="Style"
-    )
-    drawn.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[*own.parameters.values(), keyword]
-    )
-    before, returns, after = (draw.__doc__ or "").partition("\n    Returns\n")
-    drawn.__doc__ = before.rstrip() + "\n" + STYLE_DOC + returns + after
     return drawn
+
+
+def draw_kind(kinds: Mapping[str, Callable[..., Any]], kind: str, data: Any, **given: Any) -> Any:
+    """Draw one kind with the arguments that are not None (`TypeError` if it does not take one)."""
+    one_of("kind", kind, tuple(kinds))
+    draw = kinds[kind]
+    known = list(inspect.signature(draw).parameters.values())[1:]
+    given = {name: value for name, value in given.items() if value is not None}
+    if unused := sorted(given.keys() - {each.name for each in known}):
+        raise TypeError(
+            f"kind={kind!r} does not use {unused[0]}; it uses {listed(each.name for each in known)}"
+        )
+    for each in known:
+        if each.default is inspect.Parameter.empty and each.name not in given:
+            raise TypeError(f"kind={kind!r} needs {each.name}=...")
+    return styled(draw)(data, **given)
+
+
+@contextlib.contextmanager
+def column() -> Iterator[None]:
+    """Draw for one column of a paper: 3.3 in wide, text of 8 pt.
+
+    Panels are drawn one above the other and legends below them. The settings of Matplotlib are
+    those of the package until the context ends.
+
+    Yields
+    ------
+    None
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> with al.plots.column():
+    ...     ax, _ = al.plot_agreement(kind="bounds")
+    >>> float(ax.figure.get_figwidth())
+    3.3
+    """
+    token = _in_column.set(True)
+    try:
+        with settings(SHEET | SIZES):
+            yield
+    finally:
+        _in_column.reset(token)
 
 
 def in_column() -> bool:
     """Whether a plot is drawn for a column."""
-    return _style.get() == "column"
+    return _in_column.get()
 
 
 def new_axes(
@@ -237,6 +266,56 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> A
     return ax
 
 
+def several_axes(
+    ax: Sequence[Axes] | NDArray[Any] | None,
+    size: tuple[float, float],
+    rows: int,
+    columns: int,
+    **options: Any,
+) -> NDArray[np.object_]:
+    """The axes given, or those of a new figure of this size in inches."""
+    if ax is None:
+        return new_axes(size, rows, columns, **options)
+    axes = np.array(ax, dtype=object).ravel()
+    n = rows * columns
+    if len(axes) != n or not all(isinstance(one, Axes) for one in axes):
+        raise TypeError(
+            f"ax must be {n} axes, got {type(ax).__name__} of length {len(axes)}; make them with "
+            f"plt.subplots({rows}, {columns})"
+        )
+    return axes
+
+
+def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
+    """Names of rows from the bottom up, and of how many models they are the first."""
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.set_ylim(-0.6, len(names) - 0.4)
+    if n is not None and len(names) < n:
+        ax.set_ylabel(f"first {len(names)} of {n} machines")
+
+
+def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
+    """Rows with this value, all if it is None (`ValueError` if there are none)."""
+    if value is None:
+        return table
+    known = [str(name) for name in table[column].drop_duplicates()]
+    if value not in known:
+        raise ValueError(
+            f"{column} must be one of {listed(known)}; got {value!r}{nearest(value, known)}"
+        )
+    return table[table[column].astype(str) == value]
+
+
+def key(label: str, **look: Any) -> Line2D:
+    """An entry of a legend."""
+    return Line2D([], [], label=label, **look)
+
+
+def not_drawn(lost: int, n: int, what: str = "undefined") -> list[Line2D]:
+    """An entry of a legend that counts what is not drawn, if there is any."""
+    return [key(f"{what}, not drawn: {lost} of {n}", linestyle="")] if lost else []
+
+
 def figure_of(ax: Axes) -> Figure:
     """The whole figure that axes are part of."""
     return cast(Figure, ax.get_figure(root=True))
@@ -263,9 +342,8 @@ def key_outside(
     if not shown:
         return
     figure = figure_of(ax)
-    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "title_fontsize": 8}
     if not (in_column() and isinstance(figure, PlotFigure)):
-        ax.legend(handles=shown, title=title, **(look | place))
+        ax.legend(handles=shown, title=title, **place)
         return
     # One legend for all panels: what several of them show once.
     old, old_title, old_height = figure.key
@@ -283,7 +361,7 @@ def key_outside(
     height = max(sum(lines[k::columns]) for k in range(columns)) + (1 if title else 0)
     figure.legend(
         handles=shown, labels=labels, title=title, loc="outside lower center", ncols=columns,
-        alignment="left", columnspacing=1.0, handlelength=1.5, **look,
+        alignment="left", columnspacing=1.0, handlelength=1.5,
     )  # fmt: skip
     figure.key = (shown, title, 0.1 + 0.165 * height)
     width, all_over = figure.get_size_inches()
@@ -291,7 +369,7 @@ def key_outside(
 
 
 def color_key(
-    ax: Axes | Sequence[Axes], colors: ScalarMappable, label: str, **options: Any
+    ax: Axes | Sequence[Axes] | NDArray[Any], colors: ScalarMappable, label: str, **options: Any
 ) -> Colorbar:
     """A colour bar beside the axes; in a column below them."""
     axes = [ax] if isinstance(ax, Axes) else list(ax)
@@ -313,6 +391,7 @@ def diverging(values: NDArray[Any]) -> dict[str, Any]:
 
 def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
     """Names of rows and columns of a square map; in a column those of many rows alone."""
+    ax.spines[:].set_visible(True)
     n = len(names)
     every = 1
     names = _shortened(names, MOST_LETTERS)

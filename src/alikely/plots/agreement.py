@@ -1,22 +1,31 @@
-"""Error consistency beside what the accuracies allow and what independent observers reach.
+"""Error consistency with its limits and with independent observers.
 
 References
 ----------
 .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+   consistency: towards reliable behavioral comparison of classifiers.
+   doi:10.48550/arXiv.2507.06645
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from alikely._base.intervals import percent
+from alikely._base.random import RandomState
+from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.metrics import bounds, consistency
@@ -24,94 +33,140 @@ from alikely.plots._style import (
     COLORS,
     MARKERS,
     axes_or_new,
+    below,
+    color_key,
+    draw_kind,
+    drop_crowded,
+    key,
+    key_outside,
     legend_right,
-    new_axes,
-    styled,
+    not_drawn,
+    several_axes,
 )
-from alikely.plots.pairs import Kinds, by_pair_kind
+from alikely.plots.pairs import Kinds, by_pair_kind, position_of
 
-__all__ = ["plot_accuracy", "plot_agreement"]
+__all__ = ["plot_agreement"]
 
 # Percentiles of independent observers take half a minute with so many trials.
 MOST_TRIALS = 1280
 MANY = 200
+# From here on points would cover each other; hexagons from end to end.
+MOST_POINTS, HEXAGONS = 500, 30
 
 
-@styled
 def plot_agreement(
-    result: Result,
+    result: Result | None = None,
+    kind: Literal["agreement", "accuracy", "bounds", "null"] = "agreement",
     *,
-    kinds: Kinds | None = None,
-    ci_prob: float = 0.95,
-    axes: tuple[Axes, Axes] | None = None,
-) -> tuple[Axes, Axes]:
-    """Draw observed agreement and error consistency against expected agreement, after [G20]_.
+    observer_kinds: Kinds | None = None,
+    pair: str | None = None,
+    ci_prob: float | None = None,
+    n_draws: int | None = None,
+    rng: RandomState = None,
+    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+) -> Any:
+    """Draw error consistency with its limits, or with independent observers.
+
+    Each kind uses these arguments:
+
+    - ``"agreement"``: observed agreement and error consistency against expected agreement
+      [G20]_, with limits and a band for independent observers (`observer_kinds`, `ci_prob`)
+    - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
+      each pair is the highest value that its two accuracies allow (`observer_kinds`)
+    - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
+      with the pairs of the result if there is one; more than 500 pairs are drawn as hexagons
+    - ``"null"``: the null distribution of one pair with its observed value; any metric of
+      correctness (`pair`, `n_draws`, `rng`)
 
     Parameters
     ----------
-    result : Result
-        As from `alikely.error_consistency`.
-    kinds : mapping or Trials, optional
-        Kind of each observer, for the colours; the trials of the analysis know them.
-    ci_prob : float
-        Central probability of the band of independent observers, in (0, 1).
-    axes : pair of matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+    result : Result, optional
+        As returned by `alikely.error_consistency`. Only ``"bounds"`` works without.
+    kind : {"agreement", "accuracy", "bounds", "null"}
+        What to draw.
+    observer_kinds : mapping or Trials, optional
+        Kind of each observer, or the trials of the analysis. Pairs of kinds have colors.
+    pair : str, optional
+        Label of an entry, from ``result.table["pair"]``.
+    ci_prob : float, optional
+        Central probability of the band, in (0, 1). Default 0.95.
+    n_draws : int, optional
+        Number of simulated tables of independent observers. Default 10,000.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the null distribution.
+    ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
+        Where to draw. Default: a new figure.
 
     Returns
     -------
-    pair of matplotlib.axes.Axes
-        Observed agreement, error consistency. What lies outside the grey lines is impossible. The
-        band holds independent observers with the number of common trials that most pairs have; it
-        is left out above 1,280 trials, as the legend says. Pairs that agree less than expected lie
-        below the diagonal and below 0.
+    matplotlib.axes.Axes or ndarray of them
+        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is for the
+        number of common trials of most pairs; it is omitted above 1,280 trials.
 
     Raises
     ------
     ValueError
-        If the result is of another metric, an observer has no kind, or `ci_prob` is out of range.
+        If the kind or pair is unknown, the result is of another metric, an observer has no kind,
+        or `ci_prob` is out of range.
+    TypeError
+        If the kind does not use an argument or lacks one that it needs.
 
     References
     ----------
     .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour
        of CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
+    .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+       consistency: towards reliable behavioral comparison of classifiers.
+       doi:10.48550/arXiv.2507.06645
 
     Examples
     --------
     >>> import alikely as al
-    >>> trials = al.load_example()
-    >>> result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
-    >>> left, right = al.plot_agreement(result, kinds=trials)
-    >>> left.get_xlabel(), right.get_ylabel()
-    ('expected agreement', 'error consistency')
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_consistency(trials, "human-human", rng=1)
+    >>> ax = al.plot_agreement(result, "null", pair="human_1 x human_2", rng=1)
+    >>> ax.get_xlabel()
+    'error consistency'
     """
+    return draw_kind(
+        KINDS, kind, result, observer_kinds=observer_kinds, pair=pair, ci_prob=ci_prob,
+        n_draws=n_draws, rng=rng, ax=ax,
+    )  # fmt: skip
+
+
+def _agreement(
+    result: Result,
+    *,
+    observer_kinds: Kinds | None = None,
+    ci_prob: float = 0.95,
+    ax: Any = None,
+) -> NDArray[np.object_]:
+    """Observed agreement and error consistency against expected agreement."""
     frame = _pairs_of(result)
-    if axes is None:
-        axes = tuple(new_axes((9.6, 4.2), 1, 2, sharex=True))
+    axes = several_axes(ax, (9.6, 4.2), 1, 2, sharex=True)
     expected = np.linspace(0, 1, 501)
     limits = (
         bounds.agreement_bounds_from_expected(expected),
         bounds.error_consistency_bounds_from_expected(expected),
     )
     band, handles = _band(frame["n_trials"].to_numpy(), ci_prob)
-    for ax, name, limit in zip(axes, ("agreement", "error_consistency"), limits, strict=True):
+    for panel, name, limit in zip(axes, ("agreement", "error_consistency"), limits, strict=True):
         for bound in limit:
-            ax.plot(expected, bound, color="0.45", linewidth=1.0, zorder=1)
+            panel.plot(expected, bound, color="0.45", linewidth=1.0, zorder=1)
         if band is not None:
             centre = band[["expected_lb", "expected_ub"]].mean(axis=1)
-            ax.fill_between(centre, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
-                            linewidth=0, zorder=0)  # fmt: skip
-        keys = _scatter(ax, frame, "expected", name, kinds)
-        ax.set_xlabel("expected agreement")
-        ax.spines[["top", "right"]].set_visible(False)
+            panel.fill_between(centre, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
+                               linewidth=0, zorder=0)  # fmt: skip
+        keys = _scatter(panel, frame, "expected", name, observer_kinds)
+        panel.set_xlabel("expected agreement")
     axes[0].plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
     axes[1].axhline(0, color="0.6", linewidth=0.8, linestyle=":", zorder=0.5)
     axes[0].set(ylabel="observed agreement", xlim=(0, 1), ylim=(0, 1.02))
     axes[1].set(ylabel="error consistency", ylim=(-1.05, 1.05))
-    handles = [*keys, Line2D([], [], color="0.45", linewidth=1.0, label="bounds"), *handles]
-    chance = Line2D([], [], color="0.6", linewidth=0.8, linestyle=":", label="as expected")
+    handles = [*keys, key("bounds", color="0.45", linewidth=1.0), *handles]
+    chance = key("as expected", color="0.6", linewidth=0.8, linestyle=":")
     legend_right(axes[1], [*handles, chance])
-    return axes[0], axes[1]
+    return axes
 
 
 def _band(n_trials: np.ndarray, ci_prob: float) -> tuple[pd.DataFrame | None, list[Any]]:
@@ -122,65 +177,30 @@ def _band(n_trials: np.ndarray, ci_prob: float) -> tuple[pd.DataFrame | None, li
     n = int(numbers[np.argmax(counts)])
     if n > MOST_TRIALS:
         text = f"independent observers:\nnot drawn above {MOST_TRIALS:,} trials"
-        return None, [Line2D([], [], linestyle="", label=text)]
+        return None, [key(text, linestyle="")]
     text = f"independent observers,\n{n} trials, {percent(ci_prob)}"
     if len(numbers) > 1:
         text += f"\n(as {counts.max()} of {len(n_trials)} pairs have)"
     return null.null_percentiles(n, ci_prob), [Patch(color="0.85", label=text)]
 
 
-@styled
-def plot_accuracy(result: Result, *, kinds: Kinds | None = None, ax: Axes | None = None) -> Axes:
-    """Draw error consistency against the accuracy of the second observer, under what it can be.
-
-    Parameters
-    ----------
-    result : Result
-        As from `alikely.error_consistency`. Of pairs of a human and a machine the second is the
-        machine.
-    kinds : mapping or Trials, optional
-        Kind of each observer, for the colours; the trials of the analysis know them.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A dash above each pair is the highest error consistency that its two accuracies allow; it
-        is 1 where both are equal. Undefined pairs are counted in the legend.
-
-    Raises
-    ------
-    ValueError
-        If the result is of another metric, or an observer has no kind.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example()
-    >>> result = al.error_consistency(
-    ...     trials, "human-model", n_resamples=0, n_draws=0, n_null=0
-    ... )
-    >>> al.plot_accuracy(result, kinds=trials).get_xlabel()
-    'accuracy of the second observer'
-    """
+def _accuracy(
+    result: Result, *, observer_kinds: Kinds | None = None, ax: Axes | None = None
+) -> Axes:
+    """Error consistency against the accuracy of the second observer, under its limit."""
     frame = _pairs_of(result)
     ax = axes_or_new(ax, (6.8, 4.2))
-    handles = _scatter(ax, frame, "accuracy_b", "error_consistency", kinds)
+    handles = _scatter(ax, frame, "accuracy_b", "error_consistency", observer_kinds)
     limit = bounds.error_consistency_bounds(frame["accuracy_a"], frame["accuracy_b"])[1]
     dash: dict[str, Any] = {"linestyle": "", "marker": "_", "color": "0.5"}
     ax.plot(frame["accuracy_b"], limit, markersize=6 if len(frame) <= MANY else 3, zorder=1.5,
             rasterized=len(frame) > 5000, **dash)  # fmt: skip
-    handles.append(Line2D([], [], label="limit of a pair", **dash))
-    lost = int(frame["error_consistency"].isna().sum())
-    if lost:
-        text = f"undefined, not drawn: {lost} of {len(frame)}"
-        handles.append(Line2D([], [], linestyle="", label=text))
+    handles.append(key("limit of a pair", **dash))
+    handles += not_drawn(int(frame["error_consistency"].isna().sum()), len(frame))
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set(xlim=(0, 1.01), ylim=(min(-0.1, frame["error_consistency"].min() - 0.05), 1.03))
     ax.set_xlabel("accuracy of the second observer")
     ax.set_ylabel("error consistency")
-    ax.spines[["top", "right"]].set_visible(False)
     legend_right(ax, handles)
     return ax
 
@@ -218,8 +238,122 @@ def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None)
         ax.scatter(part[x], part[y], s=size, alpha=alpha, linewidths=0,
                    zorder=3 - len(part) / len(frame), rasterized=len(frame) > 5000,
                    **look)  # fmt: skip
-        handles.append(
-            Line2D([], [], linestyle="", markersize=5,
-                   label="pair" if kinds is None else label, **look)
-        )  # fmt: skip
+        label = "pair" if kinds is None else label
+        handles.append(key(label, linestyle="", markersize=5, **look))
     return handles
+
+
+def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]:
+    """Limits of error consistency over both accuracies, with pairs: hexagons if many."""
+    if result is not None and "cells" not in result.table:
+        raise ValueError(
+            f"bounds are of pairs with cells of right and wrong answers, and this result of "
+            f"{result.metric.name} has none; draw one of error_consistency"
+        )
+    axes = several_axes(ax, (9.0, 4.2), 1, 2, sharey=True)
+    # Odd, so that the diagonal and one half are met; the edges, where EC is 0 or undefined, are
+    # left out.
+    accuracy = np.linspace(0.005, 0.995, 199)
+    limits = bounds.error_consistency_bounds(accuracy[:, None], accuracy[None, :])
+    texts = []
+    titles = ("lowest possible", "highest possible")
+    for panel, values, title in zip(axes, limits, titles, strict=True):
+        panel.spines[:].set_visible(True)
+        panel.pcolormesh(
+            accuracy, accuracy, values.T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+        )
+        lines = panel.contour(
+            accuracy,
+            accuracy,
+            values.T,
+            levels=np.arange(-0.8, 0.9, 0.2),
+            colors="0.3",
+            linewidths=0.5,
+        )
+        texts.append(panel.clabel(lines, fontsize=6, fmt="%.1f"))
+        panel.set(title=title, xlabel="accuracy of a", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        if result is not None:
+            _draw_pairs(panel, result)
+    axes[0].set_ylabel("accuracy of b")
+    colours = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
+    color_key(axes, colours, "error consistency", shrink=0.85)
+    for panel, numbers in zip(axes, texts, strict=True):
+        drop_crowded(panel, numbers)
+    return axes
+
+
+def _draw_pairs(ax: Axes, result: Result) -> None:
+    """The pairs as points; many of them as hexagons."""
+    p_a, p_b = consistency.accuracies(result.table["cells"].values)
+    value = result.estimates["estimate"].values
+    look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -1, "vmax": 1, "edgecolors": "black"}
+    if len(value) > MOST_POINTS:
+        # Size is the number of pairs, by the root: area is what is seen.
+        options: dict[str, Any] = {"gridsize": HEXAGONS, "extent": (0, 1, 0, 1), "visible": False}
+        counted = ax.hexbin(p_a, p_b, **options)
+        defined = np.isfinite(value)
+        centre, number = np.asarray(counted.get_offsets()), np.asarray(counted.get_array())
+        nearest = cKDTree(centre).query(np.column_stack([p_a, p_b]))[1]
+        total = np.bincount(nearest[defined], value[defined], minlength=len(centre))
+        there = np.bincount(nearest[defined], minlength=len(centre))
+        mean = np.divide(total, there, out=np.full(len(centre), np.nan), where=there > 0)
+        counted.remove()
+        own = number > 0
+        size = 8 + 60 * np.sqrt(number[own] / number.max())
+        ax.scatter(centre[own, 0], centre[own, 1], c=mean[own], s=size, marker="h", linewidths=0.4,
+                   plotnonfinite=True, **look)  # fmt: skip
+        return
+    ax.scatter(p_a, p_b, c=value, s=18, linewidths=0.5, plotnonfinite=True, **look)
+
+
+def _null(
+    result: Result,
+    pair: str,
+    *,
+    n_draws: int = 10_000,
+    rng: RandomState = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The null distribution of a pair with its observed value."""
+    if result.metric.counts != "correctness":
+        raise ValueError(
+            f"independent observers are simulated by correctness, which {result.metric.name} does "
+            "not follow from; plot a result of error_consistency"
+        )
+    position = position_of(result, pair)
+    cells = correctness_cells(result)[[position]]
+    draws = null.null_draws(cells, n_draws, result.metric, rng)[:, 0]
+    defined = draws[~np.isnan(draws)]
+    value = float(result.estimates["estimate"].values[position])
+    ax = axes_or_new(ax, (5.5, 3.4))
+    values, counts = np.unique(defined, return_counts=True)
+    if len(values) > 60:
+        ax.hist(defined, bins=50, color="0.75", density=True)
+    else:
+        # Few distinct tables: bars that a histogram would blur.
+        ax.vlines(values, 0, counts / len(draws), color="0.6", linewidth=3)
+    ax.set_yticks([])
+    p = float(null.p_value([value], draws[:, None])[0])
+    if np.isnan(value):
+        reason = result.undefined[pair]
+        title = f"{pair}: undefined ({reason})"
+    else:
+        ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")
+        key_outside(ax, loc="upper right", **below(ax, 24))
+        title = f"{pair}: two-sided p = {p:.2g}"
+    undefined = 1 - len(defined) / len(draws)
+    if undefined > 0:
+        title += f"\n{undefined:.1%} of the null draws undefined"
+    ax.set_title(title, fontsize=9)
+    ax.set_xlabel(result.metric.label)
+    ax.set_ylabel("independent observers")
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "agreement": _agreement,
+    "accuracy": _accuracy,
+    "bounds": _bounds,
+    "null": _null,
+}

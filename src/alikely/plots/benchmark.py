@@ -1,6 +1,9 @@
-"""Benchmark scores: ranked, with the ceiling, ranks and who beats whom."""
+"""Benchmarks: scores with the ceiling, ranks, pairwise probabilities, stability of the ranking."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,13 +22,14 @@ from alikely.plots._style import (
     SCHOOLS,
     axes_or_new,
     color_key,
+    draw_kind,
     key_outside,
     name_both_sides,
+    name_rows,
     rows_shown,
-    styled,
 )
 
-__all__ = ["plot_benchmark", "plot_probability_greater", "plot_ranks"]
+__all__ = ["plot_benchmark"]
 
 # What the green line is, in tables of benchmarks of trials and of scores of pairs.
 CEILINGS = {CEILING: "human ceiling", HUMANS: "humans among each other"}
@@ -35,8 +39,78 @@ NEW_IMAGES, NEW_TRIALS = "new images, the same humans", "new images, the same ob
 ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 
-@styled
 def plot_benchmark(
+    scores: Benchmark | DrawnScores,
+    kind: Literal["scores", "ranks", "prob_greater", "stability"] = "scores",
+    *,
+    population: Population | None = None,
+    level: str | None = None,
+    top: int | None = None,
+    rng: RandomState = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the scores of models with the human ceiling, their ranks, or how sure these are.
+
+    Each kind uses these arguments:
+
+    - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
+      (`population`, `level`, `top`)
+    - ``"ranks"``: ranks with their simultaneous confidence sets; colors show which models differ
+      significantly from the highest, which some may although a lower one with a larger standard
+      error does not (`population`, `top`, `rng`)
+    - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
+      for new images and the same humans (`level`, `top`)
+    - ``"stability"``: Kendall's tau between the ranking and its bootstrap replicates; only of
+      `alikely.benchmark_scores` (`population`)
+
+    Parameters
+    ----------
+    scores : Benchmark or DrawnScores
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+    kind : {"scores", "ranks", "prob_greater", "stability"}
+        What to draw.
+    population : {"images", "humans", "crossed"}, optional
+        What the intervals generalize to. Default: "images" for ``"stability"``, otherwise
+        "crossed".
+    level : str, optional
+        A data set. Default: "overall".
+    top : int, optional
+        Number of models to draw, best first; the label of the axis says of how many. Default: all,
+        in a column as many as a page holds.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the rank sets.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        If the kind, population or level is unknown, the benchmark lacks the draws that are needed,
+        or `top` is below 1 or more than a page holds.
+    TypeError
+        If the kind does not use an argument.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition=["blur", "noise"])
+    >>> scores = al.benchmark_scores(trials, n_resamples=1000, rng=1)
+    >>> len(al.plot_benchmark(scores, population="images").get_yticks())
+    6
+    >>> al.plot_benchmark(scores, "ranks", population="images", rng=1).get_xlabel()
+    'rank'
+    """
+    return draw_kind(
+        KINDS, kind, scores, population=population, level=level, top=top, rng=rng, ax=ax
+    )
+
+
+def _scores(
     scores: Benchmark | DrawnScores,
     population: Population = "crossed",
     level: str = OVERALL,
@@ -44,39 +118,7 @@ def plot_benchmark(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the machines by score with their intervals, and the human ceiling as a band.
-
-    Parameters
-    ----------
-    scores : Benchmark or DrawnScores
-        As from `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
-    population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew, of a benchmark of trials.
-    level : str
-        A data set, or ``"overall"``.
-    top : int, optional
-        Draw the best so many; all if not given, in a column as many as a page holds. The label of
-        the axis says of how many.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the population or the level is unknown, or `top` is below 1 or more than a page holds.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> ax = al.plot_benchmark(al.benchmark_scores(trials, rng=1), "images")
-    >>> len(ax.get_yticks())
-    6
-    """
+    """Models by score with intervals, and the human ceiling as a band."""
     drawn = isinstance(scores, DrawnScores)
     prob, kind = scores.interval_options(None, None)
     methods: tuple[str, ...]
@@ -105,22 +147,17 @@ def plot_benchmark(
         line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
         key_outside(ax, [line], loc="lower right", bbox_to_anchor=(1.0, 1.0))
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(position, machines.index, fontsize=8)
-    ax.set_ylim(-0.6, len(machines) - 0.4)
-    if shown < n:
-        ax.set_ylabel(f"first {shown} of {n} machines")
+    name_rows(ax, machines.index.tolist(), n)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
     told = (
         f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
     )
     freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-@styled
-def plot_ranks(
+def _ranks(
     scores: Benchmark | DrawnScores,
     population: Population = "crossed",
     *,
@@ -128,42 +165,7 @@ def plot_ranks(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ranks with their joint confidence sets.
-
-    Colors show which systems differ significantly from the highest. A system can differ from it
-    while one of lower rank and larger standard error does not.
-
-    Parameters
-    ----------
-    scores : Benchmark or DrawnScores
-        As from `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
-    population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew, of a benchmark of trials.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the rank sets, of a benchmark of trials.
-    top : int, optional
-        Draw the first so many; all if not given, in a column as many as a page holds. The label of
-        the axis says of how many; ranks are among all.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        As in `alikely.benchmark.rank_sets`; if `top` is below 1 or more than a page holds.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> ax = al.plot_ranks(al.benchmark_scores(trials, rng=1), "images", rng=1)
-    >>> ax.get_xlabel()
-    'rank'
-    """
+    """Ranks with their simultaneous confidence sets."""
     if isinstance(scores, DrawnScores):
         table = scores.ranks().iloc[::-1]
     else:
@@ -179,67 +181,25 @@ def plot_ranks(
         (~tied, "#999999", "significantly below the highest"),
     ):
         if mask.any():
-            ax.hlines(
-                position[mask],
-                table["rank_lb"][mask],
-                table["rank_ub"][mask],
-                color=color,
-                linewidth=4,
-            )
+            ends = table["rank_lb"][mask], table["rank_ub"][mask]
+            ax.hlines(position[mask], *ends, color=color, linewidth=4)
             ax.plot(table["rank"][mask], position[mask], "o", color=color, label=label)
-    ax.set_yticks(position, table["system"], fontsize=8)
+    name_rows(ax, table["system"].tolist(), n)
     ax.set_xlabel("rank")
-    if shown < n:
-        ax.set_ylabel(f"first {shown} of {n} machines")
     ax.set_xlim(0.5, max(shown, float(table["rank_ub"].max())) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_ylim(-0.6, len(table) - 0.4)
     key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-@styled
-def plot_probability_greater(
+def _prob_greater(
     scores: Benchmark | DrawnScores,
     level: str = OVERALL,
     *,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the posterior probability that one machine is above another.
-
-    The posterior is over new images with the same humans and machines, as the title says; of new
-    humans it says nothing.
-
-    Parameters
-    ----------
-    scores : Benchmark or DrawnScores
-        As from `alikely.benchmark_scores`, with posterior draws, or `alikely.benchmark.scores_of`.
-    level : str
-        A data set, or ``"overall"``.
-    top : int, optional
-        Draw the best so many; all if not given. The label of the axis says of how many.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If there are no posterior draws, or `top` is below 1.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> ax = al.plot_probability_greater(al.benchmark_scores(trials, rng=1))
-    >>> ax.images[0].get_array().shape
-    (6, 6)
-    """
+    """Posterior probability that the row is above the column."""
     systems = scores.estimates["system"].values.tolist()
     estimate = scores.estimates["estimate"].sel(level=level).values
     present = [
@@ -262,8 +222,36 @@ def plot_probability_greater(
     told = NEW_IMAGES if not isinstance(scores, DrawnScores) else NEW_TRIALS
     if level != OVERALL:
         told = f"{level}, {told}"
-    ax.set_title(told, fontsize=9)
+    ax.set_title(told)
     if n < len(present):
         ax.set_ylabel(f"first {n} of {len(present)} machines")
     color_key(ax, image, "P(row above column)", shrink=0.8)
     return ax
+
+
+def _stability(
+    scores: Benchmark, population: Population = "images", ax: Axes | None = None
+) -> Axes:
+    """Kendall's tau between the ranking and its bootstrap replicates."""
+    tau = scores.stability(population)
+    tau = tau[np.isfinite(tau)]
+    n = len(scores.models)
+    # Tau of n systems takes these values only; a bin for each where there is room.
+    step = max(4 / (n * (n - 1)), 0.02)
+    edges = np.arange(tau.min() - step / 2, 1 + step, step)
+    ax = axes_or_new(ax, (5.0, 3.2))
+    ax.hist(tau, bins=edges.tolist(), density=True, color=SCHOOLS["bootstrap"])
+    ax.axvline(float(np.median(tau)), color="0.2", label=f"median {np.median(tau):.2f}")
+    ax.set_xlabel("Kendall's tau with the ranking of all data")
+    ax.set_ylabel("density of replicates")
+    ax.set_xlim(max(-1.0, float(edges[0])), 1.0 + step / 2 if step < 0.1 else 1.0)
+    key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+KINDS: dict[str, Callable[..., Axes]] = {
+    "scores": _scores,
+    "ranks": _ranks,
+    "prob_greater": _prob_greater,
+    "stability": _stability,
+}

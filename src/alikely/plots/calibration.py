@@ -1,24 +1,14 @@
-"""Evidence to look at: ranks, recovery, data-averaged posteriors and coverage of intervals.
-
-References
-----------
-.. [SBV22] Säilynoja, Bürkner, Vehtari (2022). Graphical test for discrete uniformity and its
-   applications in goodness-of-fit evaluation and multiple sample comparison.
-   doi:10.1007/s11222-022-10090-6
-.. [T18] Talts, Betancourt, Simpson, Vehtari, Gelman (2018). Validating Bayesian inference
-   algorithms with simulation-based calibration. doi:10.48550/arXiv.1804.06788
-"""
+"""Calibration: ranks, recovery, data-averaged posteriors, coverage of intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
 from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
@@ -28,55 +18,104 @@ from alikely.plots._style import (
     SCHOOLS,
     axes_or_new,
     check_table,
+    draw_kind,
     figure_of,
+    key,
     legend_right,
     new_axes,
-    styled,
 )
 from alikely.stats.bands import rank_band
 
-__all__ = ["plot_coverage", "plot_data_averaged", "plot_rank_ecdf", "plot_recovery"]
+__all__ = ["plot_calibration"]
 
 RANKS = "give ranks of alikely.calibration.sbc()"
 STUDY = "give a study of alikely.calibration.coverage_study()"
 COLUMNS = 4
 
 
-@styled
-def plot_rank_ecdf(
-    ranks: pd.DataFrame, ci_prob: float = 0.95, quantities: Sequence[str] | None = None
-) -> Figure:
-    """Draw how far the distribution of ranks is from uniform, quantity by quantity [SBV22]_.
+def plot_calibration(
+    table: pd.DataFrame,
+    kind: Literal["ranks", "recovery", "data_averaged", "coverage"],
+    *,
+    quantities: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    x: str | None = None,
+    ci_prob: float | None = None,
+    ax: Axes | None = None,
+) -> Any:
+    """Draw results of simulation-based calibration or of a coverage study.
+
+    Each kind uses these arguments. The first three draw a panel for each quantity:
+
+    - ``"ranks"``: distribution of the ranks minus the uniform one, with its simultaneous band
+      [SBV22]_; a hill at the left and a valley at the right mean intervals that are too narrow,
+      the reverse too wide ones, one hill or valley a bias (`quantities`, `ci_prob`)
+    - ``"recovery"``: posterior means with normal intervals against true values (`quantities`,
+      `ci_prob`)
+    - ``"data_averaged"``: distribution of the true values, and of one posterior draw of each
+      simulation, which are the same if the model is correct [T18]_ (`quantities`)
+    - ``"coverage"``: coverage of the intervals of several methods, a point for each setting
+      (`methods`, `x`, `ci_prob`, `ax`)
 
     Parameters
     ----------
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
-    ci_prob : float
-        Of the simultaneous band, in (0, 1).
+    table : pandas.DataFrame
+        As returned by `alikely.calibration.sbc`; for ``"coverage"`` by
+        `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
+    kind : {"ranks", "recovery", "data_averaged", "coverage"}
+        What to draw.
     quantities : sequence of str, optional
-        Which to draw; all if not given.
+        Quantities to draw. Default: all, for ``"recovery"`` without the log likelihood.
+    methods : sequence of str, optional
+        Methods to draw. Default: posterior, bootstrap and wald.
+    x : str, optional
+        Column of the settings along the axis. Default "n_trials".
+    ci_prob : float, optional
+        Probability of the band or of the intervals, in (0, 1). Default 0.95, for ``"recovery"``
+        0.9.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
 
     Returns
     -------
-    matplotlib.figure.Figure
-        One panel per quantity: distribution function minus the diagonal, with its band; of
-        bootstrap replicates too where there are any. A hill at the left and a valley at the right
-        mean intervals that are too narrow, the reverse too wide ones; one hill or one valley a
-        bias.
+    matplotlib.axes.Axes or ndarray of them
+        One for ``"coverage"``, otherwise one for each quantity.
 
     Raises
     ------
     ValueError
-        If the table is empty, lacks a column, or has no such quantity.
+        If the kind is unknown, the table is empty or lacks a column, quantity, method or
+        probability, or `ci_prob` is out of range.
+    TypeError
+        If the kind does not use an argument.
+
+    References
+    ----------
+    .. [SBV22] Säilynoja, Bürkner, Vehtari (2022). Graphical test for discrete uniformity and its
+       applications in goodness-of-fit evaluation and multiple sample comparison.
+       doi:10.1007/s11222-022-10090-6
+    .. [T18] Talts, Betancourt, Simpson, Vehtari, Gelman (2018). Validating Bayesian inference
+       algorithms with simulation-based calibration. doi:10.48550/arXiv.1804.06788
 
     Examples
     --------
-    >>> len(plot_rank_ecdf(ranks).axes)  # ranks = al.calibration.sbc(model)
-    3
+    >>> import alikely as al
+    >>> grid = al.calibration.default_grid().head(2)
+    >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
+    >>> al.plot_calibration(study, "coverage").get_ylabel()
+    'coverage of 95 % intervals'
     """
-    figure, panels = _panels(ranks, quantities)
-    for ax, part in panels:
+    return draw_kind(
+        KINDS, kind, table, quantities=quantities, methods=methods, x=x, ci_prob=ci_prob, ax=ax
+    )
+
+
+def _ranks(
+    ranks: pd.DataFrame, quantities: Sequence[str] | None = None, ci_prob: float = 0.95
+) -> NDArray[np.object_]:
+    """Distribution of ranks minus the uniform one, with its band."""
+    axes, parts = _panels(ranks, quantities)
+    for ax, part in zip(axes, parts, strict=True):
         for school, of_school in part.groupby("school", sort=False):
             values = of_school["rank"].dropna().to_numpy()
             place, lower, upper = rank_band(len(values), ci_prob)
@@ -86,49 +125,21 @@ def plot_rank_ecdf(
             ax.step(place, below - place, color=SCHOOLS[str(school)], linewidth=1)
         ax.axhline(0, color="0.5", linewidth=0.6)
         ax.set_xlim(0, 1)
-    figure.supxlabel("rank of the truth among posterior draws", fontsize=9)
-    figure.supylabel("distribution minus uniform", fontsize=9)
-    return figure
+    return _named(axes, "rank of the truth among posterior draws", "distribution minus uniform")
 
 
-@styled
-def plot_recovery(
+def _recovery(
     ranks: pd.DataFrame, quantities: Sequence[str] | None = None, ci_prob: float = 0.9
-) -> Figure:
-    """Draw posterior means, with normal intervals, against the true values.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
-    quantities : sequence of str, optional
-        Which to draw; all but the log likelihood if not given.
-    ci_prob : float
-        Of the intervals, in (0, 1).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per quantity, one line per simulation.
-
-    Raises
-    ------
-    ValueError
-        As in `plot_rank_ecdf`, or if `ci_prob` is out of range.
-
-    Examples
-    --------
-    >>> len(plot_recovery(ranks).axes)  # ranks = al.calibration.sbc(model)
-    2
-    """
+) -> NDArray[np.object_]:
+    """Posterior means with normal intervals against true values."""
     from scipy import special
 
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}")
     if quantities is None and "quantity" in ranks:
         quantities = [q for q in ranks["quantity"].unique() if q != "log_likelihood"]
-    figure, panels = _panels(ranks, quantities)
-    for ax, part in panels:
+    axes, parts = _panels(ranks, quantities)
+    for ax, part in zip(axes, parts, strict=True):
         one = part[part["school"] == "posterior"]
         half = special.ndtri((1 + ci_prob) / 2) * one["sd"]
         ax.errorbar(
@@ -138,51 +149,30 @@ def plot_recovery(
         ax.plot(one["truth"], one["mean"], ".", color=SCHOOLS["posterior"], markersize=2)
         ends = one["truth"].min(), one["truth"].max()
         ax.plot(ends, ends, color="0.3", linewidth=0.8)
-    figure.supxlabel("true value", fontsize=9)
-    figure.supylabel("posterior mean", fontsize=9)
-    return figure
+    return _named(axes, "true value", "posterior mean")
 
 
-@styled
-def plot_data_averaged(ranks: pd.DataFrame, quantities: Sequence[str] | None = None) -> Figure:
-    """Draw the distribution of the truths, and of one posterior draw of each simulation [T18]_.
-
-    Averaged over data that come from the prior, posteriors are the prior again.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As from `alikely.calibration.sbc`.
-    quantities : sequence of str, optional
-        Which to draw; all if not given.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One panel per quantity: both distribution functions.
-
-    Raises
-    ------
-    ValueError
-        As in `plot_rank_ecdf`.
-
-    Examples
-    --------
-    >>> len(plot_data_averaged(ranks).axes)  # ranks = al.calibration.sbc(model)
-    3
-    """
-    figure, panels = _panels(ranks, quantities)
-    for ax, part in panels:
+def _data_averaged(
+    ranks: pd.DataFrame, quantities: Sequence[str] | None = None
+) -> NDArray[np.object_]:
+    """Distributions of the truths and of one posterior draw of each simulation."""
+    axes, parts = _panels(ranks, quantities)
+    for ax, part in zip(axes, parts, strict=True):
         one = part[part["school"] == "posterior"]
         ax.ecdf(one["truth"], color="0.2", linewidth=1)
         ax.ecdf(one["draw"], color=SCHOOLS["posterior"], linewidth=1)
-    figure.supxlabel("black: true values (prior), blue: posterior draws", fontsize=9)
-    figure.supylabel("share below", fontsize=9)
-    return figure
+    return _named(axes, "black: true values (prior), blue: posterior draws", "share below")
 
 
-@styled
-def plot_coverage(
+def _named(axes: NDArray[np.object_], x: str, y: str) -> NDArray[np.object_]:
+    """Name both axes of all panels at once."""
+    figure = figure_of(axes[0])
+    figure.supxlabel(x, fontsize=9)
+    figure.supylabel(y, fontsize=9)
+    return axes
+
+
+def _coverage(
     study: pd.DataFrame,
     methods: Sequence[str] = ("posterior", "bootstrap", "wald"),
     ci_prob: float = 0.95,
@@ -190,38 +180,7 @@ def plot_coverage(
     x: str = "n_trials",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how often intervals of several methods hold the truth, one point for each setting.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
-    methods : sequence of str
-        Which to draw.
-    ci_prob : float
-        One of the study's probabilities.
-    x : str
-        A column of the settings along the axis; places next to each other tell methods apart.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the study is empty, lacks a column, a method or the probability.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> grid = al.calibration.default_grid().head(2)
-    >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
-    >>> plot_coverage(study).get_ylabel()
-    'coverage of 95 % intervals'
-    """
+    """Coverage of the intervals of several methods, a point for each setting."""
     check_table(study, {x, "method", "ci_prob", "coverage"}, STUDY)
     part = study[np.isclose(study["ci_prob"], ci_prob)]
     lacking = [name for name in methods if name not in set(part["method"])]
@@ -245,7 +204,7 @@ def plot_coverage(
         style: dict[str, Any] = {"color": COLORS[i % len(COLORS)]}
         style["marker"] = MARKERS[i % len(MARKERS)]
         ax.plot(at + spread, of_method["coverage"], linestyle="none", markersize=4, **style)
-        handles.append(Line2D([], [], linestyle="none", markersize=5, label=name, **style))
+        handles.append(key(name, linestyle="", markersize=5, **style))
     ax.axhline(ci_prob, color="0.3", linewidth=0.8)
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
@@ -257,8 +216,8 @@ def plot_coverage(
 
 def _panels(
     ranks: pd.DataFrame, quantities: Sequence[str] | None
-) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
-    """A figure with one small panel for each quantity."""
+) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
+    """A small panel for each quantity, and its part of the table."""
     check_table(ranks, {"school", "quantity", "rank", "truth", "draw", "mean", "sd"}, RANKS)
     known = list(dict.fromkeys(ranks["quantity"]))
     wanted = known if quantities is None else list(quantities)
@@ -273,9 +232,16 @@ def _panels(
     axes = new_axes((2.1 * columns + 0.5, 1.7 * rows + 0.6), rows, columns, most=2)
     for ax in axes[len(wanted) :]:
         ax.remove()
-    panels = []
-    for ax, name in zip(axes, wanted, strict=False):
+    axes = axes[: len(wanted)]
+    for ax, name in zip(axes, wanted, strict=True):
         ax.set_title(name, fontsize=8)
         ax.tick_params(labelsize=7)
-        panels.append((ax, ranks[ranks["quantity"] == name]))
-    return figure_of(panels[0][0]), panels
+    return axes, [ranks[ranks["quantity"] == name] for name in wanted]
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "ranks": _ranks,
+    "recovery": _recovery,
+    "data_averaged": _data_averaged,
+    "coverage": _coverage,
+}

@@ -11,9 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from alikely.plots._style import COLORS, in_column, legend_right, new_axes, styled
+from alikely.plots._style import COLORS, in_column, legend_right, new_axes, only
 
-__all__ = ["plot_image_choice"]
+__all__ = ["Plan", "images"]
 
 RANDOM, CHOSEN = COLORS[0], COLORS[1]
 # Strata whose names have room for a second line.
@@ -36,37 +36,8 @@ class Plan(Protocol):
         """Standard errors that plans like it are expected to have."""
 
 
-@styled
-def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
-    """Draw the images of a plan by size and stratum, and its precision against their number.
-
-    Parameters
-    ----------
-    plan : StimulusPlan
-        As from `alikely.planning.choose_images`.
-    condition : str, optional
-        Which one; the first if not given.
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes, shape (2,)
-        Left a point for each image of the pool, filled where it is shown; right the expected
-        standard error for one person, of random sampling and of plans like this; dotted, for
-        images beyond the pool, and what showing all of them would leave.
-
-    Raises
-    ------
-    ValueError
-        If the plan has no such condition.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> machines = al.load_example().select(kind="model", condition="noise")
-    >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
-    >>> [ax.get_xlabel() for ax in plot_image_choice(plan)]
-    ['size: what an answer may tell', 'images shown']
-    """
+def images(plan: Plan, condition: str | None = None) -> NDArray[Any]:
+    """Images of a plan by size and stratum, and its precision by number of images."""
     if not hasattr(plan, "expected") or not hasattr(plan, "precision"):
         raise TypeError(
             f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
@@ -74,21 +45,19 @@ def plot_image_choice(plan: Plan, condition: str | None = None) -> NDArray[Any]:
         )
     known = list(dict.fromkeys(plan.expected["condition"]))
     chosen = known[0] if condition is None else condition
-    if chosen not in known:
-        raise ValueError(f"condition must be one of {', '.join(known)}; got {condition!r}")
-    images = plan.sizes()
-    images = images[images["condition"] == chosen]
-    own = plan.expected[plan.expected["condition"] == chosen].set_index("design")
-    pool, n = len(images), int(own.loc["chosen", "n_images"])
+    own = only(plan.expected, "condition", chosen).set_index("design")
+    pool_of = plan.sizes()
+    pool_of = pool_of[pool_of["condition"] == chosen]
+    pool, n = len(pool_of), int(own.loc["chosen", "n_images"])
     ratios = None if in_column() else (1.25, 1)
     axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
-    _draw_images(axes[0], images, plan)
-    low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
+    _draw_images(axes[0], pool_of, plan)
+    low = 16 if "stratum" not in pool_of else 4 * pool_of["stratum"].nunique()
     numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
     table = plan.precision(sorted({*numbers.tolist(), n}))
     _draw_precision(axes[1], table[table["condition"] == chosen], n, pool)
     if len(known) > 1:
-        axes[0].set_title(str(chosen), loc="left", fontsize=9)
+        axes[0].set_title(str(chosen), loc="left")
     return axes
 
 

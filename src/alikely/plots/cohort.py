@@ -1,8 +1,8 @@
-"""The cohort copy model against the data."""
+"""The copy model of a cohort: its fit to the data, and groups of models or conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +15,10 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, layout_of
 from alikely.benchmark.covariates import cohort_effects, covariate_values
-from alikely.plots._style import SCHOOLS, axes_or_new, legend_right, styled
+from alikely.plots._style import SCHOOLS, axes_or_new, draw_kind, legend_right
 from alikely.stats.intervals import interval
 
-__all__ = ["plot_cohort", "plot_cohort_groups"]
+__all__ = ["plot_cohort"]
 
 # Quantities of a group, as axes say them.
 QUANTITIES = {
@@ -29,8 +29,81 @@ QUANTITIES = {
 }
 
 
-@styled
 def plot_cohort(
+    tree: xr.DataTree,
+    kind: Literal["fit", "groups"] = "fit",
+    *,
+    by: Literal["all", "machine", "condition"] | None = None,
+    group: str | None = None,
+    covariate: str | None = None,
+    values: Sequence[Any] | None = None,
+    quantity: str | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    rng: RandomState = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the fit of the copy model of a cohort, or groups of models or conditions.
+
+    Each kind uses these arguments:
+
+    - ``"fit"``: proportion correct of models by how many humans are correct, with predictive bands
+      (`by`, `group`, `ci_prob`, `rng`)
+    - ``"groups"``: a quantity for each group with its interval, as if all members of the cohort
+      belonged to it; small circles are the members, each at its own accuracy (`covariate`,
+      `values`, `quantity`, `ci_prob`, `ci_kind`)
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As returned by `alikely.fit_cohort`.
+    kind : {"fit", "groups"}
+        What to draw.
+    by : {"all", "machine", "condition"}, optional
+        As in `alikely.benchmark.cohort_check`. Default "all".
+    group : str, optional
+        Model or condition to draw. Default "all".
+    covariate : str, optional
+        As in `alikely.benchmark.cohort_effects`; required for ``"groups"``.
+    values : sequence, optional
+        As in `alikely.benchmark.cohort_effects`.
+    quantity : str, optional
+        "copy_probability" (default), "error_consistency", "log_odds_ratio" or "accuracy".
+    ci_prob : float, optional
+        Probability of bands or intervals, in (0, 1). Default 0.95.
+    ci_kind : {"eti", "hdi"}, optional
+        Equal-tailed (default) or highest-density intervals.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness of the replicated data.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    ValueError
+        If the kind, group or quantity is unknown, the covariate describes humans, or as in
+        `alikely.benchmark.cohort_check` and `alikely.benchmark.cohort_effects`.
+    TypeError
+        If the kind does not use an argument or lacks one that it needs.
+
+    Examples
+    --------
+    >>> ax = plot_cohort(tree, rng=1)  # tree = al.fit_cohort(trials)
+    >>> ax.get_xlabel()
+    'share of humans who are right'
+    """
+    return draw_kind(
+        KINDS, kind, tree, by=by, group=group, covariate=covariate, values=values,
+        quantity=quantity, ci_prob=ci_prob, ci_kind=ci_kind, rng=rng, ax=ax,
+    )  # fmt: skip
+
+
+def _fit(
     tree: xr.DataTree,
     by: Literal["all", "machine", "condition"] = "all",
     group: str = "all",
@@ -39,38 +112,7 @@ def plot_cohort(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how often machines are right, given how many humans are, with what the model predicts.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `alikely.fit_cohort`.
-    by : {"all", "machine", "condition"}
-        As in `alikely.benchmark.cohort_check`.
-    group : str
-        Which machine or condition to draw.
-    ci_prob : float
-        Probability of the predictive bands, in (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the replicated data.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the group is unknown, or as in `alikely.benchmark.cohort_check`.
-
-    Examples
-    --------
-    >>> ax = plot_cohort(tree, rng=1)  # tree = al.fit_cohort(trials)
-    >>> ax.get_xlabel()
-    'share of humans who are right'
-    """
+    """Proportion correct of models by how many humans are correct, with predictions."""
     table = cohort_check(tree, by, ci_prob=ci_prob, rng=rng)
     known = list(dict.fromkeys(table["group"]))
     if group not in known:
@@ -93,12 +135,10 @@ def plot_cohort(
     ax.set_ylim(0, 1)
     handles = ax.get_legend_handles_labels()[0]
     legend_right(ax, handles, "observed;\nbands predicted")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-@styled
-def plot_cohort_groups(
+def _groups(
     tree: xr.DataTree,
     covariate: str,
     values: Sequence[Any] | None = None,
@@ -110,36 +150,7 @@ def plot_cohort_groups(
     ci_kind: CiKind = "eti",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw groups of machines or conditions beside each other, over the members that each has.
-
-    Parameters
-    ----------
-    tree, covariate, values
-        As in `alikely.benchmark.cohort_effects`.
-    quantity : str
-        Which of its variables to draw: with its interval for each group, as if all were of it.
-        Small circles are the members as they are, each at its own accuracy.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
-        Intervals.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the quantity is unknown or the covariate is of humans, or as in
-        `alikely.benchmark.cohort_effects`.
-
-    Examples
-    --------
-    >>> ax = plot_cohort_groups(tree, "family")  # tree = al.fit_cohort(trials, covariates=...)
-    >>> ax.get_ylabel()
-    'family'
-    """
+    """Groups of models or conditions with their intervals, and their members."""
     check_interval(ci_prob, ci_kind)
     column = covariate_values(tree, covariate)
     draws = cohort_effects(tree, covariate, values)
@@ -168,5 +179,7 @@ def plot_cohort_groups(
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_ylabel(covariate)
     ax.set_xlabel(QUANTITIES[quantity])
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+KINDS: dict[str, Callable[..., Axes]] = {"fit": _fit, "groups": _groups}

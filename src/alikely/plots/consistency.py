@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -16,12 +15,12 @@ from alikely.plots._style import (
     COLORS,
     MARKERS,
     check_table,
+    key,
     legend_right,
-    new_axes,
-    styled,
+    several_axes,
 )
 
-__all__ = ["plot_consistency"]
+__all__ = ["CONSISTENCY", "consistency"]
 
 BOUNDS = ("", "_lb", "_ub")
 INTERVALS = tuple(
@@ -62,64 +61,20 @@ class _Line(NamedTuple):
     style: str = "-"
 
 
-@styled
-def plot_consistency(
-    frame: pd.DataFrame, ax: Sequence[Axes] | NDArray[np.object_] | None = None
-) -> NDArray[np.object_]:
-    """Draw error consistency and decision-margin consistency against accuracy [AK24]_.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As from `alikely.estimates.consistency_table`.
-    ax : pair of matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes, shape (2,)
-        Error consistency, decision-margin consistency. A machine with a group, or two groups, is a
-        point with its interval, and its noise-free median an open one; two machines are a small
-        point. In one data set and condition lines with bands (intervals) are the group (the mean of
-        its members with each other above, its consistency with another group like it below), the
-        means over machines with the group and with each other, and (broken) a machine's ceiling,
-        which decision margins have alone: a machine without noise may agree with people more than
-        they do with each other. With several conditions, told apart if they are at most 8, lines
-        are the groups (dotted) and ceilings (broken). Up to 12 machines are labelled. The legend
-        counts what is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or lacks a column.
-    TypeError
-        If `ax` is not a pair of axes.
-
-    References
-    ----------
-    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency. Figure 2.
-
-    Examples
-    --------
-    >>> row = dict.fromkeys(CONSISTENCY, 0.5)
-    >>> row |= {"dataset": "a", "condition": "b", "n_machines": 1}
-    >>> row |= {"group": "human", "machine": "net", "observer_b": "net"}
-    >>> upper, lower = plot_consistency(pd.DataFrame([row]))
-    >>> lower.get_xlabel()
-    'accuracy of the machine (share of right answers, 0 to 1)'
-    """
+def consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
+    """Error consistency and decision-margin consistency against accuracy."""
     check_table(frame, CONSISTENCY, "make it with alikely.estimates.consistency_table")
-    axes = _pair_of_axes(ax)
+    axes = several_axes(ax, (9.0, 6.6), 2, 1, sharex=True)
     grouped = frame.groupby(["dataset", "condition"], sort=False, dropna=False)
     groups = [
-        (", ".join(str(part) for part in key if part != "all") or "all", rows)
-        for key, rows in grouped
+        (", ".join(str(part) for part in place if part != "all") or "all", rows)
+        for place, rows in grouped
     ]
     for panel, name in zip(axes, ("error", "margin"), strict=True):
         handles = _panel(panel, frame, groups, name)
         if 1 < len(groups) <= len(COLORS) and panel is axes[0]:
             handles += [
-                Line2D([], [], linestyle="", marker=MARKERS[k], color=COLORS[k], label=label)
+                key(label, linestyle="", marker=MARKERS[k], color=COLORS[k])
                 for k, (label, _) in enumerate(groups)
             ]
         legend_right(panel, handles)
@@ -132,19 +87,6 @@ def plot_consistency(
         axes[0].get_figure(root=True).draw_without_rendering()
         _label_points(axes[0], named, ["error_consistency"])
         _label_points(axes[1], named, ["margin_consistency", "noise_free"])
-    return axes
-
-
-def _pair_of_axes(ax: Any) -> NDArray[np.object_]:
-    if ax is None:
-        size = (9.0, 6.6)
-        return new_axes(size, 2, 1, sharex=True)
-    axes = np.array(ax, dtype=object).ravel()
-    if len(axes) != 2 or not all(isinstance(one, Axes) for one in axes):
-        raise TypeError(
-            f"ax must be a pair of axes, got {type(ax).__name__} of length {len(axes)}; make them "
-            "with plt.subplots(2, 1, sharex=True)"
-        )
     return axes
 
 
@@ -178,7 +120,6 @@ def _panel(
         handles += _lines_with_bands(ax, groups[0][1], name)
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set_ylabel(f"{'error' if name == 'error' else 'decision-margin'} consistency (-1 to 1)")
-    ax.spines[["top", "right"]].set_visible(False)
     return handles
 
 
@@ -193,15 +134,15 @@ def _points_in_words(
         if (shown["n_machines"] == 0).all():
             text = text.replace("machine and group", "two groups")
         look: dict[str, Any] = {"color": color, "marker": "o", "markersize": 5}
-        handles.append(Line2D([], [], linewidth=1.2, label=text, **look))
+        handles.append(key(text, linewidth=1.2, **look))
         if name == "margin":
             text = _counted("noise-free, posterior median", shown, "noise_free")
             look |= {"linestyle": "", "markerfacecolor": "w"}
-            handles.append(Line2D([], [], label=text, **look))
+            handles.append(key(text, **look))
     if len(machines):
         text = _counted("two machines, accuracy of the second", machines, value)
         at = "0.3" if several else MACHINES
-        handles.append(Line2D([], [], linestyle="", marker=".", color=at, alpha=0.5, label=text))
+        handles.append(key(text, linestyle="", marker=".", color=at, alpha=0.5))
     return handles
 
 
@@ -231,7 +172,7 @@ def _lines_with_bands(ax: Axes, part: pd.DataFrame, name: str) -> list[Any]:
         if np.isfinite([line.low, line.high]).all():
             ax.axhspan(line.low, line.high, color=line.color, alpha=0.12, linewidth=0, zorder=0.1)
             text += f" [{line.low:.2f}, {line.high:.2f}]"
-        handles.append(Line2D([], [], linewidth=1.2, label=text, **look))
+        handles.append(key(text, linewidth=1.2, **look))
     return handles
 
 
@@ -258,8 +199,7 @@ def _many_lines(
                 color = COLORS[k] if told_apart else "0.4"
                 ax.axhline(height, linestyle=style, alpha=0.45, zorder=0.5, color=color)
         label = text + (f"\n({missing} of {len(groups)} undefined)" if missing else "")
-        look: dict[str, Any] = {"linestyle": style, "color": "0.4", "label": label}
-        handles.append(Line2D([], [], **look))
+        handles.append(key(label, linestyle=style, color="0.4"))
     return handles
 
 

@@ -1,9 +1,10 @@
-"""Which errors: divergences class by class, and the wrong answers to one class."""
+"""Error patterns: divergences by class, wrong responses to one class, confusion matrices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,17 +12,27 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
+from scipy import stats
 
-from alikely._base.intervals import CiKind, check_interval, percent
+from alikely._base.intervals import check_interval, percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import p_words
-from alikely._base.random import RandomState, seed_sequence
 from alikely.estimates.result import Result
 from alikely.plots._regimes import legend_below
-from alikely.plots._style import COLORS, MARKERS, axes_or_new, legend_right, styled
-from alikely.stats.intervals import interval
+from alikely.plots._style import (
+    COLORS,
+    MARKERS,
+    axes_or_new,
+    draw_kind,
+    figure_of,
+    in_column,
+    legend_right,
+    name_rows,
+    new_axes,
+)
+from alikely.plots.pairs import position_of
 
-__all__ = ["plot_classes", "plot_error_row"]
+__all__ = ["plot_errors"]
 
 MOST_ROWS = 60
 MOST_ANSWERS = 30
@@ -30,54 +41,96 @@ VERDICTS = {
     "different ones likelier": "#D55E00",
     "one never errs: no evidence": "#BBBBBB",
 }
-ROW_COORDS = ("observer", "dataset", "condition", "true_class", "response_class")
+ROW_COORDS = ("observer", "true_class", "response_class")
+MOST_GROUPS, MOST_GROUPS_IN_COLUMN = 6, 3
 
 
-@styled
-def plot_classes(
-    result: Result,
-    pair: str,
+def plot_errors(
+    data: Result | xr.Dataset | xr.DataArray,
+    kind: Literal["classes", "responses", "confusions"],
     *,
+    pair: str | None = None,
     classes: Sequence[str] | None = None,
-    sort: bool = True,
+    true_class: str | None = None,
+    observers: str | Sequence[str] | None = None,
+    draws: xr.DataArray | None = None,
+    alpha: float | None = None,
+    ci_prob: float | None = None,
     ax: Axes | None = None,
-) -> Axes:
-    """Draw how far two observers' wrong answers diverge, true class by true class.
+) -> Any:
+    """Draw which errors observers make, class by class.
+
+    Each kind draws another object and uses these arguments:
+
+    - ``"classes"``: divergence of the wrong responses of a pair for each true class, of a result
+      of `alikely.error_similarity`; colors show whether one distribution for both observers or one
+      for each is likelier, and numbers of errors are at the right (`pair`, `classes`)
+    - ``"responses"``: proportions of the wrong responses to one class with posterior intervals, of
+      the counts of `alikely.errors.error_rows` (`true_class`, `observers`, `draws`, `alpha`,
+      `ci_prob`)
+    - ``"confusions"``: proportions of all responses to each class, of the matrices of
+      `alikely.estimates.confusion_matrices`, at most 6 groups (in a column 3); rows sum to 1
 
     Parameters
     ----------
-    result : Result
-        As from `alikely.error_similarity`.
-    pair : str
-        Label of the entry, from ``result.table["pair"]``.
+    data : Result, xarray.Dataset or xarray.DataArray
+        What the kind draws.
+    kind : {"classes", "responses", "confusions"}
+        What to draw.
+    pair : str, optional
+        Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
     classes : sequence of str, optional
-        True classes to draw; all that were shown if not given.
-    sort : bool
-        Largest divergence first, or in the order of the classes.
+        True classes from top to bottom, at most 60. Default: all, largest divergence first.
+    true_class : str, optional
+        The class that was shown; required for ``"responses"``.
+    observers : str or sequence of str, optional
+        Observers to draw, at most 8. Default: all.
+    draws : xarray.DataArray, optional
+        Posterior draws of the proportions, as returned by `alikely.errors.error_row_draws`, with
+        labelled systems and classes. Default: a Dirichlet(errors + `alpha`) distribution.
+    alpha : float, optional
+        Prior number of errors of each response, above 0. Default 0.5.
+    ci_prob : float, optional
+        Probability of the equal-tailed intervals, in (0, 1). Default 0.95.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw ``"classes"`` or ``"responses"``. Default: a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
-        The colour is the sign of the log Bayes factor: of one distribution for both against one
-        for each. The numbers of errors of both observers stand at the right.
+    matplotlib.axes.Axes or ndarray of them
+        One for each group of ``"confusions"``, otherwise one. Of more than 30 responses the most
+        frequent are drawn.
 
     Raises
     ------
     ValueError
-        If the result is of another metric, the entry or a class is unknown, or there are more than
-        60 classes to draw.
+        If the kind, pair, class or observer is unknown, there are more classes, observers or
+        groups than fit, no observer errs on the class, or an argument is out of range.
+    TypeError
+        If the kind does not use an argument, lacks one that it needs, or draws another object.
 
     Examples
     --------
     >>> import alikely as al
     >>> trials = al.load_example()
-    >>> result = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)
-    >>> ax = al.plot_classes(result, "human_1 x model_1")
-    >>> ax.get_xlabel()
-    'divergence of wrong answers (bits)'
+    >>> axes = al.plot_errors(al.estimates.confusion_matrices(trials, "kind"), "confusions")
+    >>> [ax.get_title() for ax in axes]
+    ['human', 'model']
     """
+    return draw_kind(
+        KINDS, kind, data, pair=pair, classes=classes, true_class=true_class, observers=observers,
+        draws=draws, alpha=alpha, ci_prob=ci_prob, ax=ax,
+    )  # fmt: skip
+
+
+def _classes(
+    result: Result,
+    pair: str,
+    *,
+    classes: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Divergence of wrong responses by true class, in colors of the Bayes factor."""
     if "class_divergence" not in result.estimates:
         raise ValueError(
             f"a result of {result.metric.name} says nothing of single classes; give one of "
@@ -89,7 +142,7 @@ def plot_classes(
             f"{len(frame)} classes are too many to read, the most is {MOST_ROWS}; choose some with "
             "classes=[...]"
         )
-    if sort:
+    if classes is None:
         frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
     ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
     position = np.arange(len(frame))[::-1]
@@ -107,8 +160,7 @@ def plot_classes(
             "no errors", (0, y), (4, 0), textcoords="offset points", va="center", fontsize=7,
             color="0.4", style="italic",
         )  # fmt: skip
-    ax.set_yticks(position, frame.index, fontsize=8)
-    ax.set_ylim(-0.7, len(frame) - 0.3)
+    name_rows(ax, frame.index[::-1].tolist())
     ax.set_xlim(left=0)
     ax.set_xlabel(f"divergence of wrong answers ({_unit(result)})")
     entry = result.estimates.sel(pair=pair)
@@ -123,7 +175,7 @@ def plot_classes(
     title = f"{pair}: similarity {entry['estimate'].item():.2f}"
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
         title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
-    ax.set_title(title, fontsize=9)
+    ax.set_title(title)
     handles = [
         Patch(color=colors[v], label=label)
         for v, label in enumerate(VERDICTS)
@@ -131,17 +183,13 @@ def plot_classes(
     ]
     if handles:
         legend_below(ax, handles)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _class_frame(result: Result, pair: str, classes: Sequence[str] | None) -> pd.DataFrame:
     """Divergence, Bayes factor and errors of one pair, by true class."""
     table, estimates = result.table, result.estimates
-    labels = table["pair"].values.tolist()
-    if pair not in labels:
-        raise ValueError(f"no entry is labelled {pair!r}; labels look like {labels[0]!r}")
-    entry = labels.index(pair)
+    entry = position_of(result, pair)
     columns = ("divergence", "log_bayes_factor", "errors_a", "errors_b")
     frame = pd.DataFrame(
         {name: estimates[f"class_{name}"].values[entry] for name in columns},
@@ -166,94 +214,35 @@ def _unit(result: Result) -> str:
     return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
 
 
-@styled
-def plot_error_row(
+def _responses(
     rows: xr.Dataset,
     true_class: str,
-    draws: xr.DataArray | None = None,
     *,
+    draws: xr.DataArray | None = None,
     observers: str | Sequence[str] | None = None,
-    dataset: str | None = None,
-    condition: str | None = None,
     alpha: float = 0.5,
-    n_draws: int = 4_000,
     ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
-    rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what observers take one class for when they are wrong, with posterior intervals.
-
-    Parameters
-    ----------
-    rows : xarray.Dataset
-        As from `alikely.errors.error_rows`; data sets and conditions are added up.
-    true_class : str
-        The class that was shown.
-    draws : xarray.DataArray, optional
-        Posterior draws of the shares, as from `alikely.errors.error_row_draws`: dims
-        ``sample, system, true_class, response_class``, systems and classes labelled. If not given,
-        exact draws of Dirichlet(errors + alpha) are made.
-    observers : str or sequence of str, optional
-        Observers to draw side by side, 8 at most; all if not given.
-    dataset, condition : str, optional
-        Errors to count; all if not given.
-    alpha : float
-        Prior errors of each answer, above 0.
-    n_draws : int
-        Number of draws, at least 2.
-    ci_prob : float
-        Probability of the intervals, in (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Points are the observed shares, lines the intervals. Answers are sorted by their number of
-        errors; of more than 30 the most frequent are drawn.
-
-    Raises
-    ------
-    ValueError
-        If rows or draws are of another kind; if the class, an observer, the data set or the
-        condition is unknown; if nobody errs on the class; if an option is out of range.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.Trials.from_arrays(
-    ...     [["cat", "cat", "dog"], ["owl", "cat", "dog"]],
-    ...     ["cat", "dog", "dog"],
-    ...     classes=["cat", "dog", "owl"],
-    ... )
-    >>> rows = al.errors.error_rows(trials)
-    >>> ax = al.plot_error_row(rows, "dog", rng=1)
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['cat', 'owl']
-    """
-    check_interval(ci_prob, ci_kind)
+    """Wrong responses to one class, with posterior intervals."""
+    check_interval(ci_prob, "eti")
     if not alpha > 0:
         raise ValueError(f"alpha must be above 0, got {alpha}; try 0.5")
-    if n_draws < 2:
-        raise ValueError(f"n_draws must be at least 2, got {n_draws}; try 4000")
-    counts = _row_counts(rows, true_class, observers, dataset, condition)
+    counts = _row_counts(rows, true_class, observers)
     total = counts.sum(axis=1)
+    tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
     if draws is None:
-        generator = np.random.default_rng(seed_sequence(rng))
-        drawn = [generator.dirichlet(row + alpha, n_draws) for row in counts.to_numpy()]
+        # Marginals of Dirichlet(errors + alpha).
+        a = counts.to_numpy() + alpha
+        ends = stats.beta.ppf(tails[:, None, None], a, a.sum(axis=1, keepdims=True) - a)
     else:
-        drawn = _given_draws(draws, true_class, counts)
+        ends = np.quantile(_given_draws(draws, true_class, counts), tails, axis=2)
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
     ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
     position = np.arange(len(order))[::-1]
     shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
     for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):
-        lower, upper = interval(drawn[k][:, order], ci_prob, ci_kind).T
+        lower, upper = ends[:, k, order]
         n = int(total[name])
         label = f"{name} ({n} error{'' if n == 1 else 's'})" if n else f"{name} (no error: prior)"
         ax.hlines(position + offset, lower, upper, color=COLORS[k], linewidth=1.5)
@@ -262,28 +251,20 @@ def plot_error_row(
             share, position + offset, linestyle="", marker=MARKERS[k], color=COLORS[k],
             markersize=4, label=label,
         )  # fmt: skip
-    ax.set_yticks(position, counts.columns[order], fontsize=8)
-    ax.set_ylim(-0.7, len(order) - 0.3)
+    name_rows(ax, counts.columns[order][::-1].tolist())
     ax.set_xlim(left=-0.01)
-    ax.set_xlabel(
-        f"share of wrong answers (lines: posterior, {percent(ci_prob)} {ci_kind.upper()})"
-    )
+    ax.set_xlabel(f"share of wrong answers (lines: posterior, {percent(ci_prob)} ETI)")
     title = f"what {true_class} is taken for"
     if len(order) < counts.shape[1]:
         title += f" ({len(order)} of {counts.shape[1]} wrong answers)"
-    ax.set_title(title, fontsize=9)
+    ax.set_title(title)
     # Beside the axes: of few answers it would hide some.
     legend_right(ax, ax.get_legend_handles_labels()[0])
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _row_counts(
-    rows: xr.Dataset,
-    true_class: str,
-    observers: str | Sequence[str] | None,
-    dataset: str | None,
-    condition: str | None,
+    rows: xr.Dataset, true_class: str, observers: str | Sequence[str] | None
 ) -> pd.DataFrame:
     """Errors by observer and wrong answer."""
     for name in ("count", "class", *ROW_COORDS):
@@ -292,14 +273,6 @@ def _row_counts(
                 f"rows has no {name!r}; give the errors that alikely.errors.error_rows counts"
             )
     errors = pd.DataFrame({name: rows[name].values for name in (*ROW_COORDS, "count")})
-    for key, chosen in (("dataset", dataset), ("condition", condition)):
-        if chosen is not None:
-            known = list(dict.fromkeys(errors[key]))
-            if chosen not in known:
-                raise ValueError(
-                    f"{key} must be one of {listed(known)}; got {chosen!r}{nearest(chosen, known)}"
-                )
-            errors = errors[errors[key] == chosen]
     classes = rows["class"].values.tolist()
     if true_class not in classes:
         raise ValueError(
@@ -331,9 +304,8 @@ def _row_counts(
     return summed.reindex(index=list(dict.fromkeys(chosen_observers)), columns=wrong, fill_value=0)
 
 
-def _given_draws(
-    draws: xr.DataArray, true_class: str, counts: pd.DataFrame
-) -> list[NDArray[np.float64]]:
+def _given_draws(draws: xr.DataArray, true_class: str, counts: pd.DataFrame) -> NDArray[np.float64]:
+    """Draws (system, response_class, sample) of the systems and responses that are counted."""
     dims = {"sample", "system", "true_class", "response_class"}
     if set(draws.dims) != dims:
         raise ValueError(
@@ -352,5 +324,42 @@ def _given_draws(
             raise ValueError(
                 f"draws have no {dim} {lacking[0]!r}; give error_row_draws labelled counts"
             )
-    chosen = draws.sel(wanted).transpose("system", "sample", "true_class", "response_class")
-    return list(chosen.values[:, :, 0])
+    chosen = draws.sel(wanted).transpose("true_class", "system", "response_class", "sample")
+    return np.asarray(chosen.values[0])
+
+
+def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
+    """Proportions of responses to each true class, a panel for each group of observers."""
+    if counts.dims != ("group", "truth", "response"):
+        raise ValueError(f"counts must have the dims group, truth and response, got {counts.dims}")
+    groups = counts["group"].values.tolist()
+    most = MOST_GROUPS_IN_COLUMN if in_column() else MOST_GROUPS
+    where = "in a column" if in_column() else "beside each other"
+    if len(groups) > most:
+        raise ValueError(
+            f"at most {most} matrices fit {where}, got {len(groups)}; choose some: "
+            "counts.sel(group=[...])"
+        )
+    shares = counts / counts.sum("response").where(lambda total: total > 0)
+    side = max(2.6, 0.2 * counts.sizes["truth"])
+    axes = new_axes((side * len(groups) + 1.4, side + 1.0), 1, len(groups), sharey=True)
+    answers = counts["response"].values.tolist()
+    truths = counts["truth"].values.tolist()
+    for ax, group in zip(axes, groups, strict=True):
+        image = ax.imshow(shares.sel(group=group), vmin=0, vmax=1, cmap="Blues")
+        ax.spines[:].set_visible(True)
+        ax.set_title(str(group))
+        ax.set_xticks(np.arange(len(answers)), answers, rotation=90, fontsize=7)
+        ax.set_yticks(np.arange(len(truths)), truths, fontsize=7)
+        ax.set_xlabel("answer")
+    axes[0].set_ylabel("true class")
+    bar = figure_of(axes[0]).colorbar(image, ax=list(axes), shrink=0.7)
+    bar.set_label("share of the answers to a class")
+    return axes
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "classes": _classes,
+    "responses": _responses,
+    "confusions": _confusions,
+}

@@ -111,7 +111,7 @@ def plot_families(
         keys += _strip(axes[1], order, by)
     image, label = _map(axes[-1], matrix, order, place, named)
     # Beside all panels alike, so that leaves stand above their columns.
-    color_key(list(axes), image, label, location="bottom", aspect=40, shrink=0.6)
+    color_key(axes, image, label, location="bottom", aspect=40, shrink=0.6)
     key_outside(axes[-1], keys, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return axes
 
@@ -145,7 +145,7 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
     best = tree.metric.bounds[1]
     ax.set_yticks(ticks, [f"{best - tick:.2g}" for tick in ticks])
     ax.set_ylabel("mean " + tree.metric.short)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["bottom"].set_visible(False)
     ax.tick_params(bottom=False, labelbottom=False)
     return present
 
@@ -176,6 +176,7 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
             f"{MOST_GROUPS}"
         )
     numbers = [[groups.index(str(by[name])) for name in order]]
+    ax.spines[:].set_visible(True)
     ax.imshow([[GROUP_COLORS[k] for k in row] for row in numbers], aspect="auto")
     ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)
     return [Patch(color=GROUP_COLORS[k], label=name) for k, name in enumerate(groups)]
@@ -192,6 +193,7 @@ def _map(
     np.fill_diagonal(values, np.nan)
     below = np.nanmin(values, initial=0) < 0 < np.nanmax(values, initial=0)
     scale = diverging(values) if below else {"cmap": "viridis"}
+    ax.spines[:].set_visible(True)
     image = ax.imshow(values, aspect="auto", interpolation="nearest", **scale)
     if named:
         ax.set_xticks(range(len(order)), order, rotation=90, fontsize=7)

@@ -34,7 +34,7 @@ MOST_ROWS, MOST_PANELS = 60, 8
 def plot_intervals(
     result: Result,
     *,
-    intervals: Sequence[Literal["analytic", "bootstrap", "posterior"]] = ("bootstrap", "posterior"),
+    intervals: Sequence[str] = ("bootstrap", "posterior"),
     which: Sequence[str] | None = None,
     sort: Literal["estimate", "label"] | None = None,
     top: int | None = None,
@@ -209,7 +209,6 @@ def _draw(
     ax.set_yticks(list(place.values()), rows, fontsize=8)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel(result.metric.label)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _key(axes: Sequence[Axes]) -> list[Any]:

@@ -1,8 +1,7 @@
-"""Where decision margins and answers depart from what their comparison takes them for."""
+"""Checks of decision margins: linearity, classes, tails."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,66 +16,26 @@ from alikely.estimates.result import Result
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
-from alikely.plots._style import COLORS, below, key_outside, new_axes, styled
-from alikely.plots.margins import entry_of_margins
+from alikely.plots._style import COLORS, below, key_outside, several_axes
+from alikely.plots.pairs import position_of
 
-__all__ = ["plot_margin_checks"]
+__all__ = ["checks", "entry_of_margins"]
 
-N_PANELS = 3
+METRIC = "decision_margin_consistency"
 # Bins of about so many items show a bend and are not noise alone.
 PER_BIN, MOST_BINS = 16, 12
 MOST_NAMES = 40
 
 
-@styled
-def plot_margin_checks(
+def checks(
     result: Result,
     pair: int | str = 0,
-    ax: Sequence[Axes] | NDArray[np.object_] | None = None,
     *,
     m: int | None = None,
     ci_prob: float | None = None,
+    ax: Any = None,
 ) -> NDArray[np.object_]:
-    """Draw what the checks of a machine's margins and a group's answers look at.
-
-    Parameters
-    ----------
-    result : Result
-        As from `alikely.decision_margin_consistency`.
-    pair : int or str
-        Position or label of an entry: of a machine and a group of observers.
-    ax : three matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-    m : int, optional
-        Number of alternatives of the task, if the analysis was not told.
-    ci_prob : float, optional
-        Probability of bands and bars, in (0, 1); as in the analysis if not given.
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes, shape (3,)
-        Shares of right answers against margins, with the line through strengths, its band, and
-        means of items of like margins: they leave the band where strengths bend. Means of what is
-        left of shares by class, with bars: they leave 0 where classes differ beyond margins.
-        Margins against normal quantiles, with the band of a normal law: they leave it where tails
-        are heavy, and the raw estimate hangs on few items. Titles have the p-values of the result.
-
-    Raises
-    ------
-    ValueError
-        If the result is of another metric, has no such entry, or the entry is not of a machine and
-        a group; if the number of alternatives is not known, or margins are all equal.
-    TypeError
-        If `pair` is neither a position nor a label, or `ax` are not three axes.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
-    >>> plot_margin_checks(result)[0].get_xlabel()
-    'decision margin of net'
-    """
+    """Item strength against margins, residuals of classes, and tails of margins."""
     at, label = entry_of_margins(result, pair)
     ci_prob, _ = result.interval_options(ci_prob, None)
     table = result.table
@@ -108,32 +67,37 @@ def plot_margin_checks(
         if name in result.estimates
     }
 
-    axes = _three_axes(ax)
+    axes = several_axes(ax, (13.0, 4.6), 1, 3)
     share = right.sum(axis=0) / shown.sum(axis=0)
     _bend_panel(axes[0], side, share, margins, int(m), ci_prob)
-    axes[0].set_title(_title("strengths on a line", p_values.get("p_bend")), fontsize=9)
+    axes[0].set_title(_title("strengths on a line", p_values.get("p_bend")))
     axes[0].set_xlabel(f"decision margin of {names[net]}")
     axes[0].set_ylabel(f"share of right answers of {names[group]} (0 to 1)")
     classes = table["class_name"].values[items]
     _class_panel(axes[1], side, other, classes, ci_prob)
-    axes[1].set_title(_title("classes", p_values.get("p_classes")), fontsize=9)
+    axes[1].set_title(_title("classes", p_values.get("p_classes")))
     _tail_panel(axes[2], margins, ci_prob)
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
     return axes
 
 
-def _three_axes(ax: Any) -> NDArray[np.object_]:
-    if ax is None:
-        size = (13.0, 4.6)
-        return new_axes(size, 1, N_PANELS)
-    axes = np.array(ax, dtype=object).ravel()
-    if len(axes) != N_PANELS or not all(isinstance(one, Axes) for one in axes):
-        raise TypeError(
-            f"ax must be three axes, got {type(ax).__name__} of length {len(axes)}; make them with "
-            "plt.subplots(1, 3)"
+def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
+    """Position and label of an entry of a result of decision margins."""
+    if result.metric.counts != "margins":
+        raise ValueError(
+            f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"
         )
-    return axes
+    if isinstance(pair, str):
+        return position_of(result, pair), pair
+    labels = result.table["pair"].values.tolist()
+    if not isinstance(pair, (int, np.integer)):
+        raise TypeError(
+            f"pair must be the position or the label of an entry, got {type(pair).__name__}; try 0"
+        )
+    if not 0 <= pair < len(labels):
+        raise ValueError(
+            f"pair must be a position from 0 to {len(labels) - 1}, got {pair}; or give a label"
+        )
+    return int(pair), str(labels[pair])
 
 
 def _title(what: str, p: float | None) -> str:
@@ -229,5 +193,5 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     ax.set_xlabel("normal quantile")
     ax.set_ylabel("margin, in spreads from the median")
     worst = y[np.argmax(np.abs(y))]
-    ax.set_title(f"tails: farthest margin at {worst:.1f} spreads", fontsize=9)
+    ax.set_title(f"tails: farthest margin at {worst:.1f} spreads")
     _key(ax)

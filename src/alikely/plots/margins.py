@@ -1,13 +1,17 @@
-"""Decision margins: strengths of items, noise-free correlation."""
+"""Decision margins: consistency, checks, item strengths, noise."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
+from numpy.typing import NDArray
 
 from alikely.estimates.result import Result
 from alikely.plots._style import (
@@ -15,62 +19,101 @@ from alikely.plots._style import (
     SCHOOLS,
     axes_or_new,
     color_key,
+    draw_kind,
     key_outside,
-    styled,
 )
+from alikely.plots.consistency import consistency
+from alikely.plots.margin_checks import METRIC, checks, entry_of_margins
+from alikely.plots.noise import explained, variance
 
-__all__ = [
-    "entry_of_margins",
-    "plot_noise_free",
-    "plot_strengths",
-]
-
-METRIC = "decision_margin_consistency"
+__all__ = ["plot_margins"]
 
 
-@styled
-def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
-    """Draw how strong each item is by the model against its share of right answers.
+def plot_margins(
+    data: Result | pd.DataFrame | Mapping[str, xr.DataTree] | xr.DataTree,
+    kind: Literal["consistency", "checks", "strengths", "noise_free", "variance", "explained"],
+    *,
+    pair: int | str | None = None,
+    m: int | None = None,
+    ci_prob: float | None = None,
+    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+) -> Any:
+    """Draw decision margins: their consistency, checks, item strengths and noise.
+
+    Each kind draws another object and uses these arguments. Results of
+    `alikely.decision_margin_consistency`:
+
+    - ``"checks"``: proportions correct against margins, with the line through strengths and means
+      of items of similar margins, which leave the band where strength is nonlinear; residuals by
+      class, which leave 0 where classes differ; and margins against normal quantiles, which leave
+      the band where tails are heavy (`pair`, `m`, `ci_prob`)
+    - ``"strengths"``: posterior item strengths, one standard deviation to either side, against
+      proportions correct, with ``model="strengths"`` (`pair`)
+    - ``"noise_free"``: posterior of the noise-free correlation next to the plain estimates (`pair`)
+
+    A table of `alikely.estimates.consistency_table`:
+
+    - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_.
+      Open points are noise-free medians. Lines with bands are levels of one condition: the group,
+      the means over models, and (broken) the ceiling of a model. Several conditions have lines
+      without bands
+
+    Results of `alikely.fit_observers`:
+
+    - ``"variance"``: sources of the variance of the evidence, a bar of medians for each fit, with
+      intervals of the boundaries; sources that need repeats are hatched without them (`ci_prob`)
+    - ``"explained"``: error consistency predicted by shared item strengths against the observed
+      one, of a table of `alikely.margins.explained_consistency`; filled if outside the interval
 
     Parameters
     ----------
-    result : Result
-        As from `alikely.decision_margin_consistency`, with posterior draws.
-    pair : int or str
-        Position or label of an entry: of a machine and a group of observers.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+    data : Result, pandas.DataFrame, xarray.DataTree or mapping of str to xarray.DataTree
+        What the kind draws; several fits by label.
+    kind : {"consistency", "checks", "strengths", "noise_free", "variance", "explained"}
+        What to draw.
+    pair : int or str, optional
+        Position or label of an entry, for ``"checks"`` and ``"strengths"`` of a model and a group
+        of observers. Default 0.
+    m : int, optional
+        Number of alternatives of the task. Default: as in the analysis.
+    ci_prob : float, optional
+        Probability of bands and intervals, in (0, 1). Default: as in the analysis, 0.95 for
+        ``"variance"``.
+    ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
+        Where to draw. Default: a new figure.
 
     Returns
     -------
-    matplotlib.axes.Axes
-        One point per item with a bar of one posterior standard deviation to either side; its
-        colour is the machine's margin, triangles are margins not above 0.
+    matplotlib.axes.Axes or ndarray of them
+        Two for ``"consistency"``, three for ``"checks"``, otherwise one. Undefined values are
+        counted in the legend.
 
     Raises
     ------
     ValueError
-        If the result is of another metric, has no such entry, or the entry has no strengths: it is
-        of two machines or two groups, or there are no draws.
+        If the kind or pair is unknown, the result is of another metric or lacks what is drawn, the
+        number of alternatives is not known, or a table lacks a column.
     TypeError
-        If `pair` is neither a position nor a label.
+        If the kind does not use an argument or draws another object, or `ax` are not as many as
+        needed.
+
+    References
+    ----------
+    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency. Figure 2.
 
     Examples
     --------
     >>> import alikely as al
-    >>> import pandas as pd
-    >>> import xarray as xr
-    >>> from alikely.estimates import decision_margin_consistency
-    >>> trials = al.load_example().select(kind="human", condition="noise")
-    >>> places = {key: trials.data[key].values for key in ("dataset", "condition", "item")}
-    >>> margin = np.random.default_rng(1).normal(size=160)
-    >>> margins = pd.DataFrame({**places, "observer": "net", "margin": margin})
-    >>> result = decision_margin_consistency(trials, margins, n_draws=0, rng=1)
-    >>> moments = (("pair", "trial"), np.ones((1, 160)))  # in place of n_draws=4000
-    >>> result.data["strengths"] = xr.DataTree(xr.Dataset({"mean": moments, "sd": moments}))
-    >>> plot_strengths(result).get_xlabel()
-    'share of right answers of human (0 to 1)'
+    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
+    >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
+    >>> al.plot_margins(result, "checks")[0].get_xlabel()
+    'decision margin of net'
     """
+    return draw_kind(KINDS, kind, data, pair=pair, m=m, ci_prob=ci_prob, ax=ax)
+
+
+def _strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
+    """Posterior item strengths against proportions correct, in colors of margins."""
     at, label = entry_of_margins(result, pair)
     if "strengths" not in result.data.children:
         raise ValueError(
@@ -113,53 +156,11 @@ def plot_strengths(result: Result, pair: int | str = 0, ax: Axes | None = None) 
     ax.set_ylabel("item strength, units of the noise\n(posterior mean, bars: 1 sd to either side)")
     # Side by side they are wider than the figure, and the layout takes it off the axes.
     _legend_above(ax, 1)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-@styled
-def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
-    """Draw the posterior of the noise-free correlation beside the plain estimates.
-
-    Parameters
-    ----------
-    result : Result
-        As from `alikely.decision_margin_consistency`, with posterior draws.
-    pair : int or str
-        Position or label of an entry.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The x axis holds all draws and those estimates that are correlations, from -1 to 1; the
-        legend says which are not.
-
-    Raises
-    ------
-    ValueError
-        If the result is of another metric, has no such entry, or the entry has no draws.
-    TypeError
-        If `pair` is neither a position nor a label.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> import pandas as pd
-    >>> from alikely.estimates import decision_margin_consistency
-    >>> trials = al.load_example().select(kind="human", condition="noise")
-    >>> places = {key: trials.data[key].values for key in ("dataset", "condition", "item")}
-    >>> values = np.random.default_rng(1).normal(size=(2, 160))
-    >>> margins = [
-    ...     pd.DataFrame({**places, "observer": name, "margin": margin})
-    ...     for name, margin in zip(["net_1", "net_2"], values)
-    ... ]
-    >>> result = decision_margin_consistency(trials, margins, [("net_1", "net_2")], rng=1)
-    >>> ax = plot_noise_free(result)
-    >>> ax.get_xlabel()
-    'noise-free correlation of net_1 and net_2 (-1 to 1)'
-    """
+def _noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None) -> Axes:
+    """Posterior of the noise-free correlation next to the plain estimates."""
     at, label = entry_of_margins(result, pair)
     if "posterior" not in result.data.children:
         raise ValueError(
@@ -203,30 +204,7 @@ def plot_noise_free(result: Result, pair: int | str = 0, ax: Axes | None = None)
     ax.set_xlabel(f"noise-free correlation of {both} (-1 to 1)")
     ax.set_ylabel("posterior density")
     _legend_above(ax)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
-    """Position and label of an entry of a result of decision margins."""
-    if result.metric.counts != "margins":
-        raise ValueError(
-            f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"
-        )
-    labels = result.table["pair"].values.tolist()
-    if isinstance(pair, str):
-        if pair not in labels:
-            raise ValueError(f"no entry is labelled {pair!r}; labels look like {labels[0]!r}")
-        return labels.index(pair), pair
-    if not isinstance(pair, (int, np.integer)):
-        raise TypeError(
-            f"pair must be the position or the label of an entry, got {type(pair).__name__}; try 0"
-        )
-    if not 0 <= pair < len(labels):
-        raise ValueError(
-            f"pair must be a position from 0 to {len(labels) - 1}, got {pair}; or give a label"
-        )
-    return int(pair), str(labels[pair])
 
 
 def _remark(result: Result, at: int) -> str:
@@ -235,3 +213,13 @@ def _remark(result: Result, at: int) -> str:
 
 def _legend_above(ax: Axes, n_columns: int = 2) -> None:
     key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "consistency": consistency,
+    "checks": checks,
+    "strengths": _strengths,
+    "noise_free": _noise_free,
+    "variance": variance,
+    "explained": explained,
+}

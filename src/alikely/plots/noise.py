@@ -9,15 +9,23 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from alikely._base.intervals import percent
-from alikely.plots._style import COLORS, axes_or_new, check_table, legend_right, rows_shown, styled
+from alikely.plots._regimes import bounds_of
+from alikely.plots._style import (
+    COLORS,
+    axes_or_new,
+    check_table,
+    key,
+    legend_right,
+    not_drawn,
+    rows_shown,
+)
 
-__all__ = ["plot_explained", "plot_variance_shares"]
+__all__ = ["explained", "variance"]
 
 TOGETHER = "observer x item and trial noise"
 # From dark to light. What is not separated has the colours of both its parts.
@@ -30,46 +38,10 @@ SOURCES: dict[str, dict[str, Any]] = {
 EXPLAINED = ("observer_a", "observer_b", "observed", "predicted", "inside")
 
 
-@styled
-def plot_variance_shares(
+def variance(
     trees: Mapping[str, xr.DataTree] | xr.DataTree, ci_prob: float = 0.95, ax: Axes | None = None
 ) -> Axes:
-    """Draw where the variance of the evidence comes from, one stacked bar per fit.
-
-    Parameters
-    ----------
-    trees : mapping of str to xarray.DataTree, or xarray.DataTree
-        Fits as from `alikely.margins.fit_observers`, by label; or a single one.
-    ci_prob : float
-        Probability of the equal-tailed intervals, in (0, 1).
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Bars are medians; a thin line is the interval of the boundary between two sources. Sources
-        that a fit without repeats cannot separate are one hatched part.
-
-    Raises
-    ------
-    ValueError
-        If there is no fit, one has no such shares, or the probability is out of range; in a
-        column, if there are more than a page holds.
-    TypeError
-        If something else than fits is given.
-
-    Examples
-    --------
-    >>> share = np.random.default_rng(1).dirichlet([4, 2, 4], (4, 100))
-    >>> posterior = xr.Dataset(
-    ...     {"share": (("chain", "draw", "source"), share)},
-    ...     coords={"source": ["item", "observer x item", "trial noise"]},
-    ... )
-    >>> ax = plot_variance_shares({"noise": xr.DataTree.from_dict({"posterior": posterior})})
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['noise']
-    """
+    """Sources of the variance of the evidence, a stacked bar for each fit."""
     # Only when needed: it imports the samplers.
     from alikely.margins.noise import variance_shares
 
@@ -108,55 +80,21 @@ def plot_variance_shares(
     present = [name for name in SOURCES if name in seen]
     handles: list[Any] = [Patch(label=said.get(x, x), **SOURCES[x]) for x in present]
     text = f"{percent(ci_prob)} interval\nof a boundary"
-    handles.append(Line2D([], [], color="black", linewidth=1, marker="|", label=text))
+    handles.append(key(text, color="black", linewidth=1, marker="|"))
     legend_right(ax, handles)
     ax.set_yticks([] if single else position, [] if single else list(named), fontsize=8)
     ax.set(xlim=(0, 1), ylim=(-0.6, len(named) - 0.4))
     ax.set_xlabel("share of the variance of the evidence (0 to 1, posterior medians)")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
 
 
-@styled
-def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the error consistency that shared item strengths predict against the observed one.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As from `alikely.margins.explained_consistency`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        One point per pair of observers with its predictive interval, filled where the observed
-        value lies outside; squares are observers with themselves. Rows that are undefined are
-        counted in the legend.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or lacks a column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"observer_a": ["a"], "observer_b": ["b"], "observed": [0.3]})
-    >>> frame = frame.assign(predicted=0.2, eti95_lb=0.1, eti95_ub=0.25, inside=False)
-    >>> plot_explained(frame).get_legend().get_title().get_text()
-    'inside the 95 % interval: 0 of 1'
-    """
+def explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Error consistency predicted by shared item strengths against the observed one."""
     origin = "give the table of explained_consistency()"
     check_table(frame, EXPLAINED, origin)
-    bounds = [c for c in map(str, frame) if c.startswith("eti") and c.endswith(("_lb", "_ub"))]
-    if len(bounds) != 2:
-        raise ValueError(
-            f"frame needs one lower and one upper bound such as eti95_lb and eti95_ub, got "
-            f"{', '.join(bounds) or 'none'}; {origin}"
-        )
-    lower, upper = sorted(bounds)
+    lower, upper = bounds_of(frame, "", origin)
     defined = frame[["observed", "predicted", lower, upper]].notna().all(axis=1)
     shown = frame[defined]
     inside = shown["inside"].astype(bool)
@@ -177,9 +115,7 @@ def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             }  # fmt: skip
             handles.append(ax.plot(part["observed"][at], part["predicted"][at], **style)[0])
     handles.append(ax.axline((0, 0), slope=1, color="0.5", linewidth=0.8, zorder=0, label="equal"))
-    if not defined.all():
-        text = f"undefined, not drawn: {(~defined).sum()} of {len(frame)}"
-        handles.append(Line2D([], [], linestyle="", label=text))
+    handles += not_drawn(int((~defined).sum()), len(frame))
     if len(shown):
         ends = shown[["observed", "predicted", lower, upper]].to_numpy(np.float64)
         pad = max(0.05 * np.ptp(ends), 0.02)
@@ -190,7 +126,6 @@ def plot_explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("observed error consistency (-1 to 1)")
     ax.set_ylabel(f"predicted error consistency (-1 to 1)\n(median, bars: {percent} % predictive)")
     legend_right(ax, handles, f"inside the {percent} % interval: {inside.sum()} of {len(shown)}")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

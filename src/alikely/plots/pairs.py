@@ -24,12 +24,14 @@ from alikely.plots._style import (
     axes_or_new,
     color_key,
     diverging,
+    key,
     legend_right,
     name_both_sides,
+    only,
     styled,
 )
 
-__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics", "undefined_pairs"]
+__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics", "position_of", "undefined_pairs"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 SMALLEST, LARGEST = 8.0, 80.0
@@ -52,7 +54,7 @@ def plot_matrix(
     *,
     dataset: str | None = None,
     condition: str | None = None,
-    kinds: Kinds | None = None,
+    observer_kinds: Kinds | None = None,
     by: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -64,7 +66,7 @@ def plot_matrix(
         An analysis of any metric.
     dataset, condition : str, optional
         Which entries to draw; of a pair with several entries the unweighted mean is drawn.
-    kinds : mapping or Trials, optional
+    observer_kinds : mapping or Trials, optional
         Kind of each observer; the trials of the analysis know them.
     by : mapping, optional
         Family of each observer, such as ``{"resnet50": "CNN"}``: groups observers instead of
@@ -82,7 +84,7 @@ def plot_matrix(
         If the result has no such data set or condition, its entries are of all readers at once, or
         an observer has no kind or family.
     TypeError
-        If `kinds` is neither a mapping nor trials, or `by` no mapping.
+        If `observer_kinds` is neither a mapping nor trials, or `by` no mapping.
 
     Notes
     -----
@@ -97,7 +99,7 @@ def plot_matrix(
     >>> import alikely as al
     >>> trials = al.load_example()
     >>> result = al.error_consistency(trials, by="dataset", n_resamples=0, n_draws=0, n_null=0)
-    >>> ax = al.plot_matrix(result, kinds=trials)
+    >>> ax = al.plot_matrix(result, observer_kinds=trials)
     >>> ax.images[0].get_array().shape
     (10, 10)
     """
@@ -110,8 +112,8 @@ def plot_matrix(
     taking_part = {*frame["observer_a"], *frame["observer_b"]}
     names = [name for name in result.table["observer"].values.tolist() if name in taking_part]
     keys: list[dict[str, str]] = []
-    if kinds is not None:
-        keys.append(_of_observers(kinds, names, "kinds"))
+    if observer_kinds is not None:
+        keys.append(_of_observers(observer_kinds, names, "observer_kinds"))
     if by is not None:
         keys.append(_of_observers(by, names, "by"))
     ranks = [{key: i for i, key in enumerate(_in_order(of, names))} for of in keys]
@@ -157,6 +159,16 @@ def plot_matrix(
     return ax
 
 
+def position_of(result: Result, pair: str) -> int:
+    """Position of the entry with this label (`ValueError`)."""
+    labels = result.table["pair"].values.tolist()
+    if pair not in labels:
+        raise ValueError(
+            f"no entry is labelled {pair!r}; labels look like {labels[0]!r}{nearest(pair, labels)}"
+        )
+    return labels.index(pair)
+
+
 def undefined_pairs(result: Result) -> int:
     """Number of pairs without any defined entry, which `plot_matrix` hatches."""
     value = result.pairs[["observer_a", "observer_b"]].assign(
@@ -173,7 +185,7 @@ def plot_metrics(
     *,
     dataset: str | None = None,
     condition: str | None = None,
-    kinds: Kinds | None = None,
+    observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one metric against another over the same pairs, after Figure 4 of [X25]_.
@@ -186,7 +198,7 @@ def plot_metrics(
         Name of the metric, or of the result in the mapping, for each axis.
     dataset, condition : str, optional
         Which entries to draw; all if not given.
-    kinds : mapping or Trials, optional
+    observer_kinds : mapping or Trials, optional
         Kind of each observer, for the colours; the trials of the analysis know them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
@@ -204,7 +216,7 @@ def plot_metrics(
         If a name is unknown, the results have different entries, or fewer than two are defined in
         both; if an observer has no kind, or there are too many kinds to tell apart.
     TypeError
-        If `kinds` is neither a mapping nor trials.
+        If `observer_kinds` is neither a mapping nor trials.
 
     References
     ----------
@@ -218,7 +230,7 @@ def plot_metrics(
     >>> options = {"by": "dataset", "n_resamples": 0, "n_draws": 0}
     >>> ec = al.error_consistency(trials, **options)
     >>> ma = al.misclassification_agreement(trials, **options)
-    >>> ax = al.plot_metrics([ec, ma], ec.metric.name, ma.metric.name, kinds=trials)
+    >>> ax = al.plot_metrics([ec, ma], ec.metric.name, ma.metric.name, observer_kinds=trials)
     >>> ax.get_title().split(" over ")[1]
     '45 pairs'
     """
@@ -248,7 +260,7 @@ def plot_metrics(
     ax = axes_or_new(ax, (6.6, 4.4))
     sizes = _Sizes(shown["accuracy"].to_numpy())
     handles = []
-    for k, (label, part) in enumerate(by_pair_kind(shown, kinds)):
+    for k, (label, part) in enumerate(by_pair_kind(shown, observer_kinds)):
         color, marker = COLORS[k], MARKERS[k]
         ax.scatter(
             part["value"], part["other"], s=sizes.of(part["accuracy"].to_numpy()), marker=marker,
@@ -256,8 +268,8 @@ def plot_metrics(
             # What is rare must not be hidden.
             zorder=3 - len(part) / len(shown), label=label,
         )  # fmt: skip
-        if kinds is not None:
-            handles.append(Line2D([], [], linestyle="", marker=marker, color=color, label=label))
+        if observer_kinds is not None:
+            handles.append(key(label, linestyle="", marker=marker, color=color))
     handles += sizes.legend()
     if handles:
         legend_right(ax, handles)
@@ -270,7 +282,6 @@ def plot_metrics(
     if not both.all():
         title += f"\n{len(frame) - len(shown)} undefined and left out"
     ax.set_title(title, fontsize=9)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -292,9 +303,9 @@ class _Sizes:
         if self.high == self.low:
             return []
         steps = np.linspace(self.low, self.high, 3)
-        heading = Line2D([], [], linestyle="", label="\nmean accuracy")
+        heading = key("\nmean accuracy", linestyle="")
         return [heading] + [
-            Line2D([], [], linestyle="", marker="o", color="0.5", markersize=size, label=f"{a:.2f}")
+            key(f"{a:.2f}", linestyle="", marker="o", color="0.5", markersize=size)
             for a, size in zip(steps, np.sqrt(self.of(steps)), strict=True)
         ]
 
@@ -307,14 +318,7 @@ def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.D
         value=table["estimate"],
         accuracy=table[["accuracy_a", "accuracy_b"]].mean(axis=1, skipna=False),
     )
-    for key, chosen in (("dataset", dataset), ("condition", condition)):
-        if chosen is not None:
-            known = list(dict.fromkeys(frame[key]))
-            if chosen not in known:
-                raise ValueError(
-                    f"{key} must be one of {listed(known)}; got {chosen!r}{nearest(chosen, known)}"
-                )
-            frame = frame[frame[key] == chosen]
+    frame = only(only(frame, "dataset", dataset), "condition", condition)
     return frame.reset_index(drop=True)
 
 
@@ -326,20 +330,22 @@ def _of_observers(of: Kinds, names: Sequence[str], argument: str) -> dict[str, s
     """Kind or family of each observer."""
     if isinstance(of, Mapping):
         known = {str(name): str(kind) for name, kind in of.items()}
-    elif argument == "kinds" and isinstance(getattr(of, "data", None), xr.Dataset):
+    elif argument == "observer_kinds" and isinstance(getattr(of, "data", None), xr.Dataset):
         columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
         of_observer = dict(zip(*columns, strict=True))
         # Groups of observers, as of margins, bear the names of their kinds.
         known = {kind: kind for kind in of_observer.values()} | of_observer
     else:
-        allowed = "a mapping of observers or Trials" if argument == "kinds" else "a mapping"
+        allowed = (
+            "a mapping of observers or Trials" if argument == "observer_kinds" else "a mapping"
+        )
         raise TypeError(f"{argument} must be {allowed}, got {type(of).__name__}")
     lacking = [name for name in names if name not in known]
     if lacking:
         raise ValueError(
             f"{argument} has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
             f"{len(names)} observers; name each in a mapping"
-            + (", or give kinds=trials" if isinstance(of, Mapping) else "")
+            + (", or give observer_kinds=trials" if isinstance(of, Mapping) else "")
         )
     return known
 
@@ -405,7 +411,7 @@ def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd
     if kinds is None:
         return [("all", frame)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(_observers(frame))))
-    of = _of_observers(kinds, names, "kinds")
+    of = _of_observers(kinds, names, "observer_kinds")
     order = _in_order(of, names)
     kind = pd.Series(
         ["-".join(sorted((of[a], of[b]), key=order.index)) for a, b in _observers(frame)],

@@ -1,37 +1,31 @@
-"""Plans before there are data: widths, precision of items, power, observers against images.
-
-References
-----------
-.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
-   consistency: towards reliable behavioral comparison of classifiers.
-   doi:10.48550/arXiv.2507.06645
-.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
-"""
+"""Plans before there are data: widths, power, precision of items, designs, images."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import NDArray
 
 from alikely.plots._style import (
     COLORS,
     MARKERS,
     axes_or_new,
     check_table,
+    draw_kind,
     drop_crowded,
+    key,
     legend_right,
-    new_axes,
-    styled,
+    several_axes,
 )
+from alikely.plots.choosing import Plan, images
 
-__all__ = ["plot_design_map", "plot_item_precision", "plot_power", "plot_width"]
+__all__ = ["plot_plan"]
 
 WIDTHS = "give a table of alikely.planning.interval_width()"
 NAMES = {
@@ -51,8 +45,94 @@ NAMES = {
 }
 
 
-@styled
-def plot_width(
+def plot_plan(
+    data: pd.DataFrame | Plan,
+    kind: Literal["width", "power", "items", "design", "images"],
+    *,
+    x: str | None = None,
+    hue: str | None = None,
+    references: Mapping[str, float] | None = None,
+    goal: float | None = None,
+    tolerance: float | None = None,
+    designs: pd.DataFrame | None = None,
+    condition: str | None = None,
+    ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+) -> Any:
+    """Draw the plan of a study: widths, power, precision of items, designs, chosen images.
+
+    Each kind draws another object and uses these arguments:
+
+    - ``"width"``: width of intervals, of a table of `alikely.planning.interval_width`, as Figures 3
+      and 6 of [K25]_ (`x`, `hue`, `references`)
+    - ``"power"``: power, of a table of `alikely.trials_for_power`,
+      `alikely.planning.trials_for_difference` or `alikely.planning.power_of_margins` (`x`, `hue`,
+      `goal`)
+    - ``"items"``: precision of the accuracy of one item, of a table of
+      `alikely.planning.item_precision`, as Figure 3 of [AK24]_ (`tolerance`)
+    - ``"design"``: lines of equal standard error over observers and images, of a grid of
+      `alikely.planning.expected_errors` for one system (`designs`)
+    - ``"images"``: images of a plan of `alikely.planning.choose_images` by size and stratum, and
+      its precision against their number (`condition`)
+
+    Parameters
+    ----------
+    data : pandas.DataFrame or StimulusPlan
+        What the kind draws. Simulated widths and powers are hollow.
+    kind : {"width", "power", "items", "design", "images"}
+        What to draw.
+    x, hue : str, optional
+        Columns along the axis and of the lines. Default "n_trials", and "accuracy_a" for
+        ``"width"`` or "ec" for ``"power"``.
+    references : mapping of str to float, optional
+        Names of places along `x`, such as ``{"one condition": 160}``, marked by dashed lines.
+    goal : float, optional
+        Power to mark, in (0, 1). Default 0.8.
+    tolerance : float, optional
+        As in the table, drawn about the true accuracy. Default 0.05.
+    designs : pandas.DataFrame, optional
+        As returned by `alikely.planning.best_design`: what the budget buys, with a star at the
+        best design.
+    condition : str, optional
+        Condition of the plan. Default: the first.
+    ax : matplotlib.axes.Axes, or two for ``"items"``, optional
+        Where to draw. Default: a new figure, always for ``"images"``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or ndarray of them
+        Two for ``"items"`` (range of observed accuracies, percentage outside the tolerance) and
+        ``"images"`` (all images of the pool, filled if they are shown; expected standard error for
+        one observer of random and chosen images), otherwise one.
+
+    Raises
+    ------
+    ValueError
+        If the kind or condition is unknown, a table is empty or lacks a column, items have several
+        accuracies, or the errors are no grid.
+    TypeError
+        If the kind does not use an argument or draws another object.
+
+    References
+    ----------
+    .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
+       consistency: towards reliable behavioral comparison of classifiers.
+       doi:10.48550/arXiv.2507.06645
+    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> table = al.trials_for_power(0.75, 0.75, [[0.2], [0.4]], power=[0.5, 0.9], n_coverage=0)
+    >>> al.plot_plan(table, "power").get_xlabel()
+    'trials'
+    """
+    return draw_kind(
+        KINDS, kind, data, x=x, hue=hue, references=references, goal=goal, tolerance=tolerance,
+        designs=designs, condition=condition, ax=ax,
+    )  # fmt: skip
+
+
+def _width(
     table: pd.DataFrame,
     x: str = "n_trials",
     hue: str = "accuracy_a",
@@ -60,37 +140,7 @@ def plot_width(
     references: Mapping[str, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the width of intervals, after Figures 3 (by trials) and 6 (by consistency) of [K25]_.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As from `alikely.planning.interval_width`.
-    x, hue : str
-        Columns along the axis, and that tell lines apart.
-    references : mapping of str to float, optional
-        Names of places along `x`, such as ``{"one condition": 160}``, marked by dashed lines.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Widths that were simulated are hollow.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or lacks a column.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> accuracy = [[0.75], [0.9]]
-    >>> table = al.planning.interval_width(accuracy, accuracy, 0.5, [100, 400, 1600], rng=1)
-    >>> plot_width(table, references={"one condition": 160}).get_ylabel()
-    'width of the interval'
-    """
+    """Width of intervals; simulated widths are hollow."""
     check_table(table, {x, hue, "width", "method"}, WIDTHS)
     ax = axes_or_new(ax, (6.4, 4.0))
     _lines(ax, table, x, hue, "width", table["method"] == "simulated")
@@ -104,8 +154,7 @@ def plot_width(
     return ax
 
 
-@styled
-def plot_power(
+def _power(
     table: pd.DataFrame,
     x: str = "n_trials",
     hue: str = "ec",
@@ -113,37 +162,7 @@ def plot_power(
     goal: float = 0.8,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw power against the number of trials or items.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As from `alikely.trials_for_power`, `alikely.planning.trials_for_difference` or
-        `alikely.planning.power_of_margins`, with several powers or numbers.
-    x, hue : str
-        Columns along the axis, and that tell lines apart.
-    goal : float
-        Power to mark, in (0, 1).
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Powers that were simulated are hollow.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or lacks a column.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> table = al.trials_for_power(0.75, 0.75, [[0.2], [0.4]], power=[0.5, 0.9], n_coverage=0)
-    >>> plot_power(table).get_xlabel()
-    'trials'
-    """
+    """Power by number of trials or items; simulated powers are hollow."""
     check_table(table, {x, hue, "power"}, "give a table of alikely.trials_for_power()")
     ax = axes_or_new(ax, (6.4, 4.0))
     methods = table["method"] if "method" in table else pd.Series("analytic", table.index)
@@ -153,46 +172,14 @@ def plot_power(
     return ax
 
 
-@styled
-def plot_item_precision(
-    table: pd.DataFrame, tolerance: float = 0.05, axes: tuple[Axes, Axes] | None = None
-) -> tuple[Axes, Axes]:
-    """Draw how well answers pin down one item's accuracy, after Figure 3 of [AK24]_.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As from `alikely.planning.item_precision`, one accuracy and several numbers of answers.
-    tolerance : float
-        As in the table; drawn about the truth.
-    axes : pair of matplotlib.axes.Axes, optional
-        Where to draw the range of observed accuracies, and the share outside the tolerance; a new
-        figure if not given.
-
-    Returns
-    -------
-    pair of matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the table is empty, lacks a column, or holds several accuracies.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> table = al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320])
-    >>> top, bottom = plot_item_precision(table)
-    >>> bottom.get_xlabel()
-    'answers to the item'
-    """
+def _items(table: pd.DataFrame, tolerance: float = 0.05, ax: Any = None) -> NDArray[np.object_]:
+    """Precision of one item's accuracy by number of responses."""
     needed = {"accuracy", "n_answers", "outside", "lower", "upper"}
     check_table(table, needed, "give a table of alikely.planning.item_precision()")
     accuracies = table["accuracy"].unique()
     if len(accuracies) > 1:
         raise ValueError(f"table must hold one accuracy, got {len(accuracies)}; choose its rows")
-    if axes is None:
-        axes = tuple(new_axes((6.4, 5.0), 2, 1, sharex=True))
+    axes = several_axes(ax, (6.4, 5.0), 2, 1, sharex=True)
     top, bottom = axes
     part, truth = table.sort_values("n_answers"), float(accuracies[0])
     top.axhspan(truth - tolerance, truth + tolerance, color="0.9")
@@ -204,43 +191,13 @@ def plot_item_precision(
     bottom.set(xlabel="answers to the item", ylabel=f"% further than {tolerance:g}\nfrom the truth")
     bottom.set_ylim(bottom=0)
     _plain_numbers(bottom, "x", part["n_answers"])
-    return top, bottom
+    return axes
 
 
-@styled
-def plot_design_map(
+def _design(
     errors: pd.DataFrame, designs: pd.DataFrame | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the standard error of a mean over observers and images, as lines of equal precision.
-
-    Parameters
-    ----------
-    errors : pandas.DataFrame
-        As from `alikely.planning.expected_errors` of one system, over a grid of observers and
-        images.
-    designs : pandas.DataFrame, optional
-        As from `alikely.planning.best_design`: what the budget buys, and a star where it buys
-        most.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If a table is empty or lacks a column, or the errors are no grid.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> pilot = al.planning.variance_components(al.load_example()).tail(1)
-    >>> grid = al.planning.expected_errors(pilot, [[2], [8], [32]], [50, 200, 800])
-    >>> plot_design_map(grid, al.planning.best_design(pilot, 3000, 0.1, 10)).get_xlabel()
-    'images of each condition'
-    """
+    """Standard errors over observers and images, with the best design of a budget."""
     columns = {"n_observers", "n_images", "se"}
     check_table(errors, columns, "give a table of alikely.planning.expected_errors()")
     if errors.duplicated(["n_observers", "n_images"]).any():
@@ -267,7 +224,7 @@ def plot_design_map(
     )
     ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"])
     texts = ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
-    ax.set_title("lines: standard error", fontsize=9)
+    ax.set_title("lines: standard error")
     if designs is not None:
         check_table(designs, columns, "give a table of alikely.planning.best_design()")
         best = designs.iloc[0]
@@ -276,8 +233,7 @@ def plot_design_map(
         ax.plot(best["n_images"], best["n_observers"], "*", color=COLORS[5], markersize=13)
         ax.set_title(
             f"best within the budget: {best['n_observers']:.0f} observers, "
-            f"{best['n_images']:.0f} images, standard error {best['se']:.3f}",
-            fontsize=9,
+            f"{best['n_images']:.0f} images, standard error {best['se']:.3f}"
         )
     ax.set_xlim(grid.columns.min(), grid.columns.max())
     ax.set_ylim(grid.index.min(), grid.index.max())
@@ -299,10 +255,10 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: p
         for there, face in ((~hollow, color), (hollow, "white")):
             points = ordered[there]
             ax.plot(points[x], points[y], marker, color=color, markerfacecolor=face, markersize=4)
-        handles.append(Line2D([], [], color=color, marker=marker, markersize=4, label=f"{value:g}"))
+        handles.append(key(f"{value:g}", color=color, marker=marker, markersize=4))
     if simulated.any():
         look: dict[str, Any] = {"color": "0.3", "marker": "o", "markerfacecolor": "white"}
-        handles.append(Line2D([], [], markersize=4, linestyle="", label="simulated", **look))
+        handles.append(key("simulated", markersize=4, linestyle="", **look))
     legend_right(ax, handles, title=NAMES.get(hue, hue))
     ax.set(xlabel=NAMES.get(x, x), ylabel=NAMES.get(y, y))
     if x.startswith("n_"):
@@ -317,3 +273,12 @@ def _plain_numbers(ax: Axes, which: Literal["x", "y"], numbers: pd.Series | pd.I
     axis.set_ticks([t for t in ticks if numbers.min() / 1.5 <= t <= numbers.max() * 1.5])
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "width": _width,
+    "power": _power,
+    "items": _items,
+    "design": _design,
+    "images": images,
+}

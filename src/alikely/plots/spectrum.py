@@ -152,7 +152,7 @@ def plot_spectrum(
     ax.tick_params(axis="y", length=0)
     how = "Glass's delta" if posterior is None else "Glass's delta, posterior mean"
     ax.set_xlabel(f"{how} (standard deviations of the reference; harder to the right)", fontsize=8)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     lost = int((~defined).sum())
     handles = _spectrum_legend(bool(is_reference.any()), interval, lost, len(names))
     if any(has_violin):

@@ -22,9 +22,8 @@ from alikely.estimates.sentences import (
     population_words,
     shown_methods,
 )
-from alikely.plots.agreement import plot_accuracy, plot_agreement
+from alikely.plots.agreement import plot_agreement
 from alikely.plots.intervals import plot_intervals
-from alikely.plots.null import plot_null
 from alikely.plots.pairs import plot_matrix, undefined_pairs
 from alikely.report.blocks import (
     ROWS,
@@ -138,20 +137,20 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
         hatched = " Hatched: undefined." if undefined_pairs(result) else ""
         blocks.append(
             figure_of(
-                lambda: plot_matrix(result, kinds=kinds),
+                lambda: plot_matrix(result, observer_kinds=kinds),
                 f"{metric.label} of all pairs{mean}.{hatched}",
             )
         )
     if "kappa_max" in metric.derived and metric.independent == 0:
         blocks.append(
             figure_of(
-                lambda: plot_agreement(result, kinds=kinds)[0],
+                lambda: plot_agreement(result, observer_kinds=kinds),
                 "Agreement and error consistency against what independent observers would reach.",
             )
         )
         blocks.append(
             figure_of(
-                lambda: plot_accuracy(result, kinds=kinds),
+                lambda: plot_agreement(result, "accuracy", observer_kinds=kinds),
                 f"{metric.label} against accuracy, with the limit of each pair's accuracies.",
             )
         )
@@ -182,7 +181,7 @@ def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
         pair = str(result.table["pair"].values[int(np.nanargmax(value))])
         blocks.append(
             figure_of(
-                lambda: plot_null(result, pair, rng=1),
+                lambda: plot_agreement(result, "null", pair=pair, rng=1),
                 f"The highest estimate, {pair}, among those of independent observers.",
             )
         )

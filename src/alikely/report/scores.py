@@ -14,7 +14,7 @@ from alikely.benchmark.words import (
     rank_sentence,
 )
 from alikely.estimates.sentences import bounds_of, is_wide
-from alikely.plots.benchmark import plot_benchmark, plot_probability_greater, plot_ranks
+from alikely.plots.benchmark import plot_benchmark
 from alikely.report.blocks import (
     Block,
     Section,
@@ -88,7 +88,7 @@ def _scores(scores: Benchmark) -> list[Block]:
         blocks.append(_score_table(scores, population, what))
     blocks.append(
         figure_of(
-            lambda: plot_benchmark(scores, BOTH),
+            lambda: plot_benchmark(scores, population=BOTH),
             f"Scores with the humans' ceiling, for {SPEAKS[BOTH]}.",
         )
     )
@@ -143,7 +143,7 @@ def _ranks(scores: Benchmark) -> list[Block]:
         Text(rank_sentence(ranks, BOTH, prob)),
         table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
-            lambda: plot_ranks(scores, BOTH, rng=SEED),
+            lambda: plot_benchmark(scores, "ranks", population=BOTH, rng=SEED),
             f"Sets of ranks that hold all true ranks at once, for {SPEAKS[BOTH]}.",
         ),
     ]
@@ -173,7 +173,7 @@ def _apart(scores: Benchmark) -> list[Block]:
     if "posterior" in scores.data.children:
         blocks.append(
             figure_of(
-                lambda: plot_probability_greater(scores),
+                lambda: plot_benchmark(scores, "prob_greater"),
                 "Posterior probability that the machine of the row is above that of the column, "
                 f"for {SPEAKS['images']}.",
             )
@@ -213,7 +213,7 @@ def drawn_sections(scores: DrawnScores) -> list[Section]:
     def ranks() -> list[Block]:
         return [
             table_of(scores.ranks(), "Ranks, with ties.", headings=heads),
-            figure_of(lambda: plot_ranks(scores), "Ranks with their joint sets."),
+            figure_of(lambda: plot_benchmark(scores, "ranks"), "Ranks with their joint sets."),
         ]
 
     def apart() -> list[Block]:
@@ -223,7 +223,7 @@ def drawn_sections(scores: DrawnScores) -> list[Section]:
             f"{len(table):,} at once."
         )
         figure = figure_of(
-            lambda: plot_probability_greater(scores), "Probability that one is above another."
+            lambda: plot_benchmark(scores, "prob_greater"), "Probability that one is above another."
         )
         return [Text(text), table_of(table, "Differences.", sort="-difference"), figure]
 

@@ -1,6 +1,9 @@
-"""How firm a benchmark is: its ranking, its data sets among each other, its silent choices."""
+"""Robustness of a benchmark: across data sets, metrics and analysis choices."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -10,115 +13,89 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.tables import Population
 from alikely.metrics import get_metric
 from alikely.plots._regimes import name_ends
 from alikely.plots._style import (
     COLORS,
     MARKERS,
-    SCHOOLS,
     axes_or_new,
     check_table,
     color_key,
+    draw_kind,
     in_column,
     key_outside,
     name_both_sides,
+    name_rows,
     rows_shown,
-    styled,
 )
 
-__all__ = ["plot_correlations", "plot_rank_by_metric", "plot_sensitivity", "plot_stability"]
+__all__ = ["plot_robustness"]
 
 # With more machines only those whose rank hangs on the metric are named, or have their sets drawn.
 NAMED, APART = 40, 6
 MOST_FIGURES = 8
 
 
-@styled
-def plot_stability(
-    scores: Benchmark, population: Population = "images", *, ax: Axes | None = None
+def plot_robustness(
+    table: pd.DataFrame,
+    kind: Literal["correlations", "rank_by_metric", "sensitivity"],
+    *,
+    latent: bool | None = None,
+    top: int | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw the distribution of Kendall's tau between the ranking and its bootstrap replicates.
+    """Draw how scores and ranks depend on the data set, the metric, or analysis choices.
 
-    Parameters
-    ----------
-    scores : Benchmark
-        As from `alikely.benchmark_scores`.
-    population : {"images", "humans", "crossed"}
-        What was resampled.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+    Each kind draws the table of the function of the same name, and uses these arguments:
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If the benchmark has no bootstrap.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> ax = plot_stability(al.benchmark_scores(trials, n_resamples=1000, rng=1))
-    >>> ax.get_xlabel()
-    "Kendall's tau with the ranking of all data"
-    """
-    tau = scores.stability(population)
-    tau = tau[np.isfinite(tau)]
-    n = len(scores.models)
-    # Tau of n systems takes these values only; a bin for each where there is room.
-    step = max(4 / (n * (n - 1)), 0.02)
-    edges = np.arange(tau.min() - step / 2, 1 + step, step)
-    ax = axes_or_new(ax, (5.0, 3.2))
-    ax.hist(tau, bins=edges.tolist(), density=True, color=SCHOOLS["bootstrap"])
-    ax.axvline(float(np.median(tau)), color="0.2", label=f"median {np.median(tau):.2f}")
-    ax.set_xlabel("Kendall's tau with the ranking of all data")
-    ax.set_ylabel("density of replicates")
-    ax.set_xlim(max(-1.0, float(edges[0])), 1.0 + step / 2 if step < 0.1 else 1.0)
-    key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0))
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
-
-
-@styled
-def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
-    """Draw the correlations of data sets as a map; those that may be 0 in pale figures.
-
-    In a column, of more than 8 data sets, a dot marks those that may be 0, in place of figures.
+    - ``"correlations"``: correlations of scores between data sets; values whose interval includes
+      0 are pale, or have a dot in a column with more than 8 data sets (`latent`)
+    - ``"rank_by_metric"``: rank of each model by each metric, in colors of accuracy; models whose
+      rank depends on the metric are bold, with their simultaneous sets
+    - ``"sensitivity"``: score of each model across analysis choices, by the first metric (`top`)
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.Benchmark.correlations`.
-    latent : bool
-        Draw those with attenuation removed: without a colour of their own beyond 1, and with none
-        where their interval has no bounds.
+        As returned by `alikely.Benchmark.correlations`, `alikely.benchmark.rank_by_metric` or
+        `alikely.benchmark.sensitivity`.
+    kind : {"correlations", "rank_by_metric", "sensitivity"}
+        What to draw.
+    latent : bool, optional
+        Draw disattenuated correlations; those without a bounded interval have no color. Default
+        False.
+    top : int, optional
+        Number of models to draw, best first; the label of the axis says of how many. Default: all,
+        in a column as many as a page holds.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The axes.
 
     Raises
     ------
     ValueError
-        If `latent` is asked for and the table has none.
+        If the kind is unknown, the table lacks a column, or `top` is below 1 or more than a page
+        holds.
+    TypeError
+        If the kind does not use an argument.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from alikely.benchmark import rank_correlations
-    >>> x = np.random.default_rng(1).random((3, 6))
-    >>> noise = np.random.default_rng(2).normal(0, 0.1, (200, 3, 6))
-    >>> ax = plot_correlations(rank_correlations(["a", "b", "c"], x, x + noise))
-    >>> ax.images[0].get_array().shape
-    (3, 3)
+    >>> import alikely as al
+    >>> table = al.benchmark.rank_by_metric(al.load_example(), rng=1)
+    >>> ax = al.plot_robustness(table, "rank_by_metric")
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['EC', 'copying', 'normalised']
     """
+    return draw_kind(KINDS, kind, table, latent=latent, top=top, ax=ax)
+
+
+def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
+    """Correlations of data sets; pale (a dot where there are many) if they may be 0."""
     column = "latent" if latent else "correlation"
     if column not in table:
         raise ValueError("latent=True needs the column 'latent'; give Benchmark.correlations()")
@@ -163,39 +140,8 @@ def plot_correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | N
     return ax
 
 
-@styled
-def plot_sensitivity(
-    table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None
-) -> Axes:
-    """Draw the range of each machine's score over the choices that papers make silently.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As from `alikely.benchmark.sensitivity`; of its first metric, since others have scales of
-        their own (`plot_rank_by_metric`).
-    top : int, optional
-        Draw the best so many, as scored here; all if not given, in a column as many as a page
-        holds. The label of the axis says of how many.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ValueError
-        If `top` is below 1 or more than a page holds.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> ax = plot_sensitivity(al.benchmark.sensitivity(al.load_example()))
-    >>> len(ax.get_yticks())
-    6
-    """
+def _choices(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None) -> Axes:
+    """Range of scores over analysis choices, by the first metric."""
     metric = table["metric"].iloc[0]
     machines = table[table["rank"].notna() & (table["metric"] == metric)]
     first = machines.groupby("system", sort=False)["score"].first().sort_values()
@@ -214,45 +160,14 @@ def plot_sensitivity(
             label=f"{label[0]} conditions, {label[1]}",
         )  # fmt: skip
     ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
-    ax.set_yticks(range(len(first)), first.index, fontsize=8)
+    name_rows(ax, first.index.tolist(), n)
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
-    ax.set_ylim(-0.6, len(first) - 0.4)
-    if shown < n:
-        ax.set_ylabel(f"first {shown} of {n} machines")
     key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
-@styled
-def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the rank of each machine by each metric, with its rank sets, coloured by accuracy.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        As from `alikely.benchmark.rank_by_metric`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Bold, with their simultaneous sets: machines whose rank hangs on the metric. Of up to 6
-        machines all sets are drawn, of up to 40 all are named.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty or lacks a column.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> ax = plot_rank_by_metric(al.benchmark.rank_by_metric(al.load_example(), rng=1))
-    >>> [tick.get_text() for tick in ax.get_xticklabels()]
-    ['EC', 'copying', 'normalised']
-    """
+def _metrics(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Ranks by each metric, bold where they depend on it; colors are accuracies."""
     needed = ("metric", "system", "rank", "rank_lb", "rank_ub", "accuracy", "note")
     check_table(table, needed, "make it with alikely.benchmark.rank_by_metric")
     metrics = list(dict.fromkeys(table["metric"]))
@@ -284,8 +199,15 @@ def plot_rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     name_ends(ax, len(metrics) - 1, ends)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel("rank (bars: simultaneous sets)")
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
     bar = ScalarMappable(norm, cmap)
     color_key(ax, bar, "accuracy", shrink=0.5, aspect=30)
     return ax
+
+
+KINDS: dict[str, Callable[..., Axes]] = {
+    "correlations": _correlations,
+    "rank_by_metric": _metrics,
+    "sensitivity": _choices,
+}

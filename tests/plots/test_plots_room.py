@@ -1,0 +1,90 @@
+"""All plots with few and many rows and long names: texts apart and inside, axes with room."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import gallery
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import alikely as al
+
+mpl.use("Agg")
+
+# Drawn in the quick suite, too: cheap, or mended once.
+QUICK = ("plot_intervals", "plot_alignment distortions")
+# Scores of 300 machines take minutes to make.
+FEWER = {name for name in gallery.DRAWINGS if name.startswith("plot_benchmark")}
+PAGE = 10.5  # inches
+# Names of 50 characters that differ at their ends alone.
+LONG = tuple(f"organization/vision-model-large-patch16-in21k-{k:04d}" for k in range(9))
+
+
+@pytest.fixture(scope="module", params=["usual", "long"])
+def names(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Names of machines as they usually are, or as long as on a hub of models."""
+    made = [found for found in vars(gallery).values() if hasattr(found, "cache_clear")]
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "long":
+            patch.setattr(gallery, "NAMES", LONG)
+        for each in made:
+            each.cache_clear()
+        yield request.param
+    for each in made:
+        each.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def drawn(name: str, n: int, column: bool) -> Figure:
+    """A plot of n rows, of fewer where the plot takes no more."""
+    with al.plots.column() if column else contextlib.nullcontext():
+        if name == "plot_intervals":
+            most = 20 if column else 60
+            return gallery.figure_of(gallery.DRAWINGS[name](n, sort="estimate", top=min(n, most)))
+        return gallery.figure_of(gallery.DRAWINGS[name](n))
+
+
+@pytest.mark.parametrize("column", [False, True], ids=["screen", "column"])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        pytest.param(name, n, marks=() if name in QUICK and n < 30 else pytest.mark.slow)
+        for name in gallery.DRAWINGS
+        for n in (2, 30, 300)
+        if n < 300 or name not in FEWER
+    ],
+)
+def test_texts_stay_apart_and_axes_keep_their_room(
+    names: str, name: str, n: int, column: bool
+) -> None:
+    figure = drawn(name, n, column)
+    assert gallery.faults(figure) == []
+    # Red next to green, as matplotlib has them by default.
+    assert not gallery.colors_of(figure) & {"#2ca02c", "#d62728", "#98df8a", "#ff9896"}
+    width, height = figure.get_size_inches()
+    panels = [ax.get_window_extent() for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    widest = max(box.width for box in panels) / figure.bbox.width
+    # Panels next to each other share the width.
+    across = max(round(figure.bbox.width / (box.width + 1)) for box in panels)
+    assert widest >= 0.45 / min(across, len(panels))
+    if not column:
+        return
+    assert width == pytest.approx(3.3)
+    assert height <= PAGE
+    # Names of axes, titles and legends in 8 pt; notes at points not below 5.
+    for ax in figure.axes:
+        assert {text.get_size() for text in (ax.title, ax.xaxis.label, ax.yaxis.label)} == {8}
+        assert ax.get_legend() is None
+    for legend in figure.legends:
+        assert {text.get_size() for text in legend.get_texts()} == {8}
+    assert min(t.get_size() for t in figure.findobj(Text) if t.get_text().strip()) >= 5
