@@ -921,6 +921,22 @@ def plots_of_benchmarks(_: int) -> pd.DataFrame:
     )
 
 
+@golden("plot_alignment", "plot_calibration", "plots.column")
+def plots_of_tables(_: int) -> pd.DataFrame:
+    alignment = al.condition_alignment(data.example(), n_resamples=50, rng=1)
+    regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+    table = al.spectrum.alignment_table(alignment, regime)
+    study = pd.DataFrame(
+        {"n_trials": [50, 100], "method": "wald", "ci_prob": 0.95, "coverage": [0.91, 0.94]}
+    )
+    with al.plots.column():
+        return stacked(
+            distortions=closing(lambda: al.plot_alignment(table)),
+            levels=closing(lambda: al.plot_alignment(table, "levels", dataset="all")),
+            coverage=closing(lambda: al.plot_calibration(study, "coverage", methods=["wald"])),
+        )
+
+
 # Command line
 
 
