@@ -127,7 +127,8 @@ def names_page() -> str:
     for name in rooms:
         package = importlib.import_module(f"alikely.{name}")
         # Plots are flat, too.
-        names = [
+        flat_too = "plot_" if name == "plots" else "none"
+        names = [each for each in package.__all__ if not each.startswith(flat_too)]
             each for each in package.__all__ if not each.startswith("plot_") or name != "plots"
         ]
         parts += [f"## `al.{name}`", str(package.__doc__).strip(), _table(name, names)]
