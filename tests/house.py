@@ -129,8 +129,6 @@ def names_page() -> str:
         # Plots are flat, too.
         flat_too = "plot_" if name == "plots" else "none"
         names = [each for each in package.__all__ if not each.startswith(flat_too)]
-            each for each in package.__all__ if not each.startswith("plot_") or name != "plots"
-        ]
         parts += [f"## `al.{name}`", str(package.__doc__).strip(), _table(name, names)]
     return "\n\n".join(parts) + "\n"
 
