@@ -62,7 +62,7 @@ def kept_ranks(path: str | Path, branch: str = "default") -> pd.DataFrame:
     pandas.DataFrame
         One row per simulation and quantity: ``simulation, school, quantity, rank, divergent``, as
         from `alikely.calibration.sbc`, for `alikely.calibration.sbc_summary`, `verdict` and
-        `alikely.plots.plot_rank_ecdf`.
+        `alikely.plot_calibration`.
 
     Raises
     ------
