@@ -34,8 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "planning": {*COUNTS, "simulate", "inference", "estimates", "benchmark"},
     "plots": {*COUNTS, "inference", "margins", "estimates", "benchmark"},
     "calibration": {
-        *COUNTS, "simulate", "models", "inference", "errors", "margins", "estimates", "benchmark",
-        "planning", "plots",
+        *COUNTS, "simulate", "models", "inference", "errors", "estimates", "planning",
     },
     "papers": {
         *COUNTS, "inference", "errors", "estimates", "benchmark", "spectrum", "plots",

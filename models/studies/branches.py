@@ -33,38 +33,7 @@ def branch_calibration(
     n_resamples: int = 200,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find families in simulated answers, and compare every branch with the true tree.
-
-    Each tree has its own shape, accuracies and number of trials. True is the tree that average
-    linkage makes of the error consistencies that infinitely many trials would give.
-
-    Parameters
-    ----------
-    n_trees : int
-        How many.
-    n_observers : (int, int)
-        Least and greatest number of observers.
-    n_trials : sequence of int
-        Numbers of trials, in turn.
-    accuracy : (float, float)
-        Least and greatest accuracy, in (0, 1).
-    n_resamples : int
-        Bootstrap replicates of each tree.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per branch: ``tree, n_observers, n_trials, size, support``, and whether it is
-        ``right``.
-
-    Examples
-    --------
-    >>> branches = branch_calibration(2, (5, 6), [500], n_resamples=20, rng=1)
-    >>> branches.columns.tolist()
-    ['tree', 'n_observers', 'n_trials', 'size', 'support', 'right']
-    """
+    """Find families in simulated answers, and compare every branch with the true tree."""
     rows = []
     for k, seed in enumerate(seed_sequence(rng).spawn(n_trees)):
         shape, answers, resampling, other = seed.spawn(4)
@@ -99,25 +68,7 @@ def branch_calibration(
 
 
 def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
-    """How often branches are right, by their support.
-
-    Parameters
-    ----------
-    branches : pandas.DataFrame
-        As from `branch_calibration`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Indexed by class of support: ``n`` branches, their mean ``support``, the share ``right``
-        and its Monte-Carlo error ``mcse``.
-
-    Examples
-    --------
-    >>> branches = pd.DataFrame({"support": [0.99, 0.97, 0.3], "right": [True, True, False]})
-    >>> branch_table(branches)["right"].tolist()
-    [0.0, 1.0]
-    """
+    """How often branches are right, by their support."""
     classes = np.searchsorted(BINS, branches["support"], side="right") - 1
     ends = [*BINS[1:], 1.0]
     names = [f"{low:g} to {high:g}" for low, high in zip(BINS, ends, strict=True)]

@@ -93,27 +93,7 @@ def agreement_grid(
     copy_probability: Sequence[float] = (0.0, 0.5, 0.8),
     n_classes: Sequence[int] = (4, 8, 16),
 ) -> pd.DataFrame:
-    """Settings of `agreement_coverage`: all populations, numbers of joint errors fixed and random.
-
-    Parameters
-    ----------
-    n_joint_errors : sequence of int
-        Of a pair, on average where they are random.
-    copy_probability : sequence of float
-        In [0, 1].
-    n_classes : sequence of int
-        At least 3.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``population, n_classes, copy_probability, n_joint_errors, random``.
-
-    Examples
-    --------
-    >>> len(agreement_grid())
-    450
-    """
+    """Settings of `agreement_coverage`: all populations, joint errors fixed and random."""
     names = ("population", "n_classes", "copy_probability", "n_joint_errors", "random")
     values = (POPULATIONS, n_classes, copy_probability, n_joint_errors, (False, True))
     return pd.DataFrame(itertools.product(*values), columns=list(names))
@@ -130,48 +110,7 @@ def agreement_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """How often 95 % intervals of misclassification agreement contain the truth [MWC19]_ [X25]_.
-
-    Data sets of `alikely.simulate.labels.label_trials` go through the door that users call. The
-    truth is the agreement of the infinite population of joint errors (`shared_label_agreement`).
-
-    Parameters
-    ----------
-    grid : pandas.DataFrame, optional
-        Settings, a row each, as from `agreement_grid` (all of it if not given): a name of
-        `POPULATIONS`, ``n_classes, copy_probability, n_joint_errors`` of a pair, and whether their
-        number is random, as where systems get other items right.
-    n_observers : {2, 4}
-        Two: their agreement. Four: the mean over their six pairs, and the difference of two pairs
-        that share an observer.
-    n_datasets, n_draws : int
-        Data sets of each setting; draws and replicates for each.
-    methods : sequence of str
-        Of ``"analytic", "bootstrap", "bca", "exact", "auto"``, those to look at; ``"auto"`` alone
-        takes two fifths of the time.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The settings, ``of`` (``"pair"``, ``"mean"`` or ``"difference"``), ``method``: ``"auto"``
-        and ``"exact"`` are posteriors by these samplers; ``truth``, ``coverage`` among intervals
-        that exist, ``below`` and ``above`` (share of intervals above and below the truth),
-        ``width`` and ``no_interval`` (share of data sets).
-
-    Raises
-    ------
-    ValueError
-        If `n_observers` is neither, or the grid names an unknown population or `methods` an unknown
-        method.
-
-    Examples
-    --------
-    >>> grid = agreement_grid([10], [0.5], [4]).head(1)
-    >>> agreement_coverage(grid, n_datasets=10, n_draws=100, rng=1)["method"].tolist()
-    ['analytic', 'bootstrap', 'bca', 'exact', 'auto']
-    """
+    """How often 95 % intervals of misclassification agreement contain the truth."""
     if n_observers not in (2, N_OBSERVERS):
         raise ValueError(f"n_observers must be 2 or {N_OBSERVERS}, got {n_observers}")
     chosen = agreement_grid() if grid is None else grid

@@ -94,48 +94,7 @@ def benchmark_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of agreement with humans, in simulated benchmarks of four machines.
-
-    Parameters
-    ----------
-    designs : mapping of str to BenchmarkDesign, optional
-        By name; `BENCHMARK_DESIGNS` if not given.
-    metric : str
-        A metric of correctness.
-    n_sets : int
-        Benchmarks of each design, a multiple of 20.
-    n_replicates : int
-        Replicates of the bootstrap and draws of the posterior, of scores alone; 0 for neither.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per design, benchmark, ``statement`` and ``method``: ``covered``, the share of its
-        intervals that hold the truth, their mean ``width`` (of rank sets, the mean number of
-        ranks), and the mean ``squared_error`` of what they are about. Statements for new images
-        and new people: ``score`` of the machines, ``human-human``, ``share`` of the ceiling,
-        ``differences`` (all at once), ``ranks`` (all at once). For new images and these people:
-        ``score, these people`` and ``difference, these people`` (one by one). Methods:
-        ``decomposition`` (that of `alikely.benchmark_scores`); ``normal``: jackknife of people,
-        normal quantiles, each label another person and image, nothing added to the cells; with
-        `n_replicates` ``bootstrap`` and, for these people, ``posterior``, without rows where it is
-        withheld.
-
-    Raises
-    ------
-    ValueError
-        If `n_sets` is not a multiple of 20, `n_replicates` is below 0, or the metric is none of
-        correctness.
-
-    Examples
-    --------
-    What there is; 200 benchmarks of a design take some 20 s.
-
-    >>> len(BENCHMARK_DESIGNS)
-    38
-    """
+    """Intervals of agreement with humans, in simulated benchmarks of four machines."""
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
     if n_replicates < 0:
@@ -154,29 +113,7 @@ def benchmark_coverage(
 
 
 def benchmark_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and median width by design, statement and method.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `benchmark_coverage`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_sets`` that had an interval; ``coverage`` with its Monte-Carlo error ``coverage_mcse``
-        over benchmarks; ``p_short``, of a coverage that is no less than .93, adjusted over designs
-        and statements [H79]_; median ``width``, and ``relative_width``, its share of the width of
-        an interval from the root mean squared error of the plain estimates (NaN for ranks).
-
-    Examples
-    --------
-    >>> named = {"design": "few", "statement": "score", "method": "decomposition"}
-    >>> found = {"covered": [1.0, 0.5], "width": [0.2, 0.4], "squared_error": 0.01}
-    >>> study = pd.DataFrame({**named, **found})
-    >>> benchmark_summary(study)[["coverage", "width"]].round(3).values.tolist()
-    [[0.75, 0.3]]
-    """
+    """Coverage and median width by design, statement and method."""
     known = study[study["width"].notna()]
     named = ["design", "statement"]
     by = known.groupby([*named, "method"], sort=False)

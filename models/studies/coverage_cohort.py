@@ -55,41 +55,7 @@ def cohort_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Simulate intervals of the cohort model with people, and those of the decomposition.
-
-    Parameters
-    ----------
-    designs : mapping of str to BenchmarkDesign, optional
-        By name. Default: `COHORT_DESIGNS`, 2 conditions of 80 images, four machines.
-    n_sets : int
-        Benchmarks of each design, a multiple of 20.
-    n_draws, tune : int
-        Draws of a fit in all, and warm-up draws of each chain.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per design, benchmark, ``statement`` and ``method``: ``covered``, the share of the
-        95 % intervals of the machines that hold the truth, their mean ``width``, the mean ``error``
-        of what they are about. Statements are the ``score`` of machines, ``human-human`` and the
-        ``share`` of the ceiling, each with ``a new human`` and with ``these humans``. Methods are
-        ``people`` (`alikely.models.cohort` with ``human_effects="drawn"``) and ``decomposition``
-        (`alikely.benchmark_scores`, which tells nothing of pairs of these humans).
-
-    Raises
-    ------
-    ValueError
-        If `n_sets` is not a multiple of 20.
-
-    Examples
-    --------
-    400 benchmarks of 4 humans take ten minutes.
-
-    >>> len(COHORT_DESIGNS)
-    8
-    """
+    """Simulate intervals of the cohort model with people, and those of the decomposition."""
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
     chosen = COHORT_DESIGNS if designs is None else designs
@@ -103,26 +69,7 @@ def cohort_coverage(
 
 
 def cohort_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and median width by design, statement and method.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As returned by `cohort_coverage`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_sets``; ``coverage`` with its Monte-Carlo error ``coverage_mcse`` over benchmarks;
-        median ``width``; mean ``error``.
-
-    Examples
-    --------
-    >>> named = {"design": "few", "statement": "score, these humans", "method": "people"}
-    >>> study = pd.DataFrame({**named, "covered": [1, 0.5], "width": [0.2, 0.4], "error": 0.01})
-    >>> cohort_coverage_summary(study)[["coverage", "width"]].round(3).values.tolist()
-    [[0.75, 0.3]]
-    """
+    """Coverage and median width by design, statement and method."""
     by = study.groupby(["design", "statement", "method"], sort=False)
     return pd.DataFrame(
         {

@@ -42,40 +42,7 @@ def family_coverage(
     n_draws: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate leaderboards of new families, and see whether the interval has the mean effect.
-
-    Latent parts of answers correlate by difficulty (every model has its own loading) and, within a
-    family, by a share of what is left, another for each family. True is what the shares add to
-    error consistency at the same accuracies: the mean over pairs of one family of the difference
-    between their error consistency and that without shares, over 2,000 worlds, exactly.
-
-    Parameters
-    ----------
-    n_worlds : int
-        How many.
-    n_observers, n_families, n_trials : int
-        Families are of about equal size.
-    shared : (float, float)
-        Least and greatest share of a family, in [0, 1); the same twice: families are alike.
-    confounded : bool
-        Families differ in accuracy; otherwise models differ as much, whatever their family.
-    n_draws : int
-        Of the posterior.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per world: ``estimate, sd, lower, upper`` of the family effect (95 %), ``truth``,
-        ``covered``, and ``pareto_k``.
-
-    Examples
-    --------
-    >>> worlds = family_coverage(1, 8, 2, 300, n_draws=100, rng=1)
-    >>> worlds.columns.tolist()
-    ['estimate', 'sd', 'lower', 'upper', 'truth', 'covered', 'pareto_k']
-    """
+    """Simulate leaderboards of new families, and see whether the interval has the mean effect."""
     of_truth, *seeds = seed_sequence(rng).spawn(n_worlds + 1)
     family = np.arange(n_observers) * n_families // n_observers
     generator = np.random.default_rng(of_truth)
@@ -118,29 +85,7 @@ def family_coverage(
 
 
 def family_coverage_summary(worlds: pd.DataFrame) -> pd.Series:
-    """Share of intervals that have the truth, bias, and width.
-
-    Parameters
-    ----------
-    worlds : pandas.DataFrame
-        As from `family_coverage`.
-
-    Returns
-    -------
-    pandas.Series
-        ``n``, ``truth``, ``bias`` and its Monte-Carlo error ``bias_mcse``, ``coverage`` and its
-        ``mcse`` [MWC19]_, mean ``width``, ``sd`` (mean of the posterior) and ``spread`` (of the
-        estimates over worlds).
-
-    Examples
-    --------
-    >>> worlds = pd.DataFrame(
-    ...     {"estimate": [0.1, 0.3], "sd": 0.1, "lower": 0.0, "upper": 0.4, "truth": 0.2,
-    ...      "covered": True}
-    ... )
-    >>> float(family_coverage_summary(worlds)["coverage"])
-    1.0
-    """
+    """Share of intervals that have the truth, bias, and width."""
     n, covered = len(worlds), worlds["covered"].mean()
     spread = worlds["estimate"].std(ddof=1)
     return pd.Series(

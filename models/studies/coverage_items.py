@@ -40,37 +40,7 @@ def item_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of error consistency where observers answer the same items again.
-
-    Parameters
-    ----------
-    n_datasets : int
-        Of each design, a multiple of 25; 160 items of accuracy .75 each.
-    n_draws : int
-        Draws and replicates for each.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per data set, ``unit`` (``"items"``, the default of the door, and ``"trials"``, which
-        takes all answers for independent) and ``method``: ``design`` (``"repeats"`` of one pair, or
-        the difference between two ``"modalities"`` that show the same items), ``n_repeats``,
-        ``within`` (share of an answer's variance that comes of its item), ``truth, lower, upper``
-        (95 %).
-
-    Raises
-    ------
-    ValueError
-        If `n_datasets` is not a multiple of 25.
-
-    Examples
-    --------
-    >>> study = item_coverage(25, n_draws=100, rng=1)
-    >>> sorted(set(study["method"]))
-    ['analytic', 'bootstrap', 'posterior']
-    """
+    """Intervals of error consistency where observers answer the same items again."""
     if n_datasets < BATCH or n_datasets % BATCH:
         raise ValueError(f"n_datasets must be a multiple of {BATCH}, got {n_datasets}")
     designs = [("repeats", n, within) for n in REPEATS for within in WITHIN]
@@ -173,25 +143,7 @@ def _true_difference() -> float:
 
 
 def item_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and median width by design, unit and method.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `item_coverage`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_datasets``, ``coverage`` with its Monte-Carlo error ``coverage_mcse``, median ``width``.
-
-    Examples
-    --------
-    >>> named = {"design": "repeats", "n_repeats": 1, "within": 1.0, "unit": "items"}
-    >>> ends = {"method": "analytic", "truth": 0.4, "lower": [0.3, 0.5], "upper": [0.5, 0.6]}
-    >>> item_coverage_summary(pd.DataFrame(named | ends))["coverage"].tolist()
-    [0.5]
-    """
+    """Coverage and median width by design, unit and method."""
     part = study.assign(
         coverage=study["truth"].between(study["lower"], study["upper"]),
         width=study["upper"] - study["lower"],

@@ -74,38 +74,7 @@ def joint_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of differences and means of similarities of two machines and four humans.
-
-    Parameters
-    ----------
-    designs : mapping of str to RowDesign, optional
-        By name; `JOINT_DESIGNS` if not given. Systems that are not equal follow what items suggest
-        by .6 to 1 of what the design says.
-    n_datasets, n_draws : int
-        Data sets of each design, a multiple of 50; draws and replicates for each.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per design, data set, statement and method (``"posterior"``: that of the door's
-        draws, ``"bootstrap"`` and ``"analytic"``): ``truth, lower, upper`` (95 %), and whether it
-        ends where no label is common (``unbounded``). Statements over conditions take five data
-        sets each, of which the first is named.
-
-    Raises
-    ------
-    ValueError
-        If `n_datasets` is not a multiple of 50.
-
-    Examples
-    --------
-    What there is; 50 data sets of a design take a minute or two.
-
-    >>> len(JOINT_DESIGNS)
-    12
-    """
+    """Intervals of differences and means of similarities of two machines and four humans."""
     cells = study_cells(JOINT_DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
     return table.drop(columns="n_draws")
@@ -168,26 +137,7 @@ def _mean_of_pairs(value: pd.DataFrame, which: dict[str, Any]) -> float:
 
 
 def joint_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and median width by design, statement and method.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `joint_coverage`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_datasets``; ``coverage`` (unbounded intervals count as missed) with its Monte-Carlo
-        error ``coverage_mcse``; median ``width``; share ``unbounded``.
-
-    Examples
-    --------
-    >>> named = {"design": "few", "statement": "mean over humans", "method": "posterior"}
-    >>> ends = {"truth": [0.9, 0.9], "lower": [0.8, 0.95], "upper": [1.0, 1.0], "unbounded": False}
-    >>> joint_coverage_summary(pd.DataFrame(named | ends))["coverage"].tolist()
-    [0.5]
-    """
+    """Coverage and median width by design, statement and method."""
     part = study[study["lower"].notna()]
     part = part.assign(
         # Draws are of single precision: 1 is among limits that end there.

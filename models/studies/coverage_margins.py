@@ -78,50 +78,7 @@ def margin_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Coverage of intervals of machines and groups, and what the checks say [MWC19]_.
-
-    Parameters
-    ----------
-    worlds : mapping of str to MarginWorld, optional
-        What to simulate, by name; ``alikely.simulate.margins.MARGIN_WORLDS`` if not given.
-    n_datasets : int
-        Data sets of each, at least 10.
-    strengths : bool
-        Whether also of the posterior of strengths: a tenth of a second a data set, or two.
-    ci_prob : float
-        Of the intervals, in (0, 1).
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Four rows per world, ``scope``: ``"total"`` and ``"within"`` classes, of a machine and a
-        group; ``"difference"``, of two machines with the same group, from draws that belong
-        together; ``"groups"``, of two groups; and of strengths a fifth, whose truth is
-        `alikely.simulate.margins.true_strength_consistency`. Errors are clustered by class;
-        ``truth``; ``coverage`` with its Monte-Carlo error ``coverage_mcse``; ``below`` and
-        ``above``, shares of intervals that lie on either side of the truth; ``width_ratio``, median
-        width over that of an interval from the standard deviation of the estimates;
-        ``unbounded``, the share of intervals from -1 to 1; ``undefined``, that of data sets without
-        an estimate, which count as covered by the whole range; ``bias``, that of the median
-        estimate; ``p_bend, p_skew, p_classes, p_within, p_repeats``, ``p_bend_told`` (only where
-        raw margins correlate out of the interval) and of strengths ``p_line,
-        p_residuals, p_law, p_within_strengths``, shares of data sets where a check says something,
-        at level .05; of ``total`` and ``strengths`` ``noted``, that of data sets where a note does.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 10 data sets, or the probability is not in (0, 1).
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> worlds = {"plain": MarginWorld(n_items=40)}
-    >>> margin_coverage(worlds, n_datasets=10, rng=1)["scope"].tolist()
-    ['total', 'within', 'difference', 'groups']
-    """
+    """Coverage of intervals of machines and groups, and what the checks say."""
     check_interval(ci_prob, "eti")
     if n_datasets < 10:
         raise ValueError(f"n_datasets must be at least 10, got {n_datasets}")

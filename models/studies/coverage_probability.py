@@ -96,36 +96,7 @@ def order_calibration(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Probabilities that one machine is above another, and whether it is.
-
-    Parameters
-    ----------
-    sizes : mapping of str to (int, BenchmarkDesign), optional
-        Machines, people and images; five if not given.
-    n_sets : int
-        Benchmarks of each size and each of `MACHINE_POPULATIONS`, a multiple of 20.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per pair: ``machines, size, population`` (``"images"``: true of these people;
-        ``"crossed"``: of all), ``set``; ``claimed``, the probability of the more probable order,
-        at least .5; ``right``, whether it is the true one.
-
-    Raises
-    ------
-    ValueError
-        If `n_sets` is not a multiple of 20.
-
-    Examples
-    --------
-    Six kinds of machines, twenty benchmarks, one pair, two populations:
-
-    >>> len(order_calibration({"two": (2, BenchmarkDesign(n_images=50))}, n_sets=20, rng=1))
-    240
-    """
+    """Probabilities that one machine is above another, and whether it is."""
     if n_sets < BATCH or n_sets % BATCH:
         raise ValueError(f"n_sets must be a multiple of {BATCH}, got {n_sets}")
     cells = [
@@ -139,27 +110,7 @@ def order_calibration(
 
 
 def order_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """How often orders are right, by what was claimed of them.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `order_calibration`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        By ``machines, size, population`` and ``bin`` of claims (above .8, .9 and .975):
-        ``n_pairs``, mean ``claimed``, share ``right`` and its Monte-Carlo error ``right_mcse``,
-        over benchmarks, whose pairs belong together.
-
-    Examples
-    --------
-    >>> one = {"machines": "a", "size": "b", "population": "images", "set": [0, 1, 2]}
-    >>> order_summary(pd.DataFrame({**one, "claimed": [0.85, 0.85, 0.6], "right": [1, 0, 1]}))[
-    ...     ["bin", "n_pairs", "right"]].values.tolist()
-    [['.8 to .9', 2, 0.5]]
-    """
+    """How often orders are right, by what was claimed of them."""
     names = [f"{a:g} to {b:g}".replace("0.", ".") for a, b in itertools.pairwise(EDGES)]
     found = study.assign(bin=pd.cut(study["claimed"], EDGES, labels=names, right=False))
     found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])

@@ -199,40 +199,7 @@ def row_coverage(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """Intervals of class-level error similarity from data sets of known truth, one by one.
-
-    Each data set comes of a population of its own, and goes through the door that users call.
-
-    Parameters
-    ----------
-    designs : mapping of str to RowDesign, optional
-        By name; if not given, `DESIGNS`: 29 of systems that differ, 8 of equal ones, and two of
-        such as are .05 apart.
-    n_datasets, n_draws : int
-        Data sets of each design, a multiple of 50; draws and replicates for each.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per design, data set and method: ``truth, estimate, lower, upper`` (95 %); ``p_equal``
-        and whether the row of the door has a note (``noted``), or ends where no label is common
-        (``unbounded``). Methods are ``"auto"`` (that of the door), ``"model"`` (the posterior
-        alone), ``"bootstrap"``, ``"bca"`` and ``"analytic"``.
-
-    Raises
-    ------
-    ValueError
-        If numbers are out of range.
-
-    Examples
-    --------
-    >>> few = {"few": RowDesign(4, 5)}
-    >>> study = row_coverage(few, n_datasets=50, n_draws=100, rng=1)
-    >>> row_coverage_summary(study)["method"].tolist()
-    ['auto', 'model', 'bootstrap', 'bca', 'analytic']
-    """
+    """Intervals of class-level error similarity from data sets of known truth, one by one."""
     if n_draws < 100:
         raise ValueError(f"n_draws must be at least 100, got {n_draws}")
     cells = study_cells(DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
@@ -316,22 +283,7 @@ def _bounds(result: Result, school: School, shown: str) -> Floats:
 
 
 def row_coverage_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """What the intervals of a study are worth, by design and method.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `row_coverage`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_datasets``; ``coverage`` (unbounded intervals count as missed) with its Monte-Carlo
-        error ``coverage_mcse``; ``p_short``, of a coverage that is no less than .93, adjusted over
-        designs by [H79]_; ``width`` (median), of the similarity; ``relative_width`` to that of the
-        posterior alone; shares of data sets ``unbounded``, ``noted``, ``at_end`` (intervals that
-        hold a similarity of 1 up to .001) and ``rejected`` (``p_equal`` below .05).
-    """
+    """What the intervals of a study are worth, by design and method."""
     study = study[study["truth"].notna() & study["estimate"].notna()]
     inside = study["truth"].between(study["lower"], study["upper"])
     part = study.assign(

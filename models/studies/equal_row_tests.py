@@ -43,33 +43,7 @@ def row_tests(
     rng: RandomState = None,
     progressbar: bool = False,
 ) -> pd.DataFrame:
-    """P-values of equal rows from data sets of known truth.
-
-    Parameters
-    ----------
-    designs : mapping of str to RowDesign, optional
-        By name; `TESTED` if not given.
-    n_datasets : int
-        Of each design, a multiple of 50.
-    folder, rng, progressbar
-        As in `alikely.calibration.run_study`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``design, truth`` (similarity) and ``p_equal`` of each data set.
-
-    Raises
-    ------
-    ValueError
-        If `n_datasets` is no multiple of 50.
-
-    Examples
-    --------
-    >>> study = row_tests({"few": RowDesign(4, 5, concentration=np.inf)}, n_datasets=50, rng=1)
-    >>> row_tests_summary(study).columns.tolist()
-    ['design', 'n_datasets', 'divergence', 'rejected', 'rejected_mcse']
-    """
+    """P-values of equal rows from data sets of known truth."""
     cells = study_cells(TESTED if designs is None else designs, n_datasets)
     table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
     return table[["design", "truth", "p_equal"]]
@@ -90,19 +64,7 @@ def _batch(
 
 
 def row_tests_summary(study: pd.DataFrame) -> pd.DataFrame:
-    """How often equal rows are rejected, at a level of .05.
-
-    Parameters
-    ----------
-    study : pandas.DataFrame
-        As from `row_tests`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``n_datasets``, the median ``divergence`` of the populations, ``rejected`` and its
-        Monte-Carlo error ``rejected_mcse``.
-    """
+    """How often equal rows are rejected, at a level of .05."""
     study = study[study["p_equal"].notna()]
     by = study.assign(rejected=study["p_equal"] < LEVEL).groupby("design", sort=False)
     table = pd.DataFrame({"n_datasets": by.size(), "divergence": 1 / by["truth"].median() - 1})

@@ -48,27 +48,7 @@ def kept_branches(path: str | Path) -> list[str]:
 
 
 def kept_ranks(path: str | Path, branch: str = "default") -> pd.DataFrame:
-    """Ranks of a branch from the file of its model.
-
-    Parameters
-    ----------
-    path : str or path
-        A model's ``ranks.npz``.
-    branch : str
-        Name of the branch.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per simulation and quantity: ``simulation, school, quantity, rank, divergent``, as
-        from `alikely.calibration.sbc`, for `alikely.calibration.sbc_summary`, `verdict` and
-        `alikely.plot_calibration`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, it is damaged, or it has no such branch.
-    """
+    """Ranks of a branch from the file of its model."""
     arrays = _arrays(Path(path))
     if f"{branch}/{DIVERGENT}" not in arrays:
         known = sorted({_branch_of(name) for name in arrays})

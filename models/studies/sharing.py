@@ -82,32 +82,7 @@ def sharing_cells(
     shares: Sequence[float] = SHARES,
     accuracies: Sequence[float] = ACCURACIES,
 ) -> pd.DataFrame:
-    """Probabilities of the four cells of machines that share so much and are so accurate.
-
-    Parameters
-    ----------
-    world : str
-        One of `SHARING_WORLDS`.
-    human : float
-        Accuracy of the human, in (0, 1).
-    shares, accuracies : sequence of float
-        Of the machines, all combinations; those that no machine can have are left out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``shared, accuracy, cells`` (array of ``n11, n10, n01, n00``).
-
-    Raises
-    ------
-    ValueError
-        If the world is unknown.
-
-    Examples
-    --------
-    >>> sharing_cells("copying", 0.75, [0.5], [0.75])["cells"][0].tolist()
-    [0.65625, 0.09375, 0.09375, 0.15625]
-    """
+    """Probabilities of the four cells of machines that share so much and are so accurate."""
     if world not in SHARING_WORLDS:
         raise ValueError(f"world must be one of {', '.join(SHARING_WORLDS)}; got {world!r}")
     rows = [
@@ -127,38 +102,7 @@ def copying_recovery(
     n_sets: int = 200,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Order of machines by each metric against how much they share with a human.
-
-    Parameters
-    ----------
-    metrics : sequence of str or Metric
-        Of correctness.
-    human : float
-        Accuracy of the human, in (0, 1).
-    n_trials : int, optional
-        Of simulated data; without it metrics are taken of the probabilities themselves.
-    n_sets : int
-        Simulated data sets.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per world and metric: Kendall's tau between metric and share (``tau``), and between
-        metric and accuracy among machines that share as much (``tau_accuracy``, mean over shares;
-        0 where accuracy is no matter); ``spread``, the largest range of the metric over accuracies
-        of machines that share as much; ``undefined``, share of machines without a value, which
-        take no part. Means over data sets.
-
-    Examples
-    --------
-    The copy probability is the share itself where machines copy:
-
-    >>> table = copying_recovery(["copy_probability"]).set_index("world")
-    >>> table.loc["copying", ["tau", "spread"]].round(6).tolist()
-    [1.0, 0.0]
-    """
+    """Order of machines by each metric against how much they share with a human."""
     generator = np.random.default_rng(seed_sequence(rng))
     rows = []
     for world in SHARING_WORLDS:
