@@ -86,6 +86,8 @@ MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
 FEW_ROWS = 9
 # Letters of names on both sides of a map.
 MOST_LETTERS = 24
+# Letters of an entry of a legend in a column.
+MOST_IN_KEY = 44
 # The style sheet, which others may use, too: plt.style.use("alikely.plots.alikely").
 (SHEET_FILE,) = Path(__file__).parent.glob("*.mplstyle")
 SHEET: Any = dict(mpl.rc_params_from_file(SHEET_FILE, use_default_template=False))
@@ -353,6 +355,8 @@ def key_outside(
     for earlier in list(figure.legends):
         earlier.remove()
     labels = [str(handle.get_label()) for handle in shown]
+    short = told_apart([label for label in labels if "\n" not in label], MOST_IN_KEY)
+    labels = [short.get(label, label) for label in labels]
     longest = max(len(line) for label in labels for line in label.split("\n"))
     columns = max(1, min(3, len(shown), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
     # What stands under a heading stays under it.

@@ -11,10 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
+from alikely._base.names import told_apart
 from alikely.plots._style import (
     COLORS,
     MARKERS,
+    MOST_LETTERS,
     check_table,
+    in_column,
     key,
     legend_right,
     several_axes,
@@ -223,6 +226,7 @@ def _label_points(ax: Axes, frame: pd.DataFrame, columns: Sequence[str]) -> None
     window = ax.get_window_extent()
     written: list[Bbox] = []
     names = shown["machine"].where(shown["machine"] != "", shown["observer_b"])
+    names = names.map(told_apart(names, MOST_LETTERS if in_column() else 40))
     for x, y, name in zip(shown["accuracy_machine"], shown[value], names, strict=True):
         # Left out of the layout, which would move the axes that the places were chosen for.
         note = ax.annotate(

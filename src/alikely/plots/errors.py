@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.intervals import check_interval, percent
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed, nearest, told_apart
 from alikely._base.numbers import p_words
 from alikely.estimates.result import Result
 from alikely.plots._regimes import legend_below
 from alikely.plots._style import (
     COLORS,
     MARKERS,
+    MOST_LETTERS,
     axes_or_new,
     draw_kind,
     figure_of,
@@ -164,15 +165,16 @@ def _classes(
     ax.set_xlim(left=0)
     ax.set_xlabel(f"divergence of wrong answers ({_unit(result)})")
     entry = result.estimates.sel(pair=pair)
+    a, b = (entry[f"observer_{side}"].item() for side in "ab")
+    short = told_apart([a, b], MOST_LETTERS)
     right = ax.secondary_yaxis("right")
     counts = [f"{a} / {b}" for a, b in zip(frame["errors_a"], frame["errors_b"], strict=True)]
     right.set_yticks(position, counts, fontsize=7)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
-    right.set_ylabel(
-        f"errors of {entry['observer_a'].item()}\n/ {entry['observer_b'].item()}", fontsize=8
-    )
-    title = f"{pair}: similarity {entry['estimate'].item():.2f}"
+    right.set_ylabel(f"errors of {short[a]}\n/ {short[b]}", fontsize=8)
+    named = pair.replace(a, short[a]).replace(b, short[b])
+    title = f"{named}: similarity {entry['estimate'].item():.2f}"
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
         title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
     ax.set_title(title)
@@ -240,11 +242,13 @@ def _responses(
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
     ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
     position = np.arange(len(order))[::-1]
+    short = told_apart(counts.index, MOST_LETTERS)
     shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
     for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):
         lower, upper = ends[:, k, order]
         n = int(total[name])
-        label = f"{name} ({n} error{'' if n == 1 else 's'})" if n else f"{name} (no error: prior)"
+        label = f"{n} error{'' if n == 1 else 's'}" if n else "no error: prior"
+        label = f"{short[name]} ({label})"
         ax.hlines(position + offset, lower, upper, color=COLORS[k], linewidth=1.5)
         share = counts.loc[name].to_numpy()[order] / n if n else np.full(len(order), np.nan)
         ax.plot(
