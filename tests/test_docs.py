@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import ROOT
+from names_page import ROOT
 
 import alikely as al
 from alikely.metrics import metric as registry

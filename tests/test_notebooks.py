@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from house import ROOT
+from names_page import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 ENOUGH = 1_000_000  # bytes

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import house
+import names_page
 import numpy as np
 import pandas as pd
 import pytest
@@ -170,7 +170,7 @@ def test_every_function_with_a_posterior_takes_the_prior(monkeypatch: pytest.Mon
 
 def test_every_public_function_with_a_prior_is_covered() -> None:
     """No function takes a prior on cells without being listed here."""
-    rooms = [al, *(importlib.import_module(f"alikely.{name}") for name in house.subjects())]
+    rooms = [al, *(importlib.import_module(f"alikely.{name}") for name in names_page.subjects())]
     every = {name: getattr(room, name) for room in rooms for name in room.__all__}
     taking = {
         name

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
-from house import ROOT
+from names_page import ROOT
 
 import alikely as al
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from house import PACKAGE, ROOT
+from names_page import PACKAGE, ROOT
 
 import alikely as al
 

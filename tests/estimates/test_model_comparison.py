@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from house import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from names_page import ROOT
 from scipy import special, stats
 
 import alikely as al

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely.metrics import options
+from alikely.metrics import option_sums
 from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
-from alikely.metrics.options import OptionSums
+from alikely.metrics.option_sums import OptionSums
 
 FUNCTIONS = [
-    (options.kappa_p, options.kappa_p_slopes),
-    (options.correlation_of_options, options.correlation_slopes),
-    (options.same_wrong, options.same_wrong_slopes),
+    (option_sums.kappa_p, option_sums.kappa_p_slopes),
+    (option_sums.correlation_of_options, option_sums.correlation_slopes),
+    (option_sums.same_wrong, option_sums.same_wrong_slopes),
 ]
 
 

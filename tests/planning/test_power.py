@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from house import ROOT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from names_page import ROOT
 from scipy import special, stats
 
 from alikely import simulate

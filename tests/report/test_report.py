@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import NAMES
-from house import PACKAGE, ROOT
+from names_page import PACKAGE, ROOT
 
 import alikely as al
 from alikely.estimates.observer_means import observer_differences

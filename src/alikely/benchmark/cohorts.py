@@ -71,7 +71,7 @@ WHO = {"drawn": "new", 0: "alike", 1: "these"}
 PREDICTED = ("error_consistency",)
 
 
-def fit_cohort(
+def fit_cohort(  # noqa: PLR0913
     trials: Trials,
     *,
     models: str = "model",

@@ -79,7 +79,7 @@ __all__ = ["benchmark_scores"]
 N_CHAINS = 4
 
 
-def benchmark_scores(
+def benchmark_scores(  # noqa: PLR0913
     trials: Trials,
     *,
     metric: str | Metric = "error_consistency",

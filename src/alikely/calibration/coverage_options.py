@@ -20,7 +20,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.general import compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric
-from alikely.metrics.options import OptionSums
+from alikely.metrics.option_sums import OptionSums
 
 __all__ = [
     "GRID",

@@ -52,7 +52,7 @@ N_LIKELIHOODS = 25
 LEVELS = (0.5, 0.8, 0.95)
 
 
-def sbc(
+def sbc(  # noqa: PLR0913
     model: pm.Model | Callable[[], pm.Model],
     n: int = 200,
     *,

@@ -57,6 +57,12 @@ def mean_draws(populations: xr.Dataset, combine: Combine) -> MeanDraws:
     -------
     MeanDraws
 
+    Notes
+    -----
+    Data sets of different pairs are simulated one by one. What those of one population differ by
+    hangs together as estimates do over items; what estimates of populations of the same divergence
+    differ by is taken for the same in all pairs, as a bias would be.
+
     Examples
     --------
     >>> import alikely as al
@@ -65,12 +71,6 @@ def mean_draws(populations: xr.Dataset, combine: Combine) -> MeanDraws:
     >>> populations = result.data["populations"].to_dataset()
     >>> mean_draws(populations, lambda values: values.mean(axis=1)).values.shape
     (400,)
-
-    Notes
-    -----
-    Data sets of different pairs are simulated one by one. What those of one population differ by
-    hangs together as estimates do over items; what estimates of populations of the same divergence
-    differ by is taken for the same in all pairs, as a bias would be.
     """
     if "choice" in populations.dims:
         each = [

@@ -38,7 +38,7 @@ AS_TRIALS = "trial"
 NOT_ONCE = "several answers to an item: no p_fisher, log_bf10"
 
 
-def error_consistency(
+def error_consistency(  # noqa: PLR0913
     trials: Trials | xr.Dataset,
     pairs: Pairs = "all",
     by: By = "condition",

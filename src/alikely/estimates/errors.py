@@ -47,7 +47,7 @@ OF_PAIRING = (
 )
 
 
-def misclassification_agreement(
+def misclassification_agreement(  # noqa: PLR0913
     trials: Trials | xr.Dataset,
     pairs: Pairs = "all",
     by: By = "condition",
@@ -163,7 +163,7 @@ def misclassification_agreement(
     return analyse(trials, MISCLASSIFICATION_AGREEMENT, LABELS, ask)
 
 
-def error_similarity(
+def error_similarity(  # noqa: PLR0913
     trials: Trials | xr.Dataset | None = None,
     pairs: Pairs = "all",
     by: By = "condition",

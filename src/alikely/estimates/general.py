@@ -32,7 +32,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def compare(
+def compare(  # noqa: PLR0913
     trials: Any,
     metric: str | Metric = "error_consistency",
     pairs: Pairs = "all",

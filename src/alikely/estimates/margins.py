@@ -44,7 +44,7 @@ DIRECT = ("moments", "strengths", "auto")
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
 
-def decision_margin_consistency(
+def decision_margin_consistency(  # noqa: PLR0913
     trials: Trials,
     margins: Any = None,
     pairs: Pairs = "all",

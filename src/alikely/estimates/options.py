@@ -17,7 +17,7 @@ from alikely.inference.option_draws import option_draws
 from alikely.inference.options import chosen
 from alikely.metrics import OPTION_CORRELATION, SAME_WRONG_ANSWER, Metric
 from alikely.metrics.cells import divide
-from alikely.metrics.options import chance_agreement, same_wrong
+from alikely.metrics.option_sums import chance_agreement, same_wrong
 
 __all__ = ["OPTIONS"]
 

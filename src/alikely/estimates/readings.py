@@ -51,7 +51,7 @@ SENTENCE = (
 ALL = "all readers"
 
 
-def agreement(
+def agreement(  # noqa: PLR0913
     trials: Trials | xr.Dataset,
     coefficient: str = "cohen_kappa",
     pairs: Pairs = "all",

@@ -98,8 +98,7 @@ class Tree:
         title: str | None = None,
     ) -> Report:
         """Lay everything out on one page of HTML: tables, figures, sentences, methods."""
-        # The one way up in the house (CONTRIBUTING): a method that users look for where the result
-        # is, of a room that draws, and so stands above all results.
+        # The only import of a higher layer: users look for this method at the result.
         from alikely.report import make_report
 
         page = make_report(self, trials=trials, title=title)

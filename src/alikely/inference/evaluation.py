@@ -34,7 +34,7 @@ from alikely.inference.weighted import (
     spread_of_images,
 )
 from alikely.metrics import Metric
-from alikely.metrics.options import OptionSums
+from alikely.metrics.option_sums import OptionSums
 from alikely.metrics.readings import Readings
 
 # Why errors by class have no weights: measured on the pools of `docs/choosing.md`.

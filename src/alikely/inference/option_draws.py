@@ -22,7 +22,7 @@ from alikely.inference.conjugate import n_pieces, prior_pieces
 from alikely.inference.options import chosen
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
-from alikely.metrics.options import OptionSums
+from alikely.metrics.option_sums import OptionSums
 
 __all__ = ["option_draws"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
-from alikely.metrics.options import OptionSums
+from alikely.metrics.option_sums import OptionSums
 
 __all__ = ["Chosen", "chosen"]
 

@@ -46,7 +46,7 @@ TRIAL = ["dataset", "condition", "item"]
 ENTRY = ["observer", *TRIAL]
 
 
-def decision_margins(
+def decision_margins(  # noqa: PLR0913
     *tables: Any,
     observer: str = "observer",
     item: str = "item",

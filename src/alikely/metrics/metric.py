@@ -1,4 +1,4 @@
-"""What a metric tells the rest of the house, and the open registry of metrics.
+"""Metrics, and the open registry of metrics.
 
 A `Metric` is all that the other rooms know of an estimand. Whoever writes a new one writes its
 value and its influence, says what is true of it, and calls `register`: every school of inference,
@@ -385,7 +385,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     # Running a notebook's cell again, or reloading a module, defines the same metric anew.
     again = known is not None and _origin(known) == _origin(metric) and not known.options
     if again and metric.module.startswith("alikely."):
-        # Those of the house are fixed; from another process they come as copies.
+        # The metrics of this package are fixed; from another process they come as copies.
         again = all(getattr(known, field) == getattr(metric, field) for field in SAME)
     if known is not None and known is not metric and not again:
         raise ValueError(

@@ -19,7 +19,7 @@ from alikely._base.arrays import Floats, on_disk_or_chunked
 from alikely._base.option_checks import check_answers, check_options, check_probabilities
 from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
-from alikely.metrics.options import (
+from alikely.metrics.option_sums import (
     NOTHING_LEFT,
     OptionSums,
     chance_agreement,

@@ -58,7 +58,7 @@ class _Goals(NamedTuple):
     n_draws: int
 
 
-def assurance(
+def assurance(  # noqa: PLR0913
     accuracy_a: Belief,
     accuracy_b: Belief,
     ec: Belief,

@@ -135,7 +135,7 @@ def trials_for_power(
     return _plan(rows, setting, unit_variance(hypothesis), test, method, study, rng)
 
 
-def trials_for_difference(
+def trials_for_difference(  # noqa: PLR0913
     accuracy_human: ArrayLike,
     accuracy_a: ArrayLike,
     accuracy_b: ArrayLike,

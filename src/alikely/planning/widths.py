@@ -133,7 +133,7 @@ def interval_width(
     return describe(rows, setting, n, is_simulated(setting, n, method), study, rng)
 
 
-def trials_for_width(
+def trials_for_width(  # noqa: PLR0913
     accuracy_a: ArrayLike,
     accuracy_b: ArrayLike,
     ec: ArrayLike,
