@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "api"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from house import said, subjects  # noqa: E402  (it lies beside the tests that hold the names)
+from names_page import said, subjects  # noqa: E402  (it is in tests/)
 from sources import listed  # noqa: E402
 
 # What classes inherit from Python is not documented anew.
