@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import NAMES
 from names_page import PACKAGE, ROOT
 
 import alikely as al

@@ -44,7 +44,7 @@ def execute(body: Callable[[], None], options: Options, names: Sequence[str]) ->
         return _execute(body, options, names)
 
 
-def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:
+def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -> int:  # noqa: C901
     running = options.running
 
     def told(message: object) -> str:

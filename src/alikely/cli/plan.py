@@ -48,7 +48,7 @@ WIDTHS = (al.trials_for_width, al.trials_for_power, al.planning.trials_for_diffe
           "method", "n_resamples", "n_draws", "n_null", "bayes_factor", "sampler", "prior", "by",
           "cluster", "ci_kind"),
 )  # fmt: skip
-def plan(
+def plan(  # noqa: PLR0913
     o: Options,
     *,
     accuracy: list[float] | None = None,
