@@ -22,10 +22,11 @@ from golden_tables import Call
 import alikely as al
 from alikely.cli import main
 from alikely.papers.families import family_ranks, profile_tests
-from studies import kept
+from alikely.simulate.margins import MarginWorld
+from studies import coverage_items, coverage_margins, kept
 
 CALLS: list[Call] = []
-# Calls that sample by MCMC: minutes, so they are compared with the slow tests.
+# Calls that take seconds, most by MCMC: they are compared with the slow tests.
 SLOW: list[Call] = []
 
 DRAWS: dict[str, Any] = {"n_resamples": 400, "n_draws": 800}
@@ -828,6 +829,56 @@ def kept_ranks(_: int) -> pd.DataFrame:
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 
+@golden("calibration.verdict")
+def verdict(_: int) -> pd.DataFrame:
+    random = data.stream(20)
+    even = (np.arange(60) + random.uniform(size=60)) / 60
+    ranks = {"even": random.permutation(even), "tilted": random.permutation(even) ** 2}
+    made = pd.concat(
+        pd.DataFrame(
+            {"simulation": np.arange(60), "school": "posterior", "quantity": name, "rank": rank,
+             "divergent": np.arange(60) % 5 == 0}
+        )
+        for name, rank in ranks.items()
+    )  # fmt: skip
+    found = al.calibration.verdict(made)
+    divergences = found.pop("divergences")
+    rows = [found, divergences.pop("without"), divergences]
+    return pd.DataFrame(
+        [row | {"outside_alone": " ".join(row.get("outside_alone", []))} for row in rows]
+    )
+
+
+@golden("calibration.sbc", slow=True)
+def sbc(rng: int) -> pd.DataFrame:
+    model = al.models.copying([30, 10, 10, 10], independent=True)
+    ranks = al.calibration.sbc(model, n=20, n_ranked=20, thin=2, rng=rng)
+    ranks["error"] = ranks["mean"] - ranks["truth"]
+    return ranks.groupby("quantity")[["rank", "truth", "error", "sd"]].mean().reset_index()
+
+
+@golden(slow=True)
+def margin_coverage(rng: int) -> pd.DataFrame:
+    worlds = {"plain": MarginWorld(n_items=80)}
+    study = coverage_margins.margin_coverage(worlds, n_datasets=40, rng=rng)
+    # Ratios to what few data sets vary by would have heavy tails.
+    return study[["world", "scope", "truth", "coverage", "bias"]]
+
+
+@golden(slow=True)
+def item_coverage(rng: int) -> pd.DataFrame:
+    study = coverage_items.item_coverage(25, n_draws=100, rng=rng)
+    study["covered"] = study["truth"].between(study["lower"], study["upper"]).astype(float)
+    study["middle"] = (study["lower"] + study["upper"]) / 2
+    study["width"] = study["upper"] - study["lower"]
+    keys = ["design", "n_repeats", "within", "unit", "method"]
+    # Shares of 25 data sets would have heavy tails.
+    return stacked(
+        intervals=study.groupby(keys)[["truth", "middle", "width"]].mean().reset_index(),
+        covered=study.groupby(["unit", "method"])[["covered"]].mean().reset_index(),
+    )
+
+
 @golden("inference.null_percentiles")
 def null_percentiles(_: int) -> pd.DataFrame:
     return frame(al.inference.null_percentiles(40, n_grid=21)).iloc[::10]
@@ -852,6 +903,60 @@ def extended(rng: int) -> pd.DataFrame:
     means = {name: float(v.mean()) for name, v in tree["posterior"].data_vars.items()}
     sums = {name: float(v.mean()) for name, v in tree["log_likelihood"].data_vars.items()}
     return pd.DataFrame([means | sums])
+
+
+@golden("fit_cohort", "benchmark.cohort_scores", "benchmark.cohort_check", "plot_cohort", slow=True)
+def fit_cohort(rng: int) -> pd.DataFrame:
+    table = data.noise().to_table()
+    few = (table["kind"] == "human") | table["observer"].isin(["model_1", "model_2", "model_4"])
+    tree = al.fit_cohort(al.Trials.from_table(table[few]), n_draws=1000, rng=rng)
+    machines = al.benchmark.cohort_check(tree, "machine", rng=rng)
+    # Bounds are whole numbers of answers, so one of them seldom moves, and then by much. Some
+    # p-values of machines lie at 1, their limit.
+    bounds = ["lower", "upper"]
+    return stacked(
+        scores=al.benchmark.cohort_scores(tree),
+        all=al.benchmark.cohort_check(tree, rng=rng).drop(columns=bounds),
+        machines=machines.drop(columns=[*bounds, "p_value"]),
+        bounds=machines.groupby("group")[bounds].mean().reset_index(),
+        plot=closing(lambda: al.plot_cohort(tree, rng=rng)),
+    )
+
+
+@golden(
+    "fit_cohort", "benchmark.cohort_scores", "benchmark.cohort_contrasts", "plot_cohort",
+    slow=True,
+)  # fmt: skip
+def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
+    families = pd.DataFrame({"family": list("ababab")}, index=[f"model_{i}" for i in range(1, 7)])
+    tree = al.fit_cohort(
+        data.noise(), human_effects=False, covariates={"machine": families}, n_draws=1000, rng=rng
+    )
+    return stacked(
+        scores=al.benchmark.cohort_scores(tree),
+        contrasts=al.benchmark.cohort_contrasts(tree, "family"),
+        plot=closing(lambda: al.plot_cohort(tree, "groups", covariate="family")),
+    )
+
+
+@golden("fit_observers", "margins.explained_consistency", slow=True)
+def fit_observers(rng: int) -> pd.DataFrame:
+    tree = al.fit_observers(data.noise(), n_draws=1000, rng=rng)
+    explained = al.margins.explained_consistency(tree, n_replicates=400, rng=rng)
+    # Of one pair the shares above are counts of few replicates, and `inside` is a step.
+    return stacked(
+        shares=al.margins.variance_shares(tree),
+        explained=explained.drop(columns=["inside", "p_above"]),
+        above=pd.DataFrame({"p_above": [explained["p_above"].mean()]}),
+    )
+
+
+@golden("fit_spectrum", slow=True)
+def fit_spectrum(rng: int) -> pd.DataFrame:
+    spectrum = al.difficulty_spectrum(data.example(), "clean", correction=0.5)
+    tree = al.fit_spectrum(spectrum, k=2, n_draws=1000, rng=rng)
+    # The most probable regime follows from the probabilities.
+    return frame(al.spectrum.regime_probabilities(tree)).drop(columns="regime")
 
 
 # Simulators that guides call
