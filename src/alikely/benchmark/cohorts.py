@@ -152,9 +152,9 @@ def fit_cohort(  # noqa: PLR0913
     --------
     >>> import alikely as al
     >>> trials = al.load_example().select(condition=["blur", "noise"])
-    >>> tree = al.fit_cohort(trials, n_draws=1_000, rng=1)
+    >>> tree = al.fit_cohort(trials, rng=1)
     >>> dict(tree["posterior"]["copy_probability"].sizes)
-    {'chain': 4, 'draw': 250, 'entry': 12}
+    {'chain': 4, 'draw': 1000, 'entry': 12}
     """
     # The model's room imports PyMC: only when needed.
     from alikely.models._asked import asked_model, refuse_options

@@ -119,7 +119,7 @@ def fit_observers(
     --------
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
-    >>> tree = al.fit_observers(trials, n_draws=2_000, rng=1)
+    >>> tree = al.fit_observers(trials, rng=1)
     >>> tree.attrs["components"]
     'shared'
     """

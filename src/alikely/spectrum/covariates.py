@@ -59,9 +59,7 @@ def covariate_contrasts(
     >>> import alikely as al
     >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
     >>> table = pd.DataFrame({"strength": [0.0, 1.0, 3.0]}, index=spectrum["condition"].values)
-    >>> tree = al.fit_spectrum(
-    ...     spectrum, 1, covariates={"condition": table}, n_draws=400, rng=1
-    ... )
+    >>> tree = al.fit_spectrum(spectrum, 1, covariates={"condition": table}, rng=1)
     >>> covariate_contrasts(tree, "strength", [3, 0])["quantity"].tolist()
     ['logit_accuracy', 'delta']
     """

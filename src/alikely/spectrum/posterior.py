@@ -135,7 +135,7 @@ def fit_spectrum(
     --------
     >>> import alikely as al
     >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
-    >>> tree = al.fit_spectrum(spectrum, k=2, n_draws=1_000, rng=1)
+    >>> tree = al.fit_spectrum(spectrum, k=2, rng=1)
     >>> al.spectrum.regime_probabilities(tree)["regime"].tolist()
     ['regime 2', 'regime 1', 'regime 1']
     """
