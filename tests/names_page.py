@@ -36,8 +36,9 @@ def names_page() -> str:
     ]
     for name in packages:
         package = importlib.import_module(f"alikely.{name}")
-        # Plots are listed above.
-        others = [each for each in package.__all__ if not each.startswith("plot_")]
+        # The plots of `plots` are listed above.
+        prefix = "plot_" if name == "plots" else "none"
+        others = [each for each in package.__all__ if not each.startswith(prefix)]
         parts += [f"## `al.{name}`", str(package.__doc__).strip(), _table(name, others)]
     return "\n\n".join(parts) + "\n"
 
