@@ -58,7 +58,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_agreement bounds": 'al.plot_agreement(noise, "bounds")',
             "plot_metrics": (
                 'labels = al.misclassification_agreement(trials.select(condition="noise"), rng=1)\n'
-                'al.plot_metrics([noise, labels], "error_consistency", "misclassification_agreement", observer_kinds=trials)'
+                'al.plot_metrics(\n    [noise, labels], "error_consistency", "misclassification_agreement", observer_kinds=trials\n)'
             ),
         },
     ),

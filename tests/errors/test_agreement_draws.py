@@ -167,7 +167,7 @@ def test_notes_say_which_intervals_hold() -> None:
         result = al.misclassification_agreement(
             trials, n_resamples=100, n_draws=100, rng=5, **options
         )
-        return str(result.summary()["note"].iloc[0])
+        return str(result.summary(intervals="all")["note"].iloc[0])
 
     assert "no interval holds" in notes(pair_of(1, 1))
     assert "no interval holds" not in notes(pair_of(2, 1))

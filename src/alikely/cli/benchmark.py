@@ -71,7 +71,7 @@ def benchmark(
     files = Folder(o.out, "table, draws and plot")
     files.table("benchmark", scores.summary(population, level=None, intervals="all"))
     files.file("benchmark.nc", scores.save)
-    files.plot("benchmark", al.plot_benchmark, scores, population, level)
+    files.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
     files.table("ceilings", scores.ceilings(population))
     if sensitivity:
         with step("analysis choices"):
