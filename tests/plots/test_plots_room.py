@@ -18,6 +18,9 @@ mpl.use("Agg")
 
 # Drawn in the quick suite, too: cheap, or mended once.
 QUICK = ("plot_intervals", "plot_alignment distortions")
+ROWS = (
+    "plot_benchmark scores", "plot_benchmark ranks", "plot_intervals", "plot_alignment levels",
+)  # fmt: skip
 # Scores of 300 machines take minutes to make.
 FEWER = {name for name in gallery.DRAWINGS if name.startswith("plot_benchmark")}
 PAGE = 10.5  # inches
@@ -73,10 +76,16 @@ def test_texts_stay_apart_and_axes_keep_their_room(
     assert not gallery.colors_of(figure) & {"#2ca02c", "#d62728", "#98df8a", "#ff9896"}
     width, height = figure.get_size_inches()
     panels = [ax.get_window_extent() for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    maps = [ax for ax in figure.axes if ax.images and ax.get_label() != "<colorbar>"]
+    # Cells of a map with names are large enough to be seen.
+    for ax in maps:
+        _, columns = ax.images[0].get_array().shape[:2]
+        assert columns > 60 or ax.get_window_extent().width / columns >= 4
     widest = max(box.width for box in panels) / figure.bbox.width
     # Panels next to each other share the width.
     across = max(round(figure.bbox.width / (box.width + 1)) for box in panels)
-    assert widest >= 0.45 / min(across, len(panels))
+    # Names take at most 0.4 of a figure, and a key may stand at the side.
+    assert maps or widest >= (0.45 if name in ROWS else 0.4) / min(across, len(panels))
     if not column:
         return
     assert width == pytest.approx(3.3)

@@ -25,6 +25,7 @@ from alikely.plots._regimes import (
     key,
     legend_below,
     name_ends,
+    names_of_ends,
 )
 from alikely.plots._style import (
     COLORS,
@@ -33,7 +34,6 @@ from alikely.plots._style import (
     check_table,
     in_column,
     key_outside,
-    legend_right,
     only,
     rows_shown,
     styled,
@@ -117,7 +117,9 @@ def plot_leaderboard(
     axes.set_xlabel("error consistency with humans")
     if len(systems) < len(every):
         axes.set_ylabel(f"first {len(systems)} of {len(every)} machines")
-    legend_right(axes, handles, "trials made up by")
+    key_outside(
+        axes, handles, "trials made up by", loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3
+    )
     return axes
 
 
@@ -335,8 +337,11 @@ def plot_regime_ranks(
             ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
         width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
         ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
+    short = names_of_ends(systems)
     for place, k in enumerate(order if n <= MOST_NAMES else ()):
-        _name_row(ax, systems[k], (len(regimes) - 0.55, place + 1), colors[k] if apart[k] else "")
+        _name_row(
+            ax, short[systems[k]], (len(regimes) - 0.55, place + 1), colors[k] if apart[k] else ""
+        )
     ax.set_xlim(-0.45, len(regimes) - 0.55)
     ax.set_ylim(n + 0.7, 0.3)
     if n > MOST_NAMES:

@@ -17,6 +17,7 @@ from matplotlib.transforms import Bbox
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.names import told_apart
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -44,6 +45,7 @@ __all__ = [
     "legend_below",
     "lift_names",
     "name_ends",
+    "names_of_ends",
     "place_labels",
     "regime_colors",
     "regime_order",
@@ -226,8 +228,14 @@ def place_labels(
             note.remove()
 
 
+def names_of_ends(names: Sequence[str]) -> dict[str, str]:
+    """Names short enough to stand right of the axes."""
+    return told_apart(names, 16 if in_column() else 32)
+
+
 def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
     """Names right of the last ranks, apart by a line at least, tied to their ranks."""
+    short = names_of_ends([name for _, name, *_ in ends])
     height = ax.get_window_extent().height / figure_of(ax).dpi * 72
     low, high = sorted(ax.get_ylim())
     step = BETWEEN * (high - low) / height
@@ -245,7 +253,7 @@ def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> N
         moved = abs(place - rank) > step / 4
         tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
         ax.annotate(
-            name, (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
+            short[name], (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
             weight="bold" if first else "normal", annotation_clip=False, color=color,
             arrowprops=tie if moved else None,
         )  # fmt: skip

@@ -87,7 +87,7 @@ FEW_ROWS = 9
 # Letters of names on both sides of a map.
 MOST_LETTERS = 24
 # Letters of an entry of a legend in a column.
-MOST_IN_KEY = 44
+MOST_IN_KEY = 50
 # The style sheet, which others may use, too: plt.style.use("alikely.plots.alikely").
 (SHEET_FILE,) = Path(__file__).parent.glob("*.mplstyle")
 SHEET: Any = dict(mpl.rc_params_from_file(SHEET_FILE, use_default_template=False))

@@ -43,7 +43,7 @@ from alikely.plots._style import (
     not_drawn,
     several_axes,
 )
-from alikely.plots.pairs import Kinds, by_pair_kind, position_of
+from alikely.plots.pairs import Kinds, by_pair_kind, position_of, short_pair
 
 __all__ = ["plot_agreement"]
 
@@ -333,18 +333,19 @@ def _null(
         # Few distinct tables: bars that a histogram would blur.
         ax.vlines(values, 0, counts / len(draws), color="0.6", linewidth=3)
     ax.set_yticks([])
+    named, *_ = short_pair(result, pair)
     p = float(null.p_value([value], draws[:, None])[0])
     if np.isnan(value):
         reason = result.undefined[pair]
-        title = f"{pair}: undefined ({reason})"
+        title = f"{named}: undefined ({reason})"
     else:
         ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")
         key_outside(ax, loc="upper right", **below(ax, 24))
-        title = f"{pair}: two-sided p = {p:.2g}"
+        title = f"{named}: two-sided p = {p:.2g}"
     undefined = 1 - len(defined) / len(draws)
     if undefined > 0:
         title += f"\n{undefined:.1%} of the null draws undefined"
-    ax.set_title(title, fontsize=9)
+    ax.set_title(title)
     ax.set_xlabel(result.metric.label)
     ax.set_ylabel("independent observers")
     ax.spines["left"].set_visible(False)

@@ -31,7 +31,7 @@ from alikely.plots._style import (
     name_rows,
     new_axes,
 )
-from alikely.plots.pairs import position_of
+from alikely.plots.pairs import position_of, short_pair
 
 __all__ = ["plot_errors"]
 
@@ -165,15 +165,13 @@ def _classes(
     ax.set_xlim(left=0)
     ax.set_xlabel(f"divergence of wrong answers ({_unit(result)})")
     entry = result.estimates.sel(pair=pair)
-    a, b = (entry[f"observer_{side}"].item() for side in "ab")
-    short = told_apart([a, b], MOST_LETTERS)
+    named, a, b = short_pair(result, pair)
     right = ax.secondary_yaxis("right")
     counts = [f"{a} / {b}" for a, b in zip(frame["errors_a"], frame["errors_b"], strict=True)]
     right.set_yticks(position, counts, fontsize=7)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
-    right.set_ylabel(f"errors of {short[a]}\n/ {short[b]}", fontsize=8)
-    named = pair.replace(a, short[a]).replace(b, short[b])
+    right.set_ylabel(f"errors of {a}\n/ {b}", fontsize=8)
     title = f"{named}: similarity {entry['estimate'].item():.2f}"
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
         title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"

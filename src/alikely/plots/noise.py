@@ -18,8 +18,10 @@ from alikely.plots._regimes import bounds_of
 from alikely.plots._style import (
     COLORS,
     axes_or_new,
+    below,
     check_table,
     key,
+    key_outside,
     legend_right,
     not_drawn,
     rows_shown,
@@ -81,10 +83,10 @@ def variance(
     handles: list[Any] = [Patch(label=said.get(x, x), **SOURCES[x]) for x in present]
     text = f"{percent(ci_prob)} interval\nof a boundary"
     handles.append(key(text, color="black", linewidth=1, marker="|"))
-    legend_right(ax, handles)
+    key_outside(ax, handles, loc="upper right", ncols=2, **below(ax, 46))
     ax.set_yticks([] if single else position, [] if single else list(named), fontsize=8)
     ax.set(xlim=(0, 1), ylim=(-0.6, len(named) - 0.4))
-    ax.set_xlabel("share of the variance of the evidence (0 to 1, posterior medians)")
+    ax.set_xlabel("share of the variance of the evidence\n(0 to 1, posterior medians)")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax

@@ -15,12 +15,13 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed, nearest, told_apart
 from alikely.estimates.result import Result
 from alikely.metrics import Metric
 from alikely.plots._style import (
     COLORS,
     MARKERS,
+    MOST_LETTERS,
     axes_or_new,
     color_key,
     diverging,
@@ -31,7 +32,14 @@ from alikely.plots._style import (
     styled,
 )
 
-__all__ = ["by_pair_kind", "plot_matrix", "plot_metrics", "position_of", "undefined_pairs"]
+__all__ = [
+    "by_pair_kind",
+    "plot_matrix",
+    "plot_metrics",
+    "position_of",
+    "short_pair",
+    "undefined_pairs",
+]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 SMALLEST, LARGEST = 8.0, 80.0
@@ -167,6 +175,14 @@ def position_of(result: Result, pair: str) -> int:
             f"no entry is labelled {pair!r}; labels look like {labels[0]!r}{nearest(pair, labels)}"
         )
     return labels.index(pair)
+
+
+def short_pair(result: Result, pair: str) -> tuple[str, str, str]:
+    """Label of a pair, and its observers, with names short enough for a title."""
+    entry = result.pairs.iloc[position_of(result, pair)]
+    a, b = (str(entry[f"observer_{side}"]) for side in "ab")
+    short = told_apart([a, b], MOST_LETTERS)
+    return pair.replace(a, short[a]).replace(b, short[b]), short[a], short[b]
 
 
 def undefined_pairs(result: Result) -> int:

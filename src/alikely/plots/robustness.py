@@ -162,7 +162,7 @@ def _choices(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = N
     ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
     name_rows(ax, first.index.tolist(), n)
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
-    key_outside(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
+    key_outside(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=7)
     return ax
 
 
