@@ -142,7 +142,8 @@ class Benchmark(Tree):
         ----------
         population : {"images", "humans", "crossed"}
             What intervals generalize to. The posterior generalizes to new images with these humans
-            (``"images"``), that of the cohort model to new images and humans (``"crossed"``).
+            (``"images"``), the posterior of the cohort model to new images and new humans
+            (``"crossed"``).
         level : str or None
             A data set, ``"overall"``, or None for every level.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior", "cohort"}
@@ -371,8 +372,8 @@ class Benchmark(Tree):
         Parameters
         ----------
         intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-            None shows simultaneous intervals, which hold for all differences at once, and their
-            p-values; ``"all"`` both, and every column.
+            None shows simultaneous intervals, which are adjusted for all differences, and their
+            p-values; ``"all"`` shows both kinds and every column.
         columns : "all" or sequence of str, optional
             Further columns to show: ``centre, df, p_value_bh``.
 

@@ -98,13 +98,13 @@ def fit_cohort(  # noqa: PLR0913
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     human_effects : {"drawn", False, True}, default "drawn"
-        How humans differ, see `alikely.models.cohort`. Neither the data nor priors nor covariates
-        change it.
+        How humans differ, see `alikely.models.cohort`. It never depends on the data, priors or
+        covariates.
 
-        - ``"drawn"``: a sample from a population in which accuracy and difficult images differ.
-          Scores are with a new human and with these humans. It is the default because real humans
-          differ: in simulated benchmarks of unlike humans its intervals cover the true scores in
-          0.93 to 0.97. It has no covariates and is not saturated.
+        - ``"drawn"``: a sample from a population whose members differ in accuracy and in the images
+          that they find difficult. Scores are given for a new human and for these humans. It is the
+          default because real humans differ. In simulated benchmarks of heterogeneous humans,
+          coverage was 0.93 to 0.97 (nominal 0.95). It has no covariates and is not saturated.
         - ``False``: exchangeable humans, the fastest form. `cohort_scores` has a note if Cochran's
           Q contradicts it (`alikely.benchmark.exchangeability`, all conditions, p below 0.01).
         - ``True``: these humans, who differ in accuracy.
@@ -236,9 +236,9 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
         ``copy_probability``, ``error_consistency`` and ``ceiled`` (chain, draw, level, system); a
         level is a data set, or ``overall``. The system ``human-human`` has error consistency alone;
         ``ceiled`` is error consistency over that of humans in the data sets that machines took part
-        in. All are with new humans; of a fit with ``human_effects="drawn"`` also
-        ``error_consistency_these`` and ``ceiled_these``, with those who answered. Of a fit with
-        ``human_effects=True`` they are with those who answered.
+        in. All generalize to new humans, except that a fit with ``human_effects=True`` describes
+        the observed humans. A fit with ``human_effects="drawn"`` also has
+        ``error_consistency_these`` and ``ceiled_these`` for the observed humans.
 
     Raises
     ------
@@ -310,10 +310,10 @@ def cohort_scores(
     pandas.DataFrame
         One row per level and system: posterior mean and bounds of ``copy_probability``,
         ``error_consistency``, ``ceiled`` and, where there are two, of those with these humans.
-        ``humans`` tells with whom the first ones are: ``"new"`` humans of a population of unlike
-        people, ``"alike"`` (new ones, if all are as accurate as each other), or ``"these"``.
-        ``note`` gives the number of missing responses, and whether Cochran's Q contradicts the
-        model.
+        ``humans`` gives the humans that the first ones describe: ``"new"`` (new humans from a
+        heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
+        ``"these"`` (the observed humans). ``note`` gives the number of missing responses, and
+        whether Cochran's Q contradicts the model.
 
     Raises
     ------

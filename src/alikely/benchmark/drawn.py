@@ -303,7 +303,7 @@ class DrawnScores(Tree):
         level : str
             A data set, or ``"overall"``.
         intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-            None shows simultaneous intervals, which hold for all differences at once.
+            None shows simultaneous intervals, which are adjusted for all differences.
         columns : "all" or sequence of str, optional
             None shows all columns already.
         ci_prob, ci_kind : float and {"eti", "hdi"}, optional

@@ -53,10 +53,10 @@ def judge_agreement(
     matrix : MatrixResult
         As from `alikely.matrix`, of a symmetric metric; holds judges and candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
-        Judge to its score of each candidate (a column for each judge, a row for each candidate),
-        any scale, of other work than these questions: scores
-        of the same answers share their noise, which is then taken out wrongly. A judge's score of
-        itself is left out, and counted in `note`.
+        Judge to its score of each candidate (a column for each judge, a row for each candidate), on
+        any scale, from work other than these questions: scores of the same answers share their
+        noise, which is then taken out wrongly. A judge's score of itself is left out, and counted
+        in `note`.
     ci_prob : float, optional
         As in the analysis if not given.
 

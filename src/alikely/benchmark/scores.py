@@ -136,10 +136,10 @@ def benchmark_scores(  # noqa: PLR0913
         Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
         takes minutes.
     n_resamples : int
-        Bootstrap replicates, for `Benchmark.stability`, `Benchmark.correlations` and intervals of
-        the bootstrap, which are too narrow near the ceiling. Default 0: none.
+        Number of bootstrap replicates, for `Benchmark.stability`, `Benchmark.correlations` and
+        bootstrap intervals, which are too narrow near the ceiling. Default 0 (none).
     n_draws : int
-        Posterior draws. 0 disables them.
+        Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
         Prior on the cells of each pair, as in `alikely.inference.joint_draws`; of metrics of
         readings as in `alikely.agreement`.
@@ -164,19 +164,20 @@ def benchmark_scores(  # noqa: PLR0913
 
     Notes
     -----
-    Analytic intervals, all from one set of influences of trials on entries. Images: squares of
-    the influence of each, over all entries and conditions that show it. Humans: the jackknife
-    [ES81]_ over people, over all data sets that they take part in. Both together, for each
-    contrast of scores: images plus what humans add beyond the noise of their answers, which either
-    counts [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
-    (`alikely.benchmark.degrees.crossed_degrees`). Intervals of metrics of correctness lie about
-    ``centre``, scores with something added to the four cells of each pair
-    (`alikely.benchmark.decomposition.added_count`: .35 of one block and four humans, .1 of a mean
-    over many, so that a mean of levels and the level ``overall`` have unlike centres); of labels
-    about agreement whose chance is taken over different joint errors; of others about the estimate.
-    Influences of these are stretched where errors are few.
-    Bootstrap and posterior draw what `people` and `items` call one human or one image once for all
-    places where it is; the posterior of errors by class, which cannot, has a note where it matters.
+    Analytic intervals, all from one set of influences of trials on entries. Images: squares of the
+    influence of each, over all entries and conditions that show it. Humans: the jackknife [ES81]_
+    over people, over all data sets that they take part in. Both together, for each contrast of
+    scores: images plus what humans add beyond the noise of their answers, which either counts
+    [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
+    (`alikely.benchmark.degrees.crossed_degrees`). For metrics of correctness, intervals are
+    centered on ``centre``, the score with a pseudocount in the four cells of each pair. The
+    pseudocount (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four
+    humans and 0.1 for a mean over many. The centers of a mean of levels and of the level
+    ``overall`` therefore differ. For metrics of labels, the center has chance agreement over
+    different joint errors. For other metrics, it is the estimate, and influences are increased
+    where errors are few. Bootstrap and posterior draw what `people` and `items` call one human or
+    one image once for all places where it is; the posterior of errors by class, which cannot, has a
+    note where it matters.
 
     Examples
     --------

@@ -160,7 +160,7 @@ class Families:
         n : int, optional
             Number of groups. Default: `advised`.
         min_estimate : float, optional
-            Least mean estimate between parts that are joined, in place of a number.
+            Lowest mean estimate between groups that are joined, as an alternative to `n`.
 
         Returns
         -------
@@ -260,9 +260,9 @@ def families(
     The support of a branch is no probability that it is true, but close: in simulated trees of 10
     to 30 observers (`docs/leaderboards.md`) branches with support above .95 were right in nearly
     all cases. Branches near the leaves of equal observers have little support: they are in no
-    order. Support is strict, so large families have little although most of their members stay
-    together: `Families.advised` says how many groups to cut, and `Families.note` whether they
-    replicate.
+    order. Support is strict: large families have low support even if most of their members stay
+    together. `Families.advised` is the recommended number of groups, and `Families.note` reports
+    whether these replicate.
 
     Examples
     --------

@@ -142,11 +142,11 @@ def estimate_coverage(
 
     - Agreement [X25]_: kappa of the joint distribution of both wrong labels that
       `alikely.simulate.errors.joint_errors` draws from, rows and copy probability being the same
-      for all data sets. Each data set has as many trials more that both get right.
+      for all data sets. Each data set has equally many further trials that both get right.
     - Similarity [X25]_: ``1 / (1 + d)``, ``d`` the mean over true classes of the Jensen-Shannon
       divergence, in bits, of the rows that the errors of this data set were drawn from;
-      `alikely.simulate.errors.error_rows` draws them anew for each. The truth of equal systems is
-      1, the end of the scale, which posterior draws do not reach and replicates hardly ever.
+      `alikely.simulate.errors.error_rows` draws new ones for each. The true value for equal systems
+      is 1, the end of the scale, which posterior draws never reach and replicates rarely do.
     - Margins [AK24]_: strengths of items are normal, their answers those of signal detection
       [GS66]_ by people who are all alike. Analytic intervals and the bootstrap should contain the
       correlation over infinitely many items with as many answers to each, which noise attenuates

@@ -46,12 +46,12 @@ def cohort_counts(
         ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
         how many humans answered (``n_humans``) and how many of them were right (``n_right``);
         ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
-        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial
-        does not count it. ``human_shown, human_right`` (person, condition): trials of each human
-        of each data set, ``dataset | observer``. By who was right a stratum is also that, and there
-        is ``answers`` (stratum, person): 1 right, 0 wrong, -1 did not answer. Of the people who
-        answered together all patterns are there if they are no more than their trials, else those
-        that occurred.
+        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial does
+        not count it. ``human_shown, human_right`` (person, condition): trials of each human of each
+        data set, ``dataset | observer``. With `who_was_right`, strata also differ in which humans
+        were correct, and ``answers`` (stratum, person) is 1 if correct, 0 if incorrect and -1 if
+        the human did not answer. For humans who answered together, all patterns are included if
+        there are no more than their trials; otherwise those that occurred.
 
     Raises
     ------

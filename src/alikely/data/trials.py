@@ -152,7 +152,7 @@ class Trials:
         path : str, path or sequence of these
             A file, a glob, a folder, a zip archive or several: ``.csv, .tsv`` (parted by commas,
             semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also ``.gz``. In text
-            labels stay as printed (``0.10`` is not ``0.1``), but of whole numbers printed as floats
+            labels stay as printed (``0.10`` is not ``0.1``), except whole numbers printed as floats
             (``1.0``). Tables, one or several, are read as by `from_table`.
         format : str
             ``"auto"`` recognises logs by their names and fields; ``"table"``; or

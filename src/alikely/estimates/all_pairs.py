@@ -76,9 +76,8 @@ def matrix(
     by : {"condition", "dataset"} or None
         Trials to keep apart; None pools all. A chunked array is always pooled.
     intervals : sequence of {"analytic", "posterior"}
-        ``"posterior"`` keeps limits of the posterior (of metrics that have them without draws; of
-        others it is left out). Analytic limits follow from the standard errors, which are
-        always there.
+        ``"posterior"`` keeps limits of the posterior, for metrics that have them without draws.
+        Analytic limits follow from the standard errors, which are always there.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool

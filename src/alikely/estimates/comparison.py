@@ -182,8 +182,8 @@ def compare_models(result: Result) -> pd.DataFrame:
     Parameters
     ----------
     result : Result
-        An analysis; its count tables and its prior are used. The prior must be a Dirichlet, and
-        its margins are those of independent observers.
+        Result whose count tables and prior are used. The prior must be a Dirichlet distribution;
+        its margins are the prior of independent observers.
 
     Returns
     -------

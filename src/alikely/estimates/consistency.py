@@ -91,11 +91,11 @@ def error_consistency(  # noqa: PLR0913
         Prior on the cells of a pair: Dirichlet parameters of ``n11, n10, n01, n00`` (both correct,
         only `a`, only `b`, neither), or Beta parameters by name, see `alikely.models.copying`.
         Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
-        ``n11 n00 >= n10 n01``. The Bayes factor takes it too, and by default one of 1 for each.
+        ``n11 n00 >= n10 n01``. The Bayes factor uses it too; its default is 1 for each cell.
     model : "copying" or pymc.Model
-        `alikely.models.copying`; for chains also a custom model of these pairs, with
-        ``error_consistency`` (pair). It must hold the data, in any layout:
-        the cells of each pair, or the correctness of its observers over the trials.
+        `alikely.models.copying`; for MCMC also a custom model of these pairs, with
+        ``error_consistency`` (pair). It must contain the data, in any layout: the cells of each
+        pair, or the correctness of its observers over the trials.
     include : "all" or sequence of str
         For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.
         ``"log_likelihood"`` equals ``log_likelihood=True``.
@@ -127,8 +127,8 @@ def error_consistency(  # noqa: PLR0913
     TypeError
         If `trials` is neither.
     ValueError
-        If an option is invalid, a model of your own does not hold these data, or the trials do not
-        allow the comparison; the message says why.
+        If an option is invalid, a custom model does not contain these data, or the trials do not
+        allow the comparison; the message gives the reason.
 
     References
     ----------

@@ -208,7 +208,8 @@ def error_similarity(  # noqa: PLR0913
     alpha, mixture, base
         As in `alikely.metrics.errors.error_divergence`.
     n_resamples : int, optional
-        Bootstrap replicates. Default: none, since their intervals do not cover; see Notes.
+        Number of bootstrap replicates. Default: none, because the coverage of their intervals is
+        too low; see Notes.
     n_draws : int
         Posterior draws; 0 for none.
     n_permutations : int
@@ -273,12 +274,12 @@ def error_similarity(  # noqa: PLR0913
     Notes
     -----
     Divergences of samples are too large, and no interval that is centred on them makes up for it:
-    the bootstrap and the analytic interval resample what is too large already. They cover 0 to
-    0.98, and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 0.74 of data sets whose
-    rows differ. The summary shows these only if they are named, with the reason in the note; trust
-    ``p_equal_adjusted``. The interval of
-    ``"auto"`` may lie below the divergence that is estimated (above the similarity), as it must
-    where systems are alike; its limit is a similarity of exactly 1 where the data allow that.
+    the bootstrap and the analytic interval are biased further. Their coverage is 0 to 0.98 (nominal
+    0.95), and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose
+    rows differ. The summary shows these only if they are named, with the reason in the note; report
+    ``p_equal_adjusted``. The interval of ``"auto"`` may lie below the divergence that is estimated
+    (above the similarity), as it must where systems are alike; its limit is a similarity of exactly
+    1 where the data allow that.
 
     Its limits are the wider, in each tail, of two answers: the posterior of paired error rows
     (`alikely.errors.sweep`), and the divergences at which an estimate as observed would be too

@@ -65,8 +65,8 @@ def compare(  # noqa: PLR0913
     metric : str or Metric
         Name or short name of a registered metric (`alikely.metrics.metrics`), or one of your own.
     n_resamples : int, optional
-        Bootstrap replicates; 0 for none. Default: 10,000, and none for metrics whose bootstrap is
-        known to be wrong (error similarity).
+        Number of bootstrap replicates; 0 disables them. Default: 10,000, and none for metrics whose
+        bootstrap is known to be wrong (error similarity).
     pairs, by, no_response, n_draws, cluster, ci_prob, ci_kind, rng, progressbar
         As in `error_consistency`. For metrics that are not symmetric, such as
         ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
@@ -74,8 +74,8 @@ def compare(  # noqa: PLR0913
     n_null, bayes_factor, log_likelihood
         As in `error_consistency`, for metrics of correctness.
     prior : mapping or sequence of four numbers, optional
-        As in `error_consistency`, for metrics of correctness and of options; of readings as in
-        `agreement`.
+        As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
+        metrics of readings.
     sampler : {"auto", "exact", "nuts"}
         As in the front door of that kind of metric; of margins ``"auto"`` alone, where ``model``
         decides.

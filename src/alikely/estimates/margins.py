@@ -105,13 +105,13 @@ def decision_margin_consistency(  # noqa: PLR0913
         ``result.data.attrs`` has which (``model``) and why (``model_reason``). By chains:
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
         group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
-        each item often. ``"criteria"``: for machine and group a criterion for each class, minutes
-        a pair, which takes a group's preference for some classes as answers off the strengths
-        (`alikely.margins.margin_draws`); needs responses and at least 3 classes, and treats all
-        wrong answers as preference, none as likeness. Or a model of your own, where one entry needs
-        one: with ``rho`` and, for a machine, ``strength`` (item). One scale is never the other: a
-        perfect machine reaches less than 1 on that of shares where these are a bent function of its
-        margins' normal scores.
+        each item often. ``"criteria"``: for a model and a group, a criterion for each class, which
+        removes the response bias of the group from the strengths (`alikely.margins.margin_draws`).
+        It needs responses and at least 3 classes, takes minutes per pair, and attributes all
+        incorrect responses to bias, none to similar classes. A custom model describes one entry,
+        with ``rho`` and, for a model, ``strength`` (item). The two scales differ: on the scale of
+        proportion correct even a perfect model scores below 1 if proportions are a nonlinear
+        function of the normal scores of its margins.
     priors : mapping, optional
         Other priors of that model's variables by name.
     include : "all" or sequence of str

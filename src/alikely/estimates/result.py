@@ -159,10 +159,10 @@ class Result(Tree):
     ) -> pd.DataFrame | Any:
         """List the estimates with their intervals, one row per pair and group.
 
-        Each row has the one interval that is recommended for the metric, if the result has it:
-        that of the posterior, if it is of the same quantity and knows of the clusters. It has one
-        test against independent observers, ``p_null``, whose level is closer to the nominal one
-        than that of Fisher's exact test.
+        Each row has the one interval that is recommended for the metric, if the result has it. This
+        is the posterior interval if the posterior describes the same quantity and accounts for
+        clusters. It has one test against independent observers, ``p_null``, whose level is closer
+        to the nominal one than that of Fisher's exact test.
 
         Parameters
         ----------
@@ -173,15 +173,15 @@ class Result(Tree):
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
             - None: the recommended interval, and that of a posterior of another quantity
             - ``"all"``: every method that is valid for the metric (without BCa), and every column
-            - methods: those of them that the result has, also if they are known to be wrong; the
-              note then says why
+            - methods: those that the result has, even if they are known to be wrong; the note then
+              gives the reason
         columns : "all" or sequence of str, optional
             Further columns, or all. Columns that are known to be wrong have to be named.
         sort : str or sequence of str, optional
             Columns to order the rows by, the most important first; ``"-estimate"`` puts the
             largest first. Missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library of the table; polars must be installed for its own.
+            Library of the table; ``"polars"`` requires that polars is installed.
 
         Returns
         -------
@@ -194,8 +194,8 @@ class Result(Tree):
               (first minus second), ``kappa_min, kappa_max`` (given the accuracies), ``less_biased``
             - bounds, with method, kind and probability in their names; ``posterior_median``;
               ``undefined_share`` of the bootstrap replicates
-            - ``p_null``, of observers who err independently; on request ``p_null_bh`` (adjusted
-              over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
+            - ``p_null``, for observers whose errors are independent; on request ``p_null_bh``
+              (adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: why a value is undefined or an interval is not reliable
 
         Raises

@@ -84,8 +84,8 @@ def contrast(
     pandas.DataFrame
         A row for each method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). The recommended one is the analytic one for several tables of correctness, else
-        that of `Result.summary`; with `rope` there is the posterior, too. Columns
+        draws). The recommended one is the analytic one for several tables of correctness, otherwise
+        that of `Result.summary`. With `rope` the posterior is included. Columns
 
         - ``estimate``, for the posterior its median; ``se``; the interval
         - ``p_value``, analytic, two-sided, of 0
@@ -104,11 +104,11 @@ def contrast(
     Notes
     -----
     Near the ceiling an estimate of few errors is biased and its standard error too small. The
-    analytic interval of several tables of correctness lies about a sum with pseudo-trials in each
-    entry, which have its accuracies and the error consistency of all entries of its sign; it holds
-    the sum of the estimates. Where entries have few errors, the prior of the posterior, which
-    expects independence in each, biases its sum, and the bootstrap is too narrow: these rows are
-    then left out, unless they are named in `intervals`.
+    analytic interval of several tables of correctness is centered on a sum with pseudo-trials in
+    each entry. These have the accuracies of the entry and the error consistency of all entries with
+    weights of the same sign. The interval includes the sum of the estimates. If entries have few
+    errors, the posterior is biased, because its prior expects independence in each entry, and the
+    bootstrap is too narrow. These rows are then omitted unless they are named in `intervals`.
 
     Examples
     --------

@@ -108,20 +108,20 @@ def posterior_limits(
     Raises
     ------
     ValueError
-        If the counts are no whole numbers or negative, or not four on the last axis, `ci_prob` is
-        out of range, or the prior is no Dirichlet.
+        If the counts are negative, not whole numbers, or not four on the last axis, `ci_prob` is
+        out of range, or the prior is not a Dirichlet distribution.
 
     Notes
     -----
     The prior is that of `pairwise_draws` and `joint_draws`: by default 1/2 on each of the four
-    cells, so that the accuracy and the two shares of right answers given it have Beta posteriors.
+    cells, so that the accuracy and the two conditional proportions correct have Beta posteriors.
 
-    Where every cell with its prior is at least 5.5, each share gets 5 points by a Cornish-Fisher
-    expansion [CF38]_ of its logit, whose cumulants are known; four moments of Fisher's z of kappa
-    over the 125 points give its limits by the same expansion. Where a cell is smaller, and once for
-    equal tables, the posterior distribution function is integrated over two shares, with the third
-    one's in closed form, and its roots are bracketed. Tail probabilities are right to .002. Limits
-    of a pair and of the pair turned round are the same.
+    Where every cell with its prior is at least 5.5, each proportion gets 5 points by a
+    Cornish-Fisher expansion [CF38]_ of its logit, whose cumulants are known; four moments of
+    Fisher's z of kappa over the 125 points give its limits by the same expansion. Where a cell is
+    smaller, the posterior distribution function is integrated over two proportions, with the third
+    in closed form, and its roots are bracketed. Equal tables are computed once. Tail probabilities
+    are accurate to 0.002. Limits do not depend on the order of the two observers.
 
     Examples
     --------

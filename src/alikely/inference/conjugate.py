@@ -145,7 +145,7 @@ def joint_draws(
     The distribution of correctness patterns over all observers of a group gets a Dirichlet process
     prior [F73]_, by default of mass 2 around uniform patterns. The four cells of every pair are
     then exactly Dirichlet(n + prior) a posteriori, as in `pairwise_draws`, and draws of different
-    pairs belong together: differences, means and ranks can be taken draw by draw.
+    pairs are joint, so that differences, means and ranks can be computed for each draw.
 
     Parameters
     ----------
@@ -172,14 +172,14 @@ def joint_draws(
     Raises
     ------
     ValueError
-        If `n_draws` is below 1, or no process has the prior.
+        If `n_draws` is below 1, or no Dirichlet process has this prior.
 
     Notes
     -----
     The posterior is again a Dirichlet process, with a point of mass 1 at each trial's pattern, or
-    at each item's, where items came back: all shares of right answers to it.
-    The masses of the trials and of the prior part are Dirichlet(1, .., 1, 2); the prior part is
-    broken like a stick [S94]_ into at least 35 pieces with patterns of their own.
+    at each item's, where items came back: all shares of right answers to it. The masses of the
+    trials and of the prior part are Dirichlet(1, .., 1, 2); the prior part is drawn by
+    stick-breaking [S94]_ with at least 35 components, each with its own pattern.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def option_limits(
     ------
     ValueError
         If there are not five counts each, one is negative, there are fewer than two options, joint
-        errors differ where there is one wrong option, or the prior is no Dirichlet.
+        errors differ where there is one wrong option, or the prior is not a Dirichlet distribution.
 
     Notes
     -----

@@ -47,10 +47,10 @@ def estimate(
     Returns
     -------
     xarray.Dataset
-        ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it
-        is not. Of images that a plan chose also ``centre``, the weighted value, about which
-        intervals lie (``estimate`` is it without its bias); ``df``, degrees of freedom of the
-        variance; and ``effective_images``, how many images it is based on.
+        ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it is
+        not. For images chosen by a plan, also ``centre``, the weighted value, on which intervals
+        are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom of the
+        variance; and ``effective_images``, the number of images on which it is based.
 
     Raises
     ------

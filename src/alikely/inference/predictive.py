@@ -106,7 +106,7 @@ def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
     Raises
     ------
     ValueError
-        If the counts are not whole and non-negative, or the prior is no Dirichlet.
+        If the counts are not whole and non-negative, or the prior is not a Dirichlet distribution.
 
     Examples
     --------

@@ -103,8 +103,8 @@ def posterior(
         For chains: `alikely.models.copying`, or a custom model of these pairs, with the metric
         (pair).
     include : "all" or sequence of str
-        Of chains: groups to add, as in `alikely.inference.extended`. ``log_likelihood`` is of
-        trials, as with `log_likelihood`; of the observed values if a model of your own has no
+        Of chains: groups to add, as in `alikely.inference.extended`. ``log_likelihood`` is given
+        for trials, as with `log_likelihood`, or for the observed values if a custom model has no
         multinomial likelihood of the cells (pair, cell).
     cluster : str, optional
         Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
@@ -123,7 +123,7 @@ def posterior(
     ValueError
         Unknown sampler or model, invalid prior or number of draws, or exact draws asked for under a
         prior or a model that has none; if a model of your own lacks the metric; anything but the
-        joint posterior where repeats are crossed; or if a model of your own holds neither the cells
+        joint posterior where repeats are crossed; or if a custom model contains neither the cells
         nor the correctness of a pair.
 
     Examples

@@ -171,9 +171,9 @@ def margin_draws(
     Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
 
     Under ``"criteria"`` evidence for each class is normal, ``evidence[i, j] ~ Normal(criterion[j] +
-    strength[i] (j == truth[i]), 1)``, and the class with the most is the answer. Which wrong
-    answers are given identifies the criteria. Errors between similar classes are read as bias
-    towards both.
+    strength[i] (j == truth[i]), 1)``, and the class with the most evidence is the response. The
+    distribution of incorrect responses identifies the criteria. Errors between similar classes are
+    treated as bias towards both.
     """
     # The models' room imports PyMC: only when needed.
     from alikely.models._asked import is_named, refuse_options

@@ -142,11 +142,11 @@ class Metric:
         Heading of posterior intervals in tables, where they are of another quantity.
     recommended : tuple of str
         Methods for the interval of an entry, the best first: tables and sentences show the first
-        that a result has. By default the posterior, the bootstrap, the analytic one; without the
-        posterior where that is of another quantity.
+        that a result has. Default: posterior, bootstrap, analytic, without the posterior if it
+        describes another quantity.
     unreliable : mapping of str to str
-        Methods, and columns of `beside`, that are known to be wrong, and why: tables show them only
-        if they are named, with the reason as a note.
+        Methods, and columns of `beside`, that are known to be wrong, with the reason. Tables show
+        them only if they are named, with the reason as a note.
     requested : tuple of str
         Columns of `beside` and `derived` that tables show only on request.
     rests_on : (str, str)

@@ -29,10 +29,10 @@ class Trust(NamedTuple):
         And where the standard error is 0 besides; or what a result knows, as `rarest` takes it, to
         the reasons (pair,) wherever it is 0.
     pooled : (float, str)
-        Means over many pairs fall short, too, where the number that decides is on average below
-        the first, infinite if always; the second is what to tell then. Never if 0.
+        Intervals of means over many pairs are also too narrow if the mean of `rarest` is below the
+        first value (infinite: always; 0: never). The second value is the note.
     biased : bool
-        Whether few errors bias the estimate, too: its tables always have the notes.
+        Whether few errors also bias the estimate; if so, its tables always have the notes.
     """
 
     rarest: Callable[[Mapping[str, NDArray[Any]]], NDArray[Any]]

@@ -76,12 +76,13 @@ def cohort(
     counts : xarray.Dataset
         As from `alikely.data.cohort_counts`.
     human_effects : bool or "drawn"
-        Let humans differ. True, in accuracy: the ease of trials is then logit-normal, and log odds
-        of humans differ by effects that sum to zero in each data set. A machine copies any of them
-        alike, and its error consistency is that with these humans. ``"drawn"``: humans are drawn
-        from a population, in which accuracies and what is found hard differ, and machines follow
-        what is easy as steeply as they do; error consistency is that with one more of that
-        population, and, apart, with these humans. Counts are then by ``who_was_right``.
+        Let humans differ. True, in accuracy: the easiness of trials is then logit-normal, and log
+        odds of humans differ by effects that sum to zero in each data set. A model copies each of
+        them with equal probability, and its error consistency is that with these humans.
+        ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
+        what they find difficult; models depend on the same easiness, each with its slope
+        ``following``. Error consistency is given for a new member of the population and for these
+        humans. Counts must have ``who_was_right``.
     saturated : bool
         Let each probability of a machine to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
@@ -118,12 +119,11 @@ def cohort(
     Raises
     ------
     ValueError
-        If the counts hold no machine; with human effects, if a human lacks trials; with humans
-        drawn, if the counts are not by who was right, a condition has one human, or the model is
-        saturated or has covariates; for priors as in
-        `alikely.models.with_priors`; for covariates if one of a machine, condition or human is
-        missing, a row is of none, a column is constant, has a group for each row, follows from
-        others, or takes a name of the model.
+        If the counts contain no model; with human effects, if a human lacks trials; with humans
+        drawn, if the counts lack ``who_was_right``, a condition has one human, or the model is
+        saturated or has covariates; for priors as in `alikely.models.with_priors`; for covariates
+        if one of a machine, condition or human is missing, a row is of none, a column is constant,
+        has a group for each row, follows from others, or takes a name of the model.
 
     Notes
     -----
@@ -136,10 +136,10 @@ def cohort(
 
     With humans drawn, human ``h`` is right on an image of ease ``z ~ Normal(0, 1)`` with log odds
     ``(level + ability[h]) sqrt(1 + .346 w**2) + w z``, ``w = spread loading[h]`` [B68]_; so is a
-    machine, of its own ``level`` and with ``w = spread following``: 0 answers independently, 1 as
-    steeply as people. It is not bound to the line of copying, on which no machine can be more
-    consistent with people than they are with one another; ``copy_probability`` is the slope of the
-    nearest line in ``P``, and may exceed 1. Abilities are normal, loadings log-normal.
+    model, with a separate ``level`` and ``w = spread following``. With ``following`` 0 it responds
+    independently; with 1 its slope is that of humans. Models may be more consistent with humans
+    than humans are with one another, which copying does not allow. ``copy_probability`` is the
+    slope of the nearest line in ``P`` and may exceed 1. Abilities are normal, loadings log-normal.
 
     Examples
     --------

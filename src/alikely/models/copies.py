@@ -51,25 +51,25 @@ def copying(
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
     independent : bool
-        Nothing is copied: two observers who share nothing but the accuracies ``p_a`` and ``p_b``,
-        the null model of error consistency. Default False.
+        Model two independent observers with accuracies ``p_a`` and ``p_b``, the null model of error
+        consistency. Default False.
     priors : mapping, optional
         Other priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``, see
         `alikely.models.with_priors`. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the
         default, equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)``
         the prior is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
         beside ``"own_accuracy"`` (default ``(1, 1)``), both by Beta parameters only, in place of
-        ``u`` and ``v``; this one is not conjugate. Of independent observers ``p_a`` and ``p_b`` are
-        uniform by default.
+        ``u`` and ``v``; this one is not conjugate. For independent observers ``p_a`` and ``p_b``
+        are uniform by default.
 
     Returns
     -------
     pymc.Model
         Dims ``pair, cell``; data ``cells``; variables ``p_a, u, v`` and, with a prior on the copy
-        probability, ``uv`` in their place; deterministics ``copy_probability``,
-        ``own_accuracy``, ``accuracy`` (of ``b``) and ``error_consistency``; likelihood
-        ``observed_cells``. Of independent observers variables ``p_a, p_b`` and the same likelihood,
-        so that the two can be compared.
+        probability, ``uv`` in their place; deterministics ``copy_probability``, ``own_accuracy``,
+        ``accuracy`` (of ``b``) and ``error_consistency``; likelihood ``observed_cells``. The model
+        of independent observers has the variables ``p_a, p_b`` and the same likelihood, so that the
+        two can be compared.
 
     Raises
     ------

@@ -90,8 +90,8 @@ def family_tests(
     Notes
     -----
     ``H1`` is also true of families that share no more than their super-family, and ``H2`` of
-    super-families whose families are alike each for themselves. The test within super-families is
-    free of the former.
+    super-families with homogeneous families. The test within super-families excludes differences
+    between super-families.
 
     Examples
     --------
@@ -252,9 +252,9 @@ def regime_family_contrasts(
 
     Notes
     -----
-    p is exact if no two scores of a pair of families are equal, otherwise of the normal
-    approximation with correction for ties and continuity. Two families of three machines never show
-    p < 0.1.
+    p is exact if no two scores of a pair of families are equal, otherwise from the normal
+    approximation with corrections for ties and continuity. With two families of three models, p
+    cannot fall below 0.1.
 
     Examples
     --------

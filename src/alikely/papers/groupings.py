@@ -165,7 +165,7 @@ def compare_groupings(
     TypeError, ValueError
         If a name is missing, unknown or there twice; if the matrix is not symmetric or not all
         known; if there is no grouping, fewer than two groups or none of two; or if all distances
-        are alike.
+        are equal.
 
     Notes
     -----

@@ -107,8 +107,8 @@ def plot_condition_map(
 
     Notes
     -----
-    Units have no meaning, and neither have distances between clusters. scikit-learn squares the
-    distances, as t-SNE requires, so that near conditions are drawn nearer.
+    Units and distances between clusters have no meaning. scikit-learn squares the distances, as
+    t-SNE requires, so that near conditions are drawn nearer.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def plot_leaderboard(
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.papers.reconstruct_leaderboard`.
+        As returned by `alikely.papers.reconstruct_leaderboard`.
     top : int, optional
         How many machines to draw, best first, at least 1; 60 if not given, in a column as many as a
         page holds. The label of the axis says of how many.

@@ -99,8 +99,8 @@ def assurance(  # noqa: PLR0913
     n_datasets, n_draws : int
         Simulated studies for each number of trials, and posterior draws for each; at least 100.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells that the analysis is to have, as in
-        `alikely.error_consistency`; not what is believed here of the truth.
+        Dirichlet prior on the cells in the planned analysis, as in `alikely.error_consistency`. It
+        is separate from the assumed distribution of the true values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same truths serve for all numbers of trials.
 
@@ -162,8 +162,8 @@ def plan_from(
     Parameters
     ----------
     result : Result
-        The pilot, of any metric. For metrics of correctness counts whole studies are simulated,
-        under its prior; for others the pilot's posterior draws and standard error stand for them.
+        The pilot, of any metric. For metrics of correctness, counts of whole studies are simulated
+        under its prior; for others, the posterior draws and standard error of the pilot are used.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. If not given, the one at which `width` has the
         `assurance`.

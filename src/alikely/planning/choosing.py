@@ -87,7 +87,7 @@ def choose_images(
         Draw as many of each true class as a stratum or the sizes allow.
     even : float, optional
         Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
-        between. By default .15 of images that are drawn by size, else 0.
+        between. Default: 0.15 if images are drawn by size, otherwise 0.
     shown : collection of str
         Items that people have seen already: left out of the pool.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -108,9 +108,9 @@ def choose_images(
 
     Notes
     -----
-    A design for differences makes the consistencies themselves less precise, and one for two
-    machines may starve others: what is estimated from few images is marked in every result. Strata
-    of three or four machines that need more images than `n` give way to sizes, with a note.
+    A design for differences makes the consistencies themselves less precise, and one for two models
+    may leave too few for others; every result marks estimates from few images. If the strata of
+    three or four models need more than `n` images, images are drawn by size, with a note.
 
     Examples
     --------

@@ -202,9 +202,9 @@ def expected_errors(
     """Standard error of a mean over humans in a planned experiment, and its interval's width.
 
     The interval is the crossed analytic one of `alikely.benchmark_scores`: Student's, with degrees
-    of freedom that are few where people are few and differ. So an experiment of least error is not
-    always one of the narrowest interval. Near the ceiling intervals come out wider than planned:
-    what is added to the cells is left out.
+    of freedom that are few where people are few and differ. The design with the smallest standard
+    error therefore need not have the narrowest interval. Near the ceiling intervals are wider than
+    planned, because the plan ignores the pseudocounts.
 
     Parameters
     ----------

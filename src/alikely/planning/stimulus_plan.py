@@ -39,11 +39,11 @@ class StimulusPlan:
     Attributes
     ----------
     table : pandas.DataFrame
-        Images to show, in random order within a list and condition: ``list`` (who sees it, from
-        1), ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
+        Images to show, in random order within a list and condition: ``list`` (who sees it, from 1),
+        ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
         ``reason``, and of plans for up to four machines ``stratum, stratum_images, machine_a``,
-        ``machine_b`` and so on. It is all that `alikely.Trials.with_inclusion` needs, also from a
-        file.
+        ``machine_b`` and so on. `alikely.Trials.with_inclusion` needs nothing else, also if it is
+        read from a file.
     expected : pandas.DataFrame
         For each condition and ``design`` (``random``, ``chosen``, ``all``): ``n_images``,
         ``se_pool, se_images`` (expected standard error for one person, of several contrasts their
@@ -276,7 +276,7 @@ class StimulusPlan:
         Parameters
         ----------
         width : float
-            Of the 95 % interval, of several contrasts the widest, to stop at.
+            Width of the 95% interval at which to stop; for several contrasts, of the widest.
         batch : int
             Images of each further batch.
         human, accuracy, follows, population, n_designs, rng
@@ -331,8 +331,8 @@ class StimulusPlan:
         -------
         StimulusPlan
             Of all images, those of this plan (``batch`` 1, 2, ...) and the new ones, with the
-            inclusion that both have together: join it to all answers. What is expected of it, and
-            its notes, are of both together, too.
+            inclusion in either batch; join it to all responses. Its predictions and notes also
+            describe both together.
 
         Raises
         ------

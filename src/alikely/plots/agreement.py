@@ -100,8 +100,8 @@ def plot_agreement(
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is for the
-        number of common trials of most pairs; it is omitted above 1,280 trials.
+        The axes: two for ``"agreement"`` and ``"bounds"``, otherwise one. The band is for the most
+        frequent number of common trials; it is omitted above 1,280 trials.
 
     Raises
     ------

@@ -56,8 +56,8 @@ def plot_benchmark(
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
       (`population`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets; colors show which models differ
-      significantly from the highest, which some may although a lower one with a larger standard
-      error does not (`population`, `top`, `rng`)
+      significantly from the highest; a lower model with a larger standard error may not differ
+      although a higher one does (`population`, `top`, `rng`)
     - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
       for new images and the same humans (`level`, `top`)
     - ``"stability"``: Kendall's tau between the ranking and its bootstrap replicates; only of
@@ -75,8 +75,8 @@ def plot_benchmark(
     level : str, optional
         A data set. Default: "overall".
     top : int, optional
-        Number of models to draw, best first; the label of the axis says of how many. Default: all,
-        in a column as many as a page holds.
+        Number of models to draw, best first; the axis label gives the total. Default: all, or in a
+        column as many as fit on a page.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the rank sets.
     ax : matplotlib.axes.Axes, optional

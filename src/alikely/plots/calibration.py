@@ -48,8 +48,8 @@ def plot_calibration(
     Each kind uses these arguments. The first three draw a panel for each quantity:
 
     - ``"ranks"``: distribution of the ranks minus the uniform one, with its simultaneous band
-      [SBV22]_; a hill at the left and a valley at the right mean intervals that are too narrow,
-      the reverse too wide ones, one hill or valley a bias (`quantities`, `ci_prob`)
+      [SBV22]_; a maximum on the left and a minimum on the right show too narrow intervals, the
+      reverse too wide ones, and a single maximum or minimum shows bias (`quantities`, `ci_prob`)
     - ``"recovery"``: posterior means with normal intervals against true values (`quantities`,
       `ci_prob`)
     - ``"data_averaged"``: distribution of the true values, and of one posterior draw of each

@@ -63,9 +63,9 @@ def plot_errors(
 
     Each kind draws another object and uses these arguments:
 
-    - ``"classes"``: divergence of the wrong responses of a pair for each true class, of a result
-      of `alikely.error_similarity`; colors show whether one distribution for both observers or one
-      for each is likelier, and numbers of errors are at the right (`pair`, `classes`)
+    - ``"classes"``: divergence of the wrong responses of a pair for each true class, from a result
+      of `alikely.error_similarity`. Colors show whether one distribution for both observers or one
+      for each is more likely; numbers of errors are on the right (`pair`, `classes`)
     - ``"responses"``: proportions of the wrong responses to one class with posterior intervals, of
       the counts of `alikely.errors.error_rows` (`true_class`, `observers`, `draws`, `alpha`,
       `ci_prob`)

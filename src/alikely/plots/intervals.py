@@ -50,15 +50,15 @@ def plot_intervals(
     result : Result
         An analysis.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to draw, of those that the result has and that are valid for its metric; if it has
-        none of them, the first that it has.
+        Methods to draw, among those that the result has and that are valid for its metric. If it
+        has none of these, its first method is drawn.
     which : sequence of str, optional
         Labels of the entries to draw, from top to bottom; all if not given.
     sort : {"estimate", "label"}, optional
         Largest estimate (undefined ones last), or first label, on top; as they come if not given.
     top : int, optional
-        Draw the first so many of them only, as sorted; the title says of how many. Panels show
-        the same pairs, sorted by their mean over the panels.
+        Number of entries to draw, as sorted; the title gives the total. Panels show the same pairs,
+        sorted by their mean over the panels.
     facet : {"dataset", "condition"}, optional
         A panel for each, side by side, with the pairs of observers as rows that they share.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional

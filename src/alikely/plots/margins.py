@@ -43,10 +43,10 @@ def plot_margins(
     Each kind draws another object and uses these arguments. Results of
     `alikely.decision_margin_consistency`:
 
-    - ``"checks"``: proportions correct against margins, with the line through strengths and means
-      of items of similar margins, which leave the band where strength is nonlinear; residuals by
-      class, which leave 0 where classes differ; and margins against normal quantiles, which leave
-      the band where tails are heavy (`pair`, `m`, `ci_prob`)
+    - ``"checks"``: proportions correct against margins, residuals by class, and margins against
+      normal quantiles (`pair`, `m`, `ci_prob`). Means of items with similar margins leave the band
+      if strength is nonlinear. Residuals leave 0 if classes differ. Quantiles leave the band if
+      tails are heavy
     - ``"strengths"``: posterior item strengths, one standard deviation to either side, against
       proportions correct, with ``model="strengths"`` (`pair`)
     - ``"noise_free"``: posterior of the noise-free correlation next to the plain estimates (`pair`)
@@ -54,9 +54,9 @@ def plot_margins(
     A table of `alikely.estimates.consistency_table`:
 
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_.
-      Open points are noise-free medians. Lines with bands are levels of one condition: the group,
-      the means over models, and (broken) the ceiling of a model. Several conditions have lines
-      without bands
+      Open points are noise-free medians. For one condition, lines with bands give the group, the
+      means over models, and (dashed) the ceiling of a model. For several conditions, lines have no
+      bands
 
     Results of `alikely.fit_observers`:
 

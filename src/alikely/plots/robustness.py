@@ -65,8 +65,8 @@ def plot_robustness(
         Draw disattenuated correlations; those without a bounded interval have no color. Default
         False.
     top : int, optional
-        Number of models to draw, best first; the label of the axis says of how many. Default: all,
-        in a column as many as a page holds.
+        Number of models to draw, best first; the axis label gives the total. Default: all, or in a
+        column as many as fit on a page.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
