@@ -134,6 +134,7 @@ OTHER_POSTERIORS = {
     "misclassification_agreement": "labels of joint errors: Dirichlet process, `priors=` by MCMC",
     "error_similarity": "error distributions by class: `priors=` of that model",
     "decision_margin_consistency": "margins, not correctness: `priors=` of that model",
+    "fit_spectrum": "difficulty of conditions, not pairs: priors of that model",
     "nuts": "samples any generative model, whose priors it has",
     "response_bias": "shares of the decisions of one observer, not of a pair",
     "estimate_coverage": "a study of the default priors",
