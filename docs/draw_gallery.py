@@ -173,7 +173,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_plan items": 'al.plot_plan(al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320]), "items")',
             "plot_plan design": (
                 "pilot = al.planning.variance_components(trials).tail(1)\n"
-                "grid = al.planning.expected_errors(pilot, [[2], [4], [8], [16], [32], [64], [128]], [50, 100, 200, 400, 800])\n"
+                "grid = al.planning.expected_errors(\n    pilot, [[2], [4], [8], [16], [32], [64], [128]], [50, 100, 200, 400, 800]\n)\n"
                 'al.plot_plan(grid, "design", designs=al.planning.best_design(pilot, 3000, 0.1, 10))'
             ),
             "plot_plan images": (
