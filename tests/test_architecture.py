@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from importlinter.cli import lint_imports
-
 
 def test_imports_keep_to_their_contracts() -> None:
-    assert lint_imports(no_cache=True) == 0
+    # In a process of its own: it switches off the loggers of the process that it runs in.
+    code = (
+        "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_import_is_light() -> None:
