@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import alikely as al
@@ -109,6 +109,7 @@ def test_the_command_line_ranks_only_by_valid_intervals(
 
 
 @settings(deadline=None, max_examples=40)
+@example(seed=2178, accuracy=0.78125, same=0.75, metric="copy_probability")
 @given(
     seed=st.integers(0, 10_000),
     accuracy=st.floats(0.5, 0.99),
@@ -131,3 +132,18 @@ def test_bounds_stay_within_the_range_of_the_metric(
         assert not ((ends < low) | (ends > high)).any()
         row = scores.contrast(*scores.models, population=population, ci_prob=0.999)  # type: ignore[arg-type]
         assert not (row.filter(regex="_[lu]b$").abs() > high - low).any(axis=None)
+
+
+def test_a_difference_that_is_equal_for_all_humans_has_no_interval_over_humans() -> None:
+    """Each human's score of model b is 1/2 below that of model a; images differ."""
+    # Humans agree with one another; models err on images of their own.
+    right = np.ones((5, 12), dtype=bool)
+    right[:3, :4] = False
+    right[3, 1:5], right[4, 2:6] = False, False
+    trials = al.Trials.from_correct(right, kind=["human"] * 3 + ["model"] * 2)
+    scores = al.benchmark_scores(trials, n_draws=0)
+    row = scores.contrast(*scores.models, population="humans").loc["analytic"]
+    # Kappa of 12 images, 4 errors each, 3 or 2 of them shared: 5/8 and 1/4.
+    assert row["estimate"] == pytest.approx(5 / 8 - 1 / 4)
+    assert np.isnan(row["se"])
+    assert "equal for all humans" in row["note"]

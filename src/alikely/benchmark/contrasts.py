@@ -415,9 +415,11 @@ def _analytic_row(
     found = spread(parts, w[None], population)
     variance, df = found.variance[0], found.df[0]
     note = ""
-    if found.alike[0] or (variance == 0 and abs(w.sum()) <= ROUNDING):
-        # Identical answers: what was added to the cells tells nothing of them.
+    if found.alike[0]:
+        # What was added to the cells tells nothing of them.
         variance, note = np.nan, "identical answers: the difference has no variance"
+    elif variance == 0 and abs(w.sum()) <= ROUNDING:
+        variance, note = np.nan, "the difference is equal for all humans: it has no variance"
     if np.isnan(value).any():
         note = f"{chosen[int(np.argmax(np.isnan(value)))]} has no score here"
     centre = w @ parts.score

@@ -173,7 +173,11 @@ def spread(parts: Decomposition, contrasts: Floats, population: Population) -> S
     df_images = degrees_of_images(influence)
     # People are unknown where a system has too few of them, and only if it takes part.
     none = (involved & np.isnan(np.diag(parts.people))).any(axis=1) | unknown
-    v_people = np.where(none, np.nan, _form(contrasts, np.nan_to_num(parts.people)))
+    v_people = _form(contrasts, np.nan_to_num(parts.people))
+    # Nor is it a variance: scores that differ alike for all people.
+    size = contrasts**2 @ (np.nan_to_num(parts.score) ** 2 + np.nan_to_num(np.diag(parts.people)))
+    v_people = np.where(np.abs(v_people) <= ROUNDING * size, 0.0, v_people)
+    v_people = np.where(none, np.nan, v_people)
     df_people = np.where(involved, parts.df_people, np.inf).min(axis=1)
     if population == "images":
         return Spread(v_images, df_images, v_people, alike)
