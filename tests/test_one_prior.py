@@ -16,6 +16,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.data import from_counts
+from alikely.inference.null import bayes_factor
+from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.metrics import cell_priors
 from alikely.metrics.cell_priors import cell_prior
 
@@ -103,9 +105,9 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "posterior_limits": lambda p: al.inference.posterior_limits(CELLS, prior=p),
     "option_limits": lambda p: al.inference.option_limits([60, 10, 12, 15, 9], 4, prior=p),
     "log_bayes_factor": lambda p: al.inference.log_bayes_factor(CELLS, prior=p or 1.0),
-    "bayes_factor": lambda p: al.inference.bayes_factor(CELLS, prior=p or 1.0),
-    "elpd": lambda p: al.inference.elpd(CELLS, p)[0],
-    "elpd_mid_p": lambda p: al.inference.elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),
+    "bayes_factor": lambda p: bayes_factor(CELLS, prior=p or 1.0),
+    "elpd": lambda p: elpd(CELLS, p)[0],
+    "elpd_mid_p": lambda p: elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),
 }
 # A wide posterior grows narrower under a strong prior; the middle of the others rises.
 NARROWER = {

@@ -14,6 +14,7 @@ from alikely._base.intervals import bound_columns, bound_names
 from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
 from alikely.stats.intervals import describe_draws
+from alikely.stats.variance import two_factor_variance
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def _weighted_se(scores: Benchmark, weights: dict[str, float]) -> float:
     }
     return float(
         np.sqrt(
-            al.stats.two_factor_variance(
+            two_factor_variance(
                 v["crossed"], v["humans"], v["images"], int(at["n_humans"]), int(at["n_images"])
             )
         )

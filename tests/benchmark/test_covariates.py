@@ -16,7 +16,7 @@ from scipy import optimize, special, stats
 
 import alikely as al
 from alikely.benchmark.cohorts import layout_of
-from alikely.benchmark.covariates import _copy_probability
+from alikely.benchmark.covariates import _copy_probability, cohort_effects
 from alikely.data.covariates import covariate_tables
 from alikely.inference import ready
 from alikely.models.cohorts import cohort_layout
@@ -223,7 +223,7 @@ def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
     """Each machine as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
-    draws = al.benchmark.cohort_effects(tree, "family", ["vit", "cnn"])
+    draws = cohort_effects(tree, "family", ["vit", "cnn"])
     family = tree["covariates"].to_dataset()["family"].sel(machine=layout["machine"].values).values
     for i in (0, 57):
         one = posterior.isel(chain=0, draw=i)
@@ -348,7 +348,7 @@ def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
     ax = al.plot_cohort(tree, "groups", covariate="family")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["cnn", "vit", "mlp"]
     circles, bounds, points = ax.lines[0], ax.lines[1], ax.lines[2]
-    draws = al.benchmark.cohort_effects(tree, "family")["copy_probability"].sel(family="cnn")
+    draws = cohort_effects(tree, "family")["copy_probability"].sel(family="cnn")
     assert points.get_xdata()[0] == pytest.approx(float(draws.mean()))
     np.testing.assert_allclose(bounds.get_xdata(), draws.quantile([0.025, 0.975]))
     layout = layout_of(tree)

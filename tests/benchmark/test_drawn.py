@@ -12,6 +12,7 @@ import xarray as xr
 from scipy import special
 
 import alikely as al
+from alikely.benchmark.ranking import rank_sets
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.simulate.margins import MarginWorld, true_margin_consistency
 
@@ -224,7 +225,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
         loose.ranks()
     with pytest.raises(ValueError, match="at least 100 draws of 2 systems"):
-        al.benchmark.rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
+        rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
 
 
 def test_the_same_machine_twice_has_no_difference_to_speak_of(

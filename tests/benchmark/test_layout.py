@@ -18,7 +18,8 @@ from alikely.benchmark.levels import decompositions
 from alikely.benchmark.nesting import nested_scores
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, copying
+from alikely.metrics import ERROR_CONSISTENCY, copying
+from alikely.metrics.copying import COPY_PROBABILITY
 
 EC, CP = "error_consistency", "copy_probability"
 

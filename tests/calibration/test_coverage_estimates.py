@@ -19,6 +19,7 @@ from alikely.calibration.coverage_estimates import STUDIES, estimate_coverage
 from alikely.estimates import margins as margin_estimates
 from alikely.margins.posterior import MarginDraws
 from alikely.metrics.errors import (
+    MISCLASSIFICATION_AGREEMENT,
     error_divergence,
     error_similarity,
     misclassification_agreement,
@@ -135,9 +136,7 @@ def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
     counts = joint_errors(0.3, wrong, wrong, 100_000, rng=1)[0].sum(axis=0)
     psi = misclassification_influence(counts)
     error = np.sqrt((counts * psi**2).sum()) / counts.sum()
-    truth = coverage_estimates._implied_agreement(
-        al.metrics.MISCLASSIFICATION_AGREEMENT, 0.3, wrong
-    )
+    truth = coverage_estimates._implied_agreement(MISCLASSIFICATION_AGREEMENT, 0.3, wrong)
     assert truth == pytest.approx(implied_agreement(0.3, 5, 0.4), abs=1e-12)
     assert abs(misclassification_agreement(counts) - truth) <= 4 * error
 

@@ -11,6 +11,7 @@ import pytest
 import alikely as al
 from alikely.calibration.coverage_estimates import STUDIES
 from alikely.calibration.coverage_options import GRID, NAMES, true_agreement_on_options
+from alikely.metrics.options import KAPPA_P_DISCRETE, SAME_WRONG_ANSWER
 
 OF_ANSWERS, SOFT = (
     [m for m in al.metrics.metrics().values() if m.counts == counts]
@@ -37,10 +38,10 @@ def test_the_truth_is_that_of_very_many_questions(metric: al.Metric) -> None:
 
 def test_the_truth_of_copies() -> None:
     """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
-    kappa = al.metrics.KAPPA_P_DISCRETE
+    kappa = KAPPA_P_DISCRETE
     assert true_agreement_on_options(kappa, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
     assert true_agreement_on_options(kappa, 0.6, 4, 0.0, 0.0) == pytest.approx(0)
-    same = al.metrics.SAME_WRONG_ANSWER
+    same = SAME_WRONG_ANSWER
     assert true_agreement_on_options(same, 0.6, 4, 0.0, 0.0) == pytest.approx(1 / 3)
 
 

@@ -17,8 +17,8 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.distinct import distinct_agreement
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.simulate.labels import label_trials
 from studies.coverage_agreement import METHODS, agreement_coverage, agreement_grid
 

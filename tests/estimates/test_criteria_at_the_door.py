@@ -11,6 +11,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
+from alikely.margins.posterior import margin_draws
 from alikely.margins.tables import class_answers, margin_table
 
 N_ITEMS, N_CLASSES, N_PEOPLE = 60, 5, 12
@@ -129,7 +130,7 @@ def test_bad_trials() -> None:
         al.decision_margin_consistency(al.Trials.from_table(few), margins, **ask | {"m": None})
     table = margin_table(al.Trials.from_table(answers), margins)
     with pytest.raises(ValueError, match="needs how often each class was answered; make the ta"):
-        al.margins.margin_draws(table, 4, m=5, model="criteria")
+        margin_draws(table, 4, m=5, model="criteria")
 
 
 @pytest.mark.parametrize("draws", [0, pytest.param(400, marks=pytest.mark.slow)])

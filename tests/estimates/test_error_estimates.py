@@ -16,10 +16,13 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import paired_draws
 from alikely.errors.draws import label_draws, row_draws
+from alikely.errors.tables import dense_joint_errors
 from alikely.estimates import error_kinds
 from alikely.inference.evaluation import evaluator
 from alikely.inference.resampling import bca_of_table, bootstrap
-from alikely.metrics import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT, errors
+from alikely.metrics import errors
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
+from alikely.metrics.similarity import ERROR_SIMILARITY
 
 CLASSES = 5
 
@@ -260,7 +263,7 @@ def test_listed_and_dense_tables_hold_the_same_errors() -> None:
     n = al.errors.dense(listed, ("observer_a", "observer_b", "condition")).values.sum()
     assert n == table["cells"].values[:, 3].sum()
     for block in blocks(table):
-        cells = al.errors.dense_joint_errors(block)
+        cells = dense_joint_errors(block)
         row = block.rows.start
         here = listed.sel(
             error=(listed["condition"] == table["condition"][row].item())

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.margins.sides import group_side
 from alikely.simulate.margins import (
     MARGIN_WORLDS,
     MarginWorld,
@@ -89,7 +90,7 @@ def test_coverage_of_two_lists_from_the_door(
     # Of people and items so many that chance is small: shares of 22.5 people, with two answers.
     large = MarginWorld(**{**world.__dict__, "n_lists": 1, "n_items": 20_000})
     data = margin_data(large, 1)
-    side = al.margins.group_side(data.right, data.shown, np.zeros(20_000, int))
+    side = group_side(data.right, data.shown, np.zeros(20_000, int))
     common = side.square.mean()
     noise = (side.ease**2).mean() - common
     truth["reliability"] = common / (common + 2 * noise)

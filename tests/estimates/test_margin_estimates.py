@@ -15,9 +15,13 @@ from alikely.margins.posterior import correlation_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.remarks import entry_remarks
 from alikely.margins.tables import answers_of_group, margin_table
-from alikely.metrics import margin_metric
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.metrics.margins import margin_consistency, margin_influence, weighted_consistency
+from alikely.metrics.margins import (
+    margin_consistency,
+    margin_influence,
+    margin_metric,
+    weighted_consistency,
+)
 
 M = 16
 

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, ERROR_SIMILARITY
+from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics.copying import COPY_PROBABILITY
+from alikely.metrics.metric import find_metric
+from alikely.metrics.similarity import ERROR_SIMILARITY
 
 LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
 
@@ -124,7 +127,7 @@ def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any], me
 def test_places_that_are_none() -> None:
     for text in (":X", "..a:X", "nothing_here:X"):
         with pytest.raises(ValueError, match="no metric at"):
-            al.metrics.find_metric(text)
+            find_metric(text)
 
 
 def test_parts_of_rooms_stay_within_reach() -> None:

@@ -14,6 +14,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
 from alikely.inference.permutation import permutation_p
+from alikely.inference.resampling import bca_of_table
 
 Right = NDArray[Any]
 QUICK: dict[str, Any] = {"n_resamples": 500, "n_draws": 400, "n_null": 200, "rng": 1}
@@ -108,9 +109,7 @@ def test_all_schools_agree_on_noisy_answers() -> None:
     replicated = np.corrcoef(result.draws("bootstrap").T)
     expected = matrix.values / np.outer(se, se)
     np.testing.assert_allclose(replicated, expected, atol=4 / np.sqrt(4000))
-    bounds = al.inference.bca_of_table(
-        result.table, result.draws("bootstrap"), al.metrics.ERROR_CONSISTENCY
-    )
+    bounds = bca_of_table(result.table, result.draws("bootstrap"), al.metrics.ERROR_CONSISTENCY)
     assert (bounds[:, 0] < result.estimates["estimate"].values).all()
 
 

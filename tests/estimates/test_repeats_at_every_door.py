@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely.metrics.similarity import ERROR_SIMILARITY
 
 N_ITEMS, REPEATS = 30, 3
 PEOPLE, NETS = [f"h{i}" for i in range(4)], ["m0", "m1"]
@@ -183,7 +184,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     ),
     "equality": lambda t: al.errors.equality(
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
-        al.metrics.ERROR_SIMILARITY, 20,
+        ERROR_SIMILARITY, 20,
     ),
     "response_bias": lambda t: al.papers.response_bias(t, {"0": "y", "1": "z"}),
     "item_contrast": al.papers.item_contrast,

@@ -10,6 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
+from alikely.margins.tables import answers_of_group, margin_table
 from alikely.simulate.margins import MarginWorld, margin_data
 
 
@@ -33,8 +34,8 @@ def test_scales_are_named_and_never_mixed(result: al.Result) -> None:
 def test_the_door_gives_the_limits_of_the_posterior(
     made: tuple[al.Trials, pd.DataFrame], result: al.Result
 ) -> None:
-    table = al.margins.margin_table(*made)
-    right, shown = al.margins.answers_of_group(table, 0, np.arange(80))
+    table = margin_table(*made)
+    right, shown = answers_of_group(table, 0, np.arange(80))
     group = group_strengths(right, shown, 16)
     row = result.summary().iloc[0]
     fit = fit_machine(group, table["margins"].values[1], rng=5, n_points=4_096)

@@ -16,6 +16,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.inference import null
+from alikely.inference.conjugate import independence_draws
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.metrics import consistency
 from alikely.models import prior_texts
@@ -204,7 +205,7 @@ def test_same_seed_same_draws() -> None:
     xr.testing.assert_identical(one, other)
     assert not np.array_equal(one["posterior"]["p_a"], third["posterior"]["p_a"])
     # Accuracies are those that leave-one-out has always used.
-    drawn = al.inference.independence_draws(cells, 40, rng=6)["p_a"]
+    drawn = independence_draws(cells, 40, rng=6)["p_a"]
     np.testing.assert_array_equal(one["posterior"]["p_a"].values.reshape(40, -1), drawn)
 
 

@@ -10,7 +10,8 @@ from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference import influence
 from alikely.inference.resampling import bootstrap
-from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY
+from alikely.metrics import ERROR_CONSISTENCY
+from alikely.metrics.copying import COPY_PROBABILITY
 
 CELLS = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1]]
 

@@ -13,6 +13,7 @@ from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import capa_matrices
+from alikely.metrics.options import KAPPA_P, KAPPA_P_DISCRETE
 
 CLASSES = list("ABCD")
 METRICS = [m for m in al.metrics.metrics().values() if m.counts in ("options", "probabilities")]
@@ -78,8 +79,8 @@ def test_questions_that_hang_together() -> None:
         condition=["c"] * 60 + ["d"] * 60,
     ).with_probabilities(np.tile(p, (1, 2, 1)))  # fmt: skip
     table = al.data.joint_correctness(twice, by=None, labels="options")
-    once = estimate(al.data.joint_correctness(trials, labels="options"), al.metrics.KAPPA_P)
-    found = estimate(table, al.metrics.KAPPA_P, cluster="item")
+    once = estimate(al.data.joint_correctness(trials, labels="options"), KAPPA_P)
+    found = estimate(table, KAPPA_P, cluster="item")
     np.testing.assert_allclose(found["estimate"], once["estimate"], atol=1e-12)
     np.testing.assert_allclose(found["se"], once["se"], atol=1e-12)
     assert al.compare(twice, "kappa_p", by=None, n_resamples=0, n_draws=0).data.attrs[
@@ -92,7 +93,7 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
     trials, *_ = leaderboard(4, 3, 25)
     table = al.data.joint_correctness(trials, labels="options")
     n = 5_000
-    found = option_draws(table, n, al.metrics.KAPPA_P_DISCRETE, rng=1)
+    found = option_draws(table, n, KAPPA_P_DISCRETE, rng=1)
     response, truth = trials.data["response"].values, trials.data["truth"].values
     rng = np.random.default_rng(2)
     for pair, (a, b) in enumerate(zip(table["first"].values, table["second"].values, strict=True)):
@@ -119,8 +120,8 @@ def test_draws_of_sharp_probabilities_are_those_of_answers(metric: al.Metric) ->
     sharp = trials.with_probabilities(np.eye(4)[p.argmax(axis=2)])
     table = al.data.joint_correctness(sharp, labels="options")
     draws = option_draws(table, 400, metric, rng=1)
-    if metric is al.metrics.KAPPA_P:
-        hard = option_draws(table, 400, al.metrics.KAPPA_P_DISCRETE, rng=1)
+    if metric is KAPPA_P:
+        hard = option_draws(table, 400, KAPPA_P_DISCRETE, rng=1)
         np.testing.assert_allclose(draws, hard, atol=1e-6)
     assert np.isfinite(draws).all()
 
@@ -130,7 +131,7 @@ def test_few_questions_with_equal_probabilities() -> None:
     p = np.full((2, 6, 4), 0.25) + 0.01 * np.array([1, -1, 1, -1])
     trials = al.Trials.from_arrays([["A"] * 6] * 2, ["A"] * 6, classes=CLASSES)
     table = al.data.joint_correctness(trials.with_probabilities(p), labels="options")
-    draws = option_draws(table, 400, al.metrics.KAPPA_P, rng=1)
+    draws = option_draws(table, 400, KAPPA_P, rng=1)
     # Agreement 1/4 + 4 * .01^2, by chance hardly less.
     assert np.abs(draws).max() < 0.01
 
@@ -140,7 +141,7 @@ def test_draws_without_a_common_question() -> None:
                                  [[0, 0, 1], [1, 1, 0], [0, 0, 0]])  # fmt: skip
     trials = al.Trials.from_arrays(answers, ["A", "B", "B"]).with_options(2)
     table = al.data.joint_correctness(trials, labels="options", disjoint=True)
-    draws = option_draws(table, 8, al.metrics.KAPPA_P_DISCRETE, rng=1)
+    draws = option_draws(table, 8, KAPPA_P_DISCRETE, rng=1)
     empty = table["cells"].values.sum(axis=1) == 0
     assert empty.any()
     assert np.isnan(draws[:, empty]).all()
@@ -151,7 +152,7 @@ def test_no_draws() -> None:
     trials, *_ = leaderboard(5, 2, 30)
     table = al.data.joint_correctness(trials, labels="options")
     with pytest.raises(ValueError, match="draws must be at least 1"):
-        option_draws(table, 0, al.metrics.KAPPA_P)
+        option_draws(table, 0, KAPPA_P)
 
 
 # Both right, the first, the second, both wrong and the same, and different; options.

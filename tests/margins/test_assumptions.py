@@ -9,6 +9,7 @@ import xarray as xr
 
 import alikely as al
 from alikely.margins.assumptions import REMARKED, SAYS, model_checks
+from alikely.margins.tables import margin_table
 from alikely.simulate.margins import MarginWorld, margin_data
 
 N_SETS = 100
@@ -40,7 +41,7 @@ def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
     margins = pd.DataFrame(
         {"observer": "net", "dataset": "d", "condition": "c", "item": items, "margin": data.margins}
     )
-    return al.margins.margin_table(trials, margins)
+    return margin_table(trials, margins)
 
 
 def test_remarks_are_rare_where_all_holds() -> None:
@@ -72,7 +73,7 @@ def test_what_data_contradict_is_told(world: MarginWorld, name: str) -> None:
 
 def test_only_a_machine_and_a_group_are_checked() -> None:
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.6, "b": 0.4}, rng=1)
-    table = al.margins.margin_table(trials, margins)
+    table = margin_table(trials, margins)
     checked = model_checks(table, "items", 2)
     machine = table["is_machine"].values
     mixed = machine[table["first"].values] != machine[table["second"].values]

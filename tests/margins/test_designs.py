@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.margins.tables import margin_table
 
 N_ITEMS = 20
 
@@ -39,7 +40,7 @@ def margins() -> pd.DataFrame:
 def chosen(frame: pd.DataFrame, m: int | None = 16, group: str = "kind") -> tuple[str, str]:
     trials = al.Trials.from_table(frame)
     made = al.margins.decision_margins(margins(), trials=trials)
-    table = al.margins.margin_table(trials, made, group=group)
+    table = margin_table(trials, made, group=group)
     return al.margins.model_of_design(table, m)
 
 
@@ -79,7 +80,7 @@ def test_two_machines_need_none() -> None:
     two = pd.concat([margins(), margins().assign(observer="other", margin=np.arange(20.0))])
     trials = al.Trials.from_table(answers(3))
     made = al.margins.decision_margins(two, trials=trials)
-    table = al.margins.margin_table(trials, made, [("net", "other")])
+    table = margin_table(trials, made, [("net", "other")])
     assert al.margins.model_of_design(table, 16).reason == "two machines have no noise of answers"
 
 

@@ -15,6 +15,7 @@ from scipy import special, stats
 import alikely as al
 from alikely.margins.laws import log_law_prior, paired, placed, strength_of
 from alikely.margins.likelihoods import GRID, item_likelihoods, log_likelihood
+from alikely.margins.sides import normal_scores
 from alikely.margins.strengths import (
     StrengthFit,
     fit_groups,
@@ -72,7 +73,7 @@ def test_quadrature_is_the_integral_over_strengths(eta: float, n_observers: int)
     data = experiment(1, n_observers=n_observers, n_items=40, rho=float(np.tanh(eta)))
     group = group_strengths(data.right, data.shown, 16)
     law = group.law[None] + np.array([[0.1, -0.1, 0.1, -0.1]])
-    v = al.margins.normal_scores(data.margins)
+    v = normal_scores(data.margins)
     value = placed(law, np.array([eta]), v[None, :, None], group.likelihoods)
     z = np.linspace(-8, 8, 4001)
     u = np.tanh(eta) * v[:, None] + z / np.cosh(eta)

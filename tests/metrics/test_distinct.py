@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, errors
+from alikely.metrics import errors
 from alikely.metrics.distinct import distinct_agreement
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 
 
 def statistics_of(a: np.ndarray, b: np.ndarray, w: np.ndarray, k: int) -> tuple[np.ndarray, list]:

@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import alikely as al
-from alikely.metrics import Metric, consistency, copying, find_metric, get_metric, normalised
+from alikely.metrics import Metric, consistency, copying, get_metric, normalised
+from alikely.metrics.copying import COPY_PROBABILITY
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.intervals import analytic_interval
+from alikely.metrics.metric import find_metric
+from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 
 BY_CELLS = [m for m in al.metrics.metrics().values() if m.counts == "correctness"]
 CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)
@@ -53,8 +57,8 @@ def test_influences_have_mean_zero_and_symmetry_is_as_stated(
 
 
 def test_the_directed_metric_is_not_symmetric() -> None:
-    assert not al.metrics.COPY_PROBABILITY.symmetric
-    value = al.metrics.COPY_PROBABILITY.value
+    assert not COPY_PROBABILITY.symmetric
+    value = COPY_PROBABILITY.value
     assert value([100, 20, 5, 20]) != pytest.approx(value([100, 5, 20, 20]))
 
 
@@ -69,7 +73,7 @@ def test_independent_observers_have_the_stated_value(metric: Metric) -> None:
 def test_both_scalings_are_one_above_chance(cells: list[int]) -> None:
     counts = np.array(cells)
     if consistency.error_consistency(counts) > 0:
-        one, other = al.metrics.NORMALISED_ERROR_CONSISTENCY, al.metrics.MIN_MID_MAX_AGREEMENT
+        one, other = NORMALISED_ERROR_CONSISTENCY, MIN_MID_MAX_AGREEMENT
         assert one.value(counts) == pytest.approx(other.value(counts))
         if counts[1] != counts[2]:
             np.testing.assert_allclose(one.influence(counts), other.influence(counts), atol=1e-8)
@@ -77,17 +81,17 @@ def test_both_scalings_are_one_above_chance(cells: list[int]) -> None:
 
 def test_influences_at_a_kink_are_the_mean_of_both_sides() -> None:
     cells, near = np.array([100.0, 20, 20, 30]), np.array([0.0, 1e-7, -1e-7, 0])
-    for metric in (al.metrics.NORMALISED_ERROR_CONSISTENCY, al.metrics.MIN_MID_MAX_AGREEMENT):
+    for metric in (NORMALISED_ERROR_CONSISTENCY, MIN_MID_MAX_AGREEMENT):
         sides = metric.influence(np.stack([cells + near, cells - near]))
         np.testing.assert_allclose(metric.influence(cells), sides.mean(axis=0), atol=1e-5)
 
 
 def test_kinks_are_noted_where_they_are_near_and_not_far_from_them() -> None:
     equal, unequal = [400, 50, 52, 100], [400, 150, 10, 100]
-    found = al.metrics.NORMALISED_ERROR_CONSISTENCY.caution(np.array([equal, unequal]))
+    found = NORMALISED_ERROR_CONSISTENCY.caution(np.array([equal, unequal]))
     assert [bool(text) for text in found] == [True, False]
     at_chance, above, below = [250, 250, 250, 251], [400, 150, 10, 100], [50, 300, 200, 10]
-    found = al.metrics.MIN_MID_MAX_AGREEMENT.caution(np.array([at_chance, above, below, equal]))
+    found = MIN_MID_MAX_AGREEMENT.caution(np.array([at_chance, above, below, equal]))
     assert ["chance" in found[0], found[1], found[2], "equal" in found[3]] == [True, "", "", True]
 
 
@@ -96,7 +100,7 @@ def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
     probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
     truth = float(normalised.normalised_error_consistency(probabilities))
     drawn = np.random.default_rng(1).multinomial(600, probabilities, 4_000)
-    metric = al.metrics.NORMALISED_ERROR_CONSISTENCY
+    metric = NORMALISED_ERROR_CONSISTENCY
     psi = metric.influence(drawn)
     se = np.sqrt((drawn * psi**2).sum(axis=1)) / 600
     covered = np.abs(metric.value(drawn) - truth) < 1.959964 * se
@@ -158,7 +162,7 @@ def test_scales_of_the_analytic_interval() -> None:
 
 
 def test_metrics_are_found_by_name_short_name_and_place() -> None:
-    ma = al.metrics.MISCLASSIFICATION_AGREEMENT
+    ma = MISCLASSIFICATION_AGREEMENT
     place = "alikely.metrics.errors:MISCLASSIFICATION_AGREEMENT"
     for text in ("misclassification_agreement", "MA", "ma", place):
         assert find_metric(text) is ma

@@ -18,15 +18,9 @@ import alikely as al
 from alikely import simulate
 from alikely.data import tables
 from alikely.inference import influence
-from alikely.metrics import (
-    COPY_PROBABILITY,
-    ERROR_CONSISTENCY,
-    MISCLASSIFICATION_AGREEMENT,
-    Metric,
-    bounds,
-    consistency,
-    copying,
-)
+from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, copying
+from alikely.metrics.copying import COPY_PROBABILITY
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.planning import operating
 from alikely.planning.widths import interval_width, trials_for_width
 from alikely.simulate.patterns import pattern_cells, pattern_probabilities

@@ -12,6 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 import alikely as al
 from alikely.estimates.general import compare
 from alikely.metrics.intervals import analytic_interval
+from alikely.metrics.readings import COHEN_KAPPA
 from alikely.planning import items_for_agreement
 
 COEFFICIENTS = ["cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "brennan_prediger",
@@ -76,7 +77,7 @@ def test_power_of_two_readers(value: float, n: int, against: float, share: float
     same = np.array([1, 0, 0, 1])[:, None]
     moved = (same - equal - (1 - kappa) * (by_chance - 2 * chance)) / (1 - chance)
     se = np.sqrt((cells.T * np.square(moved)).sum(axis=0) / n)
-    ends = analytic_interval(al.metrics.COHEN_KAPPA, kappa, se, 1.959964)
+    ends = analytic_interval(COHEN_KAPPA, kappa, se, 1.959964)
     # Where all items are read alike there is no interval, and kappa is 1.
     found = ((ends[:, 0] > against) | (ends[:, 1] < against) | (kappa == 1)).mean()
     plan = items_for_agreement(value, n_items=n, against=against, shares=pi.tolist()).iloc[0]

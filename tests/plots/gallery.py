@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 
 import alikely as al
+from alikely.benchmark.ranking import rank_correlations
 from alikely.plots._style import in_column
 from alikely.plots.consistency import CONSISTENCY
 
@@ -259,7 +260,6 @@ def shares(n: int) -> dict[str, xr.DataTree]:
 
 def correlations(n: int) -> pd.DataFrame:
     """Of 3, 8 or 25 data sets."""
-    from alikely.benchmark import rank_correlations
 
     n_sets = {2: 3, 30: 8, 300: 25}[n]
     x = np.random.default_rng(1).random((n_sets, 6))

@@ -19,6 +19,7 @@ from alikely.data.trials import Trials
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
 from alikely.spectrum.alignment_tables import machines_of
+from alikely.spectrum.regime_parts import representative_conditions
 
 EC, MA = "error_consistency", "misclassification_agreement"
 CLASSES = ["cat", "dog", "owl"]
@@ -449,7 +450,7 @@ def test_representative_conditions() -> None:
     )
     home = {name: name[0] for name in delta}
     # Mean of near -1.925: a:1 is .925 away and a:2 1.075; b:1 .575 and b:2 .725.
-    assert al.spectrum.representative_conditions(delta, labels, home) == [
+    assert representative_conditions(delta, labels, home) == [
         "a:1",
         "a:3",
         "b:1",
@@ -458,13 +459,11 @@ def test_representative_conditions() -> None:
     # Equally near: the easier one, in whatever order they come.
     tie = {"a:2": -3.0, "a:1": -1.0}
     for names in (list(tie), list(tie)[::-1]):
-        chosen = al.spectrum.representative_conditions(
-            tie, dict.fromkeys(tie, "r"), dict.fromkeys(names, "a")
-        )
+        chosen = representative_conditions(tie, dict.fromkeys(tie, "r"), dict.fromkeys(names, "a"))
         assert chosen == ["a:1"]
     spectrum = xr.Dataset({"delta": ("condition", [-1.0, -3.0])}, {"condition": ["a:1", "a:2"]})
     for given in (spectrum, spectrum["delta"], spectrum["delta"].to_series()):
-        chosen = al.spectrum.representative_conditions(given, labels, {"a:1": "a", "a:2": "a"})
+        chosen = representative_conditions(given, labels, {"a:1": "a", "a:2": "a"})
         assert chosen == ["a:1"]
     found = made([[0.2, 0.1], [0.3, 0.3]], [0.5, 0.4])
     found["dataset"] = ("condition", np.array(["d", "d"], object))

@@ -12,6 +12,7 @@ import xarray as xr
 from scipy import integrate, special, stats
 
 import alikely as al
+from alikely.spectrum.posterior import condition_log_likelihood
 from alikely.stats.mixtures import neighbour_probabilities
 
 CONTRAST = np.array([1.0, 0.5, 0.2])
@@ -105,7 +106,7 @@ def test_likelihood_of_a_condition_left_out_by_quadrature(tree: xr.DataTree) -> 
     }
     one["constant_data"] = entries.drop_dims("entry").assign(kept)
     draw = one["posterior"].to_dataset().isel(chain=0, draw=0)
-    found = al.spectrum.condition_log_likelihood(one, 1).values.ravel()
+    found = condition_log_likelihood(one, 1).values.ravel()
     weight, mean, sd = (draw[f"regime_{part}"].values for part in ("weight", "mean", "sd"))
     for c in range(3):
         ability = float(draw["ability_sd"][0 if entries["is_reference"].values[c] else 1])

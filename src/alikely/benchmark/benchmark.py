@@ -164,7 +164,7 @@ class Benchmark(Tree):
         pandas.DataFrame
             ``level, system, estimate, se``; bounds of the methods, within the range of the metric;
             with the bootstrap ``bootstrap_se`` (with ``"crossed"`` by the two-factor correction of
-            `alikely.stats.two_factor_variance`); of machines ``ceiled`` (score over ceiling,
+            `two_factor_variance`); of machines ``ceiled`` (score over ceiling,
             neither clipped nor made absolute) with its Fieller interval; ``accuracy``; ``note``.
 
         Raises
@@ -512,7 +512,7 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.rank_correlations`, over new images; beside them ``pearson``
+            As from `rank_correlations`, over new images; beside them ``pearson``
             of the scores that intervals lie about, ``reliability`` and ``reliability_other``
             (share of their variance over machines that is not the noise of images and people),
             ``latent``, the correlation with attenuation removed, neither clipped nor, without
@@ -522,7 +522,7 @@ class Benchmark(Tree):
         Raises
         ------
         ValueError
-            If the benchmark has no bootstrap, or as in `alikely.benchmark.rank_correlations`.
+            If the benchmark has no bootstrap, or as in `rank_correlations`.
         """
         names, (prob, _) = self.datasets, self.interval_options(ci_prob, None)
         estimates = self.estimates["estimate"].sel(level=names, system=self.models).values
@@ -578,12 +578,12 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            As returned by `alikely.benchmark.rank_sets`; ``note`` if no set is valid.
+            As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid.
 
         Raises
         ------
         ValueError
-            As in `alikely.benchmark.rank_sets`, and if there are fewer than two machines.
+            As in `alikely.benchmark.ranking.rank_sets`, and if there are fewer than two machines.
         """
         one_of("population", population, POPULATIONS)
         prob, _ = self.interval_options(ci_prob, None)

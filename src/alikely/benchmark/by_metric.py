@@ -65,7 +65,7 @@ def rank_by_metric(
     Returns
     -------
     pandas.DataFrame
-        A row per metric and machine, as from `alikely.benchmark.rank_sets`: ``metric, system,
+        A row per metric and machine, as from `rank_sets`: ``metric, system,
         estimate, se, rank, rank_lb, rank_ub``; ``ceiled``; ``accuracy, accuracy_humans,
         accuracy_gap, kappa_min, kappa_max`` as in `alikely.benchmark.Benchmark.summary`; ``note``:
         which two metrics give the machine ranks whose sets have none in common.
@@ -74,7 +74,7 @@ def rank_by_metric(
     ------
     ValueError
         If fewer than two metrics are named, or as in `alikely.benchmark_scores` and
-        `alikely.benchmark.rank_sets`.
+        `alikely.benchmark.ranking.rank_sets`.
 
     Examples
     --------

@@ -38,35 +38,7 @@ def fieller_interval(
     ci_prob: float = 0.95,
     df: float = np.inf,
 ) -> tuple[float, float]:
-    """Confidence set of a ratio of two normal estimates [F54]_.
-
-    Parameters
-    ----------
-    numerator, denominator : float
-        Estimates.
-    variance_numerator, variance_denominator, covariance : float
-        Their variances and covariance.
-    ci_prob : float
-        In (0, 1).
-    df : float
-        Degrees of freedom of the variances; infinite if they are known.
-
-    Returns
-    -------
-    lower, upper : float
-        Infinite where the denominator cannot be told from 0: the set is then the whole line or
-        all but an interval, and says nothing.
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` lies outside (0, 1) or a variance is negative.
-
-    Examples
-    --------
-    >>> [round(bound, 3) for bound in fieller_interval(0.2, 0.4, 0.02**2, 0.03**2, 0.0)]
-    [0.387, 0.635]
-    """
+    """Confidence set of a ratio of two normal estimates [F54]_."""
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     if variance_numerator < 0 or variance_denominator < 0:

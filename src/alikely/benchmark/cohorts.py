@@ -223,33 +223,7 @@ def fit_cohort(  # noqa: PLR0913
 
 
 def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
-    """Draws of the scores of a cohort model: means over conditions, then data sets.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `fit_cohort`.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``copy_probability``, ``error_consistency`` and ``ceiled`` (chain, draw, level, system); a
-        level is a data set, or ``overall``. The system ``human-human`` has error consistency alone;
-        ``ceiled`` is error consistency over that of humans in the data sets that machines took part
-        in. All generalize to new humans, except that a fit with ``human_effects=True`` describes
-        the observed humans. A fit with ``human_effects="drawn"`` also has
-        ``error_consistency_these`` and ``ceiled_these`` for the observed humans.
-
-    Raises
-    ------
-    ValueError
-        If the tree is no cohort fit.
-
-    Examples
-    --------
-    >>> cohort_draws(tree)["ceiled"].dims  # tree = al.fit_cohort(trials)
-    ('chain', 'draw', 'level', 'system')
-    """
+    """Draws of the scores of a cohort model: means over conditions, then data sets."""
     layout, posterior = layout_of(tree), tree["posterior"].to_dataset()
     machines = list(dict.fromkeys(layout["machine"].values.tolist()))
     of_condition = layout["dataset_of_condition"].values

@@ -113,32 +113,7 @@ def group_means(
     matrix: NDArray[np.float64],
     groups: Mapping[str, str],
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Unweighted mean scores of groups of systems, with their covariance.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the systems.
-    estimates, matrix : ndarray
-        Scores and their covariance.
-    groups : mapping of str to str
-        Group of each system; a system that is not named belongs to none.
-
-    Returns
-    -------
-    list of str, ndarray of shape (group,), ndarray of shape (group, group)
-
-    Raises
-    ------
-    ValueError
-        If a system is unknown, or there are fewer than two groups.
-
-    Examples
-    --------
-    >>> groups = {"a": "x", "b": "x", "c": "y"}
-    >>> group_means(["a", "b", "c"], np.array([0.1, 0.3, 0.5]), np.eye(3), groups)[1].tolist()
-    [0.2, 0.5]
-    """
+    """Unweighted mean scores of groups of systems, with their covariance."""
     labels, weights = group_weights(names, groups)
     return labels, weights @ estimates, weights @ matrix @ weights.T
 
@@ -246,37 +221,7 @@ def pairwise_differences(
     *,
     limit: float = np.inf,
 ) -> pd.DataFrame:
-    """All differences of scores, with intervals that hold at once.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the systems.
-    estimates : ndarray, shape (system,)
-        Scores.
-    matrix : ndarray, shape (system, system)
-        Their covariance.
-    ci_prob : float
-        Probability that all intervals hold, in (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the quantile of the largest standardised difference.
-    limit : float
-        Largest possible difference, which no interval exceeds.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair: ``system, other, difference, se``; an interval that holds for all pairs
-        at once (the quantile of the largest standardised difference under the same covariance);
-        ``p_value`` of equality and ``p_value_bh``, adjusted over all pairs by Benjamini and
-        Hochberg; ``note``.
-
-    Examples
-    --------
-    >>> table = pairwise_differences(["a", "b"], np.array([0.5, 0.1]), np.eye(2) * 0.05**2, rng=1)
-    >>> table[["system", "other"]].values.tolist(), bool(table["p_value"][0] < 1e-6)
-    ([['a', 'b']], True)
-    """
+    """All differences of scores, with intervals that hold at once."""
     j, k = np.triu_indices(len(names), k=1)
     difference = estimates[j] - estimates[k]
     diagonal = np.diag(matrix)

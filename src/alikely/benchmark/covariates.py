@@ -41,49 +41,7 @@ __all__ = [
 def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
-    """Draws of what a cohort would do if all its machines had one value of a covariate.
-
-    Every machine keeps, in every condition, its accuracy and all that is its own; what the
-    covariate adds to the log odds ratio of its answers with those of humans is exchanged for what
-    each value adds (standardisation, the g-formula [R86]_). Groups are so compared over the same
-    machines, conditions and accuracies; what is predicted of a covariate, not caused by it.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `alikely.fit_cohort` with covariates.
-    covariate : str
-        Column of machines, conditions or humans.
-    values : sequence, optional
-        Groups, or numbers for a numeric column; all groups if not given, or the lowest and the
-        highest number of the table.
-
-    Returns
-    -------
-    xarray.Dataset
-        Dims (chain, draw, `covariate`). Of machines or conditions ``copy_probability`` and
-        ``error_consistency`` with a new human at equal accuracy; ``accuracy``, where what the
-        covariate adds to the logit is exchanged; ``log_odds_ratio``. Means over the conditions of a
-        data set, then data sets, then machines. Of humans ``human_effect``, log odds to be right.
-
-    Raises
-    ------
-    ValueError
-        If the fit has no such covariate, or the covariate no such value.
-
-    Notes
-    -----
-    Effects are those of the group, of whose machines those fitted are taken for a sample: their
-    intervals are as wide as few machines that differ make them. ``error_consistency`` is
-    proportional to the probability of copying at given accuracies; the latter follows from
-    accuracies and log odds ratio [P65]_.
-
-    Examples
-    --------
-    >>> draws = cohort_effects(tree, "family")  # tree = al.fit_cohort(trials, covariates=...)
-    >>> draws["copy_probability"].dims
-    ('chain', 'draw', 'family')
-    """
+    """Draws of what a cohort would do if all its machines had one value of a covariate."""
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
     of_humans = column.dims == ("person",)

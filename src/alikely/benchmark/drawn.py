@@ -368,13 +368,13 @@ class DrawnScores(Tree):
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.rank_sets`, of medians of the draws, by whose largest
+            As from `alikely.benchmark.ranking.rank_sets`, of medians of the draws, by whose largest
             standardised difference claims are made.
 
         Raises
         ------
         ValueError
-            As in `differences` and `alikely.benchmark.rank_sets`.
+            As in `differences` and `alikely.benchmark.ranking.rank_sets`.
         """
         prob, _ = self.interval_options(ci_prob, None)
         names, draws = self._machines(level)

@@ -49,7 +49,7 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
         Aligned responses.
     exclude : str or mapping of str to sequence of str
         Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are compared
-        after `alikely.datasets.normalise_condition`, so that ``0.00`` is ``0``.
+        after `alikely.datasets.loaders.normalise_condition`, so that ``0.00`` is ``0``.
 
     Returns
     -------

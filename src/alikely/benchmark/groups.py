@@ -50,9 +50,9 @@ class GroupScores(NamedTuple):
     observers : pandas.DataFrame
         One row per observer: ``group``, ``n_pairs`` and ``n_apart`` as there, the mean with all
         others (``estimate, se``), and ranks with the sets that admit ties [MRSW24]_, as from
-        `alikely.benchmark.rank_sets`.
+        `alikely.benchmark.ranking.rank_sets`.
     differences : pandas.DataFrame
-        Of these means, two by two, as from `alikely.benchmark.pairwise_differences`.
+        Of these means, two by two, as from `alikely.benchmark.contrasts.pairwise_differences`.
     result : Result
         All pairs that they are made of.
     """

@@ -50,52 +50,7 @@ def significantly_greater(
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> NDArray[np.bool_]:
-    """Which system is above which, with the probability of any wrong claim controlled.
-
-    The step-down of [MRSW24]_: all differences are compared with the quantile of the largest
-    standardised difference under equality; those that exceed it are declared and leave, and the
-    quantile is taken anew over the rest, until nothing more is declared.
-
-    Parameters
-    ----------
-    estimates : array_like, shape (system,)
-        Scores.
-    covariance : array_like, shape (system, system)
-        Their covariance matrix, from any school.
-    ci_prob : float
-        Probability that no claim is wrong, in (0, 1).
-    about : int, optional
-        Claim only about this system against each other one, for a marginal statement; all pairs
-        if not given.
-    deviates : array_like, shape (system, system), optional
-        Normal deviates of the differences of rows and columns, in place of the differences over
-        their standard errors: where these have few degrees of freedom, each of its own, deviates
-        of the same probability.
-    deviations : array_like, shape (draw, system), optional
-        Joint draws of all scores less their centres, at least 100, behind the quantile in place of
-        normal ones.
-    n_draws : int
-        Draws from the normal distribution behind the quantile, at least 100.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of bool, shape (system, system)
-        Entry ``[j, k]``: ``j`` is declared greater than ``k``.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, a value is not finite, the covariance is no covariance, two systems
-        have a difference without variance, or an option is out of range.
-
-    Examples
-    --------
-    >>> claims = significantly_greater([0.5, 0.1, 0.1], np.eye(3) * 0.05**2, rng=1)
-    >>> claims.astype(int).tolist()
-    [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
-    """
+    """Which system is above which, with the probability of any wrong claim controlled."""
     x, sigma = _check(estimates, covariance, ci_prob, n_draws)
     normal = _normal(sigma, n_draws, rng) if deviations is None else _given(deviations, len(x))
     n = len(x)
@@ -197,41 +152,7 @@ def rank_sets(
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Confidence sets for the ranks of all systems, joint and marginal [MRSW24]_.
-
-    Parameters
-    ----------
-    estimates : array_like, shape (system,)
-        Scores; the greatest has rank 1.
-    covariance : array_like, shape (system, system)
-        Their covariance matrix.
-    names : sequence of str, optional
-        Names of the systems; numbers if not given.
-    ci_prob : float
-        Probability that all joint sets (each marginal set) hold the true rank, in (0, 1).
-    deviates, deviations, n_draws
-        As in `significantly_greater`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Sorted from the greatest estimate: ``system, estimate, se, rank``, the joint set
-        ``rank_lb, rank_ub``, the marginal set ``marginal_lb, marginal_ub``, ``tier`` (a new one
-        begins at a system declared below the leader of the tier) and ``tied_with_top``.
-
-    Raises
-    ------
-    ValueError
-        As in `significantly_greater`, or if the names are not one per system.
-
-    Examples
-    --------
-    >>> table = rank_sets([0.1, 0.5, 0.11], np.eye(3) * 0.05**2, ["a", "b", "c"], rng=1)
-    >>> table[["system", "rank_lb", "rank_ub"]].values.tolist()
-    [['b', 1, 1], ['c', 2, 3], ['a', 2, 3]]
-    """
+    """Confidence sets for the ranks of all systems, joint and marginal [MRSW24]_."""
     joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
     greater = significantly_greater(
         estimates,
@@ -285,30 +206,7 @@ def rank_sets(
 
 
 def tau_best(ranks: pd.DataFrame, tau: int = 1) -> list[str]:
-    """Systems that may be among the best ``tau``, from their joint rank sets [MRSW24]_.
-
-    Parameters
-    ----------
-    ranks : pandas.DataFrame
-        As from `rank_sets`.
-    tau : int
-        At least 1.
-
-    Returns
-    -------
-    list of str
-        Holds all of the truly best ``tau`` with the probability of the sets.
-
-    Raises
-    ------
-    ValueError
-        If `tau` is not between 1 and the number of systems.
-
-    Examples
-    --------
-    >>> tau_best(rank_sets([0.1, 0.5, 0.48], np.eye(3) * 0.05**2, ["a", "b", "c"], rng=1))
-    ['b', 'c']
-    """
+    """Systems that may be among the best ``tau``, from their joint rank sets [MRSW24]_."""
     if not 1 <= tau <= len(ranks):
         raise ValueError(f"tau must lie between 1 and {len(ranks)}, got {tau}")
     return ranks.loc[ranks["rank_lb"] <= tau, "system"].tolist()
@@ -342,33 +240,7 @@ def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def posterior_ranks(draws: ArrayLike, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Posterior probability of each rank.
-
-    Parameters
-    ----------
-    draws : array_like, shape (draw, system)
-        Joint draws of all scores; draws with an undefined score are left out.
-    names : sequence of str, optional
-        Names of the systems; numbers if not given.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per system, in the order given: ``system, expected_rank, p_best``, then
-        ``p_rank_1 .. p_rank_n``.
-
-    Raises
-    ------
-    ValueError
-        If the draws have no such shape, or there are fewer complete draws than systems.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> draws = rng.normal([0.1, 0.5], 0.05, (1000, 2))
-    >>> posterior_ranks(draws, ["a", "b"])["p_best"].tolist()
-    [0.0, 1.0]
-    """
+    """Posterior probability of each rank."""
     ranks = _ranks(_draws(draws))
     n = ranks.shape[1]
     labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
@@ -384,28 +256,7 @@ def posterior_ranks(draws: ArrayLike, names: Sequence[str] | None = None) -> pd.
 
 
 def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
-    """Posterior probability that one score is above another, for all pairs.
-
-    Parameters
-    ----------
-    draws : array_like, shape (draw, system)
-        Joint draws of all scores; draws with an undefined score are left out.
-
-    Returns
-    -------
-    ndarray, shape (system, system)
-        Entry ``[j, k]``: P(score of j > score of k); NaN on the diagonal.
-
-    Raises
-    ------
-    ValueError
-        As in `posterior_ranks`.
-
-    Examples
-    --------
-    >>> probability_greater([[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]).round(2).tolist()
-    [[nan, 0.67], [0.33, nan]]
-    """
+    """Posterior probability that one score is above another, for all pairs."""
     complete = _draws(draws)
     out = np.array([(column[:, None] > complete).mean(axis=0) for column in complete.T])
     np.fill_diagonal(out, np.nan)
@@ -484,41 +335,7 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.floa
 def rank_correlations(
     levels: Sequence[str], estimates: ArrayLike, draws: ArrayLike, ci_prob: float = 0.95
 ) -> pd.DataFrame:
-    """Spearman correlations between levels (data sets) of the scores of systems [S04]_.
-
-    Parameters
-    ----------
-    levels : sequence of str
-        Names.
-    estimates : array_like, shape (level, system)
-        Scores; NaN where a system took no part.
-    draws : array_like, shape (draw, level, system)
-        Their replicates.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per pair of levels that share at least 4 systems: ``level, other, n_systems,
-        correlation`` and its interval. Replicates have the noise of the scores twice and correlate
-        less than the scores: the interval is that of their deviations from their own median, on
-        Fisher's z scale, about the estimate. The noise that the estimate itself has still pulls it
-        towards 0.
-
-    Raises
-    ------
-    ValueError
-        If there are no draws, no two levels share 4 systems, or `ci_prob` is out of range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> x = np.array([[0.1, 0.2, 0.3, 0.4], [0.2, 0.1, 0.3, 0.5]])
-    >>> table = rank_correlations(["a", "b"], x, x + rng.normal(0, 0.02, (500, 2, 4)))
-    >>> table["correlation"].round(2).tolist()
-    [0.8]
-    """
+    """Spearman correlations between levels (data sets) of the scores of systems [S04]_."""
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     x, replicates = np.asarray(estimates, float), np.asarray(draws, float)

@@ -178,7 +178,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
-        (`alikely.stats.uniformity`)
+        (`alikely.stats.bands.uniformity`)
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one

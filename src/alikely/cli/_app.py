@@ -72,7 +72,7 @@ def groups_of(text: str) -> tuple[str, ...] | str:
 
 def metric_of(name: str) -> Any:
     """A registered metric by name, or a custom one as ``module:ATTRIBUTE``."""
-    from alikely.metrics import find_metric
+    from alikely.metrics.metric import find_metric
 
     return find_metric(name)
 

@@ -26,7 +26,8 @@ from alikely.cli._tables import (
 )
 from alikely.estimates.doors import OF_CELLS
 from alikely.estimates.readings import SENTENCE
-from alikely.metrics import find_metric, get_metric
+from alikely.metrics import get_metric
+from alikely.metrics.metric import find_metric
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result

@@ -9,7 +9,7 @@ import pandas as pd
 import alikely as al
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
-from alikely.metrics import find_metric
+from alikely.metrics.metric import find_metric
 
 if TYPE_CHECKING:
     from alikely.data import Trials

@@ -23,7 +23,8 @@ from alikely.cli._tables import (
     show_notes,
     span,
 )
-from alikely.metrics import find_metric, get_metric
+from alikely.metrics import get_metric
+from alikely.metrics.metric import find_metric
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,11 +1,9 @@
 from .categories import sixteen_categories as sixteen_categories
 from .loaders import load_example as load_example
 from .loaders import model_vs_human as model_vs_human
-from .loaders import normalise_condition as normalise_condition
 
 __all__ = [
     "load_example",
     "model_vs_human",
-    "normalise_condition",
     "sixteen_categories",
 ]

@@ -1,17 +1,9 @@
 from .agreement import agreement_draws as agreement_draws
-from .chains import ChainDraws as ChainDraws
 from .chains import class_copying_draws as class_copying_draws
-from .chains import shared_base_draws as shared_base_draws
 from .conditions import condition_divergences as condition_divergences
-from .draws import label_draws as label_draws
-from .draws import row_draws as row_draws
 from .equal_rows import equality as equality
-from .means import MeanDraws as MeanDraws
 from .means import mean_draws as mean_draws
-from .paired_chains import dense_paired_errors as dense_paired_errors
 from .paired_chains import paired_chain_draws as paired_chain_draws
-from .paired_draws import PairedDraws as PairedDraws
-from .paired_draws import paired_row_draws as paired_row_draws
 from .posteriors import error_divergence_draws as error_divergence_draws
 from .posteriors import error_row_draws as error_row_draws
 from .posteriors import joint_error_log_likelihood as joint_error_log_likelihood
@@ -19,35 +11,23 @@ from .posteriors import replicated_agreement as replicated_agreement
 from .tables import agreement_of_classes as agreement_of_classes
 from .tables import class_comparison as class_comparison
 from .tables import dense as dense
-from .tables import dense_joint_errors as dense_joint_errors
-from .tables import dense_rows as dense_rows
 from .tables import error_rows as error_rows
 from .tables import joint_errors as joint_errors
 
 __all__ = [
-    "ChainDraws",
-    "MeanDraws",
-    "PairedDraws",
     "agreement_draws",
     "agreement_of_classes",
     "class_comparison",
     "class_copying_draws",
     "condition_divergences",
     "dense",
-    "dense_joint_errors",
-    "dense_paired_errors",
-    "dense_rows",
     "equality",
     "error_divergence_draws",
     "error_row_draws",
     "error_rows",
     "joint_error_log_likelihood",
     "joint_errors",
-    "label_draws",
     "mean_draws",
     "paired_chain_draws",
-    "paired_row_draws",
     "replicated_agreement",
-    "row_draws",
-    "shared_base_draws",
 ]

@@ -25,7 +25,8 @@ from alikely._base.size import check_array
 from alikely.data.blocks import Block
 from alikely.errors.draws import PATTERNS, drawn_by_block, process_weights
 from alikely.inference.evaluation import joint_errors_of, wrong_answers
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric
+from alikely.metrics import Metric
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 
 __all__ = ["agreement_draws"]
 
@@ -45,7 +46,7 @@ def agreement_draws(
 ) -> NDArray[np.float32]:
     """Draws of an estimand of the labels of joint errors, for all pairs of a table.
 
-    As `alikely.errors.label_draws`: weights of trials are drawn, with a Dirichlet process prior
+    As `label_draws`: weights of trials are drawn, with a Dirichlet process prior
     [F73]_, so that draws of different pairs belong together. Two things differ, for the sake of
     pairs with few joint errors. The prior has mass 1 and is as sure of agreement as of
     disagreement: how often labels agree is about Beta(agreed + 1/2, others + 1/2), Jeffreys'

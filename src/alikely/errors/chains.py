@@ -17,7 +17,8 @@ from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.inference.chains import DRAW_MORE, nuts
 from alikely.inference.complete import labelled
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
+from alikely.metrics import Metric, errors
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.rows import Mixture
 
 if TYPE_CHECKING:
@@ -45,15 +46,7 @@ REMEDY = f"{DRAW_MORE}, or use sampler='exact'"
 
 
 class ChainDraws(NamedTuple):
-    """Posterior draws of a table of labels.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (draw, pair)
-        Chains one after the other; NaN for pairs without errors.
-    fits : dict
-        The tree of each fit, as from `alikely.inference.nuts`, by group of trials.
-    """
+    """Posterior draws of a table of labels."""
 
     values: NDArray[np.float32]
     fits: dict[str, xr.DataTree]
@@ -160,38 +153,7 @@ def shared_base_draws(
     model: AskedModel = "error_distributions",
     include: Sequence[str] = (),
 ) -> ChainDraws:
-    """Class-level error similarity when the rows of all observers scatter around common ones.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Total number of draws over 4 chains.
-    mixture, base
-        As in `alikely.errors.row_draws`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-    priors : mapping, optional
-        As in `alikely.models.error_distributions`.
-    model : "error_distributions" or pymc.Model
-        A model of your own, of the errors of one group of trials, with ``base``
-        (true_class, response_class) and ``concentration`` (true_class).
-    include : "all" or sequence of str
-        As in `alikely.inference.nuts`.
-
-    Returns
-    -------
-    ChainDraws
-        NaN for pairs without errors.
-
-    Warns
-    -----
-    SamplingWarning
-        If the chains did not do what they should.
-    """
+    """Class-level error similarity when the rows of all observers scatter around common ones."""
     from alikely.models._asked import asked_model
     from alikely.models.errors import MANY, error_distributions
 

@@ -25,8 +25,9 @@ from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_rows
 from alikely.inference.conjugate import n_pieces, prior_pieces
 from alikely.inference.evaluation import evaluator
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, Metric, errors
+from alikely.metrics import Metric, errors
 from alikely.metrics.cell_priors import cell_prior
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.rows import Mixture
 
 __all__ = [
@@ -55,47 +56,7 @@ def label_draws(
     metric: Metric = MISCLASSIFICATION_AGREEMENT,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Exact draws of one posterior of the labels of joint errors, for all pairs of a table.
-
-    The labels that all observers give on a trial get a Dirichlet process prior [F73]_ of mass 2,
-    around patterns in which every observer errs and any two give the same label half of the time:
-    a sparse Dirichlet on the table of joint errors of each pair. Draws of different pairs belong
-    together, so that differences and means can be taken draw by draw.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Number of draws, at least 1; rounded up to a multiple of 4.
-    metric : Metric
-        An estimand of labels.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN for a pair without joint errors.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1 or the table has no labels.
-
-    Notes
-    -----
-    Each trial has a mass of Gamma(1), the prior one of Gamma(2), broken like a stick [S94]_ into
-    pieces that fall on 256 patterns.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> table = al.data.joint_correctness(trials, labels=True)
-    >>> label_draws(table, 1000, rng=1).shape
-    (1000, 6)
-    """
+    """Exact draws of one posterior of the labels of joint errors, for all pairs of a table."""
     return drawn_by_block(_label_block, table, n_draws, metric, rng)
 
 
@@ -166,42 +127,7 @@ def row_draws(
     base: float = 2,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Exact draws of class-level error similarity from conjugate Dirichlet rows.
-
-    Each row of each observer is Dirichlet(errors + alpha) on its own. Independent rows never come
-    close to equal ones: of two identical observers the divergence stays well above 0 while errors
-    are few. `alikely.models.error_distributions` with a shared base has no such bias.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Number of draws, at least 1; rounded up to a multiple of 4.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`; ``"pooled"`` compares with the mean of both
-        distributions weighted by the number of errors.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN for a pair without errors.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> table = al.data.joint_correctness(trials, labels=True)
-    >>> row_draws(table, 1000, rng=1).shape
-    (1000, 6)
-    """
+    """Exact draws of class-level error similarity from conjugate Dirichlet rows."""
     n_draws = check_number(n_draws)
     generator = np.random.default_rng(seed_sequence(rng))
     out = np.full((n_draws, table.sizes["pair"]), np.nan, dtype=np.float32)

@@ -27,16 +27,7 @@ Combine = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class MeanDraws(NamedTuple):
-    """Draws of means over pairs.
-
-    Attributes
-    ----------
-    values : ndarray, shape (draw, ...)
-        Their quantiles are the limits; draws of different means belong together. NaN where a pair
-        that takes part has none.
-    bounded : ndarray, shape (...)
-        How sure it is that systems are no further apart than rows which share next to nothing.
-    """
+    """Draws of means over pairs."""
 
     values: Floats
     bounded: Floats
@@ -48,7 +39,7 @@ def mean_draws(populations: xr.Dataset, combine: Combine) -> MeanDraws:
     Parameters
     ----------
     populations : xarray.Dataset
-        As from `alikely.errors.paired_row_draws`; with a dim ``choice``, the draws of each follow
+        As from `paired_row_draws`; with a dim ``choice``, the draws of each follow
         one another.
     combine : callable
         From values of pairs, (n, pair), to means of them, (n, ...).

@@ -49,7 +49,7 @@ def paired_chain_draws(
     n_draws : int
         Total number of draws over 4 chains.
     mixture, base
-        As in `alikely.errors.row_draws`.
+        As in `alikely.errors.draws.row_draws`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     progressbar : bool, optional
@@ -112,18 +112,7 @@ def paired_chain_draws(
 
 
 def dense_paired_errors(block: Block) -> Counts:
-    """Errors of every pair of a block, told apart by whether both erred, and whether they agreed.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-
-    Returns
-    -------
-    ndarray of int, shape (5, pair, class, class)
-        The arguments of `alikely.models.paired_errors`, by true class and label.
-    """
+    """Errors of every pair of a block."""
     k, wrong = block.n_classes, block.wrong()
     both = wrong[block.a] & wrong[block.b]
     labels = block.response[block.a], block.response[block.b]

@@ -55,30 +55,7 @@ OF_POPULATIONS = ("true", "estimate", "again", "posterior", "in_frequent", "in_f
 
 
 class PairedDraws(NamedTuple):
-    """Draws of the similarity of pairs.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (draw, pair)
-        Their quantiles are the limits; draws of different pairs belong together. NaN for pairs
-        without errors.
-    model : xarray.Dataset
-        ``error_similarity`` and ``copy_probability`` (chain, draw, pair): the posterior of the
-        model itself; the latter NaN where systems have no item in common on which both erred.
-    r_hat : ndarray, shape (pair,)
-        Of the model's chains, the larger one of the divergence and of the spread of rows.
-    bounded : ndarray, shape (pair,)
-        How sure it is that systems are no further apart than rows which share next to nothing: an
-        interval that asks for more ends where no label is common. NaN for pairs without errors.
-    populations : xarray.Dataset
-        What `alikely.errors.mean_draws` makes draws of means from. Dims (population, pair):
-        ``true`` similarity of populations near by, ``estimate`` from a data set of each, ``again``
-        from another one (NaN for every other population), the draw of the ``posterior`` that it is
-        near to, ``in_frequent`` and ``in_few``, how far these are from what was observed. Dims
-        (sample, pair): ``order`` of the draws, from the most similar. Dim pair: ``observed``
-        similarity, and ``furthest``, that of rows without a common label. Attribute ``equal``:
-        that of equal rows. Dim choice, of all: where items came back.
-    """
+    """Draws of the similarity of pairs."""
 
     values: NDArray[np.float32]
     model: xr.Dataset
@@ -102,48 +79,7 @@ def paired_row_draws(
     cluster: str | None = None,
     folder: str | Path | None = None,
 ) -> PairedDraws:
-    """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
-
-    Rows of two systems that answered the same items are paired: where both erred, one may have
-    copied the other, or the same misled both. The model is that of `alikely.errors.sweep`, sampled
-    by Gibbs sweeps [T06]_; limits come from it, and from data sets that are simulated from
-    populations near by (`alikely.errors.limits`).
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Number of draws.
-    metric : Metric
-        Class-level error similarity, with its options.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-    cluster : str, optional
-        As in `alikely.error_consistency`: what ties draws of different pairs.
-    folder : str or path, optional
-        Where chains are kept as they are done, to be read there by a later call with the same
-        pairs, options and seed.
-
-    Returns
-    -------
-    PairedDraws
-
-    Notes
-    -----
-    Every pair has chains and limits of its own. What draws of different pairs have in common, when
-    they share systems and items, is that of sums of influences of items on both, weighted at
-    random: a Gaussian copula.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> table = al.data.joint_correctness(trials, labels=True)
-    >>> drawn = paired_row_draws(table, 1000, al.metrics.get_metric("CLES"), rng=1)
-    >>> drawn.values.shape, dict(drawn.model.sizes)
-    ((1000, 6), {'chain': 2, 'draw': 250, 'pair': 6})
-    """
+    """Draws of class-level error similarity whose quantiles hold, on shared items as on others."""
     n_pairs = table.sizes["pair"]
     values = np.full((n_draws, n_pairs), np.nan, dtype=np.float32)
     shape = (CHAINS, SWEEPS, n_pairs)

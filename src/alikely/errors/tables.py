@@ -202,17 +202,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
 
 
 def dense_rows(block: Block) -> NDArray[np.int64]:
-    """Errors of every observer of a block by true class and response.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-
-    Returns
-    -------
-    ndarray of int, shape (observer, class, class)
-    """
+    """Errors of every observer of a block by true class and response."""
     k = block.n_classes
     observer, trial = np.nonzero(block.wrong())
     code = (observer * k + block.truth[trial]) * k + block.response[observer, trial]
@@ -220,17 +210,7 @@ def dense_rows(block: Block) -> NDArray[np.int64]:
 
 
 def dense_joint_errors(block: Block) -> NDArray[np.int64]:
-    """Joint errors of every pair of a block by true class and both labels.
-
-    Parameters
-    ----------
-    block : Block
-        One group of a table with labels.
-
-    Returns
-    -------
-    ndarray of int, shape (pair, class, class, class)
-    """
+    """Joint errors of every pair of a block by true class and both labels."""
     k, wrong = block.n_classes, block.wrong()
     pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
     code = pair * k + block.truth[trial]

@@ -191,7 +191,7 @@ def compare_models(result: Result) -> pd.DataFrame:
         One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
         predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
         predicts better), its standard error ``se_difference``; ``mid_p`` (see
-        `alikely.inference.elpd_mid_p`); ``favours``: ``"copying"`` or, of fewer common errors than
+        `elpd_mid_p`); ``favours``: ``"copying"`` or, of fewer common errors than
         chance has, ``"inverting"`` where the difference is positive and ``mid_p`` at most .05,
         else ``"neither"``; ``log_bf10``, of association against independence. Where an observer
         is always right or always wrong difference and ``mid_p`` are NaN, ``favours`` is empty,

@@ -18,8 +18,9 @@ from alikely.estimates.doors import Ask, analyse, check_numbers, replicates_of
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
-from alikely.metrics import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.rows import Mixture
+from alikely.metrics.similarity import error_similarity_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +88,7 @@ def misclassification_agreement(  # noqa: PLR0913
     sampler : {"auto", "exact", "nuts"}
         ``"auto"``: the draws of `alikely.errors.agreement_draws`, whose quantiles hold also with
         few joint errors, see Notes. ``"exact"``: the joint posterior of
-        `alikely.errors.label_draws`, which holds from about 20 joint errors on. ``"nuts"``: the
+        `label_draws`, which holds from about 20 joint errors on. ``"nuts"``: the
         copy model of wrong labels, `alikely.models.class_copying`, group by group.
     priors : mapping, optional
         Other priors of that model's variables by name, for ``sampler="nuts"``.
@@ -235,7 +236,7 @@ def error_similarity(  # noqa: PLR0913
     model : str or pymc.Model, optional
         For ``sampler="nuts"``: ``"paired_errors"`` or ``"error_distributions"``, for all groups; or
         a model of your own, of the errors of one group of trials, with what
-        `alikely.errors.shared_base_draws` asks for. Chosen by the items of each group if not given.
+        `shared_base_draws` asks for. Chosen by the items of each group if not given.
     include : "all" or sequence of str
         For ``sampler="nuts"``: groups to add to ``result.chains``, as in
         `alikely.inference.extended`.

@@ -59,20 +59,20 @@ def independent_observers(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
-        How to draw, see `alikely.inference.independent_posterior`.
+        How to draw, see `alikely.inference.independent.independent_posterior`.
     priors : mapping, optional
         Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
         chains any distribution, see `alikely.models.with_priors`.
     n_resamples : int
         Replicates of the bootstrap of independent observers, see
-        `alikely.inference.null_bootstrap`; 0 for none.
+        `alikely.inference.independent.null_bootstrap`; 0 for none.
     progressbar : bool, optional
         Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.independent_posterior`: ``posterior`` (``p_a, p_b``), from NUTS
+        As from `independent_posterior`: ``posterior`` (``p_a, p_b``), from NUTS
         ``sample_stats``, ``posterior_predictive`` and ``observed_data`` (``observed_cells`` and
         the estimand). On request ``bootstrap`` (resample, pair). If the result was made with
         ``log_likelihood=True``, also ``log_likelihood`` (chain, draw, observation), the

@@ -27,9 +27,9 @@ from alikely.margins.remarks import entry_remarks
 from alikely.margins.shares import share_draws
 from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
-from alikely.metrics import Metric, margin_metric
+from alikely.metrics import Metric
 from alikely.metrics.alternatives import Link, check_task
-from alikely.metrics.margins import FEWEST_ITEMS, Method
+from alikely.metrics.margins import FEWEST_ITEMS, Method, margin_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
         group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
         each item often. ``"criteria"``: for a model and a group, a criterion for each class, which
-        removes the response bias of the group from the strengths (`alikely.margins.margin_draws`).
+        removes the response bias of the group from the strengths (`margin_draws`).
         It needs responses and at least 3 classes, takes minutes per pair, and attributes all
         incorrect responses to bias, none to similar classes. A custom model describes one entry,
         with ``rho`` and, for a model, ``strength`` (item). The two scales differ: on the scale of
@@ -120,7 +120,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         Of the estimate, its standard error and the bootstrap; what is freed of noise is a linear
         correlation of normal scores with shares, or of strengths.
     unmatched : {"error", "accept"}
-        As in `alikely.margins.margin_table`.
+        As in `alikely.margins.tables.margin_table`.
     no_response : {"error", "drop"}
         Count a missing response as an error, or as no answer.
     n_resamples : int

@@ -15,9 +15,10 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind
 from alikely.inference.influence import estimate
 from alikely.inference.option_draws import option_draws
 from alikely.inference.options import chosen
-from alikely.metrics import OPTION_CORRELATION, SAME_WRONG_ANSWER, Metric
+from alikely.metrics import Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.option_sums import chance_agreement, same_wrong
+from alikely.metrics.options import OPTION_CORRELATION, SAME_WRONG_ANSWER
 
 __all__ = ["OPTIONS"]
 

@@ -26,7 +26,7 @@ from alikely.data.blocks import Block, blocks, linked
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
 from alikely.inference.evaluation import weighted_cells
-from alikely.metrics import COPY_PROBABILITY, ERROR_CONSISTENCY, Metric
+from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import (
     CellPrior,
     PatternPrior,
@@ -34,6 +34,7 @@ from alikely.metrics.cell_priors import (
     cell_prior,
     check_accuracy_priors,
 )
+from alikely.metrics.copying import COPY_PROBABILITY
 
 __all__ = [
     "COPY_MODEL",
@@ -321,35 +322,7 @@ def independence_draws(
     rng: RandomState = None,
     priors: Mapping[str, Any] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Exact draws of both accuracies of independent observers.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    n_draws : int
-        Draws per pair, at least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    priors : mapping, optional
-        Beta parameters of ``p_a, p_b``, such as ``{"p_a": (2, 1)}``. Default: uniform.
-
-    Returns
-    -------
-    dict of str to ndarray, shape (n_draws, pair)
-        ``p_a`` and ``p_b``.
-
-    Raises
-    ------
-    ValueError
-        If the counts, the priors or the number of draws are not valid.
-
-    Examples
-    --------
-    >>> draws = independence_draws([[100, 20, 20, 20]], n_draws=2000, rng=1)
-    >>> round(float(draws["p_a"].mean()), 2)
-    0.75
-    """
+    """Exact draws of both accuracies of independent observers."""
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     beta = check_accuracy_priors(priors)

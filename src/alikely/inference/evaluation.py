@@ -54,26 +54,7 @@ __all__ = [
 
 
 class Evaluator(NamedTuple):
-    """A metric on one block of trials.
-
-    Attributes
-    ----------
-    values : callable
-        Weights (draw, trial) to values (draw, pair); NaN where undefined.
-    slopes : callable
-        No argument; change of each pair's value with the weight of each trial, (pair, trial), at
-        weights of 1, their mean subtracted: their squares sum to the variance that resampling
-        trials has [E82]_. Zero for trials without influence, NaN where the value is undefined.
-    reasons : callable
-        No argument; why the value of each pair is undefined, empty where it is not.
-    width : int
-        Numbers held for each draw while `values` works.
-    bias : callable, optional
-        Of images that a plan chose. No argument; what weights do to each value on average, (pair,).
-    tossed : callable, optional
-        Likewise. No argument; for each person the rows of their pairs, and what tossed answers move
-        these by, (row, trial): their squares add to the variance from `slopes`.
-    """
+    """A metric on one block of trials."""
 
     values: Callable[[NDArray[np.floating]], NDArray[np.floating]]
     slopes: Callable[[], Floats]
@@ -130,26 +111,7 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
 def weighted_cells(
     weights: NDArray[np.floating], shares: NDArray[np.int8 | np.float64]
 ) -> NDArray[np.floating]:
-    """Cells of all pairs under weights of the trials, by one matrix product.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (resample, trial)
-        Weight of each trial in each replicate.
-    shares : ndarray, shape (pair, cell, trial)
-        What each trial adds to each cell, as from `alikely.data.blocks.Block.shares`.
-
-    Returns
-    -------
-    ndarray, shape (resample, pair, cell)
-        In the dtype of the weights.
-
-    Examples
-    --------
-    >>> shares = np.array([[[1, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 0]]])
-    >>> weighted_cells(np.array([[2.0, 0.0, 1.0]]), shares).tolist()
-    [[[2.0, 1.0, 0.0, 0.0]]]
-    """
+    """Cells of all pairs under weights of the trials, by one matrix product."""
     flat = shares.reshape(-1, shares.shape[-1]).astype(weights.dtype)
     return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
 

@@ -50,72 +50,7 @@ def independent_posterior(
     rng: RandomState = None,
     progressbar: bool | None = None,
 ) -> xr.DataTree:
-    """Posterior of independent observers of many pairs, and the null distribution by replicates.
-
-    Each draw of both accuracies makes one table of as many trials as the pair has: its posterior
-    predictive replicate [GMS96]_. The estimand of the replicates is the null distribution [K25]_.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (4,) or (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    pairs : sequence of str, optional
-        Labels of the pairs; numbers if not given.
-    sampler : {"auto", "exact", "nuts"}
-        ``"exact"``: independent draws from Beta distributions, and tables by their formula.
-        ``"nuts"``: Markov chains [HG14]_ of `alikely.models.copying` with ``independent=True``, all
-        pairs in one model, and tables drawn by PyMC from that model. ``"auto"``: exact where that
-        exists.
-    priors : mapping, optional
-        Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
-        chains any distribution, see `alikely.models.with_priors`.
-    n_draws : int
-        Total number of draws over 4 chains, at least 1; rounded up to a multiple of 4.
-    metric : Metric
-        An estimand of correctness.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-
-    Returns
-    -------
-    xarray.DataTree
-        ``posterior`` (chain, draw, pair): ``p_a, p_b``, NaN for a pair without a common trial;
-        from NUTS all that `alikely.inference.nuts` gives; ``posterior_predictive``:
-        ``observed_cells`` (chain, draw, pair, cell) and the estimand (chain, draw, pair), by its
-        name, NaN where a replicate has none;
-        ``observed_data``: the same two as observed. Attributes: model, metric, sampler, priors
-        (JSON).
-
-    Raises
-    ------
-    ValueError
-        If the counts, the labels, the sampler or the number of draws are not valid; for priors as
-        in `alikely.models.with_priors`; if exact draws are asked for under a prior that has none.
-
-    Warns
-    -----
-    SamplingWarning
-        If the chains went wrong, see `alikely.inference.nuts`.
-
-    See Also
-    --------
-    alikely.inference.null_draws : the null distribution alone, exact, for thousands of pairs.
-    alikely.estimates.independent_observers : the same for a result.
-
-    Notes
-    -----
-    Of a thousand pairs the largest of two thousand r_hat exceeds 1.01 now and then in 4,000 draws
-    of chains that mix well (effective sample sizes above 2,000): take 8,000.
-
-    Examples
-    --------
-    >>> tree = independent_posterior([100, 20, 20, 20], rng=1)
-    >>> null = tree["posterior_predictive"]["error_consistency"]
-    >>> dict(null.sizes), bool(abs(null.mean()) < 0.01)
-    ({'chain': 4, 'draw': 1000, 'pair': 1}, True)
-    """
+    """Posterior of independent observers of many pairs, and the null distribution by replicates."""
     check_sampler(sampler)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
@@ -231,39 +166,7 @@ def null_bootstrap(
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Values of the estimand when each observer's trials are resampled apart from the other's.
-
-    The bootstrap of independent observers: as `null_draws`, with the observed accuracies in the
-    place of draws of them. Near the ceiling it is too sure: an observer who never errs never errs
-    in a replicate.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (4,) or (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    n_resamples : int
-        Replicates per pair, at least 1.
-    metric : Metric
-        Estimand.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_resamples, pair)
-        NaN where the estimand is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative, or `n_resamples` is below 1.
-
-    Examples
-    --------
-    >>> null = null_bootstrap([[100, 20, 20, 20], [40, 0, 20, 0]], n_resamples=2000, rng=1)
-    >>> np.isnan(null).mean(axis=0)
-    array([0., 0.])
-    """
+    """Values of the estimand when each observer's trials are resampled apart from the other's."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     counts = np.atleast_2d(check_counts(cells))

@@ -143,25 +143,7 @@ def independent_cells(
 
 
 def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:
-    """Two-sided p-value of an estimate against null draws; never 0.
-
-    Parameters
-    ----------
-    estimate : array_like, shape (pair,)
-        Observed values.
-    null : array_like, shape (draw, pair)
-        As from `null_draws`; undefined draws leave the denominator.
-
-    Returns
-    -------
-    ndarray, shape (pair,)
-        ``(1 + #{|null| >= |estimate|}) / (1 + #{defined})``; NaN where the estimate is undefined.
-
-    Examples
-    --------
-    >>> p_value([0.5, np.nan], [[0.1, 0.0], [0.6, 0.0], [np.nan, 0.0]]).round(3)
-    array([0.667,   nan])
-    """
+    """Two-sided p-value of an estimate against null draws; never 0."""
     # The draws are stored in single precision; a tie must count as one.
     observed = np.abs(np.asarray(estimate, dtype=np.float64)).astype(np.float32)
     draws = np.abs(np.asarray(null, dtype=np.float32))
@@ -286,31 +268,7 @@ def bayes_factor(
     alternative: Literal["two-sided", "greater", "less"] = "two-sided",
     prior: Prior | float = 1.0,
 ) -> NDArray[np.float64]:
-    """Bayes factor of association against independence: `log_bayes_factor`, not as a logarithm.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    alternative, prior
-        As in `log_bayes_factor`.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        ``BF10``: above 1 speaks for association, below 1 for independence. Infinite beyond
-        1e308, as some thousand trials can be; the logarithm has no such bound.
-
-    Raises
-    ------
-    ValueError
-        As in `log_bayes_factor`.
-
-    Examples
-    --------
-    >>> float(bayes_factor([10, 2, 3, 15]).round(2))
-    391.68
-    """
+    """Bayes factor of association against independence: `log_bayes_factor`, not as a logarithm."""
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log_bayes_factor(cells, alternative, prior)))
 

@@ -50,29 +50,7 @@ def _elpd_of_trials(cells: ArrayLike, prior: Prior | None) -> Floats:
 
 
 def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, Floats]:
-    """Expected log predictive density of copying and of independence, and what tells them apart.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells, as in `alikely.error_consistency`; the accuracies of
-        independent observers have its margins.
-
-    Returns
-    -------
-    copying, independence : ndarray, shape (...)
-        Sums over the trials, in nats.
-    se : ndarray, shape (...)
-        Standard error of their difference over trials. Not to be trusted: see `elpd_mid_p`.
-
-    Examples
-    --------
-    >>> copying, independence, se = elpd([100, 20, 20, 20])
-    >>> round(float(copying - independence), 2), round(float(se), 2)
-    (7.16, 4.14)
-    """
+    """Expected log predictive density of copying and of independence, and what tells them apart."""
     counts = np.asarray(cells, dtype=np.float64)
     copying, independence = _elpd_of_trials(counts, prior)
     gain = copying - independence
@@ -85,34 +63,7 @@ def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, 
 
 
 def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
-    """How often independent observers of these accuracies favour copying as much, exactly.
-
-    Given both numbers of right answers, the difference of expected log predictive densities hangs
-    on the overlap alone, which is hypergeometric where observers are independent [F22]_.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    prior : mapping or sequence of four numbers, optional
-        As in `elpd`.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        Mid-p [L61]_: probability of a larger difference, plus half that of an equal one. NaN where
-        an observer is always right or always wrong: then there is one overlap only.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative, or the prior is not a Dirichlet distribution.
-
-    Examples
-    --------
-    >>> elpd_mid_p([[100, 20, 20, 20], [90, 30, 30, 10], [120, 40, 0, 0]]).round(4)
-    array([1.000e-04, 9.167e-01,       nan])
-    """
+    """How often independent observers of these accuracies favour copying as much, exactly."""
     counts = check_counts(cells)
     flat, which = np.unique(counts.reshape(-1, 4), axis=0, return_inverse=True)
     n11, n10, n01, n00 = flat.T

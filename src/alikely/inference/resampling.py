@@ -48,49 +48,7 @@ def bootstrap(
     images: NDArray[np.intp] | None = None,
     rng: RandomState = None,
 ) -> xr.DataArray:
-    """Bootstrap replicates of all entries of a table, with their dependence.
-
-    Within a group of trials all pairs get the same resampled trials, so that differences and means
-    over pairs can be taken replicate by replicate. Groups are resampled on their own, unless they
-    have images in common.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table, as from `alikely.data.joint_correctness`.
-    metric : Metric
-        Estimand.
-    n_resamples : int
-        Number of replicates, at least 1.
-    kind : {"trial", "bayesian"}
-        Multinomial weights of the trials [E79]_, or Dirichlet(1, .., 1) weights [R81]_.
-    cluster : str, optional
-        Trial coordinate such as ``"item"``: trials of a data set that share its value are resampled
-        together, in all groups. Of images that a plan chose weights follow its probabilities,
-        and groups are resampled on their own.
-    images : ndarray of int, shape (trial,), optional
-        Number of the image of each trial: those of one image are resampled together, in all groups.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same replicates on any number of workers.
-
-    Returns
-    -------
-    xarray.DataArray, dims (resample, pair), float32
-        NaN for replicates in which the estimand is undefined.
-
-    Raises
-    ------
-    ValueError
-        If `n_resamples` is below 1, `kind` is unknown, the table has no such cluster, or both
-        `cluster` and `images` are given.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> replicates = bootstrap(from_counts([100, 20, 20, 20]), n_resamples=2000, rng=1)
-    >>> replicates.shape
-    (2000, 1)
-    """
+    """Bootstrap replicates of all entries of a table, with their dependence."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     if kind not in ("trial", "bayesian"):
@@ -126,31 +84,7 @@ def bootstrap(
 def bootstrap_counts(
     cells: ArrayLike, n_resamples: int = 10_000, rng: RandomState = None
 ) -> NDArray[np.int64]:
-    """Resampled cells of single tables: what resampling trials by index does, at count level.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., K)
-        Counts.
-    n_resamples : int
-        Number of replicates, at least 1.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_resamples, ..., K)
-
-    Raises
-    ------
-    ValueError
-        If `n_resamples` is below 1 or a table is empty.
-
-    Examples
-    --------
-    >>> bootstrap_counts([100, 20, 20, 20], n_resamples=5, rng=1).sum(axis=-1).tolist()
-    [160, 160, 160, 160, 160]
-    """
+    """Resampled cells of single tables: what resampling trials by index does, at count level."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     counts = np.asarray(cells)
@@ -168,40 +102,7 @@ def bca_interval(
     metric: Metric = ERROR_CONSISTENCY,
     ci_prob: float = 0.95,
 ) -> NDArray[np.float64]:
-    """Bias-corrected and accelerated bootstrap intervals [E87]_.
-
-    The jackknife needs no pass over the trials: leaving out any trial of one cell gives the same
-    value, so there are only as many values as cells.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (pair, K)
-        Counts.
-    replicates : array_like, shape (resample, pair)
-        Bootstrap replicates, as from `bootstrap`; NaN replicates are left out.
-    metric : Metric
-        Estimand.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (pair, 2)
-        NaN where the estimate, or its value with a trial left out, is undefined, and where all
-        replicates lie on one side of the estimate.
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` lies outside (0, 1).
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> draws = bootstrap(from_counts([100, 20, 20, 20]), rng=1)
-    >>> bca_interval([[100, 20, 20, 20]], draws).round(1).tolist()
-    [[0.2, 0.5]]
-    """
+    """Bias-corrected and accelerated bootstrap intervals [E87]_."""
     _check_probability(ci_prob)
     counts = np.atleast_2d(np.asarray(cells, dtype=np.float64))
     draws = np.asarray(replicates, dtype=np.float64)
@@ -219,36 +120,7 @@ def bca_interval(
 def bca_of_table(
     table: xr.Dataset, replicates: ArrayLike, metric: Metric, ci_prob: float = 0.95
 ) -> NDArray[np.float64]:
-    """Bias-corrected and accelerated intervals of any metric, from its influence function.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        Count table, with labels for a metric of wrong labels.
-    replicates : array_like, shape (resample, pair)
-        As in `bca_interval`.
-    metric : Metric
-        Estimand.
-    ci_prob : float
-        In (0, 1).
-
-    Returns
-    -------
-    ndarray, shape (pair, 2)
-        NaN as in `bca_interval`.
-
-    Raises
-    ------
-    ValueError
-        If `ci_prob` lies outside (0, 1).
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> table = from_counts([100, 20, 20, 20])
-    >>> bca_of_table(table, bootstrap(table, rng=1), ERROR_CONSISTENCY).round(1).tolist()
-    [[0.2, 0.5]]
-    """
+    """Bias-corrected and accelerated intervals of any metric, from its influence function."""
     if metric.counts == "correctness" and table["cells"].dtype.kind in "iu":
         return bca_interval(table["cells"].values, replicates, metric, ci_prob)
     _check_probability(ci_prob)

@@ -192,33 +192,7 @@ def _is_joint(prior: Prior | None) -> bool:
 
 
 def trial_log_likelihood(table: xr.Dataset, log_cells: NDArray[np.floating]) -> xr.Dataset:
-    """Log likelihood of each trial from that of its cell, in the form that `arviz.loo` takes.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness`.
-    log_cells : ndarray, shape (chain, draw, pair, 4)
-        Log probability of a trial to fall into each cell.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``correctness`` (chain, draw, observation): the trials of the first entry cell by cell, then
-        those of the second, and so on; ``entry`` (observation) names the entry.
-
-    Raises
-    ------
-    ValueError
-        If it would hold more than 300 million numbers.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> log_cells = np.log(np.full((1, 2, 1, 4), 0.25))
-    >>> trial_log_likelihood(from_counts([2, 1, 0, 1]), log_cells)["correctness"].shape
-    (1, 2, 4)
-    """
+    """Log likelihood of each trial from that of its cell, in the form that `arviz.loo` takes."""
     counts = table["cells"].values
     _refuse_size(counts, log_cells.shape[0] * log_cells.shape[1])
     flat = log_cells.reshape(*log_cells.shape[:2], -1)

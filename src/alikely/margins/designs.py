@@ -18,15 +18,7 @@ FEW_PEOPLE = 3
 
 
 class ChosenModel(NamedTuple):
-    """An estimator, and why.
-
-    Attributes
-    ----------
-    model : {"moments", "strengths"}
-        As in `alikely.decision_margin_consistency`.
-    reason : str
-        One sentence.
-    """
+    """An estimator, and why."""
 
     model: Literal["moments", "strengths"]
     reason: str
@@ -42,7 +34,7 @@ def model_of_design(table: xr.Dataset, m: int | None = None) -> ChosenModel:
     Parameters
     ----------
     table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
+        As from `alikely.margins.tables.margin_table`.
     m : int, optional
         Number of alternatives of the task, which a law of strengths needs.
 
@@ -55,7 +47,7 @@ def model_of_design(table: xr.Dataset, m: int | None = None) -> ChosenModel:
     >>> import alikely as al
     >>> for people in (3, 10):
     ...     made = al.simulate.detection_experiment(people, 40, rho={"net": 0.6}, rng=1)
-    ...     print(model_of_design(al.margins.margin_table(*made), 16).model)
+    ...     print(model_of_design(margin_table(*made), 16).model)
     strengths
     moments
     """

@@ -34,27 +34,7 @@ FEWEST_CLASSES = 5
 
 
 class Moments(NamedTuple):
-    """Moments of two systems over items, and how well they are known.
-
-    Attributes
-    ----------
-    rho : float
-        Correlation freed of noise, not held within [-1, 1]; NaN where `reason` says why.
-    se : float
-        Its standard error.
-    covariance, scale : float
-        The correlation is their ratio; `scale` is the root of both noise-free variances.
-    spread : ndarray, shape (3,)
-        Variance of `covariance`, covariance of both, variance of `scale`.
-    df : int
-        Degrees of freedom.
-    reliability : (float, float)
-        Share of the variance of each side's ease that is no noise; 1 for a machine.
-    slopes : ndarray, shape (item,)
-        Change of the correlation with the weight of each item; they sum to 0.
-    reason : str
-        Why there is no correlation, empty where there is one.
-    """
+    """Moments of two systems over items, and how well they are known."""
 
     rho: float
     se: float
@@ -70,41 +50,7 @@ class Moments(NamedTuple):
 def moment_consistency(
     one: Side, other: Side, strata: NDArray[np.intp], clusters: NDArray[np.intp] | None = None
 ) -> Moments:
-    """Correlation of two systems over items, freed of the noise of single answers.
-
-    Parameters
-    ----------
-    one, other : Side
-        Both systems on the same items and strata.
-    strata : ndarray of int, shape (item,)
-        Strata from whose means the sides deviate.
-    clusters : ndarray of int, shape (item,), optional
-        Items that belong together, such as those of a class; each stands alone if not given.
-
-    Returns
-    -------
-    Moments
-
-    Raises
-    ------
-    ValueError
-        If there are no more items than strata and two more.
-
-    Notes
-    -----
-    Errors are those of new items, or of new clusters of items, and of new people [CGM11]_: what
-    people differ by beyond chance counts where there is some. Ranks of margins are estimates
-    themselves, which the influence of an item includes [H68]_.
-
-    Examples
-    --------
-    >>> from alikely.margins.sides import machine_side
-    >>> x = np.arange(20.0)
-    >>> strata = np.zeros(20, int)
-    >>> sides = machine_side(x, strata), machine_side(-(x**3), strata)
-    >>> round(moment_consistency(*sides, strata).rho, 12)
-    -1.0
-    """
+    """Correlation of two systems over items, freed of the noise of single answers."""
     n, n_strata = len(strata), int(strata.max()) + 1
     if n < n_strata + 3:
         raise ValueError(
@@ -169,26 +115,7 @@ def moment_consistency(
 
 
 def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
-    """Limits of the correlation, by tail probability [F54]_.
-
-    Parameters
-    ----------
-    found : Moments
-        As from `moment_consistency`.
-    tail : array_like
-        Probabilities in (0, 1) that the correlation lies below.
-
-    Returns
-    -------
-    ndarray
-        In [-1, 1]; -1 and 1 where the data set no limit, NaN where there is no correlation.
-
-    Examples
-    --------
-    >>> found = Moments(0.5, 0.1, 0.5, 1.0, np.array([0.01, 0, 0]), 158, (1, 1), np.zeros(1), "")
-    >>> moment_limits(found, [0.025, 0.5, 0.975]).round(3).tolist()
-    [0.302, 0.5, 0.698]
-    """
+    """Limits of the correlation, by tail probability [F54]_."""
     p = np.asarray(tail, dtype=np.float64)
     if found.reason:
         return np.full(p.shape, np.nan)

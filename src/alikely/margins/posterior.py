@@ -39,20 +39,7 @@ MANY = 4_000
 
 
 class MarginDraws(NamedTuple):
-    """Posterior draws of a margin table.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (draw, pair)
-        Noise-free consistency, chains one after the other; NaN where no model applies.
-    strength, spread : ndarray of float64, shape (pair, trial)
-        Posterior mean and standard deviation of the item strengths of a group compared with a
-        machine; NaN elsewhere.
-    reasons : ndarray of object, shape (pair,)
-        Why there is no posterior, empty where there is one.
-    fits : dict
-        The tree of each fit, as from `alikely.inference.nuts`, by label of the entry.
-    """
+    """Posterior draws of a margin table."""
 
     values: NDArray[np.float32]
     strength: NDArray[np.float64]
@@ -64,39 +51,7 @@ class MarginDraws(NamedTuple):
 def correlation_draws(
     r: float, n_items: int, n_draws: int = 4_000, rng: RandomState = None
 ) -> NDArray[np.float64]:
-    """Exact posterior draws of the correlation of two normal variables [BS08]_.
-
-    Parameters
-    ----------
-    r : float
-        Pearson correlation, in [-1, 1].
-    n_items : int
-        Number of items, at least 3.
-    n_draws : int
-        Number of draws.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-
-    Raises
-    ------
-    ValueError
-        If `r` or `n_items` is out of range.
-
-    Notes
-    -----
-    The prior is the right-Haar prior, for which central intervals cover exactly as often as they
-    promise, whatever the correlation.
-
-    Examples
-    --------
-    >>> draws = correlation_draws(0.5, 160, rng=1)
-    >>> np.quantile(draws, [0.025, 0.975]).round(1).tolist()
-    [0.4, 0.6]
-    """
+    """Exact posterior draws of the correlation of two normal variables [BS08]_."""
     if not -1 <= r <= 1 or n_items < 3:
         raise ValueError(f"r must be in [-1, 1] and n_items at least 3, got {r} and {n_items}")
     if abs(r) == 1:
@@ -121,60 +76,7 @@ def margin_draws(
     include: Sequence[str] = (),
     progressbar: bool | None = None,
 ) -> MarginDraws:
-    """Posterior of each pair's consistency, freed of the noise of single answers.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    n_draws : int
-        Total number of draws over 4 chains.
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
-    model : {"items", "observers", "criteria"}
-        ``"items"``: `alikely.models.item_margins` on the counts of each item. ``"observers"``: for
-        a machine and a group `alikely.models.observer_margins`, on those of each observer too.
-        ``"criteria"``, of a machine and a group: a criterion for each class, from how often each
-        class was the answer to each item; `table` is then as from `alikely.margins.class_answers`,
-        whose classes are the alternatives. Two machines need no model: `correlation_draws`. Or a
-        model of your own, of the one entry that needs one, with ``rho`` and, for a machine,
-        ``strength`` (item).
-    priors : mapping, optional
-        Other priors by name, as in the models.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    include : "all" or sequence of str
-        As in `alikely.inference.nuts`.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-
-    Returns
-    -------
-    MarginDraws
-
-    Raises
-    ------
-    ValueError
-        If the model or the link is unknown, `m` is below 2, or the priors are not valid; if a
-        model of your own lacks a quantity, or is given for several entries; for ``"criteria"``
-        without answers, with another `m` or `link` than it has, or fewer than 3 classes.
-
-    Warns
-    -----
-    SamplingWarning
-        If chains did not do what they should.
-
-    Notes
-    -----
-    Each pair is fitted on its own; pairs whose data have the same shape share a compiled model.
-
-    Under ``"criteria"`` evidence for each class is normal, ``evidence[i, j] ~ Normal(criterion[j] +
-    strength[i] (j == truth[i]), 1)``, and the class with the most evidence is the response. The
-    distribution of incorrect responses identifies the criteria. Errors between similar classes are
-    treated as bias towards both.
-    """
+    """Posterior of each pair's consistency, freed of the noise of single answers."""
     # The models' room imports PyMC: only when needed.
     from alikely.models._asked import is_named, refuse_options
 

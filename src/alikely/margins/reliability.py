@@ -46,27 +46,7 @@ ALL_SPLITS = 2_000
 
 
 class Reliability(NamedTuple):
-    """Reliability of a group's mean accuracies of items.
-
-    Attributes
-    ----------
-    split_half : float
-        Correlation between two halves of the group, mean over splits.
-    reliability : float
-        Of the whole group: each split's correlation stepped up by Spearman-Brown, their mean. Of
-        an incomplete table coefficient alpha by covariances over common items.
-    lower, upper : float
-        Interval of the reliability for new participants and new items.
-    n_observers, n_items, n_splits : int
-        What it rests on.
-    every_split : bool
-        Whether all splits were taken, or random ones.
-    as_published : tuple of (float, float)
-        The t-interval over splits. Splits overlap: it says how well the mean over splits is known,
-        and is no interval for the reliability.
-    of_lists : tuple of float
-        Of the items of each list, where observers saw different ones; else of all.
-    """
+    """Reliability of a group's mean accuracies of items."""
 
     split_half: float
     reliability: float

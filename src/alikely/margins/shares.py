@@ -50,20 +50,7 @@ OPPOSITE = "of opposite sign within classes: classes make the total"
 
 
 class ShareDraws(NamedTuple):
-    """Noise-free consistencies on the scale of shares.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (draw, pair)
-        Their quantiles are the limits; draws of different pairs belong together. NaN where there is
-        no correlation.
-    beside : dict of str to ndarray, shape (pair,)
-        ``share_consistency`` (not held within [-1, 1]), ``share_within`` and its bounds ``_lb``
-        and ``_ub``, ``share_between``, ``p_bend``, ``p_skew``, ``p_classes``, ``p_within``,
-        ``p_repeats``.
-    reasons : ndarray of object, shape (pair,)
-        Why there is no interval, and what the checks say.
-    """
+    """Noise-free consistencies on the scale of shares."""
 
     values: NDArray[np.float32]
     beside: dict[str, Floats]
@@ -92,41 +79,7 @@ def share_draws(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> ShareDraws:
-    """Consistency of each pair with the noise of single answers taken off, by moments.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    n_draws : int
-        Number of draws, at least 1.
-    m : int, optional
-        Number of alternatives of the task, for the check of bent margins.
-    ci_prob : float
-        Of the interval within classes, in (0, 1).
-    cluster : str, optional
-        Trial coordinate whose items err together; their classes, where known, if not given.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ShareDraws
-
-    Notes
-    -----
-    What draws of different pairs have in common is that of their influences of items, weighted at
-    random: a Gaussian copula. The check of repeats, and that of bent margins, are of a machine and
-    a group.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> table = al.margins.margin_table(trials, margins)
-    >>> share_draws(table, 400, rng=1).values.shape
-    (400, 1)
-    """
+    """Consistency of each pair with the noise of single answers taken off, by moments."""
     n_pairs = table.sizes["pair"]
     names = ("share_consistency", "share_within", "share_within_lb", "share_within_ub",
              "share_between", "p_bend", "p_within", *OTHERS)  # fmt: skip

@@ -16,26 +16,7 @@ __all__ = ["Side", "group_side", "lists_of_items", "machine_side", "normal_score
 
 
 class Side(NamedTuple):
-    """One system on some items, as deviations from the means of the items' strata.
-
-    Attributes
-    ----------
-    ease : ndarray, shape (item,)
-        Normal scores of a machine's margins; or shares of right answers of a group, freed of what
-        its members differ by in level.
-    square : ndarray, shape (item,)
-        Its square less the noise of single answers: what answers of different members to an item
-        have in common. NaN for an item that a single member of a group answered.
-    cells, square_cells : ndarray, shape (member, item)
-        Parts of `ease` and of `square` that each member contributes; without members for a
-        machine, which has no noise.
-    weights : ndarray, shape (member, item)
-        Share of an item's answers that each member gave.
-    slopes : ndarray, shape (item,) or None
-        Derivative of a machine's normal scores at each item by the item's mid-rank, as a share.
-    values : ndarray, shape (item,)
-        Margins, or shares, whose order is that of `slopes`.
-    """
+    """One system on some items, as deviations from the means of the items' strata."""
 
     ease: Floats
     square: Floats
@@ -47,30 +28,7 @@ class Side(NamedTuple):
 
 
 def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:
-    """Strata within which items can be compared: lists that no observer ties, and classes.
-
-    Parameters
-    ----------
-    shown : array_like of int, shape (observer, item)
-        Answers of each observer to each item.
-    classes : array_like of int, shape (item,), optional
-        Classes to keep apart besides.
-
-    Returns
-    -------
-    ndarray of int, shape (item,)
-        Number of each item's stratum, from 0.
-
-    Raises
-    ------
-    ValueError
-        If nobody answered an item.
-
-    Examples
-    --------
-    >>> lists_of_items([[1, 1, 0, 0], [0, 0, 2, 1]]).tolist()
-    [0, 0, 1, 1]
-    """
+    """Strata within which items can be compared: lists that no observer ties, and classes."""
     n = np.asarray(shown)
     if not (n > 0).any(axis=0).all():
         item = int(np.argmin((n > 0).any(axis=0)))
@@ -87,29 +45,7 @@ def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArra
 
 
 def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
-    """Normal scores of a machine's margins, as a side of a comparison.
-
-    Parameters
-    ----------
-    margins : array_like, shape (item,)
-        Finite numbers.
-    strata : ndarray of int, shape (item,)
-        As from `lists_of_items`.
-
-    Returns
-    -------
-    Side
-
-    Raises
-    ------
-    ValueError
-        As in `normal_scores`.
-
-    Examples
-    --------
-    >>> machine_side([0.1, 20.0, 3.0, 2.0, 1.0], np.zeros(5, int)).ease.round(2).tolist()
-    [-1.28, 1.28, 0.52, 0.0, -0.52]
-    """
+    """Normal scores of a machine's margins, as a side of a comparison."""
     scores = normal_scores(margins)
     ease = _centred(scores, strata)
     none = np.zeros((0, len(ease)))
@@ -118,33 +54,7 @@ def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
 
 
 def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> Side:
-    """Shares of right answers of a group, as a side of a comparison.
-
-    Parameters
-    ----------
-    right, shown : array_like of int, shape (observer, item)
-        Right answers and answers of each observer to each item; answers count alike, and who gave
-        none to an item takes no part there.
-    strata : ndarray of int, shape (item,)
-        As from `lists_of_items`.
-
-    Returns
-    -------
-    Side
-
-    Notes
-    -----
-    Observers are the replicates: whatever one has on an item, in all its repeats, is noise. With as
-    many answers of each observer to each item, mean ``square`` is the variance of the shares less
-    ``sum_o (X_oi - s_i - X_o + X)^2 / ((O - 1) O)``; in general it is the mean of products of the
-    answers of two observers to an item, weighted by how many answers they gave.
-
-    Examples
-    --------
-    >>> side = group_side([[1, 0, 1, 0], [1, 0, 0, 1]], np.ones((2, 4)), np.zeros(4, int))
-    >>> side.ease.tolist(), side.square.tolist()
-    ([0.5, -0.5, 0.0, 0.0], [0.25, 0.25, -0.25, -0.25])
-    """
+    """Shares of right answers of a group, as a side of a comparison."""
     r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     x = np.divide(r, n, out=np.zeros_like(r), where=n > 0)
     weight = n / n.sum(axis=0)

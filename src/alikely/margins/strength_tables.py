@@ -64,24 +64,7 @@ Key = tuple[int, bytes]
 
 
 class StrengthDraws(NamedTuple):
-    """Noise-free consistencies on the scale of strengths.
-
-    Attributes
-    ----------
-    values : ndarray of float32, shape (draw, pair)
-        Their quantiles are the limits; draws of different pairs belong together. NaN where there is
-        no correlation. Of two machines as in `alikely.margins.share_draws`.
-    strength, spread : ndarray of float64, shape (pair, trial)
-        Posterior mean and standard deviation of the item strengths of a group compared with a
-        machine; NaN elsewhere.
-    beside : dict of str to ndarray, shape (pair,)
-        ``inflation``: variance of the estimate by what items do over that by the model, at least
-        1; of a machine and a group ``strength_within``, its bounds ``_lb`` and ``_ub``, and
-        ``strength_between``; ``p_line``, ``p_law``, ``p_residuals``, ``p_within``, ``p_skew``,
-        ``p_repeats``.
-    reasons : ndarray of object, shape (pair,)
-        Why there is no posterior, and what the checks say.
-    """
+    """Noise-free consistencies on the scale of strengths."""
 
     values: NDArray[np.float32]
     strength: NDArray[np.float64]
@@ -100,43 +83,7 @@ def strength_draws(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> StrengthDraws:
-    """Correlation of strengths of each pair, by quadrature: a tenth of a second each.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.margin_table`.
-    n_draws : int
-        Number of draws, at least 1.
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
-    ci_prob : float
-        Of the interval within classes, in (0, 1).
-    cluster : str, optional
-        Trial coordinate whose items err together; their classes, where known and at least 5, if not
-        given. Within classes it is always these.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    StrengthDraws
-
-    Notes
-    -----
-    A group's table of likelihoods is made once for all machines on the same items. Its people
-    count alike: lists of items that were seen by different people are taken for one.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.6}, rng=1)
-    >>> table = al.margins.margin_table(trials, margins)
-    >>> strength_draws(table, 400, m=16, rng=1).values.shape
-    (400, 1)
-    """
+    """Correlation of strengths of each pair, by quadrature: a tenth of a second each."""
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     names = ("inflation", *WITHIN, "p_residuals", *SAYS, "p_repeats")

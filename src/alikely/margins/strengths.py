@@ -67,17 +67,7 @@ NEARLY, NOTHING = np.arctanh(0.9), 1e-3
 
 
 class GroupStrengths(NamedTuple):
-    """What a group's answers tell of strengths, for all that it is compared with.
-
-    Attributes
-    ----------
-    likelihoods : ItemLikelihoods
-        Of its items.
-    law : ndarray, shape (parameter,)
-        Mode of the law's parameters, see `alikely.margins.laws.LAW`.
-    score, variance : ndarray, shape (item,)
-        Posterior mean and variance of items' normal scores, by the answers alone.
-    """
+    """What a group's answers tell of strengths, for all that it is compared with."""
 
     likelihoods: ItemLikelihoods
     law: Floats
@@ -86,25 +76,7 @@ class GroupStrengths(NamedTuple):
 
 
 class StrengthFit(NamedTuple):
-    """Posterior of the correlation of strengths of one pair.
-
-    Attributes
-    ----------
-    eta : ndarray, shape (draw,)
-        Inverse hyperbolic tangent of the correlation, weighted draws in ascending order.
-    weights : ndarray, shape (draw,)
-        They sum to 1.
-    draws : Weighted
-        Of all parameters, the correlation's last; before what new margins add.
-    mode : Mode
-        Of all parameters.
-    slopes : ndarray, shape (item,)
-        Change of the estimate with the weight of each item.
-    inflation : float
-        Variance of the estimate by what items do over that by the model, from 1 to 6.
-    p_perfect, p_opposite : float
-        p-values of correlations of 1 and of -1.
-    """
+    """Posterior of the correlation of strengths of one pair."""
 
     eta: Floats
     weights: Floats
@@ -119,34 +91,7 @@ class StrengthFit(NamedTuple):
 def group_strengths(
     right: ArrayLike, shown: ArrayLike, m: int, link: Link = "m_afc"
 ) -> GroupStrengths:
-    """Tables and law of a group's strengths [GS66]_ [JP09]_.
-
-    Parameters
-    ----------
-    right, shown : array_like of int, shape (observer, item)
-        Right answers and answers.
-    m : int
-        Number of alternatives, at least 2.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
-
-    Returns
-    -------
-    GroupStrengths
-
-    Raises
-    ------
-    ValueError
-        If `m` is below 2, `link` is unknown, or there are not as many answers as right ones.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> right = rng.binomial(1, rng.uniform(0.2, 1, 160), (10, 160))
-    >>> group = group_strengths(right, np.ones_like(right), 16)
-    >>> group.law.shape, group.score.shape
-    ((4,), (160,))
-    """
+    """Tables and law of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
     # One person's own deviations are part of the strengths.
@@ -256,29 +201,7 @@ def fit_groups(
     plain: bool = False,
     rng: RandomState = None,
 ) -> StrengthFit:
-    """Posterior of the correlation of two groups' strengths.
-
-    Parameters
-    ----------
-    one, other : GroupStrengths
-        As from `group_strengths`, on the same items.
-    clusters, n_points, plain, rng
-        As in `fit_machine`.
-
-    Returns
-    -------
-    StrengthFit
-
-    Examples
-    --------
-    >>> from scipy import special
-    >>> rng = np.random.default_rng(1)
-    >>> right = rng.binomial(1, special.ndtr(1.5 * rng.normal(size=40)), (20, 40))
-    >>> shown = np.ones_like(right)
-    >>> halves = [group_strengths(right[i::2], shown[i::2], 2, link="probit") for i in (0, 1)]
-    >>> bool(strength_limits(fit_groups(*halves, rng=1), 0.5) > 0.7)
-    True
-    """
+    """Posterior of the correlation of two groups' strengths."""
     n_first = len(one.law)
     found = (one.likelihoods, other.likelihoods)
 
@@ -307,20 +230,7 @@ def fit_groups(
 
 
 def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
-    """Limits of the correlation, by tail probability.
-
-    Parameters
-    ----------
-    fit : StrengthFit
-        As from `fit_machine` or `fit_groups`.
-    tail : array_like
-        Probabilities in (0, 1) that the correlation lies below.
-
-    Returns
-    -------
-    ndarray
-        In [-1, 1]; 1 beyond the probability with which 1 is refused, -1 alike.
-    """
+    """Limits of the correlation, by tail probability."""
     p = np.asarray(tail, dtype=np.float64)
     cumulated = np.cumsum(fit.weights) - fit.weights / 2
     limit = np.tanh(np.interp(p, cumulated, fit.eta))

@@ -50,62 +50,7 @@ def margin_table(
     group: str = "kind",
     unmatched: Literal["error", "accept"] = "error",
 ) -> xr.Dataset:
-    """Align machines' margins with the answers of groups of observers.
-
-    Parameters
-    ----------
-    trials : Trials
-        Answers of humans, and perhaps of the machines.
-    margins : pandas.DataFrame, optional
-        As from `alikely.margins.decision_margins`: ``observer, dataset, condition, item, margin``
-        and, if there is something to know of an observer, ``note``.
-    pairs : str, sequence of str, or sequence of (str, str)
-        As in `alikely.data.joint_correctness`, of systems: a group goes by its label.
-    by : {"condition", "dataset"} or None
-        Groups of trials to keep apart.
-    no_response : {"error", "drop"}
-        Whether a missing response is a wrong answer, or none.
-    group : str
-        Observer coordinate whose labels name the groups; ``"observer"`` makes each its own group.
-    unmatched : {"error", "accept"}
-        Refuse a machine that is compared with a group if fewer than half of its items, or of those
-        that groups answered, whichever are fewer, are found on the other side; or accept it.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``margins`` (observer, trial): margins, or shares of right answers, NaN where there are
-        none; ``right, shown`` (observer, trial): counts of the groups, 0 for machines;
-        ``member_right, member_shown`` (member, trial): those of each of their members, with
-        ``member_group`` (member); ``n_trials, n_only_a, n_only_b, accuracy_a, accuracy_b`` (pair):
-        items common to both systems, items that only one of them has, and shares of right answers
-        on the common ones (for machines of margins above 0); ``n_contradictions`` (observer,
-        trial): repeats of an item on which a machine's answer is right with a negative margin or
-        wrong with a positive one; ``n_unmatched`` (observer): items of a machine in groups of
-        trials that nobody answered; ``n_matched, n_alone, n_missing`` (observer): of a machine,
-        items that a group answered, those that none did, and answered ones without a margin;
-        ``source_note`` (observer): what is known of its scores.
-        Coordinates of pairs and trials as in `alikely.data.joint_correctness`; of systems
-        ``kind`` and ``n_members``; of trials ``true_class``, the position of the class of the
-        item, -1 where none is known, and ``class_name``, then empty.
-
-    Raises
-    ------
-    ValueError
-        If an observer label is unknown, some observers of a kind have margins and some have not,
-        there are fewer than two systems, or two systems share fewer than 5 items in a group, or
-        none of a data set of which both have some; or most items of a machine are not matched.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example()
-    >>> people = trials.select(kind="human")
-    >>> items = pd.DataFrame({key: people.data[key].values for key in PLACE})
-    >>> margins = items.assign(observer="net", margin=np.arange(480.0))
-    >>> margin_table(people, margins).sizes["pair"]
-    3
-    """
+    """Align machines' margins with the answers of groups of observers."""
     data = trials.data
     systems = _systems(data, margins, group)
     first, second = chosen_pairs(systems.names, np.array(systems.kinds, object), pairs)
@@ -182,22 +127,7 @@ def common_items(table: xr.Dataset, pair: int) -> tuple[int, int, NDArray[np.int
 def answers_of_group(
     table: xr.Dataset, system: int, items: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right answers and answers of each member of a group on some items.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `margin_table`.
-    system : int
-        Position of the group on the ``observer`` dim.
-    items : ndarray of int
-        Positions on the ``trial`` dim.
-
-    Returns
-    -------
-    right, shown : ndarray of int64, shape (member, item)
-        Of the members who answered any of them.
-    """
+    """Right answers and answers of each member of a group on some items."""
     members = np.flatnonzero(table["member_group"].values == system)
     right = table["member_right"].values[np.ix_(members, items)]
     shown = table["member_shown"].values[np.ix_(members, items)]
@@ -206,34 +136,7 @@ def answers_of_group(
 
 
 def class_answers(trials: Trials, table: xr.Dataset) -> xr.Dataset:
-    """How often each group gave each class as its answer to each item.
-
-    Parameters
-    ----------
-    trials : Trials
-        With responses; those that `table` was made of.
-    table : xarray.Dataset
-        As from `margin_table`.
-
-    Returns
-    -------
-    xarray.Dataset
-        `table` with ``answers`` (observer, trial, class), 0 for machines, and ``n_silent``
-        (observer, trial): trials without a response, which are in no class.
-
-    Raises
-    ------
-    ValueError
-        If the trials hold correctness only.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise")
-    >>> table = class_answers(trials, margin_table(trials))
-    >>> dict(table["answers"].sizes)
-    {'observer': 2, 'trial': 160, 'class': 16}
-    """
+    """How often each group gave each class as its answer to each item."""
     if not trials.has_classes:
         raise ValueError(
             "response bias shows in which class was answered, and these trials hold correctness "

@@ -48,23 +48,7 @@ REACH = np.array([0.02, 0.02, 0.05, 0.02, 0.02])
 
 
 class WithinClasses(NamedTuple):
-    """Correlation of strengths with a machine's margins, within classes and between them.
-
-    Attributes
-    ----------
-    rho : float
-        Of deviations from the means of classes.
-    lower, upper : float
-        Its limits; -1 and 1 where the likelihood does not speak against them.
-    between : float
-        Of the means of classes.
-    slopes : ndarray, shape (class,)
-        Change of the inverse hyperbolic tangent of `rho` with the weight of each class.
-    inflation : float
-        Variance by what classes do over that by the model, from 1 to 6.
-    p_total : float
-        p-value of the correlation in all, as it was found, for that within classes.
-    """
+    """Correlation of strengths with a machine's margins, within classes and between them."""
 
     rho: float
     lower: float
@@ -101,7 +85,7 @@ def within_classes(
     Parameters
     ----------
     group : GroupStrengths
-        As from `alikely.margins.group_strengths`.
+        As from `alikely.margins.strengths.group_strengths`.
     fit : StrengthFit
         As from `alikely.margins.fit_machine`, whose law of strengths is taken as it is: where
         strengths lie and how far they spread does not change a correlation.
@@ -138,7 +122,7 @@ def within_classes(
     >>> easy = strength + 0.8 * rng.normal(size=16)[classes]
     >>> right = rng.binomial(1, 0.5 * (1 + np.tanh(easy)), (10, 160))
     >>> margins = 0.9 * strength + 0.4 * noise
-    >>> group = al.margins.group_strengths(right, np.ones_like(right), 2, link="probit")
+    >>> group = group_strengths(right, np.ones_like(right), 2, link="probit")
     >>> fit = al.margins.fit_machine(group, margins, classes, rng=1)
     >>> found = within_classes(group, fit, margins, classes)
     >>> bool(found.lower < 0.9 < found.upper)

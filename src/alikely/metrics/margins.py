@@ -62,28 +62,7 @@ FREED = (
 
 
 def normal_scores(margins: ArrayLike) -> Floats:
-    """Normal scores of margins, by mid-ranks [HL56]_.
-
-    Parameters
-    ----------
-    margins : array_like, shape (item,)
-        Finite numbers.
-
-    Returns
-    -------
-    ndarray, shape (item,)
-        ``Phi^-1((rank - .5) / n)``.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 5 margins, or one is not finite.
-
-    Examples
-    --------
-    >>> normal_scores([0.1, 20.0, 3.0, 2.0, 1.0]).round(2).tolist()
-    [-1.28, 1.28, 0.52, 0.0, -0.52]
-    """
+    """Normal scores of margins, by mid-ranks [HL56]_."""
     y = np.asarray(margins, dtype=np.float64)
     if y.ndim != 1 or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
         raise ValueError(
@@ -309,27 +288,7 @@ def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
 
 
 def margin_metric(method: Method = "pearson") -> Metric:
-    """Decision-margin consistency, as an estimand.
-
-    Parameters
-    ----------
-    method : {"pearson", "spearman"}
-        As in `margin_consistency`.
-
-    Returns
-    -------
-    Metric
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown.
-
-    Examples
-    --------
-    >>> margin_metric("spearman")
-    <Metric decision_margin_consistency, method='spearman'>
-    """
+    """Decision-margin consistency, as an estimand."""
     if method not in ("pearson", "spearman"):
         raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
 

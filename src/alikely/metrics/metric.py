@@ -503,27 +503,7 @@ def _named(name: str) -> Metric:
 
 
 def find_metric(text: str) -> Metric:
-    """Find a metric by name, or by the module and the attribute that hold it.
-
-    Parameters
-    ----------
-    text : str
-        A name as for `get_metric`, or ``module:ATTRIBUTE``.
-
-    Returns
-    -------
-    Metric
-
-    Raises
-    ------
-    ValueError
-        If there is no such module, attribute or name, or the attribute is no `Metric`.
-
-    Examples
-    --------
-    >>> find_metric("alikely.metrics:COPY_PROBABILITY")
-    <Metric copy_probability>
-    """
+    """Find a metric by name, or by the module and the attribute that hold it."""
     module, _, attribute = text.partition(":")
     if not attribute:
         return get_metric(text)

@@ -43,27 +43,7 @@ OTHER = {"o": "o", "a": "b", "b": "a", "u": "v", "v": "u", "f": "f"}
 
 
 class CapaMatrices(NamedTuple):
-    """Agreement on options of all pairs; shape (observer, observer) each, NaN where undefined.
-
-    Attributes
-    ----------
-    estimate, se : ndarray
-        kappa_p with its standard error. The diagonal is the agreement of two answers drawn from
-        one system: of probabilities not 1.
-    observed, expected : ndarray
-        Agreement, and agreement by chance.
-    r_p, r_p_se : ndarray
-        Agreement beyond chance over that of each system with itself; on the diagonal 1.
-    same_wrong, same_wrong_se, same_wrong_chance : ndarray
-        Share of the same wrong answer where both are wrong, with its standard error; what it is by
-        chance, with as many options as these questions have.
-    n_questions : ndarray of int
-        Questions that both answered.
-    right, both_right : ndarray
-        Mean probability of the right option, of the first of a pair; of both.
-    chance : ndarray
-        Mean of one over the number of wrong options.
-    """
+    """Agreement on options of all pairs; shape (observer, observer) each, NaN where undefined."""
 
     estimate: Floats
     se: Floats
@@ -80,24 +60,12 @@ class CapaMatrices(NamedTuple):
     chance: Floats
 
     def cells(self) -> Floats:
-        """Questions by what both chose, as `alikely.inference.option_limits` takes them.
-
-        Returns
-        -------
-        ndarray, shape (observer, observer, 5)
-            Both right; the first alone, the second alone; both wrong and the same; and different.
-            Of probabilities expected numbers.
-        """
+        """Questions by what both chose, as `alikely.inference.option_limits` takes them."""
         n = len(self.estimate)
         return self.cells_of(*np.indices((n, n)).reshape(2, -1)).reshape(n, n, 5)
 
     def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """The same of some pairs, by the positions of their observers.
-
-        Returns
-        -------
-        ndarray, shape (pair, 5)
-        """
+        """The same of some pairs, by the positions of their observers."""
         a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
         same = self.observed[i, j] - both
         shares = [both, a - both, b - both, same, 1 - a - b + both - same]

@@ -40,27 +40,7 @@ UNRELIABLE = MappingProxyType(
 def error_similarity_metric(
     alpha: float = 0.5, mixture: rows.Mixture = "mean", base: float = 2
 ) -> Metric:
-    """Class-level error similarity [X25]_ with its options, as an estimand.
-
-    Parameters
-    ----------
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    Metric
-
-    Raises
-    ------
-    ValueError
-        If an option is out of range.
-
-    Examples
-    --------
-    >>> error_similarity_metric(mixture="pooled")
-    <Metric error_similarity, alpha=0.5, mixture='pooled', base=2>
-    """
+    """Class-level error similarity [X25]_ with its options, as an estimand."""
     rows.check_options(alpha, mixture, base)
     divergence = functools.partial(rows.row_divergence, alpha=alpha, mixture=mixture, base=base)
     slopes = functools.partial(rows.row_influence, alpha=alpha, mixture=mixture, base=base)

@@ -53,19 +53,7 @@ class Difference(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ResponseBias:
-    """How often each observer decided for the competing cue, of its decisions for either.
-
-    Attributes
-    ----------
-    observers, kinds : list of str
-        Names and kinds.
-    items : list of str
-        Items on which the cues conflict.
-    competing, true, shown : ndarray of bool, shape (observer, item)
-        Whether the observer decided for the competing cue, for the true class, and saw the item.
-    attribute : str
-        Name of the competing cue.
-    """
+    """How often each observer decided for the competing cue, of its decisions for either."""
 
     observers: list[str]
     kinds: list[str]
@@ -87,31 +75,7 @@ class ResponseBias:
         intervals: Intervals = None,
         rng: RandomState = None,
     ) -> pd.DataFrame:
-        """List the share of each observer with its interval.
-
-        Parameters
-        ----------
-        n_resamples : int
-            Bootstrap replicates of the items, and posterior draws; at least 2.
-        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-            The recommended interval (posterior), all three, or those of these methods.
-        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-            Source of randomness.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``observer, kind``; ``estimate``, the share of decisions for the competing cue among
-            those for either, in [0, 1] (shape bias is 1 less it); the score interval
-            (``analytic_ci95_lb`` [W27]_), the bootstrap's over items, and that of the posterior of
-            a Beta(1/2, 1/2) prior; ``n_decisions`` for either cue, ``n_items`` shown, ``decided``,
-            the former over the latter; ``note``.
-
-        Raises
-        ------
-        ValueError
-            If a number is out of range.
-        """
+        """List the share of each observer with its interval."""
         _at_least_two(n_resamples)
         generator = np.random.default_rng(seed_sequence(rng))
         wrong, right = self.competing.sum(axis=1), self.true.sum(axis=1)
@@ -149,34 +113,7 @@ class ResponseBias:
         n_resamples: int = 2_000,
         rng: RandomState = None,
     ) -> Difference:
-        """Mean bias of one group of observers less that of another, on the same items.
-
-        Parameters
-        ----------
-        one, other : str
-            Groups, by default kinds.
-        by : mapping of str to str, optional
-            Group of each observer, instead of its kind; observers that it does not name are left
-            aside.
-        n_resamples : int
-            Replicates and draws, at least 2.
-        rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-            Source of randomness.
-
-        Returns
-        -------
-        Difference
-            With bounds ``ci95_lb, ci95_ub``; for new observers NaN where a group has one.
-            Analytic: from the influence of items and the spread of observers, with Student's t of
-            the smaller group for new observers. Bootstrap: items, or items and observers [O07]_,
-            drawn anew. Posterior: the same with Dirichlet weights (the Bayesian bootstrap).
-
-        Raises
-        ------
-        ValueError
-            If a group is unknown, both are one, none of its observers decided for either cue, or a
-            number is out of range.
-        """
+        """Mean bias of one group of observers less that of another, on the same items."""
         _at_least_two(n_resamples)
         if one == other:
             raise ValueError(f"one and other must be two groups, got {one!r} twice")

@@ -26,22 +26,7 @@ __all__ = ["ItemContrast", "item_contrast"]
 
 
 class ItemContrast(NamedTuple):
-    """Items by how easy they are for two groups.
-
-    Attributes
-    ----------
-    items : pandas.DataFrame
-        One row per item, largest difference first: ``dataset, condition, item, truth`` (with
-        classes), ``n_one, n_other`` (observers who saw it), ``accuracy_one, accuracy_other,
-        difference``, ``p_value`` of Fisher's exact test that both groups find it equally easy, and
-        ``p_value_bh``, adjusted over all items.
-    counts : pandas.DataFrame
-        Two rows, ``easy for`` one and the other: ``observed``, the number of items with an accuracy
-        of at least `easy` in that group and at most `hard` in the other; ``expected`` by chance, if
-        the difficulties of the two groups had nothing to do with each other; the 95 % range of such
-        numbers, ``chance_lb, chance_ub``; ``p_fewer`` and ``p_more``, the probabilities of at most
-        and at least so many.
-    """
+    """Items by how easy they are for two groups."""
 
     items: pd.DataFrame
     counts: pd.DataFrame

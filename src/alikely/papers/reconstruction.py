@@ -23,20 +23,7 @@ __all__ = ["Reconstruction", "condition_draws", "reconstruct_score"]
 
 
 class Reconstruction(NamedTuple):
-    """Interval of a mean score whose trials are not known.
-
-    Attributes
-    ----------
-    estimate : float
-        Mean error consistency that the printed scores imply.
-    lower, upper : float
-        Bounds of its interval.
-    accuracy : ndarray, shape (condition,)
-        Accuracy of the machine that was assumed.
-    infeasible : int
-        Conditions in which no accuracy allows the printed score with every human; the nearest was
-        taken.
-    """
+    """Interval of a mean score whose trials are not known."""
 
     estimate: float
     lower: float

@@ -41,7 +41,6 @@ __all__ = [
     "item_reliability",
     "items_for_agreement",
     "items_for_margins",
-    "operating",
     "participants_for_reliability",
     "plan_from",
     "posterior_by_batch",

@@ -64,9 +64,9 @@ def plot_cohort(
     group : str, optional
         Model or condition to draw. Default "all".
     covariate : str, optional
-        As in `alikely.benchmark.cohort_effects`; required for ``"groups"``.
+        As in `alikely.benchmark.covariates.cohort_effects`; required for ``"groups"``.
     values : sequence, optional
-        As in `alikely.benchmark.cohort_effects`.
+        As in `alikely.benchmark.covariates.cohort_effects`.
     quantity : str, optional
         "copy_probability" (default), "error_consistency", "log_odds_ratio" or "accuracy".
     ci_prob : float, optional
@@ -87,7 +87,7 @@ def plot_cohort(
     ------
     ValueError
         If the kind, group or quantity is unknown, the covariate describes humans, or as in
-        `alikely.benchmark.cohort_check` and `alikely.benchmark.cohort_effects`.
+        `alikely.benchmark.cohort_check` and `alikely.benchmark.covariates.cohort_effects`.
     TypeError
         If the kind does not use an argument or lacks one that it needs.
 

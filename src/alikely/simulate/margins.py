@@ -45,48 +45,7 @@ HUMP = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class MarginWorld:
-    """What is true of items, people and a machine.
-
-    An item has a strength ``u`` of variance 1, a machine the margin
-    ``relation(rho * u + sqrt(1 - rho**2) * noise)``. A person meets the item with evidence
-    ``level + gain * u``, and answers right with the probability of a detection task [GS66]_.
-
-    Attributes
-    ----------
-    rho : float
-        Correlation of margins with strengths before `relation`, in [-1, 1].
-    n_observers, n_repeats, n_items, n_classes, m : int
-        People, answers of each to an item, items, classes they are of in turn, and alternatives.
-    strength_mean, strength_sd : float
-        Of the evidence, in units of the noise of one alternative.
-    law : {"normal", "t4", "skewed", "bimodal"}
-        Of the strengths: Student's t, a gamma law of skewness 1.4, or two humps.
-    relation : {"linear", "exp", "tanh", "coarse"}
-        What margins look like; ``"coarse"`` has four values only.
-    ability_sd, log_gain_sd : float
-        How people differ in level, and in the logarithm of their gain.
-    stable_sd : float
-        Spread of what a person has on an item whenever it is shown.
-    item_noise_sd : float
-        Of the logarithm of the noise of an item.
-    class_sd : float
-        Of what people have in common on a class.
-    class_opposite : float
-        What of that a machine has, with its sign turned, in units of its margins.
-    fan : float
-        How the logarithm of the spread of a machine's own noise changes with strength.
-    kinds_sd : float
-        Spread over items of what sets two kinds of people apart; each person is of one by chance.
-    n_lists : int
-        Lists into which items fall at random, each seen by other people.
-    missing : float
-        Share of answers that are missing, in [0, 1).
-    other_rho : float
-        As `rho`, of a second machine that saw the same items, in [-1, 1].
-    group_rho : float
-        Correlation of the strengths that items have for a second group of people, like the first,
-        with those for the first, in [-1, 1].
-    """
+    """What is true of items, people and a machine."""
 
     rho: float = 0.9
     n_observers: int = 10
@@ -132,21 +91,7 @@ class MarginWorld:
 
 
 class MarginData(NamedTuple):
-    """One experiment.
-
-    Attributes
-    ----------
-    right, shown : ndarray of int, shape (observer, item)
-        Right answers and answers of each person.
-    margins : ndarray, shape (item,)
-        Of the machine.
-    classes : ndarray of int, shape (item,)
-        Class of each item.
-    other_right, other_shown : ndarray of int, shape (observer, item)
-        Of a second group, who saw the same lists.
-    other_margins : ndarray, shape (item,)
-        Of a second machine.
-    """
+    """One experiment."""
 
     right: NDArray[np.int64]
     shown: NDArray[np.int64]

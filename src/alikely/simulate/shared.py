@@ -14,18 +14,7 @@ __all__ = ["ErrorPopulation", "shared_errors"]
 
 
 class ErrorPopulation(NamedTuple):
-    """How systems err on items of some kinds, all of them equally frequent.
-
-    Attributes
-    ----------
-    suggested : ndarray, shape (kind, true_class, label)
-        Distributions of the one wrong label that an item suggests to whoever follows it.
-    own : ndarray, shape (system, kind, true_class, label)
-        Distributions of wrong labels that systems give on their own.
-    follows : ndarray, shape (system,)
-        Probabilities that a system, when it errs, gives the label that the item suggests; two
-        systems give it both, as if one copied the other, with the product of theirs.
-    """
+    """How systems err on items of some kinds, all of them equally frequent."""
 
     suggested: Floats
     own: Floats

@@ -3,27 +3,21 @@ from .alignment_tables import alignment_table as alignment_table
 from .covariates import covariate_contrasts as covariate_contrasts
 from .difficulty import difficulty_spectrum as difficulty_spectrum
 from .difficulty import normality_checks as normality_checks
-from .difficulty import reference_values as reference_values
 from .posterior import compare_regimes as compare_regimes
-from .posterior import condition_log_likelihood as condition_log_likelihood
 from .posterior import fit_spectrum as fit_spectrum
 from .posterior import regime_probabilities as regime_probabilities
 from .regime_mixtures import regimes as regimes
-from .regime_parts import representative_conditions as representative_conditions
 from .regime_scores import regime_alignment as regime_alignment
 
 __all__ = [
     "alignment_table",
     "compare_regimes",
     "condition_alignment",
-    "condition_log_likelihood",
     "covariate_contrasts",
     "difficulty_spectrum",
     "fit_spectrum",
     "normality_checks",
-    "reference_values",
     "regime_alignment",
     "regime_probabilities",
     "regimes",
-    "representative_conditions",
 ]

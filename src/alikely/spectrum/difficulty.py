@@ -188,24 +188,7 @@ def difficulty_spectrum(
 
 
 def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
-    """Logit accuracies of the reference, one per condition and human.
-
-    Parameters
-    ----------
-    spectrum : xarray.Dataset
-        As from `difficulty_spectrum`.
-
-    Returns
-    -------
-    ndarray, shape (value,)
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
-    >>> reference_values(spectrum).round(2).tolist()
-    [4.15, 3.55, 3.17, 3.55]
-    """
+    """Logit accuracies of the reference, one per condition and human."""
     values = spectrum["logit_accuracy"].values[spectrum["is_reference"].values]
     return np.asarray(values[~np.isnan(values)])
 

@@ -345,27 +345,7 @@ def _distrust(pareto_k: xr.DataArray) -> str:
 
 
 def condition_log_likelihood(tree: xr.DataTree, n_draws: int = 1_000) -> xr.DataArray:
-    """Log likelihood of each condition's answers, its ease integrated over the regimes.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `fit_spectrum`.
-    n_draws : int
-        About so many of the draws, evenly spread.
-
-    Returns
-    -------
-    xarray.DataArray, dims (chain, draw, condition)
-
-    Notes
-    -----
-    By adaptive Gauss-Hermite quadrature [LP94]_ over the ease of the condition in each regime and,
-    within it, over what is a person's own there: how the person takes the condition, and the
-    ability as far as the person's other conditions leave it open (normal approximation to their
-    counts). Nothing that is conditioned on has seen the condition's answers but through the
-    parameters that all share, so that leaving it out by importance weights is safe.
-    """
+    """Log likelihood of each condition's answers, its ease integrated over the regimes."""
     posterior, entries = tree["posterior"].to_dataset(), _entries(tree)
     chosen = _spread(tree, max(n_draws // posterior.sizes["chain"], 1))
     draws = posterior.isel(draw=chosen)

@@ -126,38 +126,7 @@ def _require_all(there: NDArray[np.bool_], names: list[str], machines: list[str]
 def representative_conditions(
     delta: Deltas, labels: Groups, datasets: Mapping[str, str]
 ) -> list[str]:
-    """Choose one condition for each data set and regime.
-
-    Of the conditions of a data set in a regime, the one whose difficulty is nearest to the mean
-    difficulty of all conditions of the regime, so that data sets are compared at like difficulty;
-    the easier of two that are equally near.
-
-    Parameters
-    ----------
-    delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset
-        Difficulty by condition, greater is easier, or the spectrum that holds it.
-    labels : mapping, pandas.Series or xarray.DataArray
-        Regime by condition.
-    datasets : mapping of str to str
-        Data set of each condition to choose from; the two others may name more.
-
-    Returns
-    -------
-    list of str
-        In the order of `datasets`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a condition has no label, no difficulty, or none that is finite.
-
-    Examples
-    --------
-    >>> delta = {"a:1": -1.0, "a:2": -3.0, "b:1": -2.0}
-    >>> regime = dict.fromkeys(delta, "near")
-    >>> representative_conditions(delta, regime, {name: name[0] for name in delta})
-    ['a:1', 'b:1']
-    """
+    """Choose one condition for each data set and regime."""
     names = list(datasets)
     regime = condition_groups(names, labels)
     values = delta["delta"] if isinstance(delta, xr.Dataset) else delta

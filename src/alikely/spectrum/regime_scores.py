@@ -74,7 +74,7 @@ def regime_alignment(
         ``ceiling_eti95_lb``, those of the estimate as ``bootstrap_eti95_lb``; of a ratio infinite
         where the humans' interval (of `mean_ratio`: in any condition) reaches 0. ``rank`` of the
         estimate, and so of `ratio_of_means`, within metric and regime, with its joint confidence
-        set ``rank_lb, rank_ub``, that of `alikely.benchmark.rank_sets`; ``undefined_replicates``:
+        set ``rank_lb, rank_ub``, that of `rank_sets`; ``undefined_replicates``:
         share of the replicates of its conditions in which its value, or that of human-human, is
         undefined; ``note``: conditions left out and why.
 

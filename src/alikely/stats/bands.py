@@ -29,30 +29,7 @@ SEED = 20_770
 
 
 def uniformity(values: ArrayLike) -> float:
-    """Test whether numbers come from the uniform distribution on (0, 1) [A13]_ [SBV22]_.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        In [0, 1], at least 2.
-
-    Returns
-    -------
-    float
-        p-value, above 0: the share of 4,000 uniform samples of the same size (and this one) whose
-        distribution function is as unlikely at its most unlikely place. It is below
-        ``1 - ci_prob`` where the function leaves `rank_band`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than 2 values, or one is not in [0, 1].
-
-    Examples
-    --------
-    >>> uniformity(np.linspace(0.01, 0.99, 50)) > 0.9, uniformity(np.linspace(0.2, 0.8, 50)) < 0.01
-    (True, True)
-    """
+    """Test whether numbers come from the uniform distribution on (0, 1) [A13]_ [SBV22]_."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or len(array) < 2 or not ((array >= 0) & (array <= 1)).all():
         raise ValueError("values must be at least 2 numbers in [0, 1], in one dimension")
@@ -63,31 +40,7 @@ def uniformity(values: ArrayLike) -> float:
 
 
 def rank_band(n: int, ci_prob: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Band that holds the whole distribution function of n uniform numbers [SBV22]_.
-
-    Parameters
-    ----------
-    n : int
-        How many numbers, at least 2.
-    ci_prob : float
-        Probability, in (0, 1), that the function stays inside everywhere.
-
-    Returns
-    -------
-    place, lower, upper : ndarray, shape (place,)
-        Places in (0, 1), and between which shares of the numbers lie below each.
-
-    Raises
-    ------
-    ValueError
-        If `n` is below 2 or `ci_prob` not in (0, 1).
-
-    Examples
-    --------
-    >>> place, lower, upper = rank_band(100)
-    >>> bool(lower[50] < place[50] < upper[50])
-    True
-    """
+    """Band that holds the whole distribution function of n uniform numbers [SBV22]_."""
     if n < 2 or not 0 < ci_prob < 1:
         raise ValueError(f"n must be at least 2 and ci_prob between 0 and 1, got {n} and {ci_prob}")
     # The share 1 - ci_prob of samples, or fewer, is more unlikely than this.

@@ -66,23 +66,7 @@ def neighbour_probabilities(
 
 
 def mixture_boundaries(weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> Floats:
-    """Points between successive means at which neighbours are equally probable.
-
-    Parameters
-    ----------
-    weights, means, sds : array_like, shape (component,)
-        Of the components, with the means in increasing order.
-
-    Returns
-    -------
-    ndarray, shape (component - 1,)
-        The mean of a component whose neighbour is more probable than itself even there.
-
-    Examples
-    --------
-    >>> mixture_boundaries([0.5, 0.5], [0.0, 2.0], [1.0, 1.0]).round(6).tolist()
-    [1.0]
-    """
+    """Points between successive means at which neighbours are equally probable."""
     weight, mean, sd = (np.asarray(v, dtype=np.float64) for v in (weights, means, sds))
     low, high = mean[:-1].copy(), mean[1:].copy()
 
@@ -100,34 +84,7 @@ def mixture_boundaries(weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> 
 
 
 def tightest_groups(values: ArrayLike, k: int) -> list[Floats]:
-    """Cut a line of values into the groups with the least sum of squares within them [F58]_.
-
-    Parameters
-    ----------
-    values : array_like, shape (value,)
-    k : int
-        Number of groups, between 1 and the number of values.
-
-    Returns
-    -------
-    list of ndarray
-        Each group sorted, the lowest first.
-
-    Raises
-    ------
-    ValueError
-        If `k` is out of range.
-
-    Notes
-    -----
-    What k-means looks for, found for certain: the best cut of the first values into fewer groups is
-    part of the best cut of all.
-
-    Examples
-    --------
-    >>> [group.tolist() for group in tightest_groups([5.0, 0.1, 5.2, 0.0, 9.0], 3)]
-    [[0.0, 0.1], [5.0, 5.2], [9.0]]
-    """
+    """Cut a line of values into the groups with the least sum of squares within them [F58]_."""
     x = np.sort(np.asarray(values, dtype=np.float64))
     n = len(x)
     if not 1 <= k <= n:

@@ -47,33 +47,7 @@ def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floa
 def two_factor_variance(
     both: ArrayLike, observers: ArrayLike, trials: ArrayLike, n_observers: int, n_trials: int
 ) -> Floats:
-    """Variance over new observers and new trials, from three bootstraps [SK23]_.
-
-    Resampling both factors at once counts their interaction and the noise of single answers twice
-    too often; the three variances together set that right.
-
-    Parameters
-    ----------
-    both, observers, trials : array_like
-        Variances of replicates that resample both factors, observers only, trials only.
-    n_observers, n_trials : int
-        Numbers of either, at least 2.
-
-    Returns
-    -------
-    ndarray
-        At least the larger of the corrected single-factor variances, at most `both`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two observers or trials.
-
-    Examples
-    --------
-    >>> two_factor_variance(0.05, 0.02, 0.02, 10, 100).round(4).item()
-    0.0312
-    """
+    """Variance over new observers and new trials, from three bootstraps [SK23]_."""
     if n_observers < 2 or n_trials < 2:
         raise ValueError(
             f"two factors need at least 2 observers and 2 trials, got {n_observers} and {n_trials}"

@@ -51,25 +51,7 @@ def read(files: Sequence[File], choice: Choice) -> Log:
 
 
 def normalise_condition(label: str | None) -> str:
-    """One spelling for the conditions of the model-vs-human data, which vary between files.
-
-    Numbers lose trailing zeros (``0.90`` is ``0.9``, ``0.00`` is ``0``), truth values are in lower
-    case, and the single condition of a data set (written ``NaN`` or ``0``) is ``0``.
-
-    Parameters
-    ----------
-    label : str or None
-        As written in a file.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> [normalise_condition(label) for label in ["0.90", "0.0", "True", "c100", None, "1-10-10"]]
-    ['0.9', '0', 'true', 'c100', '0', '1-10-10']
-    """
+    """One spelling for the conditions of the model-vs-human data, which vary between files."""
     if label is None or label.lower() in ("", "nan"):
         return "0"
     text = label.strip()
