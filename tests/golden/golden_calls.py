@@ -21,7 +21,7 @@ from golden_tables import Call
 
 import alikely as al
 from alikely.cli import main
-from alikely.margins.strengths import group_strengths, strength_limits
+from alikely.margins import strengths
 from alikely.papers.families import family_ranks, profile_tests
 from alikely.simulate.margins import MarginWorld
 from studies import coverage_items, coverage_margins, kept
@@ -324,14 +324,14 @@ def consistency_table(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("margins.fit_machine")
+@golden("decision_margin_consistency")
 def fit_machine(rng: int) -> pd.DataFrame:
     trials, machine = data.margins()
     right = (trials.data["correct"].values > 0).astype(int)
-    group = group_strengths(right, np.ones_like(right), 5)
+    group = strengths.group_strengths(right, np.ones_like(right), 5)
     near = machine.loc[machine["observer"] == "near", "margin"].to_numpy()
     levels = [0.025, 0.5, 0.975]
-    limits = strength_limits(al.margins.fit_machine(group, near, rng=rng), levels)
+    limits = strengths.strength_limits(strengths.fit_machine(group, near, rng=rng), levels)
     return pd.DataFrame({"level": levels, "limit": limits})
 
 

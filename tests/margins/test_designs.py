@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.margins.designs import model_of_design
 from alikely.margins.tables import margin_table
 
 N_ITEMS = 20
@@ -41,7 +42,7 @@ def chosen(frame: pd.DataFrame, m: int | None = 16, group: str = "kind") -> tupl
     trials = al.Trials.from_table(frame)
     made = al.margins.decision_margins(margins(), trials=trials)
     table = margin_table(trials, made, group=group)
-    return al.margins.model_of_design(table, m)
+    return model_of_design(table, m)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_two_machines_need_none() -> None:
     trials = al.Trials.from_table(answers(3))
     made = al.margins.decision_margins(two, trials=trials)
     table = margin_table(trials, made, [("net", "other")])
-    assert al.margins.model_of_design(table, 16).reason == "two machines have no noise of answers"
+    assert model_of_design(table, 16).reason == "two machines have no noise of answers"
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ CASE = MAIN._replace(
             _design_of_bent,
             simulate=_data_of_bent,
             quantities=("rho", "strength_mean", "strength_sd", "skewness", "log_tail", "strength"),
-            # No door takes it: `alikely.margins.fit_machine` has this posterior without chains.
+            # No public function takes it: `margins.strengths.fit_machine` has it without chains.
             tune=1_000,
             target_accept=0.95,
         ),

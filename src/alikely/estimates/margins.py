@@ -100,8 +100,8 @@ def decision_margin_consistency(  # noqa: PLR0913
         endlessly many people like these would give; no law of strengths is assumed. The others are
         of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
         normal scores of margins with those of strengths of any skewness and tail, with room for
-        what that law leaves out (`alikely.margins.fit_machine`). ``"auto"``: one of these two for
-        all entries, by people, repeats and lists (`alikely.margins.model_of_design`);
+        what that law leaves out. ``"auto"``: one of these two for
+        all entries, by people, repeats and lists;
         ``result.data.attrs`` has which (``model``) and why (``model_reason``). By chains:
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
         group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered

@@ -1,4 +1,3 @@
-from .designs import model_of_design as model_of_design
 from .machines import decision_margins as decision_margins
 from .noise import explained_consistency as explained_consistency
 from .noise import fit_observers as fit_observers
@@ -8,20 +7,15 @@ from .reliability import disattenuation as disattenuation
 from .reliability import spearman_brown as spearman_brown
 from .reliability import split_half_reliability as split_half_reliability
 from .repeats import self_consistency as self_consistency
-from .strengths import fit_machine as fit_machine
-from .within import within_classes as within_classes
 
 __all__ = [
     "decision_margins",
     "disattenuation",
     "explained_consistency",
-    "fit_machine",
     "fit_observers",
     "individual_ceilings",
-    "model_of_design",
     "self_consistency",
     "spearman_brown",
     "split_half_reliability",
     "variance_shares",
-    "within_classes",
 ]

@@ -25,32 +25,7 @@ class ChosenModel(NamedTuple):
 
 
 def model_of_design(table: xr.Dataset, m: int | None = None) -> ChosenModel:
-    """Choose between moments and a law of strengths, for all entries of a table.
-
-    People, repeats and lists decide, and no answer and no margin, so that no interval is of what
-    was looked for first. Moments assume least, and are chosen unless they have too little to go by:
-    they take people for the replicates.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.margins.tables.margin_table`.
-    m : int, optional
-        Number of alternatives of the task, which a law of strengths needs.
-
-    Returns
-    -------
-    ChosenModel
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> for people in (3, 10):
-    ...     made = al.simulate.detection_experiment(people, 40, rho={"net": 0.6}, rng=1)
-    ...     print(model_of_design(margin_table(*made), 16).model)
-    strengths
-    moments
-    """
+    """Choose between moments and a law of strengths, for all entries of a table."""
     groups = _groups(table)
     if not groups:
         return ChosenModel("moments", "two machines have no noise of answers")

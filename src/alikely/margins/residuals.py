@@ -1,4 +1,4 @@
-"""Where the law of strengths that `alikely.margins.fit_machine` assumes does not hold.
+"""Where the law of strengths that `alikely.margins.strengths.fit_machine` assumes does not hold.
 
 References
 ----------

@@ -120,51 +120,7 @@ def fit_machine(
     plain: bool = False,
     rng: RandomState = None,
 ) -> StrengthFit:
-    """Posterior of the correlation of a group's strengths with a machine's margins.
-
-    Parameters
-    ----------
-    group : GroupStrengths
-        As from `group_strengths`.
-    margins : array_like, shape (item,)
-        Of the machine; they count by their normal scores.
-    clusters : ndarray of int, shape (item,), optional
-        Items that err together, such as those of a class; each stands alone if not given.
-    n_points : int
-        Points of the quadrature over all parameters, a power of 2.
-    plain : bool
-        The posterior of `alikely.models.item_margins` with ``law="sinh_arcsinh"`` as it is;
-        otherwise with room for what that model leaves out, see Notes.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    StrengthFit
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite margin for each item of the group, or they are all equal.
-
-    Notes
-    -----
-    The likelihood is tempered by the variance that items show over that of the model [M13]_, new
-    items have other margins, and a correlation of 1 is held possible if the likelihood ratio does
-    not speak against it, whatever the density of the prior there [SL87]_.
-
-    Examples
-    --------
-    >>> from scipy import special
-    >>> rng = np.random.default_rng(1)
-    >>> strength, noise = rng.normal(size=(2, 160))
-    >>> right = rng.binomial(1, special.ndtr(strength), (10, 160))
-    >>> group = group_strengths(right, np.ones_like(right), 2, link="probit")
-    >>> fit = fit_machine(group, 0.6 * strength + 0.8 * noise, rng=1)
-    >>> low, high = strength_limits(fit, [0.025, 0.975])
-    >>> bool(low < 0.6 < high)
-    True
-    """
+    """Posterior of the correlation of a group's strengths with a machine's margins."""
     if np.shape(margins) != group.score.shape:
         raise ValueError(
             f"margins must be of the {len(group.score)} items of the group, got shape "

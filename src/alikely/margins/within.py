@@ -80,54 +80,7 @@ def within_classes(
     classes: NDArray[np.intp],
     ci_prob: float = 0.95,
 ) -> WithinClasses:
-    """Correlation of strengths with margins within classes, and between them.
-
-    Parameters
-    ----------
-    group : GroupStrengths
-        As from `alikely.margins.strengths.group_strengths`.
-    fit : StrengthFit
-        As from `alikely.margins.fit_machine`, whose law of strengths is taken as it is: where
-        strengths lie and how far they spread does not change a correlation.
-    margins : array_like, shape (item,)
-        Of the machine.
-    classes : ndarray of int, shape (item,)
-        Class of each item, from 0.
-    ci_prob : float
-        Of the limits, in (0, 1).
-
-    Returns
-    -------
-    WithinClasses
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two classes, or margins do not differ within them.
-
-    Notes
-    -----
-    Normal scores of strengths are a line in the deviations of margins, another one in their means
-    by class, with what classes and items have of their own [LW82]_. The likelihoods of items'
-    answers are made normal by expectation propagation [M01]_. Limits are those where the deviance,
-    over the variance that classes show by that of the model [M13]_, reaches the square of Student's
-    quantile with one less than classes; new items have other margins.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> rng = np.random.default_rng(1)
-    >>> classes = np.arange(160) % 16
-    >>> strength, noise = rng.normal(size=(2, 160))
-    >>> easy = strength + 0.8 * rng.normal(size=16)[classes]
-    >>> right = rng.binomial(1, 0.5 * (1 + np.tanh(easy)), (10, 160))
-    >>> margins = 0.9 * strength + 0.4 * noise
-    >>> group = group_strengths(right, np.ones_like(right), 2, link="probit")
-    >>> fit = al.margins.fit_machine(group, margins, classes, rng=1)
-    >>> found = within_classes(group, fit, margins, classes)
-    >>> bool(found.lower < 0.9 < found.upper)
-    True
-    """
+    """Correlation of strengths with margins within classes, and between them."""
     items = _laid_out(standard_scores(margins), classes)
     law = fit.mode.at[None, :-1]
     stable = np.exp(law[:, 4]) if law.shape[1] > 4 else np.zeros(1)

@@ -75,7 +75,7 @@ def item_margins(
     law : {"normal", "sinh_arcsinh"}
         Of strengths. ``"sinh_arcsinh"``: of any skewness and tail [JP09]_; normal scores of
         margins are then given and not modelled, and ``rho`` is the correlation of normal scores.
-        `alikely.margins.fit_machine` has the same posterior without chains.
+        `alikely.decision_margin_consistency` has the same posterior without chains.
     priors : mapping, optional
         Other priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
         ``{"strength_mean": (2, 1)}``, see `alikely.models.with_priors`.

@@ -1,4 +1,3 @@
-from . import operating as operating
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
 from .choosing import choose_images as choose_images
