@@ -142,6 +142,8 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         ),
         {
             "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
+            "plot_regimes ranks": "al.plot_regimes(al.spectrum.regime_alignment(alignment, regime, rng=1))",
+            "plot_regimes numbers": 'al.plot_regimes(regimes, "numbers")',
             "plot_alignment distortions": (
                 "# three distortions of eight levels, each harder than the one before\n"
                 "harder = np.tile(np.linspace(0, 1, 8), 3)\n"

@@ -50,6 +50,7 @@ from .plots import plot_margins as plot_margins
 from .plots import plot_matrix as plot_matrix
 from .plots import plot_metrics as plot_metrics
 from .plots import plot_plan as plot_plan
+from .plots import plot_regimes as plot_regimes
 from .plots import plot_robustness as plot_robustness
 from .plots import plot_spectrum as plot_spectrum
 from .spectrum import condition_alignment as condition_alignment
@@ -107,6 +108,7 @@ __all__ = [
     "plot_matrix",
     "plot_metrics",
     "plot_plan",
+    "plot_regimes",
     "plot_robustness",
     "plot_spectrum",
     "plots",

@@ -46,7 +46,7 @@ def legend(ax: plt.Axes) -> list[str]:
 
 def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
     compared = pd.DataFrame({"n_regimes": [2, 3], "elpd_diff": [0.0, -2.5], "diff_se": [0.0, 1.5]})
-    ax = al.papers.plot_regime_numbers(found, compared)
+    ax = al.plot_regimes(found, "numbers", compared=compared)
     lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
     for name in ("bic", "converged_bic"):
         value = found[name].values
@@ -57,7 +57,7 @@ def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> 
     heights = [patch.get_height() for patch in share.patches]
     assert heights == pytest.approx(found["resampled_best"].values.tolist())
     with pytest.raises(ValueError, match="must be the difference to the best"):
-        al.papers.plot_regime_numbers(found, compared.assign(elpd_diff=[0.0, 2.5]))
+        al.plot_regimes(found, "numbers", compared=compared.assign(elpd_diff=[0.0, 2.5]))
 
 
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
@@ -79,7 +79,7 @@ def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
 
 def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
     table = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
-    ax = al.papers.plot_regime_ranks(table)
+    ax = al.plot_regimes(table)
     own = table[table["metric"] == "error_consistency"]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["easy", "hard"]
     lines = {tuple(line.get_ydata()) for line in ax.lines}
@@ -141,12 +141,12 @@ def test_refusals(spectrum: xr.Dataset, alignment: xr.Dataset) -> None:
     ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
     machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
     cases: list[tuple[Any, str]] = [
-        (lambda: al.papers.plot_regime_numbers(spectrum), "alikely.regimes"),
+        (lambda: al.plot_regimes(spectrum, "numbers"), "alikely.regimes"),
         (lambda: al.papers.plot_radar(plain, machines), "at least 3 data sets"),
         (lambda: al.papers.plot_radar(labelled, machines, regime="far"), "regime must be one of"),
         (lambda: al.papers.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
-        (lambda: al.papers.plot_regime_ranks(labelled), "column 'rank'"),
-        (lambda: al.papers.plot_regime_ranks(ranks.iloc[:0]), "empty"),
+        (lambda: al.plot_regimes(labelled), "column 'rank'"),
+        (lambda: al.plot_regimes(ranks.iloc[:0]), "empty"),
     ]
     for call, message in cases:
         with pytest.raises((ValueError, TypeError), match=message) as error:

@@ -424,8 +424,8 @@ DRAWINGS: dict[str, Drawing] = {
         scores(n), "ranks", population="images", rng=1
     ),
     "plot_calibration recovery": lambda n: al.plot_calibration(simulated_ranks(n), "recovery"),
-    "plot_regime_numbers": lambda n: al.papers.plot_regime_numbers(regimes(n, 20)),
-    "plot_regime_ranks": lambda n: al.papers.plot_regime_ranks(ranks(n)),
+    "plot_regimes numbers": lambda n: al.plot_regimes(regimes(n, 20), "numbers"),
+    "plot_regimes ranks": lambda n: al.plot_regimes(ranks(n)),
     "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
     "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
     "plot_spectrum violins": lambda n: al.plot_spectrum(spectrum(n), regimes(n), violins=True),

@@ -99,7 +99,7 @@ def spectrum(
     files.table("spectrum", frame)
     files.table("regimes", counts)
     files.plot("spectrum", al.plot_spectrum, scale, groups, posterior)
-    files.plot("regimes", al.papers.plot_regime_numbers, groups, compared)
+    files.plot("regimes", lambda: al.plot_regimes(groups, "numbers", compared=compared))
     if (trials.data["kind"].values == o.models).any():
         _align(o, trials, found, scale, groups, files)
     files.close()
@@ -143,7 +143,7 @@ def _align(
     table = al.spectrum.alignment_table(alignment, groups["label"], **interval)
     files.table("alignment", table)
     files.table("machines", frame)
-    files.plot("machines", al.papers.plot_regime_ranks, frame)
+    files.plot("machines", al.plot_regimes, frame)
     from alikely.plots.alignment import can_be_drawn
 
     if files and can_be_drawn(table, metrics[0].name):

@@ -8,8 +8,6 @@ from .outside import family_scores as family_scores
 from .outside import outside_correlations as outside_correlations
 from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_radar as plot_radar
-from .plots import plot_regime_numbers as plot_regime_numbers
-from .plots import plot_regime_ranks as plot_regime_ranks
 from .printed import reconstruct_leaderboard as reconstruct_leaderboard
 from .reconstruction import reconstruct_score as reconstruct_score
 from .representations import representation_similarity as representation_similarity
@@ -23,8 +21,6 @@ __all__ = [
     "plot_condition_map",
     "plot_leaderboard",
     "plot_radar",
-    "plot_regime_numbers",
-    "plot_regime_ranks",
     "reconstruct_leaderboard",
     "reconstruct_score",
     "regime_family_contrasts",

@@ -14,6 +14,7 @@ from alikely.plots.intervals import plot_intervals
 from alikely.plots.margins import plot_margins
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.planning import plot_plan
+from alikely.plots.regimes import plot_regimes
 from alikely.plots.robustness import plot_robustness
 from alikely.plots.spectrum import plot_spectrum
 
@@ -31,6 +32,7 @@ __all__ = [
     "plot_matrix",
     "plot_metrics",
     "plot_plan",
+    "plot_regimes",
     "plot_robustness",
     "plot_spectrum",
 ]
