@@ -291,13 +291,6 @@ def test_seconds_are_medians_of_processes(
 
 
 @pytest.mark.slow
-def test_a_process_is_measured(tmp_path: Path) -> None:
-    used = seconds._of_process("copying", tmp_path)
-    assert used > 1
-    assert any((tmp_path / "numba").iterdir())
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "branch"), [of for of in BRANCHES if of[1] != DEFAULT])
 def test_every_branch_is_a_form_of_its_own(name: str, branch: str) -> None:
     stated = json.loads((CARDS / name / "calibration.json").read_text())
@@ -305,31 +298,6 @@ def test_every_branch_is_a_form_of_its_own(name: str, branch: str) -> None:
     kept = stated["branches"].get(branch)
     density = kept["density"] if kept else cards.model_density(name, branch)
     assert not np.allclose(density, stated["density"][3:], rtol=1e-3)
-
-
-# Ranks that are kept show it of the others, as long as they are of the form as it stands (above).
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "branch"),
-    [of for of in BRANCHES if of[1] == DEFAULT or of not in {kept.values for kept in KEPT}],
-)
-def test_its_story_fits_every_branch(name: str, branch: str) -> None:
-    """Truths of the prior, data of the story, chains: two experiments of each."""
-    case = CASES[name].of(branch)
-    ranks = al.calibration.sbc(
-        case.design,
-        2,
-        simulate=case.simulate,
-        quantities=case.quantities,
-        derive=case.derive,
-        n_ranked=10,
-        thin=1,
-        tune=20,
-        target_accept=case.target_accept,
-        rng=1,
-    )
-    assert set(ranks["quantity"]) == {*case.quantities, *case.derived, "log_likelihood"}
-    assert ranks["truth"].notna().all()
 
 
 class Sampled(Exception):  # noqa: N818
