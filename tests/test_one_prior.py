@@ -16,6 +16,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.data import from_counts
+from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.conjugate import joint_draws
 from alikely.inference.null import bayes_factor
 from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.metrics import cell_priors
@@ -99,10 +101,10 @@ MOVED: dict[str, Callable[[Any], Any]] = {
         ].values
     ),
     "pairwise_draws": lambda p: al.inference.pairwise_draws(CELLS, p, rng=1)["error_consistency"],
-    "joint_draws": lambda p: al.inference.joint_draws(from_counts(CELLS[0]), prior=p, rng=1)[
+    "joint_draws": lambda p: joint_draws(from_counts(CELLS[0]), prior=p, rng=1)[
         "error_consistency"
     ],
-    "posterior_limits": lambda p: al.inference.posterior_limits(CELLS, prior=p),
+    "posterior_limits": lambda p: posterior_limits(CELLS, prior=p),
     "option_limits": lambda p: al.inference.option_limits([60, 10, 12, 15, 9], 4, prior=p),
     "log_bayes_factor": lambda p: al.inference.log_bayes_factor(CELLS, prior=p or 1.0),
     "bayes_factor": lambda p: bayes_factor(CELLS, prior=p or 1.0),
@@ -198,16 +200,16 @@ def test_limits_are_those_of_a_table_with_pseudocounts(prior: tuple[float, ...])
     rng, shift = np.random.default_rng(1), np.array([3, 1, 1, 2])
     tables = np.concatenate([rng.multinomial(n, [0.7, 0.1, 0.1, 0.1], 300) for n in (30, 400)])
     for some in (tables, tables[:9]):
-        moved = al.inference.posterior_limits(some, prior=np.array(prior) + shift)
-        more = al.inference.posterior_limits(some + shift, prior=prior)
+        moved = posterior_limits(some, prior=np.array(prior) + shift)
+        more = posterior_limits(some + shift, prior=prior)
         np.testing.assert_allclose(moved, more, atol=1e-9)
 
 
 def test_joint_draws_have_the_limits_of_their_pairs() -> None:
     table = al.data.joint_correctness(NOISE)
     n = 8_000
-    drawn = al.inference.joint_draws(table, n, prior=STRONG, rng=1)["error_consistency"]
-    limits = al.inference.posterior_limits(table["cells"].values, prior=STRONG)
+    drawn = joint_draws(table, n, prior=STRONG, rng=1)["error_consistency"]
+    limits = posterior_limits(table["cells"].values, prior=STRONG)
     below = (drawn < limits[:, 0]).mean(axis=0)
     above = (drawn > limits[:, 1]).mean(axis=0)
     # Six errors of a share of .025, and what the limits are right to.
@@ -231,7 +233,7 @@ def test_files_keep_the_prior(tmp_path: Path) -> None:
     for ask in (al.compare_models, lambda r: al.difference(r, *pair, **ALL)):
         assert ask(loaded).equals(ask(found))
     bare = result(STRONG, n_draws=0)
-    limits = al.inference.posterior_limits(bare.table["cells"].values, prior=STRONG)
+    limits = posterior_limits(bare.table["cells"].values, prior=STRONG)
     table = posterior(bare.summary(**ALL))
     assert np.abs(table[:, 1:] - limits).max() < 1e-9
 

@@ -155,7 +155,7 @@ doubt, below {doubt:.3f} but for unbounded intervals, there are {more} more. {sh
 Differences and means over pairs that share systems and items, two machines and four humans, and
 over five data sets as if they were conditions (`studies.coverage_joint`): coverage of
 95 % intervals; unbounded ones do not count as covering. Limits of means are those of
-`alikely.errors.mean_draws`.
+`alikely.mean`.
 
 | design | statement | data sets | posterior | bootstrap | analytic |
 |---|---|---|---|---|---|

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely.errors.tables import joint_errors
 from alikely.metrics import errors
 from alikely.metrics.errors import error_divergence
 
@@ -87,9 +88,7 @@ def test_a_thousand_classes(benchmark: Any) -> None:
 
     def tables() -> None:
         al.errors.error_rows(trials)
-        al.errors.joint_errors(
-            al.data.joint_correctness(trials, [("observer_0", "observer_1")], labels=True)
-        )
+        joint_errors(al.data.joint_correctness(trials, [("observer_0", "observer_1")], labels=True))
 
     benchmark.pedantic(tables, rounds=1)
 

@@ -11,9 +11,9 @@ import xarray as xr
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors import chains, class_copying_draws, paired_chain_draws, paired_chains
-from alikely.errors.chains import shared_base_draws
-from alikely.errors.paired_chains import dense_paired_errors
+from alikely.errors import chains, paired_chains
+from alikely.errors.chains import class_copying_draws, shared_base_draws
+from alikely.errors.paired_chains import dense_paired_errors, paired_chain_draws
 
 
 @pytest.fixture

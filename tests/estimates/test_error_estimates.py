@@ -16,7 +16,8 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import paired_draws
 from alikely.errors.draws import label_draws, row_draws
-from alikely.errors.tables import dense_joint_errors
+from alikely.errors.means import mean_draws
+from alikely.errors.tables import dense_joint_errors, joint_errors
 from alikely.estimates import error_kinds
 from alikely.inference.evaluation import evaluator
 from alikely.inference.resampling import bca_of_table, bootstrap
@@ -259,7 +260,7 @@ def test_conditions_can_be_compared() -> None:
 def test_listed_and_dense_tables_hold_the_same_errors() -> None:
     trials = trials_of(np.random.default_rng(13))
     table = joint_correctness(trials, labels=True)
-    listed = al.errors.joint_errors(table)
+    listed = joint_errors(table)
     n = al.errors.dense(listed, ("observer_a", "observer_b", "condition")).values.sum()
     assert n == table["cells"].values[:, 3].sum()
     for block in blocks(table):
@@ -367,7 +368,7 @@ def test_correctness_alone_is_not_enough() -> None:
     with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
         bootstrap(joint_correctness(trials), MISCLASSIFICATION_AGREEMENT, 10)
     with pytest.raises(ValueError, match="correctness only; count it with labels=True"):
-        al.errors.joint_errors(joint_correctness(trials))
+        joint_errors(joint_correctness(trials))
     with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
         label_draws(joint_correctness(al.load_example(), labels=True), 0)
     result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
@@ -410,7 +411,7 @@ def test_means_of_similarity_have_limits_of_their_own() -> None:
     np.testing.assert_allclose(alone.astype(float), of_pairs[0])
     populations = result.data["populations"].to_dataset()
     np.testing.assert_allclose(populations["observed"], result.estimates["estimate"])
-    drawn = al.errors.mean_draws(populations, lambda x: x.mean(axis=1))
+    drawn = mean_draws(populations, lambda x: x.mean(axis=1))
     mean = al.mean(result).loc["posterior"]
     np.testing.assert_allclose(
         mean[ends].astype(float), np.quantile(drawn.values, [0.025, 0.975]), atol=1e-6

@@ -16,7 +16,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.errors import joint_error_log_likelihood
+from alikely.errors.posteriors import joint_error_log_likelihood
 from alikely.models._populations import drawn_totals, individual
 from alikely.models.cohorts import cohort_layout
 from alikely.models.errors import drawn_labels

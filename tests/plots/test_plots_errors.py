@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from scipy import stats
 
 import alikely as al
+from alikely.errors.posteriors import error_row_draws
 
 mpl.use("Agg")
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
@@ -170,7 +171,7 @@ def test_given_draws_are_drawn(trials: al.Trials) -> None:
     }
     posterior = xr.Dataset(prior)
     posterior["base"] = posterior["base"] * (1 - np.eye(k)) / (k - 1)
-    draws = al.errors.error_row_draws(posterior, dense, rng=1)
+    draws = error_row_draws(posterior, dense, rng=1)
     true = str(rows["true_class"].values[0])
     ax = al.plot_errors(rows, "responses", true_class=true, draws=draws, observers="human_1")
     bars = next(c for c in ax.collections if isinstance(c, LineCollection))

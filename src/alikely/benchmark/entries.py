@@ -29,7 +29,7 @@ from alikely.estimates.result import Result
 
 __all__ = ["scores_of"]
 
-# Limits of error similarity are made for each mean anew, see `alikely.errors.mean_draws`.
+# Limits of error similarity are made for each mean anew, see `alikely.errors.means.mean_draws`.
 POPULATIONS = "populations"
 
 

@@ -114,7 +114,7 @@ def benchmark_scores(  # noqa: PLR0913
         humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
         of error consistency. Posterior draws of error similarity come of Gibbs sweeps for every
         pair and condition, some .05 to .1 s each; their quantiles are limits of the scores
-        themselves (`alikely.errors.mean_draws`), since those of pairs do not average.
+        themselves (`alikely.errors.means.mean_draws`), since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     people : {"label", "dataset"}, optional
@@ -141,7 +141,7 @@ def benchmark_scores(  # noqa: PLR0913
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Prior on the cells of each pair, as in `alikely.inference.joint_draws`; of metrics of
+        Prior on the cells of each pair, as in `joint_draws`; of metrics of
         readings as in `alikely.agreement`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Intervals that `Benchmark.summary` shows by default.

@@ -44,45 +44,7 @@ def agreement_draws(
     metric: Metric = MISCLASSIFICATION_AGREEMENT,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Draws of an estimand of the labels of joint errors, for all pairs of a table.
-
-    As `label_draws`: weights of trials are drawn, with a Dirichlet process prior
-    [F73]_, so that draws of different pairs belong together. Two things differ, for the sake of
-    pairs with few joint errors. The prior has mass 1 and is as sure of agreement as of
-    disagreement: how often labels agree is about Beta(agreed + 1/2, others + 1/2), Jeffreys'
-    [BCD01]_. And agreement by chance is taken over different trials [H48]_: products of drawn
-    margins pair every trial with itself, which holds agreement down.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Number of draws, at least 1; rounded up to a multiple of 4.
-    metric : Metric
-        An estimand of labels; one that does not say what it is over different trials
-        (`Metric.distinct`) is taken as it is.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN for a pair without joint errors.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1 or the table has no labels.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> table = al.data.joint_correctness(trials, labels=True)
-    >>> agreement_draws(table, 1000, rng=1).shape
-    (1000, 6)
-    """
+    """Draws of an estimand of the labels of joint errors, for all pairs of a table."""
     if "response" not in table:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"

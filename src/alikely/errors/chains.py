@@ -62,42 +62,7 @@ def class_copying_draws(
     model: AskedModel = "class_copying",
     include: Sequence[str] = (),
 ) -> ChainDraws:
-    """A metric of the labels of joint errors under the copy model of wrong labels.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Total number of draws over 4 chains.
-    metric : Metric
-        An estimand of labels that the model knows by name.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-    priors : mapping, optional
-        As in `alikely.models.class_copying`.
-    model : "class_copying" or pymc.Model
-        A model of your own, of the joint errors of one group of trials, with the metric (pair).
-    include : "all" or sequence of str
-        As in `alikely.inference.nuts`.
-
-    Returns
-    -------
-    ChainDraws
-        NaN for pairs without joint errors.
-
-    Raises
-    ------
-    ValueError
-        If the model knows no such quantity, or one of your own is given for several groups.
-
-    Warns
-    -----
-    SamplingWarning
-        If the chains did not do what they should.
-    """
+    """A metric of the labels of joint errors under the copy model of wrong labels."""
     from alikely.models._asked import asked_model
     from alikely.models.errors import class_copying
 

@@ -34,35 +34,7 @@ class MeanDraws(NamedTuple):
 
 
 def mean_draws(populations: xr.Dataset, combine: Combine) -> MeanDraws:
-    """Draws of means over pairs, whose quantiles are limits of these means.
-
-    Parameters
-    ----------
-    populations : xarray.Dataset
-        As from `paired_row_draws`; with a dim ``choice``, the draws of each follow
-        one another.
-    combine : callable
-        From values of pairs, (n, pair), to means of them, (n, ...).
-
-    Returns
-    -------
-    MeanDraws
-
-    Notes
-    -----
-    Data sets of different pairs are simulated one by one. What those of one population differ by
-    hangs together as estimates do over items; what estimates of populations of the same divergence
-    differ by is taken for the same in all pairs, as a bias would be.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise", kind="human")
-    >>> result = al.error_similarity(trials, n_resamples=0, n_draws=400, n_permutations=0, rng=1)
-    >>> populations = result.data["populations"].to_dataset()
-    >>> mean_draws(populations, lambda values: values.mean(axis=1)).values.shape
-    (400,)
-    """
+    """Draws of means over pairs, whose quantiles are limits of these means."""
     if "choice" in populations.dims:
         each = [
             mean_draws(populations.isel(choice=at), combine)

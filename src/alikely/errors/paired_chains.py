@@ -40,46 +40,7 @@ def paired_chain_draws(
     priors: Priors | None = None,
     include: Sequence[str] = (),
 ) -> ChainDraws:
-    """Class-level error similarity of systems that may have answered the same items.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    n_draws : int
-        Total number of draws over 4 chains.
-    mixture, base
-        As in `alikely.errors.draws.row_draws`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-    priors : mapping, optional
-        As in `alikely.models.paired_errors`.
-    include : "all" or sequence of str
-        As in `alikely.inference.nuts`.
-
-    Returns
-    -------
-    ChainDraws
-        NaN for pairs without errors.
-
-    Raises
-    ------
-    ValueError
-        For priors as in `alikely.models.with_priors`.
-
-    Warns
-    -----
-    SamplingWarning
-        If the chains did not do what they should.
-
-    Notes
-    -----
-    Pairs of a group are in one model. How many of a system's errors are on items on which both err
-    is drawn besides, as if items were drawn anew: the share of copies among all errors hangs on it,
-    as in the sweeps of `alikely.errors.sweep`.
-    """
+    """Class-level error similarity of systems that may have answered the same items."""
     from alikely.models.paired import paired_errors
 
     out = np.full((4 * -(-n_draws // 4), table.sizes["pair"]), np.nan, dtype=np.float32)

@@ -97,33 +97,7 @@ def error_rows(
 
 
 def joint_errors(table: xr.Dataset) -> xr.Dataset:
-    """Count the joint errors of every pair by true class and both labels.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``count`` (error) of the kinds that occur, with the coords ``dataset, condition,
-        observer_a, observer_b, true_class, label_a, label_b``, and ``class``, all classes.
-
-    Raises
-    ------
-    ValueError
-        If the table has no labels.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.Trials.from_arrays(
-    ...     [["cat", "cat", "dog"], ["dog", "cat", "dog"]], ["cat", "dog", "dog"]
-    ... )
-    >>> joint_errors(al.data.joint_correctness(trials, labels=True))["label_b"].values.tolist()
-    ['cat']
-    """
+    """Count the joint errors of every pair by true class and both labels."""
     if "response" not in table:
         raise ValueError("this table holds correctness only; count it with labels=True")
     names, parts = table["class"].values, []
@@ -220,18 +194,7 @@ def dense_joint_errors(block: Block) -> NDArray[np.int64]:
 
 
 def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:
-    """Number of joint errors, and the agreement that the true classes alone bring about.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-
-    Returns
-    -------
-    dict
-        ``n_joint_errors`` and ``expected`` (pair).
-    """
+    """Number of joint errors, and the agreement that the true classes alone bring about."""
     expected = np.full(table.sizes["pair"], np.nan)
     for block in blocks(table):
         k, found = block.n_classes, joint_errors_of(block)
@@ -268,21 +231,7 @@ def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
 def class_comparison(
     table: xr.Dataset, *, alpha: float, mixture: Mixture, base: float
 ) -> dict[str, tuple[Any, NDArray[Any]]]:
-    """Divergences of pairs, as a whole and of each true class.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
-
-    Returns
-    -------
-    dict
-        ``n_joint_errors, n_errors_a, n_errors_b, divergence`` (pair), and ``class_divergence,
-        class_errors_a, class_errors_b`` (pair, class).
-    """
+    """Divergences of pairs, as a whole and of each true class."""
     n_pairs, k = table.sizes["pair"], table.sizes["class"]
     divergence, by_class = np.full(n_pairs, np.nan), np.full((n_pairs, k), np.nan)
     count = {

@@ -79,7 +79,7 @@ def error_consistency(  # noqa: PLR0913
         Bootstrap replicates; 0 for none.
     n_draws : int
         Posterior draws; 0 for none: equal-tailed posterior limits then come from the counts alone
-        (`alikely.inference.posterior_limits`), under a Dirichlet prior and where no item comes
+        (`posterior_limits`), under a Dirichlet prior and where no item comes
         back. What needs draws, such as means and differences, has no posterior then.
     n_null : int
         Draws of the test against independent observers; 0 for none.

@@ -86,7 +86,7 @@ def misclassification_agreement(  # noqa: PLR0913
     n_draws : int
         Posterior draws; 0 for none.
     sampler : {"auto", "exact", "nuts"}
-        ``"auto"``: the draws of `alikely.errors.agreement_draws`, whose quantiles hold also with
+        ``"auto"``: the draws of `agreement_draws`, whose quantiles hold also with
         few joint errors, see Notes. ``"exact"``: the joint posterior of
         `label_draws`, which holds from about 20 joint errors on. ``"nuts"``: the
         copy model of wrong labels, `alikely.models.class_copying`, group by group.
@@ -94,7 +94,7 @@ def misclassification_agreement(  # noqa: PLR0913
         Other priors of that model's variables by name, for ``sampler="nuts"``.
     model : str or pymc.Model, optional
         For ``sampler="nuts"``: a model of your own, of the errors of one group of trials; see
-        `alikely.errors.class_copying_draws`.
+        `alikely.errors.chains.class_copying_draws`.
     include : "all" or sequence of str
         For ``sampler="nuts"``: groups to add to ``result.chains``, as in
         `alikely.inference.extended`.

@@ -1,18 +1,14 @@
-from .cell_limits import posterior_limits as posterior_limits
 from .chains import SamplingWarning as SamplingWarning
 from .chains import nuts as nuts
 from .chains import nuts_many as nuts_many
 from .complete import extended as extended
-from .conjugate import joint_draws as joint_draws
 from .conjugate import pairwise_draws as pairwise_draws
 from .evaluation import evaluator as evaluator
-from .fisher import fisher_log10_p as fisher_log10_p
 from .five_cells import option_limits as option_limits
 from .influence import covariance as covariance
 from .influence import estimate as estimate
 from .null import fisher_exact as fisher_exact
 from .null import log_bayes_factor as log_bayes_factor
-from .null import null_draws as null_draws
 from .null import null_percentiles as null_percentiles
 from .sampling import posterior as posterior
 
@@ -23,15 +19,11 @@ __all__ = [
     "evaluator",
     "extended",
     "fisher_exact",
-    "fisher_log10_p",
-    "joint_draws",
     "log_bayes_factor",
-    "null_draws",
     "null_percentiles",
     "nuts",
     "nuts_many",
     "option_limits",
     "pairwise_draws",
     "posterior",
-    "posterior_limits",
 ]

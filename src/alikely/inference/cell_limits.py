@@ -83,54 +83,7 @@ def posterior_limits(
     estimate: bool = False,
     workers: int | None = None,
 ) -> Floats | tuple[Floats, Floats]:
-    """Compute equal-tailed posterior limits of error consistency without draws.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    ci_prob : float
-        Probability between the limits, in (0, 1).
-    prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells, as in `alikely.error_consistency`.
-    estimate : bool
-        Whether to give the posterior mean too.
-    workers : int, optional
-        Threads; as many as there are cores if not given.
-
-    Returns
-    -------
-    limits : ndarray, shape (..., 2)
-        Lower and upper; NaN for an empty table.
-    mean : ndarray, shape (...)
-        With ``estimate=True``: the posterior mean.
-
-    Raises
-    ------
-    ValueError
-        If the counts are negative, not whole numbers, or not four on the last axis, `ci_prob` is
-        out of range, or the prior is not a Dirichlet distribution.
-
-    Notes
-    -----
-    The prior is that of `pairwise_draws` and `joint_draws`: by default 1/2 on each of the four
-    cells, so that the accuracy and the two conditional proportions correct have Beta posteriors.
-
-    Where every cell with its prior is at least 5.5, each proportion gets 5 points by a
-    Cornish-Fisher expansion [CF38]_ of its logit, whose cumulants are known; four moments of
-    Fisher's z of kappa over the 125 points give its limits by the same expansion. Where a cell is
-    smaller, the posterior distribution function is integrated over two proportions, with the third
-    in closed form, and its roots are bracketed. Equal tables are computed once. Tail probabilities
-    are accurate to 0.002. Limits do not depend on the order of the two observers.
-
-    Examples
-    --------
-    >>> posterior_limits([[100, 20, 20, 20], [1, 0, 2, 40]]).round(2).tolist()
-    [[0.17, 0.49], [0.04, 0.86]]
-    >>> limits, mean = posterior_limits([8000, 1000, 1000, 2000], estimate=True)
-    >>> round(float(mean), 3)
-    0.555
-    """
+    """Compute equal-tailed posterior limits of error consistency without draws."""
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])

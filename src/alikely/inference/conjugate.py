@@ -141,54 +141,7 @@ def joint_draws(
     images: NDArray[np.intp] | None = None,
     prior: Prior | None = None,
 ) -> dict[str, NDArray[np.float32]]:
-    """Exact draws of one posterior for all pairs that share trials.
-
-    The distribution of correctness patterns over all observers of a group gets a Dirichlet process
-    prior [F73]_, by default of mass 2 around uniform patterns. The four cells of every pair are
-    then exactly Dirichlet(n + prior) a posteriori, as in `pairwise_draws`, and draws of different
-    pairs are joint, so that differences, means and ranks can be computed for each draw.
-
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness`.
-    n_draws : int
-        Number of draws, at least 1.
-    metrics : sequence of Metric
-        Estimands to evaluate at each draw.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
-    images : ndarray of int, shape (trial,), optional
-        Number of the image of each trial, for the process to be of the patterns of images over
-        all groups that show some of the same. Every trial is another image if not given.
-    prior : mapping or sequence of four numbers, optional
-        Prior on the cells of a pair, as in `alikely.error_consistency`: a Dirichlet with
-        ``n10 = n01`` and ``n11 n00 >= n10 n01``.
-
-    Returns
-    -------
-    dict of str to ndarray of float32, shape (n_draws, pair)
-        By name of the metric.
-
-    Raises
-    ------
-    ValueError
-        If `n_draws` is below 1, or no Dirichlet process has this prior.
-
-    Notes
-    -----
-    The posterior is again a Dirichlet process, with a point of mass 1 at each trial's pattern, or
-    at each item's, where items came back: all shares of right answers to it. The masses of the
-    trials and of the prior part are Dirichlet(1, .., 1, 2); the prior part is drawn by
-    stick-breaking [S94]_ with at least 35 components, each with its own pattern.
-
-    Examples
-    --------
-    >>> from alikely.data import from_counts
-    >>> draws = joint_draws(from_counts([100, 20, 20, 20]), n_draws=2000, rng=1)
-    >>> round(float(np.median(draws["error_consistency"])), 1)
-    0.3
-    """
+    """Exact draws of one posterior for all pairs that share trials."""
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     refuse_inclusion(table, "the posterior of all trials")

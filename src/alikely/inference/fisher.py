@@ -43,43 +43,7 @@ def fisher_log10_p(
     *,
     workers: int | None = None,
 ) -> Floats:
-    """Logarithm (base 10) of Fisher's exact p-value of independence, given both accuracies [F22]_.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (..., 4)
-        Counts ``n11, n10, n01, n00``.
-    alternative : {"two-sided", "greater", "less"}
-        Two-sided: all tables with these margins that are no more probable than the observed one;
-        ``"greater"``: those with as many common successes or more; ``"less"``: or fewer.
-    workers : int, optional
-        Threads; as many as there are cores if not given.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        At most 0, and finite however small p is; NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the counts are no whole numbers or negative, not four on the last axis, or the
-        alternative is unknown.
-
-    Notes
-    -----
-    Probabilities of neighbouring tables have a simple ratio, so a tail is a sum of some hundred
-    terms, until one is below 1e-17 of it. Tables whose probabilities differ by rounding alone (1e-7
-    of them) count as equally probable, as in R and SciPy. Many tables are done by compiled loops;
-    where numba cannot compile, by NumPy.
-
-    Examples
-    --------
-    >>> fisher_log10_p([[10, 2, 3, 15], [6000, 0, 0, 6000]]).round(3).tolist()
-    [-3.27, -3609.921]
-    >>> round(float(fisher_log10_p([10, 2, 3, 15], "greater")), 3)
-    -3.332
-    """
+    """Logarithm (base 10) of Fisher's exact p-value of independence."""
     if alternative not in SIDES:
         raise ValueError(
             f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"

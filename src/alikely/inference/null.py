@@ -62,38 +62,6 @@ def null_draws(
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Values of the estimand for independent observers with the accuracies of these pairs [K25]_.
-
-    Accuracies are drawn from their posteriors under a uniform prior, then as many trials of two
-    independent observers as the pair has; all at the level of counts.
-
-    Parameters
-    ----------
-    cells : array_like of int, shape (pair, 4)
-        Counts ``n11, n10, n01, n00``.
-    n_draws : int
-        Number of simulated tables per pair, at least 1.
-    metric : Metric
-        Estimand.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of float32, shape (n_draws, pair)
-        NaN where the estimand is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not whole and non-negative, or `n_draws` is below 1.
-
-    Examples
-    --------
-    >>> draws = null_draws([[100, 20, 20, 20]], n_draws=2000, rng=1)
-    >>> draws.shape, bool(abs(draws.mean()) < 0.01)
-    ((2000, 1), True)
-    """
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
@@ -165,7 +133,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     ndarray, shape (...)
         In [0, 1]; the sum of the probabilities of all tables with these margins that are no more
         probable than the observed one. 0 only below the smallest number, where
-        `alikely.inference.fisher_log10_p` still has its logarithm; NaN for an empty table.
+        `alikely.inference.fisher.fisher_log10_p` still has its logarithm; NaN for an empty table.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def posterior(
         As from `alikely.data.joint_correctness`.
     sampler : {"auto", "exact", "nuts"}
         ``"exact"``: the joint posterior of all pairs under a prior as in
-        `alikely.inference.joint_draws`, such as the default; under other priors on ``p_a, u, v``
+        `joint_draws`, such as the default; under other priors on ``p_a, u, v``
         draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair. ``"auto"``: exact
         where that exists; also for another `model`.
     prior : mapping or sequence of four numbers, optional

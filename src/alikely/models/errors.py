@@ -58,7 +58,7 @@ def error_distributions(
     A system's errors on a true class are multinomial, and its row of probabilities is drawn from
     a Dirichlet distribution around a base row. How concentrated rows are about their base is
     learned, with the rows integrated out [M62]_: draw them with
-    `alikely.errors.error_row_draws`.
+    `alikely.errors.posteriors.error_row_draws`.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
     Each likelihood is of its data given those of the one before, so that draws of all three are a
     new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
     what: its counts are as probable as that times the number of ways to come by them, which hangs
-    on no parameter. For leave-one-out take `alikely.errors.joint_error_log_likelihood`, whose unit
+    on no parameter. For leave-one-out take `joint_error_log_likelihood`, whose unit
     is one joint error.
 
     Examples

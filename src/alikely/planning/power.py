@@ -180,7 +180,7 @@ def trials_for_difference(  # noqa: PLR0913
     method, n_datasets, n_coverage, rng
         As in `alikely.trials_for_power`.
     prior : mapping or sequence of four numbers, optional
-        As in `alikely.inference.joint_draws`.
+        As in `alikely.inference.conjugate.joint_draws`.
 
     Returns
     -------

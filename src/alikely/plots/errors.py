@@ -87,7 +87,7 @@ def plot_errors(
     observers : str or sequence of str, optional
         Observers to draw, at most 8. Default: all.
     draws : xarray.DataArray, optional
-        Posterior draws of the proportions, as returned by `alikely.errors.error_row_draws`, with
+        Posterior draws of the proportions, as returned by `error_row_draws`, with
         labelled systems and classes. Default: a Dirichlet(errors + `alpha`) distribution.
     alpha : float, optional
         Prior number of errors of each response, above 0. Default 0.5.

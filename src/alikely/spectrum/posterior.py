@@ -222,7 +222,7 @@ def regime_probabilities(
         One row per condition: ``condition, dataset, level, is_reference, delta`` (posterior mean),
         its bounds ``posterior_{ci_kind}{percent}_lb, ..._ub``, the most probable ``regime``, and
         ``p_...`` of each regime, hardest first: the mean over draws of
-        `alikely.stats.neighbour_probabilities`.
+        `alikely.stats.mixtures.neighbour_probabilities`.
 
     Raises
     ------

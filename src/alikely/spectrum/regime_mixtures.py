@@ -88,7 +88,7 @@ def regimes(
     xarray.Dataset
         By ``condition``: ``delta, label`` (name of the regime, see
         `alikely.stats.mixtures.regime_names`), ``probability`` (condition, regime) from
-        `alikely.stats.neighbour_probabilities`; from the replicates ``resampled`` (condition,
+        `neighbour_probabilities`; from the replicates ``resampled`` (condition,
         regime), the share of each label, and ``stability``, that of the condition's own. By
         ``regime``, hardest first: ``weight, mean, sd, size``; ``position`` (boundary) between
         neighbours. By ``n_regimes``, 1 to 6: ``bic, aicc`` [HT89]_, ``converged_bic`` (of the best

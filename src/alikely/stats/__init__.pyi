@@ -1,7 +1,5 @@
-from .mixtures import neighbour_probabilities as neighbour_probabilities
 from .multiplicity import adjusted_p_values as adjusted_p_values
 
 __all__ = [
     "adjusted_p_values",
-    "neighbour_probabilities",
 ]

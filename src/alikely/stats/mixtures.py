@@ -22,33 +22,7 @@ LEAST = np.finfo(np.float64).min
 def neighbour_probabilities(
     x: ArrayLike, weights: ArrayLike, means: ArrayLike, sds: ArrayLike
 ) -> Floats:
-    """Probability of each component at a point, shared between the two whose means enclose it.
-
-    Parameters
-    ----------
-    x : array_like, shape (..., point)
-        Points.
-    weights, means, sds : array_like, shape (..., component)
-        Of the components, with the means in increasing order.
-
-    Returns
-    -------
-    ndarray, shape (..., point, component)
-        Sums to 1. Below the lowest mean all of it is the lowest component's, above the highest
-        the highest's.
-
-    Notes
-    -----
-    The usual responsibilities [MP00]_ give a wide component what lies beyond its narrower
-    neighbours on either side. Along a scale of difficulty that is no regime: here the probability
-    of being in a component or one above it never falls along the line.
-
-    Examples
-    --------
-    >>> p = neighbour_probabilities([-9.0, 0.0, 1.0, 9.0], [0.5, 0.5], [0.0, 2.0], [1.0, 5.0])
-    >>> p[:, 1].round(2).tolist()
-    [0.0, 0.16, 0.24, 1.0]
-    """
+    """Probability of each component at a point, shared between the two whose means enclose it."""
     point = np.asarray(x, dtype=np.float64)[..., None]
     mean, sd, weight = (
         np.asarray(values, dtype=np.float64)[..., None, :] for values in (means, sds, weights)
