@@ -62,6 +62,7 @@ def null_draws(
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
+    """Draw values of a metric for independent observers with the accuracies of each pair."""
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
