@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import alikely as al
@@ -15,7 +13,7 @@ from alikely.data.trials import Trials
 from alikely.errors import tables as error_tables
 from alikely.errors.conditions import condition_divergences
 from alikely.metrics import errors
-from alikely.papers.groupings import compare_groupings, grouping_effect
+from alikely.papers.groupings import compare_groupings
 
 CLASSES = ["cat", "dog", "owl"]
 
@@ -114,21 +112,6 @@ def test_conditions_without_errors() -> None:
     np.testing.assert_allclose(found["excess"].values[[0, 1], 2], 0, atol=1e-12)
 
 
-@pytest.mark.slow
-def test_excess_is_0_for_one_distribution_and_above_for_two() -> None:
-    rng = np.random.default_rng(1)
-    same = np.array([[0.5, 0.4, 0.1], [0.3, 0.4, 0.3], [0.2, 0.3, 0.5]])
-    other = np.array([[0.5, 0.1, 0.4], [0.1, 0.4, 0.5], [0.4, 0.1, 0.5]])
-    n_runs = 200
-    excess = np.empty((n_runs, 2))
-    for run in range(n_runs):
-        trials = sampled(rng, {"a": same, "b": same, "c": other}, 20, ("human", "human"))
-        found = condition_divergences(trials)["excess"].values
-        excess[run] = found[0, 1], found[0, 2]
-    assert excess[:, 0].mean() == pytest.approx(0, abs=4 * excess[:, 0].std() / np.sqrt(n_runs))
-    assert excess[:, 1].mean() > 10 * excess[:, 1].std() / np.sqrt(n_runs)
-
-
 def test_names_of_classes_and_other_observers_change_nothing() -> None:
     rng = np.random.default_rng(2)
     rows = {name: rng.dirichlet(np.ones(3), 3) for name in "abcd"}
@@ -142,32 +125,6 @@ def test_names_of_classes_and_other_observers_change_nothing() -> None:
     again = condition_divergences(Trials.from_table(table))
     np.testing.assert_allclose(again["divergence"], found["divergence"])
     np.testing.assert_allclose(again["expected"], found["expected"])
-
-
-@pytest.mark.slow
-def test_real_conditions(shared_data: Path, figure: Callable[[str], None]) -> None:
-    """All conditions of the benchmark that humans saw; counts against pandas."""
-    file = shared_data / "model_vs_human" / "trials.parquet"
-    found = condition_divergences(Trials.read(file))
-    assert found.sizes["condition"] == 78
-    table = pd.read_parquet(file).astype({"dataset": object, "condition": object, "kind": object})
-    table = table[table["kind"] == "human"].astype({"truth": object, "response": object})
-    wrong = table[table["response"].isna() | (table["response"] != table["truth"])]
-    counts = wrong.groupby(["dataset", "condition"]).size()
-    counts.index = [":".join(key) for key in counts.index]
-    assert found["n_errors"].to_series().astype(int).to_dict() == counts.to_dict()
-    off = ~np.eye(78, dtype=bool)
-    assert np.isfinite(found["divergence"].values).all()
-    assert (found["divergence"].values[off] > 0).all()
-    # Divergences are mostly what chance makes of so few errors, and more than that.
-    assert found["excess"].values[off].mean() > 0.03
-    effects = {
-        name: grouping_effect(found[name], found["dataset"], rng=1)
-        for name in ("divergence", "excess")
-    }
-    for name, effect in effects.items():
-        figure(f"conditions by data set, {name}: d = {effect.d:.2f}, p = {effect.p_value:.4f}")
-        assert effect.p_value < 0.01
 
 
 def test_data_sets_and_another_grouping_side_by_side() -> None:

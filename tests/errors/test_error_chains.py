@@ -141,27 +141,3 @@ def test_dense_paired_errors_equal_a_plain_loop(trials: al.Trials) -> None:
             elif y != true:
                 wanted[4, pair, true, y] += 1
     np.testing.assert_array_equal(found, wanted)
-
-
-@pytest.mark.slow
-def test_items_decide_on_the_model(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    def either(model: Any) -> dict[str, Any]:
-        if "agreed" in model.named_vars:
-            return even_rows(model)
-        return {"base": np.where(np.eye(4) > 0, 0, 1 / 3), "concentration": np.full(4, 2.0)}
-
-    seen = recorded(monkeypatch, either)
-    monkeypatch.setattr("alikely.estimates.doors._priors", lambda fits: "{}")
-    options: dict[str, Any] = {
-        "pairs": [("observer_0", "observer_2")], "sampler": "nuts", "n_resamples": 0, "n_draws": 8,
-        "n_permutations": 0, "rng": 1,
-    }  # fmt: skip
-    both = al.error_similarity(trials, **options)
-    # In the last condition one of the two is always right.
-    assert [shape for shape, _ in seen] == [(1, 4, 3), (1, 4, 3), (2, 4, 3)]
-    assert both.data.attrs["model"] == "paired_errors and error_distributions"
-    assert list(both.chains) == ["all | low", "all | high", "all | none"]
-    for name in ("paired_errors", "error_distributions"):
-        assert al.error_similarity(trials, model=name, **options).data.attrs["model"] == name
-    with pytest.raises(ValueError, match="did you mean 'paired_errors'"):
-        al.error_similarity(trials, model="paired_error", **options)

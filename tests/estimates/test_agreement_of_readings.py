@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.cli import main
 from alikely.metrics.readings import readings
 
 FEW: dict[str, Any] = {"n_resamples": 300, "n_draws": 400, "rng": 1}
@@ -99,26 +96,6 @@ def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
             assert found.draws(school)[:, 0].std() == pytest.approx(spread, rel=0.1)
 
 
-@pytest.mark.slow
-def test_everything_that_results_have(tmp_path: Path) -> None:
-    trials = al.load_example().select(kind="human")
-    for readers in ("pairs", "all"):
-        result = al.agreement(trials, "gwet_ac1", readers=readers, **FEW)
-        result.save(tmp_path / "agreement.nc")
-        again = al.Result.load(tmp_path / "agreement.nc")
-        schools = ("analytic", "bootstrap", "bca", "posterior")
-        pd.testing.assert_frame_equal(again.summary(intervals=schools),
-                                      result.summary(intervals=schools))  # fmt: skip
-        table = al.difference(result, {"condition": "clean"}, {"condition": "noise"})
-        assert (table["eti95_lb"] > 0).all()
-        assert al.mean(result, intervals="all").loc["analytic", "se"] > 0
-        assert al.plot_intervals(result).get_xlabel() == "Gwet's AC1"
-    with pytest.raises(ValueError, match="a matrix shows pairs"):
-        al.plot_matrix(result)
-    with pytest.raises(ValueError, match="bounds are of pairs"):
-        al.plot_agreement(result, "bounds")
-
-
 def test_the_table_of_coefficients() -> None:
     table = al.estimates.agreement_table(simulated(3, 40), readers="all", n_resamples=0)
     assert table["coefficient"].tolist() == COEFFICIENTS
@@ -134,14 +111,6 @@ def test_names_of_books_are_understood() -> None:
                        ("pabak", "brennan_prediger")]:  # fmt: skip
         found = al.agreement(trials, name, n_resamples=0, n_draws=0)
         assert found.metric.name == same
-
-
-@pytest.mark.slow
-def test_benchmarks_and_their_ranks() -> None:
-    trials = al.load_example()
-    scores = al.benchmark_scores(trials, metric="gwet_ac1", n_resamples=100, n_draws=100, rng=1)
-    assert set(scores.ranks(rng=1)["system"]) == set(scores.models)
-    assert np.isfinite(scores.data["posterior"]["score"].sel(system=scores.models)).all()
 
 
 def test_what_cannot_be_trusted_says_so() -> None:
@@ -202,22 +171,3 @@ def test_bad_input_is_refused_in_one_line() -> None:
         al.agreement(al.Trials.from_correct([[1, 0], [1, 1]]))
     with pytest.raises(ValueError, match="readings are compared by their class"):
         al.agreement(al.data.from_counts([3, 2, 1, 4]))
-
-
-def test_unlike_answers_of_one_set_of_classes_are_no_mistake() -> None:
-    truth = NO_YES[np.arange(20) % 2]
-    apart = al.Trials.from_arrays([["no"] * 20, ["yes"] * 20], truth)
-    assert al.agreement(apart, "raw_agreement", **FEW).summary()["estimate"][0] == 0
-
-
-def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "readings.csv"
-    simulated(3, 40).to_table().to_csv(file, index=False)
-    some = ["--n-resamples", "100", "--n-draws", "100", "--seed", "1"]
-    assert main(["compare", str(file), "--metric", "gwet_ac1", "--readers", "all", *some]) == 0
-    shown = capsys.readouterr().out
-    assert "AC1" in shown
-    assert "Agreement counts right answers too" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    assert main(["compare", str(file), "--metric", "ec", "--readers", "all"]) == 2
-    assert "--readers is of metrics of readings" in capsys.readouterr().err

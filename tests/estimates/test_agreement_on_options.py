@@ -51,19 +51,6 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     assert again.metric.name == metric
 
 
-@pytest.mark.parametrize(
-    "metric", ["kappa_p", pytest.param("kappa_p_discrete", marks=pytest.mark.slow)]
-)
-def test_benchmarks_take_them(metric: str) -> None:
-    scores = al.benchmark_scores(models(6), metric=metric, **FEW)
-    result = al.compare(models(6), metric, n_resamples=0, n_draws=0)
-    frame = result.summary(columns="all").set_index(["observer_a", "observer_b"])
-    mean = np.mean([frame.loc[(f"m{i}", "m5"), "estimate"] for i in range(4)])
-    summary = scores.summary("images", intervals="all").set_index("system")
-    assert summary.loc["m5", "estimate"] == pytest.approx(mean)
-    assert summary.loc["m5", "posterior_eti95_lb"] < mean < summary.loc["m5", "posterior_eti95_ub"]
-
-
 def test_what_stands_beside_the_estimate() -> None:
     trials = models()
     p, truth = trials.data["probability"].values, trials.data["truth"].values
@@ -127,12 +114,3 @@ def test_ways_out_of_refusals() -> None:
     assert apart["n_trials"].tolist() == [4]
     dropped = al.compare(silent(), "kappa_p_discrete", no_response="drop", **few).summary()
     assert dropped["n_trials"].tolist() == [2]
-
-
-def test_benchmarks_refuse_items_that_come_back() -> None:
-    people = al.Trials.from_arrays(
-        [["A", "B", "A", "B"]] * 3, ["A", "B", "A", "B"], item=["x", "y"] * 2, repeat=[0, 0, 1, 1],
-        kind=["human", "human", "model"],
-    ).with_options(2)  # fmt: skip
-    with pytest.raises(ValueError, match="takes one answer to each item"):
-        al.benchmark_scores(people, metric="kappa_p_discrete", **FEW)

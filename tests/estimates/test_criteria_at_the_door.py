@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.cli import main
 from alikely.margins.posterior import margin_draws
 from alikely.margins.tables import class_answers, margin_table
 
@@ -131,24 +130,3 @@ def test_bad_trials() -> None:
     table = margin_table(al.Trials.from_table(answers), margins)
     with pytest.raises(ValueError, match="needs how often each class was answered; make the ta"):
         margin_draws(table, 4, m=5, model="criteria")
-
-
-@pytest.mark.parametrize("draws", [0, pytest.param(400, marks=pytest.mark.slow)])
-def test_command_line(
-    draws: int, prior_chains: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answers, margins = biased()
-    answers.to_csv(tmp_path / "trials.csv", index=False)
-    margins.to_csv(tmp_path / "margins.csv", index=False)
-    arguments = ["margins", str(tmp_path / "trials.csv"), "--model", "criteria"]
-    arguments += ["--margins", str(tmp_path / "margins.csv"), "--n-draws", str(draws)]
-    arguments += ["--n-resamples", "0", "--seed", "1"]
-    if draws:
-        arguments += ["--out", str(tmp_path / "out")]
-    assert main(arguments) == 0
-    printed = capsys.readouterr().out
-    if draws:
-        result = al.Result.load(tmp_path / "out" / "decision_margin_consistency.nc")
-        row = result.summary().iloc[0]
-        assert result.data.attrs["model"] == "criteria"
-        assert f"[{row['posterior_eti95_lb']:5.2f}, {row['posterior_eti95_ub']:5.2f}]" in printed

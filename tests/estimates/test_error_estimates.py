@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import paired_draws
 from alikely.errors.draws import label_draws, row_draws
-from alikely.errors.means import mean_draws
 from alikely.errors.tables import dense_joint_errors, joint_errors
-from alikely.estimates import error_kinds
 from alikely.inference.evaluation import evaluator
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import errors
@@ -137,57 +134,6 @@ def test_clusters_widen_the_error_of_repeated_items() -> None:
         np.testing.assert_allclose(clustered / plain, np.sqrt(2))
 
 
-def simulated_pairs(
-    rng: np.random.Generator, n_sets: int, n_joint: int, agreement: float, n_classes: int = 16
-) -> tuple[al.Trials, NDArray[np.float64]]:
-    """Data sets, as conditions, of joint errors alone; the truth of each.
-
-    ``b`` repeats the label of ``a`` with probability ``agreement``, else both have margins of
-    their own.
-    """
-    first, second, truth, value = [], [], [], []
-    for _ in range(n_sets):
-        p = rng.dirichlet(np.ones(n_classes - 1))
-        q = rng.dirichlet(20 * p + 0.05)
-        table = agreement * np.diag(p) + (1 - agreement) * np.outer(p, q)
-        # Class 0 is true throughout, so that every other label is an error.
-        full = np.zeros((n_classes, n_classes))
-        full[1:, 1:] = table
-        value.append(errors.misclassification_agreement(full).item())
-        cell = rng.choice(table.size, n_joint, p=table.ravel())
-        first.append(1 + cell // (n_classes - 1))
-        second.append(1 + cell % (n_classes - 1))
-        truth.append(np.zeros(n_joint, dtype=int))
-    trials = al.Trials.from_arrays(
-        [np.concatenate(first), np.concatenate(second)],
-        np.concatenate(truth),
-        classes=range(n_classes),
-        condition=np.repeat(np.arange(n_sets), n_joint),
-    )
-    return trials, np.array(value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_joint", [40, 200])
-@pytest.mark.parametrize("agreement", [0.1, 0.4])
-def test_coverage_of_agreement(
-    n_joint: int, agreement: float, figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    n_sets = sets(500)
-    trials, truth = simulated_pairs(np.random.default_rng(5), n_sets, n_joint, agreement)
-    table = joint_correctness(trials, labels=True)
-    draws = {
-        "posterior": label_draws(table, 1000, rng=6),
-        "bootstrap": bootstrap(table, MISCLASSIFICATION_AGREEMENT, 1000, rng=7).values,
-    }
-    share = {}
-    for school, values in draws.items():
-        low, high = np.nanquantile(values, [0.025, 0.975], axis=0)
-        share[school] = float(np.mean((low <= truth) & (truth <= high)))
-    figure(f"coverage at {n_joint} joint errors, agreement {agreement}: {share}")
-    assert share["posterior"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_sets)
-
-
 def test_label_draws_have_the_mean_of_their_dirichlet() -> None:
     """One class of joint errors: how often labels agree is Beta; by the mean over many groups."""
     n_sets, counts = 400, (12, 6)
@@ -244,17 +190,6 @@ def test_observers_of_different_stimuli_can_be_compared() -> None:
     assert row["divergence"] == pytest.approx(errors.error_divergence(*dense).item())
     with pytest.raises(ValueError, match="no trial in common"):
         al.misclassification_agreement(trials, by=None)
-
-
-def test_conditions_can_be_compared() -> None:
-    trials = al.load_example()
-    rows = al.errors.error_rows(trials)
-    dims = ("condition", "observer", "true_class", "response_class")
-    by_condition = al.errors.dense(rows, dims).sel(observer="human_1")
-    value = errors.error_divergence(
-        by_condition.sel(condition="blur"), by_condition.sel(condition="noise")
-    )
-    assert 0 < value < 1
 
 
 def test_listed_and_dense_tables_hold_the_same_errors() -> None:
@@ -349,13 +284,6 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         al.error_similarity(al.load_example(), **options)
 
 
-def test_two_classes_leave_nothing_to_compare() -> None:
-    trials = al.Trials.from_arrays([["a", "b", "a"], ["b", "b", "a"]], ["a", "a", "b"])
-    for function in (al.misclassification_agreement, al.error_similarity):
-        with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
-            function(trials)
-
-
 def test_correctness_alone_is_not_enough() -> None:
     trials = al.Trials.from_correct([[1, 0, 1], [0, 0, 1]])
     for function in (al.misclassification_agreement, al.error_similarity):
@@ -396,33 +324,3 @@ def test_chains_in_a_folder_are_not_drawn_again(
     for wrong in ({"rng": None}, {"rng": 1, "sampler": "exact"}):
         with pytest.raises(ValueError, match="folder keeps the sweeps of sampler='auto' of a seed"):
             al.error_similarity(trials, **options, **wrong, folder=tmp_path)
-
-
-@pytest.mark.slow
-def test_means_of_similarity_have_limits_of_their_own() -> None:
-    names = ("human_1", "human_2", "model_1", "model_2")
-    trials = al.load_example().select(condition="noise", observer=names)
-    options: dict[str, Any] = {"n_resamples": 0, "n_permutations": 0, "n_draws": 400, "rng": 1}
-    result = al.error_similarity(trials, "human-model", **options)
-    ends = ["eti95_lb", "eti95_ub"]
-    of_pairs = result.summary()[["posterior_eti95_lb", "posterior_eti95_ub"]].to_numpy()
-    weights = np.array([1.0, 0.0, 0.0, 0.0])
-    alone = al.contrast(result, weights).loc["posterior", ends]
-    np.testing.assert_allclose(alone.astype(float), of_pairs[0])
-    populations = result.data["populations"].to_dataset()
-    np.testing.assert_allclose(populations["observed"], result.estimates["estimate"])
-    drawn = mean_draws(populations, lambda x: x.mean(axis=1))
-    mean = al.mean(result).loc["posterior"]
-    np.testing.assert_allclose(
-        mean[ends].astype(float), np.quantile(drawn.values, [0.025, 0.975]), atol=1e-6
-    )
-    # A sum, and a difference of two means with themselves apart, are made of the same draws.
-    twice = al.contrast(result, np.full(4, 0.5)).loc["posterior", ends]
-    np.testing.assert_allclose(twice.astype(float), 2 * mean[ends].astype(float), atol=1e-6)
-    one, other = np.array([0.5, 0.5, 0, 0]), np.array([0, 0, 0.5, 0.5])
-    there, back = (al.contrast(result, sign * (one - other)).loc["posterior"] for sign in (1, -1))
-    np.testing.assert_allclose(there[ends].astype(float), -back[ends[::-1]].astype(float))
-    assert error_kinds._remarks(1.0, 1.0, 0.95, 99) == [error_kinds.FEW_DRAWS]
-    assert not error_kinds._remarks(1.19, 1.0, 0.95, 100)
-    assert error_kinds._remarks(1.21, 1.0, 0.95, 100) == [f"{error_kinds.NOT_MET} (r_hat 1.21)"]
-    assert error_kinds._remarks(1.0, 0.97, 0.95, 100) == [error_kinds.UNBOUNDED]

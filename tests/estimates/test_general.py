@@ -57,16 +57,6 @@ def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
         xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
-def test_options_reach_metric_and_table(trials: al.Trials) -> None:
-    options = {"alpha": 1.0, "mixture": "pooled"}
-    named = al.error_similarity(trials, "human-human", **options, **LIGHT)
-    general = al.compare(trials, "CLES", "human-human", **options, **LIGHT)
-    pd.testing.assert_frame_equal(named.summary(), general.summary())
-    assert general.metric.options["alpha"] == 1.0
-
-
 @pytest.mark.parametrize("name", ["copying", "normalised", "min-mid-max"])
 def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trials) -> None:
     result = al.compare(trials, name, "human-model", **LIGHT)
@@ -167,21 +157,6 @@ def test_margins_have_means_and_differences(margins: al.Result) -> None:
     table = al.difference(margins, *entries, intervals="all")
     assert table.loc["analytic", "estimate"] > 0
     assert list(table.index) == ["analytic", "bootstrap"]
-
-
-def test_one_entry_has_one_analytic_interval(margins: al.Result, trials: al.Trials) -> None:
-    """Fisher's z in the summary is Fisher's z in the mean of that entry alone."""
-    for result in (margins, al.compare(trials, "EC", "human-human", n_null=0, **LIGHT)):
-        frame = result.summary(intervals=["analytic"])
-        for row, label in enumerate(result.table["pair"].values[:3]):
-            own = al.mean(result, str(label), intervals=["analytic"]).loc["analytic"]
-            for side in ("lb", "ub"):
-                expected = frame[f"analytic_ci95_{side}"][row]
-                assert own[f"eti95_{side}"] == pytest.approx(expected)
-    # Bounds of a mean of correlations stay in their range; those of a difference may not.
-    mean = al.mean(margins, intervals=["analytic"]).loc["analytic"]
-    z = np.arctanh([mean["eti95_lb"], mean["estimate"], mean["eti95_ub"]])
-    assert z[1] - z[0] == pytest.approx(z[2] - z[1])
 
 
 def test_large_tables_have_log_bayes_factors() -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import arviz as az
 import arviz_stats as azs
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
 
 import alikely as al
-from alikely._base.files import read_tree, write_tree
 from alikely.data import from_counts
 from alikely.estimates import independent_observers, null_table
 from alikely.inference import null
@@ -71,17 +66,6 @@ def test_a_row_for_each_entry_and_way(
                 np.testing.assert_allclose(bounds.astype(float), compute(draws, 0.9), atol=1e-6)
 
 
-def test_both_kinds_of_interval_or_one(result: al.Result, exact: xr.DataTree) -> None:
-    bounds = {
-        None: ["null_eti95_lb", "null_eti95_ub", "null_hdi95_lb", "null_hdi95_ub"],
-        "eti": ["null_eti95_lb", "null_eti95_ub"],
-        "hdi": ["null_hdi95_lb", "null_hdi95_ub"],
-    }
-    for kind, names in bounds.items():
-        table = null_table(result, exact, ci_kind=kind)
-        assert [name for name in table if name.endswith(("_lb", "_ub"))] == names
-
-
 def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.DataTree) -> None:
     table = null_table(result, exact)
     never, nothing = table.iloc[4:6], table.iloc[6:]
@@ -111,27 +95,6 @@ def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) 
             assert abs(np.diff(rows[f"null_eti95_{side}"])[0]) < room
 
 
-@pytest.mark.slow
-def test_arviz_reads_the_tree(result: al.Result, chains: xr.DataTree, tmp_path: Path) -> None:
-    some = {"pair": result.table["pair"].values[:2].tolist()}
-    summary = az.summary(chains, var_names=["p_a", "p_b"], coords=some)
-    assert (summary["r_hat"].astype(float) < 1.05).all()
-    az.plot_forest(chains, var_names=["p_a"], coords=some)
-    az.plot_trace_dist(chains, var_names=["p_a"], coords=some)
-    az.plot_rank(chains, var_names=["p_a"], coords=some)
-    az.plot_energy(chains)
-    one = some | {"cell": ["n11"]}
-    az.plot_ppc_dist(chains, var_names=["observed_cells"], coords=one, kind="ecdf", num_samples=10)
-    az.plot_ppc_dist(chains, var_names=["error_consistency"], coords=some, num_samples=10)
-    plt.close("all")
-    compared = az.compare({"copying": result.data, "independence": chains})
-    assert set(compared.index) == {"copying", "independence"}
-    write_tree(chains, tmp_path / "tree.nc")
-    kept = read_tree(tmp_path / "tree.nc")
-    assert set(kept.children) == set(chains.children)
-    assert kept.attrs == chains.attrs
-
-
 def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.DataTree) -> None:
     assert exact["log_likelihood"]["correctness"].shape == (4, N_DRAWS // 4, 160 * 2 + 40)
     without = al.error_consistency(from_counts(CELLS), n_resamples=0, n_draws=0, rng=1)
@@ -147,39 +110,6 @@ def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.Dat
     row = null_table(own, independent_observers(own, 400, rng=1)).iloc[0]
     assert np.isnan(row["p_value"]) == (own.metric.independent is None)
     assert ("no p-value" in row["note"]) == (own.metric.independent is None)
-
-
-@pytest.mark.slow
-def test_real_data(shared_data: Path, figure: Callable[[str], None]) -> None:
-    """Humans and machines on two data sets, by chains and exactly: p-values and seconds."""
-    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    trials = trials.select(dataset=["sketch", "stylized"])
-    # Every other machine: chains of all of them say no more, in twice the time.
-    nets = [name for name in trials.observers if not name.startswith("subject")][::2]
-    people = [name for name in trials.observers if name.startswith("subject")]
-    trials = trials.select(observer=[*people, *nets])
-    result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, rng=1)
-    seconds, tables = {}, []
-    for seed, way in enumerate(("exact", "nuts")):
-        start = time.perf_counter()
-        tree = independent_observers(result, rng=seed, sampler=way)
-        seconds[way] = time.perf_counter() - start
-        tables.append(null_table(result, tree))
-    one, other = (table["p_value"].to_numpy() for table in tables)
-    seen = ~np.isnan(one)
-    np.testing.assert_array_equal(np.isnan(other), ~seen)
-    middle = (one + other)[seen] / 2
-    sizes = [(t["n_replicates"] - t["n_undefined"]).to_numpy()[seen] for t in tables]
-    error = np.sqrt(middle * (1 - middle) * sum(1 / size for size in sizes)) + 1 / min(
-        size.min() for size in sizes
-    )
-    # The largest of all these, once in ten thousand times.
-    limit = stats.norm.isf(1e-4 / (2 * seen.sum()))
-    assert (np.abs(one - other)[seen] / error).max() < limit
-    figure(
-        f"{len(one)} real pairs: {seconds['exact']:.1f} s exact, {seconds['nuts']:.1f} s by "
-        f"chains; p-values differ by up to {np.abs(one - other)[seen].max():.4f}"
-    )
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,6 @@ def test_bounds_stand_with_what_they_are_of() -> None:
     ]
 
 
-def test_a_missing_value_with_bounds_is_a_dash_and_not_a_minus() -> None:
-    frame = pd.DataFrame({"estimate": [np.nan], "ci95_lb": [-np.inf], "ci95_ub": [np.inf]})
-    assert tabular(latex_table(frame))[1] == [r"-- [$-\infty$, $\infty$]"]
-
-
 def test_numbers_beyond_one_keep_their_zero() -> None:
     frame = pd.DataFrame({"share": [0.5, 1.5], "p_value": [0.0001, 0.25], "n": [1, 2]})
     assert tabular(latex_table(frame, digits=1)) == [
@@ -92,21 +87,6 @@ def test_rows_of_schools_are_headed_by_method(pair: al.Result) -> None:
     assert [row[0] for row in rows[1:]] == ["analytic", "bootstrap", "posterior"]
 
 
-@pytest.mark.parametrize(
-    ("index", "head"),
-    [
-        (pd.Index([5, 6]), "x"),
-        (pd.Index([5, 6], name="batch"), "batch"),
-        (pd.Index(["a", "b"]), "name"),
-        (pd.Index(["a", "b"], name="x"), "x (2)"),
-        (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["u", "v"]), "u"),
-    ],
-)
-def test_an_index_of_names_is_a_column(index: pd.Index, head: str) -> None:
-    rows = tabular(latex_table(pd.DataFrame({"x": [1, 2]}, index=index)))
-    assert rows[0][0] == head
-
-
 def test_the_table_of_a_pair(pair: al.Result) -> None:
     se = float(pair.summary()["se"].iloc[0])
     lower, upper = (KAPPA - 1.959964 * se, KAPPA + 1.959964 * se)
@@ -116,14 +96,6 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
     assert r"\caption{One_pair}" in text
     assert r"\label{tab:one}" in text
     assert r"\begin{table}" in text
-
-
-@pytest.mark.parametrize("school", ["analytic", "bootstrap", "bca", "posterior"])
-def test_every_school_has_a_table(pair: al.Result, school: Any) -> None:
-    frame = pair.summary(0.9, intervals=[school])
-    lower = next(name for name in frame if str(name).startswith(f"{school}_") and "90_lb" in name)
-    shown = tabular(pair.to_latex(school, ci_prob=0.9))[1][-1]
-    assert shown.split("[")[1].startswith(f"{frame[lower].iloc[0]:.3f}"[1:])
 
 
 def test_columns_and_order_are_chosen() -> None:
@@ -172,12 +144,3 @@ def test_an_undefined_estimate_is_a_dash_with_its_reason() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         latex_table(pd.DataFrame({"x": [1]}), **options)
-
-
-def test_draws_that_are_not_there_are_refused() -> None:
-    table = al.data.from_counts([40, 10, 10, 40])
-    result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
-    with pytest.raises(
-        ValueError, match=r"that this result has \(analytic, posterior\); got 'bootstrap'"
-    ):
-        result.to_latex("bootstrap")

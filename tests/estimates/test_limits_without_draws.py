@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,20 +37,6 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws(result: al.Resul
     # Any probability may be asked for afterwards.
     of_half = result.summary(0.5)
     assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
-
-
-def test_a_file_remembers(result: al.Result, tmp_path: Path) -> None:
-    result.save(tmp_path / "limits.nc")
-    again = al.Result.load(tmp_path / "limits.nc")
-    assert again.without_draws
-    np.testing.assert_array_equal(again.summary()[COLUMNS], result.summary()[COLUMNS])
-
-
-def test_sentences_and_tables_show_them(result: al.Result) -> None:
-    assert "equal-tailed, without draws" in result.sentence("posterior")
-    assert result.sentence() == result.sentence("posterior")
-    assert "analytic" in result.sentence(ci_kind="hdi")
-    assert "posterior" in result.to_latex()
 
 
 @pytest.mark.parametrize(
@@ -109,11 +94,3 @@ def test_a_metric_says_which_limits_it_has(counts: Any, limits: Any) -> None:
 
     with pytest.raises(ValueError, match="limits of a metric must be 'kappa', of correctness"):
         al.metrics.Metric("odd_one", counts, nothing, nothing, nothing, limits=limits)
-
-
-def test_plots_draw_them() -> None:
-    one = al.error_consistency(al.load_example(), [("human_1", "model_4")], **QUIET)
-    legend = al.plot_intervals(one).get_legend_handles_labels()[1]
-    assert legend == ["posterior, 95 % ETI"]
-    legend = al.plot_intervals(one, ci_kind="hdi").get_legend_handles_labels()[1]
-    assert legend == ["analytic, 95 % CI"]

@@ -10,13 +10,6 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.sides import group_side
-from alikely.simulate.margins import (
-    MARGIN_WORLDS,
-    MarginWorld,
-    margin_data,
-    true_margin_consistency,
-)
 
 # 45 people, two lists of 80 images, each seen twice, accuracy about .80.
 SEED = {"n_lists": 2, "strength_mean": 3.85, "strength_sd": 1.9, "stable_sd": 1.25}
@@ -73,48 +66,6 @@ def test_two_lists_are_analysed_with_one_call() -> None:
     assert gap.loc["posterior", "eti95_lb"] > 0
 
 
-@pytest.mark.slow
-def test_coverage_of_two_lists_from_the_door(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """Correlations with two machines, their difference, and the reliability.
-
-    A coverage of .65 is seen by a quarter of the 100 experiments, of .78 by all.
-    """
-    n_sets = sets(100)
-    world = MARGIN_WORLDS["two lists, accuracy .80"]
-    truth = {
-        name: true_margin_consistency(MarginWorld(**{**world.__dict__, "rho": rho}), 1)[0]
-        for name, rho in RHO.items()
-    }
-    # Of people and items so many that chance is small: shares of 22.5 people, with two answers.
-    large = MarginWorld(**{**world.__dict__, "n_lists": 1, "n_items": 20_000})
-    data = margin_data(large, 1)
-    side = group_side(data.right, data.shown, np.zeros(20_000, int))
-    common = side.square.mean()
-    noise = (side.ease**2).mean() - common
-    truth["reliability"] = common / (common + 2 * noise)
-    truth["gap"] = truth["near"] - truth["far"]
-    inside = dict.fromkeys(truth, 0)
-    for seed in range(n_sets):
-        trials, margins = al.simulate.detection_experiment(rho=RHO, rng=seed, **SEED)
-        result = al.decision_margin_consistency(
-            trials, margins, pairs=[("human", "near"), ("human", "far")], n_resamples=0, rng=seed
-        )
-        table = result.summary().set_index("observer_b")
-        for name in RHO:
-            low, high = table.loc[name, ["posterior_eti95_lb", "posterior_eti95_ub"]]
-            inside[name] += low <= truth[name] <= high
-        ceilings = result.data["ceilings"]
-        low, high = ceilings["lower"].item(), ceilings["upper"].item()
-        inside["reliability"] += low <= truth["reliability"] <= high
-        row = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"}).loc["posterior"]
-        inside["gap"] += row["eti95_lb"] <= truth["gap"] <= row["eti95_ub"]
-    figure(f"two lists, {n_sets} data sets: truths {truth}, covered {inside}")
-    for count in inside.values():
-        assert count / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
-
-
 def cut(trials: al.Trials, keep: Callable[[pd.DataFrame], Any]) -> al.Trials:
     frame = trials.to_table()
     return al.Trials.from_table(frame[keep(frame)])
@@ -169,22 +120,6 @@ def test_items_of_one_system_and_too_few_in_common(small: tuple[al.Trials, pd.Da
     row = analysed(trials, margins[~few]).loc["near"]
     assert row["n_trials"] == 36
     assert "4 items of human only" in row["note"]
-
-
-def test_a_class_of_one_item_and_a_class_of_equal_margins(
-    small: tuple[al.Trials, pd.DataFrame],
-) -> None:
-    trials, margins = small
-    frame = trials.to_table()
-    item = frame["item"] == frame["item"].iloc[0]
-    lone = cut(trials, lambda t: (t["truth"] != t["truth"].iloc[0]) | item)
-    row = analysed(lone, margins).loc["near"]
-    assert "classes of a single item, which say nothing within: 1" in row["note"]
-    assert np.isfinite(row["share_within"])
-    kind = dict(zip(frame["item"], frame["truth"].astype(float), strict=True))
-    row = analysed(trials, margins.assign(margin=margins["item"].map(kind))).loc["near"]
-    assert "within classes all margins of a system are equal" in row["note"]
-    assert np.isnan(row["share_within"])
 
 
 def test_people_who_saw_items_of_their_own_only(small: tuple[al.Trials, pd.DataFrame]) -> None:

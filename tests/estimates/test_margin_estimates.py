@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy import stats
 import alikely as al
 from alikely.margins.posterior import correlation_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.remarks import entry_remarks
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.margins import (
@@ -131,18 +129,6 @@ def test_influence_is_the_slope_in_the_weights(method: Any) -> None:
     np.testing.assert_allclose(psi, slope - slope.mean(), atol=tolerance)
 
 
-def test_exact_draws_of_a_correlation_cover_as_promised() -> None:
-    rng = np.random.default_rng(5)
-    n_sets, n_items, rho = 1000, 12, 0.6
-    inside = 0
-    for seed in range(n_sets):
-        x, e = rng.normal(size=(2, n_items))
-        r = np.corrcoef(x, rho * x + np.sqrt(1 - rho**2) * e)[0, 1]
-        low, high = np.quantile(correlation_draws(r, n_items, 1000, seed), [0.05, 0.95])
-        inside += low < rho < high
-    assert abs(inside / n_sets - 0.9) < 4 * np.sqrt(0.09 / n_sets)
-
-
 def test_exact_draws_at_the_edge_and_bad_input() -> None:
     assert (correlation_draws(1.0, 10, 5, 1) == 1).all()
     with pytest.raises(ValueError, match=r"r must be in \[-1, 1\]"):
@@ -174,25 +160,6 @@ def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> Non
         assert stats.spearmanr(strengths["mean"].values[0], shares).statistic > 0.9
 
 
-@pytest.mark.slow
-def test_two_groups_of_observers(tmp_path: Path, chains: bool) -> None:
-    rng = np.random.default_rng(7)
-    answers, _ = experiment(rng, n_items=100, n_people=20)
-    answers["lab"] = np.where(answers["observer"].str[1:].astype(int) < 10, "here", "there")
-    trials = al.Trials.from_table(answers, labels=["lab"])
-    result = consistency(trials, group="lab", n_draws=2000, model="items")
-    row = result.summary(columns="all").iloc[0]
-    assert (row["observer_a"], row["observer_b"]) == ("here", "there")
-    if chains:
-        # The same strengths: noise is all that parts their shares.
-        assert row["posterior_eti95_ub"] > 0.97
-        assert row["estimate"] < row["posterior_median"]
-    assert row["reliability"] == pytest.approx(result.data["ceilings"]["reliability"].values.prod())
-    result.save(tmp_path / "r.nc")
-    again = al.Result.load(tmp_path / "r.nc")
-    pd.testing.assert_frame_equal(again.summary(), result.summary())
-
-
 def test_spearman_is_an_estimand_of_its_own() -> None:
     answers, margins = experiment(np.random.default_rng(8))
     result = consistency(al.Trials.from_table(answers), margins, method="spearman")
@@ -219,49 +186,6 @@ def test_repeats_are_counted_by_member_and_item() -> None:
     )
     result = consistency(al.Trials.from_table(dropped), margins)
     assert "unbalanced repeats (2 to 3)" in result.summary()["note"][0]
-
-
-@pytest.mark.slow
-def test_observers_of_one_answer_and_of_many(chains: bool) -> None:
-    """Each model says what it takes the answers for; the exact draws need none of them."""
-    for n_repeats, told in (
-        (1, "one answer each: stable deviations of observers count as noise"),
-        (3, ""),
-    ):
-        answers, margins = experiment(
-            np.random.default_rng(17), n_repeats=n_repeats, n_people=5, n_items=60
-        )
-        trials = al.Trials.from_table(answers)
-        row = consistency(trials, margins, n_draws=2000, model="observers").summary().iloc[0]
-        if chains:
-            assert (told in row["note"]) if told else row["note"] == ""
-        else:
-            # As the prior itself: of these data nothing is known.
-            assert row["note"] == "; ".join(filter(None, [told, "these data cannot tell"]))
-        assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
-        if chains:
-            assert row["posterior_median"] > row["estimate"]
-    assert "repeats count as new people" in entry_remarks(margin_table(trials, margins), "items")[0]
-
-
-def test_items_of_one_system_only_are_reported() -> None:
-    answers, margins = experiment(np.random.default_rng(10))
-    result = consistency(al.Trials.from_table(answers), margins.iloc[:70])
-    row = result.summary(columns="all").iloc[0]
-    assert row["n_trials"] == 70
-    assert "10 items of human only" in row["note"]
-    shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
-    expected = np.corrcoef(shares[:70], margins["margin"][:70])[0, 1]
-    assert row["estimate"] == pytest.approx(expected, abs=1e-12)
-
-
-def test_answers_against_margins_are_reported() -> None:
-    answers, margins = experiment(np.random.default_rng(11))
-    own = margins.assign(kind="model", repeat=0, correct=(margins["margin"] > 0).astype(int))
-    own.loc[[0, 1, 2], "correct"] = 1 - own.loc[[0, 1, 2], "correct"]
-    both = pd.concat([answers, own.drop(columns="margin")])
-    result = consistency(al.Trials.from_table(both), margins)
-    assert "3 answers of net against its margins" in result.summary()["note"][0]
 
 
 def test_conditions_are_kept_apart_or_pooled() -> None:
@@ -352,25 +276,6 @@ def test_undefined_entries_say_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "reason"),
-    [
-        ([[1] * 6, [1, 0, 1, 0, 1, 1]], "items do not differ for all but one observer"),
-        # Resamples of so few items may be all alike: the interval is that of the others.
-        ((np.random.default_rng(1).random((3, 10)) < 0.6).astype(int), ""),
-    ],
-)
-def test_ceilings_of_few_answers(right: Any, reason: str) -> None:
-    trials = al.Trials.from_correct(right, kind=["human"] * len(right))
-    items = trials.data[["dataset", "condition", "item"]].to_dataframe().reset_index(drop=True)
-    margins = items.assign(observer="net", margin=np.arange(len(items), dtype=float) ** 1.5)
-    result = al.decision_margin_consistency(trials, margins, m=4, n_draws=0, n_resamples=200, rng=1)
-    ceilings = result.data["ceilings"]
-    assert ceilings["undefined"].values.tolist() == [reason]
-    assert np.isfinite(ceilings["lower"].values).tolist() == [not reason]
-    assert np.isfinite(result.summary()["estimate"]).all()
-
-
-@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"group": "lab"}, "group must name a label of observers"),
@@ -430,17 +335,6 @@ def test_options_are_refused_whatever_uses_them(options: dict[str, Any], message
     given: dict[str, Any] = {"n_resamples": 0, "model": "moments", "n_draws": 8, **options}
     with pytest.raises(ValueError, match=message):
         al.decision_margin_consistency(al.Trials.from_table(answers), margins, **given)
-
-
-@pytest.mark.parametrize("model", ["moments", "strengths"])
-def test_what_is_constant_is_told_once(model: Any) -> None:
-    answers, margins = experiment(np.random.default_rng(1), n_items=20)
-    found = al.decision_margin_consistency(
-        al.Trials.from_table(answers), margins.assign(margin=2.0), model=model, m=4,
-        n_resamples=0, n_draws=80,
-    )  # fmt: skip
-    expected = "all margins of a system are equal; all margins of net are 2"
-    assert found.summary()["note"].tolist() == [expected]
 
 
 def test_scales_that_are_put_together_are_told() -> None:

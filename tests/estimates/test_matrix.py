@@ -277,19 +277,6 @@ def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.Mon
         al.matrix(board_of_options(), "kappa_p")
 
 
-def test_squares(by_condition: MatrixResult) -> None:
-    square = by_condition["estimate"]
-    assert square.dims == ("condition", "observer", "observer_other")
-    assert (square.values[:, 3, 3] == 1).all()
-    np.testing.assert_array_equal(
-        square.values, square.transpose(..., "observer_other", "observer")
-    )
-    assert np.isnan(by_condition["se"].values[:, 0, 0]).all()
-    assert (by_condition["n_trials"].values == 160).all()
-    with pytest.raises(KeyError, match="did you mean 'estimate'"):
-        by_condition["estimates"]
-
-
 def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     for metric in ("error_consistency", "copy_probability"):
@@ -458,10 +445,3 @@ def test_items_that_come_back_are_refused() -> None:
     with pytest.raises(ValueError, match="items came back"):
         al.matrix(trials)
     assert al.matrix(trials, cluster="trial").to_frame()["n_trials"].item() == 4
-
-
-def test_html_names_are_escaped() -> None:
-    correct = np.random.default_rng(1).integers(0, 2, (3, 50))
-    page = al.matrix(al.Trials.from_correct(correct, observers=["<i>", "b", "c"]))._repr_html_()
-    assert "&lt;i&gt;" in page
-    assert "<i>" not in page

@@ -79,25 +79,6 @@ def test_chains_survive_a_file(tmp_path: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
-def test_scores_checks_and_comparisons_of_an_extended_cohort() -> None:
-    trials = al.load_example().select(condition=["blur", "noise"])
-    counts = cohort_counts(trials)
-    with al.models.cohort(counts) as own:
-        pm.Deterministic("twice", 2 * own["copy_probability"], dims="entry")
-    given = al.fit_cohort(trials, model=own, n_draws=400, rng=1)
-    named = al.fit_cohort(trials, human_effects=False, n_draws=400, rng=1)
-    np.testing.assert_allclose(
-        given["posterior"]["twice"], 2 * given["posterior"]["copy_probability"]
-    )
-    assert list(cohorts.cohort_scores(given)) == list(cohorts.cohort_scores(named))
-    assert len(cohorts.cohort_check(given, "machine", rng=1)) == len(
-        cohorts.cohort_check(named, "machine", rng=1)
-    )
-    assert len(cohorts.compare_cohorts({"given": given, "named": named})) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("prior_chains")
 def test_extended_models_of_a_spectrum_and_of_observers() -> None:
     trials = al.load_example()
     few: dict[str, Any] = {"n_draws": 400, "rng": 1}

@@ -12,7 +12,6 @@ import pytest
 import alikely as al
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.copying import COPY_PROBABILITY
-from alikely.metrics.metric import find_metric
 from alikely.metrics.similarity import ERROR_SIMILARITY
 
 LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
@@ -57,15 +56,6 @@ def test_a_matrix_of_a_directed_metric_shows_both_orders() -> None:
         assert found == row["value"]
     assert not np.allclose(shown, shown.T, equal_nan=True)
     assert ax.get_xlabel() == "row: the reference, column: the other"
-
-
-def test_mean_of_a_benchmark_is_over_its_machines() -> None:
-    scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0, rng=1)
-    machines = scores.estimates["estimate"].sel(level="overall", system=scores.models)
-    found = al.mean(scores).loc["analytic", "estimate"]
-    assert found == pytest.approx(float(machines.mean()))
-    with pytest.raises(TypeError, match="expected a Result, got Benchmark"):
-        al.contrast(scores, [1.0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -122,18 +112,6 @@ def test_a_metric_of_the_house_is_not_replaced() -> None:
 def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         al.compare(al.load_example(), "CLES", **option)
-
-
-def test_places_that_are_none() -> None:
-    for text in (":X", "..a:X", "nothing_here:X"):
-        with pytest.raises(ValueError, match="no metric at"):
-            find_metric(text)
-
-
-def test_parts_of_rooms_stay_within_reach() -> None:
-    assert al.metrics.alternatives.d_prime(0.5, 2) == pytest.approx(0, abs=1e-9)
-    assert al.metrics.normalised.min_mid_max_agreement([100, 20, 0, 40]) == 1
-    assert al.planning.operating.true_value is not None
 
 
 def test_two_metrics_do_not_share_a_name() -> None:

@@ -1,11 +1,9 @@
 """Items that come back: one unit in every school, however often observers were asked."""
 
-from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
@@ -76,17 +74,6 @@ def test_identical_repeats_add_nothing_in_any_school() -> None:
     assert (np.abs(often["bootstrap_eti95_lb"] - once["bootstrap_eti95_lb"]) < error).all()
     assert "p_fisher" not in often
     assert (often["note"] == once["note"]).all()
-
-
-def test_answers_are_taken_for_independent_by_name_only_and_that_is_said() -> None:
-    right = np.random.default_rng(1).random((2, 60)) < 0.7
-    trials = presentations([np.repeat(own[:, None], 5, axis=1) for own in right])
-    items = al.error_consistency(trials, **QUICK).summary()
-    asked = al.error_consistency(trials, cluster="trial", **QUICK).summary()
-    assert asked["n_trials"].item() == 5 * items["n_trials"].item()
-    np.testing.assert_allclose(asked["se"] * np.sqrt(5), items["se"], rtol=1e-9)
-    assert "answers to one item count as independent trials" in asked["note"].item()
-    assert not items["note"].str.contains("independent").any()
 
 
 def test_all_schools_agree_on_noisy_answers() -> None:
@@ -233,16 +220,6 @@ def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
     assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
 
 
-def test_unequal_numbers_of_answers_are_allowed_and_told() -> None:
-    table = al.simulate.repeated_answers(60, (1, 3), rng=1)[0].to_table()
-    late = (table["repeat"].astype(int) == 2) & (table["item"].astype(int) > 30)
-    asked = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
-    row = al.error_consistency(al.Trials.from_table(table[~late]), **asked).summary().iloc[0]
-    assert (row["n_trials"], row["note"]) == (60, "b: 2 to 3 answers to an item")
-    equal = al.error_consistency(al.Trials.from_table(table), **asked).summary()
-    assert equal["note"].item() == ""
-
-
 @pytest.mark.parametrize(
     ("door", "options"),
     [
@@ -298,65 +275,6 @@ def test_two_classes_and_missing_answers_are_no_labels_to_compare() -> None:
             door(trials)
 
 
-def test_benchmarks_take_all_answers_and_count_items() -> None:
-    """One answer of each human, five equal ones of each machine: as if it had given one."""
-    rng = np.random.default_rng(4)
-    right = rng.standard_normal((6, 80)) + rng.standard_normal(80) < 0.8
-    kind = ["human"] * 3 + ["model"] * 3
-    options: dict[str, Any] = {"n_resamples": 200, "n_draws": 200, "rng": 1}
-    once = al.benchmark_scores(al.Trials.from_correct(right, kind=kind), **options)
-    answers = [
-        np.repeat(own[:, None], 5 if row > 2 else 1, axis=1) for row, own in enumerate(right)
-    ]
-    often = al.benchmark_scores(presentations(answers, kind=kind), **options)
-    columns = ["estimate", "se", "analytic_ci95_lb", "posterior_eti95_ub"]
-    np.testing.assert_allclose(
-        often.summary("images", intervals="all")[columns],
-        once.summary("images", intervals="all")[columns],
-        rtol=1e-5,
-    )
-
-
-def test_agreement_of_readings_takes_one_reading_of_an_item() -> None:
-    response = np.random.default_rng(3).integers(0, 3, (2, 20)).astype(str)
-    trials = al.Trials.from_arrays(
-        np.tile(response, 2),
-        np.tile(response[0], 2),
-        item=[*range(20)] * 2,
-        repeat=np.repeat([0, 1], 20).tolist(),
-    )
-    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
-        al.agreement(trials, "gwet_ac1")
-    asked = al.agreement(trials, "gwet_ac1", cluster="trial", n_resamples=0, n_draws=0).summary()
-    assert "count as independent trials" in asked["note"].item()
-
-
-@pytest.mark.slow
-def test_easy_and_hard_conditions_are_no_agreement() -> None:
-    """Errors as disjoint as can be, pooled over an easy and a hard condition: found."""
-    a, b = np.ones((2, 2, 100))
-    for c, k in ((0, 2), (1, 60)):
-        a[c, :k], b[c, -k:] = 0, 0
-    trials = al.Trials.from_correct(
-        [a.ravel(), b.ravel()], item=[*range(100)] * 2, condition=["e"] * 100 + ["h"] * 100
-    )
-    pooled = al.error_consistency(trials, by="dataset", **QUICK).summary()
-    assert pooled["estimate"].item() > 0
-    assert pooled["p_null"].item() == pytest.approx(1 / 201)
-    # Independent observers, whose pooled consistency comes of the conditions alone.
-    hits = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        right = np.concatenate([rng.random((2, 60)) < 0.95, rng.random((2, 60)) < 0.4], axis=1)
-        apart = al.Trials.from_correct(
-            right, item=[*range(60)] * 2, condition=["e"] * 60 + ["h"] * 60
-        )
-        options = {**QUICK, "n_resamples": 0, "n_draws": 0}
-        hits.append(al.error_consistency(apart, by="dataset", **options).summary()["p_null"].item())
-    # Level .05, 4 Monte-Carlo errors.
-    assert np.mean(np.array(hits) <= 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 40)
-
-
 def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
     truth = np.array(["cat", "dog"])[np.random.default_rng(1).integers(0, 2, 50)]
     rows: dict[str, Any] = {"item": [*range(50)] * 2, "condition": ["a"] * 50 + ["b"] * 50}
@@ -371,14 +289,3 @@ def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:
     trials = al.Trials.from_arrays([both, both[::-1]], both, **repeat)
     with pytest.raises(ValueError, match=r"item '7' .* several truths in its repeats"):
         al.error_consistency(trials, **QUICK)
-
-
-def test_files_and_plots_of_repeats(tmp_path: Path) -> None:
-    result = al.error_consistency(presentations([np.eye(6)[:, :2], np.eye(6)[:, 1:4]]), **QUICK)
-    result.save(tmp_path / "r.nc")
-    again = al.Result.load(tmp_path / "r.nc")
-    pd.testing.assert_frame_equal(again.summary(), result.summary())
-    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
-        al.plot_agreement(result, "null", pair="observer_0 x observer_1")
-    al.plot_agreement(result)
-    al.plot_intervals(result)

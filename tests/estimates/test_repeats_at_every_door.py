@@ -276,39 +276,6 @@ def test_choosing_one_answer_leaves_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", ["contrast", "groups", "benchmark"])
-def test_posterior_of_means_of_error_similarity(door: str) -> None:
-    """Identical answers: as wide as that of one answer to each, and not by the root of three."""
-    few = {"n_resamples": 0, "n_draws": 400, "rng": 1}
-    width = []
-    for n in (REPEATS, 1):
-        trials = world(n)
-        if door == "benchmark":
-            # As few as have scores.
-            trials = trials.select(observer=[*PEOPLE[:3], "m0"])
-        else:
-            some = PEOPLE if door == "groups" else PEOPLE[:3]
-            trials = trials.select(condition="hard", observer=some)
-        if door == "benchmark":
-            table = al.benchmark_scores(trials, metric=SIMILARITY, **few).summary("images")
-            ends = table[["posterior_eti95_lb", "posterior_eti95_ub"]]
-        elif door == "groups":
-            table = al.benchmark.group_scores(
-                trials, "family", SIMILARITY, intervals=["posterior"], **few
-            ).groups
-            table = table[(table["school"] == "posterior") & (table["n_pairs"] > 1)]
-            ends = table[["eti95_lb", "eti95_ub"]]
-        else:
-            table = al.mean(al.error_similarity(trials, n_permutations=0, **few))
-            ends = table.loc[["posterior"], ["eti95_lb", "eti95_ub"]]
-        low, high = ends.to_numpy(dtype=float).T
-        assert len(low)
-        width.append(high - low)
-    # Ends of 95 % of four times 100 draws, and chains of 250 sweeps each.
-    np.testing.assert_allclose(*width, rtol=0.35)
-
-
-@pytest.mark.slow
 def test_posterior_of_error_similarity_is_of_one_answer_to_each_item() -> None:
     """Identical answers: as wide as that of one answer to each, and not by the root of three."""
     few = {"n_resamples": 0, "n_draws": 400, "n_permutations": 0, "rng": 1}
@@ -321,12 +288,6 @@ def test_posterior_of_error_similarity_is_of_one_answer_to_each_item() -> None:
     np.testing.assert_allclose(*width, rtol=0.35)
     assert many["note"].str.contains("posterior of one answer to each").all()
     assert not one["note"].str.contains("answers").any()
-
-
-def test_answers_asked_for_as_independent_are_named_in_every_row_of_a_contrast() -> None:
-    asked = {"cluster": "trial", "n_null": 0, **FEW, "n_resamples": 20}
-    result = al.error_consistency(world(REPEATS), **asked)
-    assert al.mean(result)["note"].str.contains("independent trials").all()
 
 
 def test_tests_of_independence_stand_where_each_answered_once() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import arviz as az
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,16 +94,6 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
     assert row["note"] == "both observers always right; these data cannot tell"
 
 
-def test_notes_warn_of_few_errors(result: al.Result) -> None:
-    summary = result.summary(intervals=["analytic"])
-    errors = (1 - summary[["accuracy_a", "accuracy_b"]]).mul(summary["n_trials"], axis=0).round()
-    few = errors.min(axis=1) < 10
-    assert (summary["note"].str.len() > 0)[few].all()
-    one_sided = summary["note"].str.startswith("an observer never errs")
-    assert (summary.loc[one_sided, "estimate"] == 0).all()
-    assert one_sided.any()
-
-
 def test_round_trip_through_netcdf(result: al.Result, tmp_path: Path) -> None:
     path = tmp_path / "result.nc"
     result.save(path)
@@ -156,36 +144,6 @@ def test_no_response_changes_what_is_counted() -> None:
     assert (drop["n_trials"] < error["n_trials"]).any()
 
 
-def test_repeated_items_widen_all_intervals() -> None:
-    base = al.load_example().select(condition="noise").data["correct"].values[:2]
-    base = np.maximum(base, 0)
-    twice = al.Trials.from_correct(
-        np.concatenate([base, base], axis=1),
-        item=list(range(160)) * 2,
-        repeat=[0] * 160 + [1] * 160,
-    )
-    plain = al.error_consistency(twice, cluster="trial", rng=1).summary().iloc[0]
-    clustered = al.error_consistency(twice, cluster="item", rng=1).summary().iloc[0]
-    assert clustered["se"] == pytest.approx(plain["se"] * np.sqrt(2), rel=1e-9)
-    assert "posterior ignores the clusters" not in clustered["note"]
-    width = [row["posterior_eti95_ub"] - row["posterior_eti95_lb"] for row in (plain, clustered)]
-    assert width[1] > 1.2 * width[0]
-
-
-@pytest.mark.slow
-def test_arviz_takes_the_result_as_it_is(result: al.Result) -> None:
-    table = az.summary(result.data, var_names=["error_consistency"], ci_prob=0.95, ci_kind="eti")
-    assert len(table) == 135
-    boot = az.summary(
-        result.data, group="bootstrap", sample_dims="resample", kind="stats", ci_prob=0.95
-    )
-    assert len(boot) == 135
-    some = result.table["pair"].values[90:94].tolist()
-    az.plot_forest(result.data, var_names=["error_consistency"], coords={"pair": some})
-    az.plot_forest(result.data, group="bootstrap", sample_dims="resample", coords={"pair": some})
-    plt.close("all")
-
-
 def test_counts_alone_suffice() -> None:
     table = al.data.from_counts([[100, 20, 20, 20], [160, 0, 0, 0]])
     summary = al.error_consistency(table, rng=1).summary()
@@ -193,14 +151,6 @@ def test_counts_alone_suffice() -> None:
     assert summary["n_trials"].tolist() == [160, 160]
     with pytest.raises(TypeError, match="expected Trials or a count table, got list; make one"):
         al.error_consistency([[1, 0], [0, 1]])  # type: ignore[arg-type]
-
-
-def test_real_benchmark_runs(shared_data: Path) -> None:
-    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    result = al.error_consistency(
-        trials.select(dataset=["edge", "sketch"]), "human-human", n_null=0, n_resamples=200, rng=1
-    )
-    assert len(result.summary()) == 45 + 21
 
 
 @pytest.mark.parametrize(

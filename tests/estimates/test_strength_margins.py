@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,27 +44,11 @@ def test_the_door_gives_the_limits_of_the_posterior(
     assert (result.estimates["inflation"].values[:2] >= 1).all()
 
 
-def test_two_machines_are_as_with_moments(
-    made: tuple[al.Trials, pd.DataFrame], result: al.Result
-) -> None:
-    moments = al.decision_margin_consistency(*made, n_resamples=0, rng=1)
-    names = ["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]
-    both = [r.summary().iloc[2][names].to_list() for r in (result, moments)]
-    assert both[0] == pytest.approx(both[1])
-
-
 def test_differences_are_of_draws_that_belong_together(result: al.Result) -> None:
     frame = al.difference(result, {"observer_b": "near"}, {"observer_b": "far"})
     assert {"analytic", "posterior"} <= set(frame.index)
     low, high = frame.loc["posterior", ["eti95_lb", "eti95_ub"]]
     assert 0.3 < low < 0.75 < high < 1.3
-
-
-def test_strengths_of_items_stand_beside(result: al.Result) -> None:
-    strengths = result.data["strengths"]
-    assert np.isfinite(strengths["mean"].values[:2]).all()
-    assert np.isnan(strengths["mean"].values[2]).all()
-    assert (strengths["sd"].values[:2] > 0).all()
 
 
 def test_groups_of_people() -> None:
@@ -93,29 +75,6 @@ def test_what_is_of_chains_is_refused(made: tuple[al.Trials, pd.DataFrame]) -> N
         al.decision_margin_consistency(*made, model="strengths", priors={"strength_mean": (0, 1)})
 
 
-def test_lists_of_different_people_are_told() -> None:
-    world = MarginWorld(n_lists=2, n_items=40, n_classes=4)
-    data = margin_data(world, 1)
-    person, item = np.nonzero(data.shown)
-    right = data.right[person, item] > 0
-    frame = pd.DataFrame({
-        "observer": [f"p{o}" for o in person],
-        "item": [f"i{i}" for i in item],
-        "correct": right,
-        "kind": "human",
-    })  # fmt: skip
-    net = pd.DataFrame({
-        "observer": "net",
-        "item": [f"i{i}" for i in range(40)],
-        "margin": data.margins,
-    })  # fmt: skip
-    trials = al.Trials.from_table(frame)
-    result = al.decision_margin_consistency(
-        trials, net, model="strengths", m=16, n_resamples=0, rng=1
-    )
-    assert "taken for one" in result.summary()["note"].iloc[0]
-
-
 @pytest.mark.parametrize(("people", "model"), [(3, "strengths"), (6, "moments")])
 def test_the_design_chooses_and_says_so(people: int, model: str) -> None:
     made = al.simulate.detection_experiment(people, 40, rho={"near": 0.9, "far": 0.2}, rng=2)
@@ -128,11 +87,3 @@ def test_the_design_chooses_and_says_so(people: int, model: str) -> None:
     assert "model_reason" not in asked.data.attrs
     told = result.summary()["note"].str.startswith("model='strengths': 3 people")
     assert told.all() == (model == "strengths")
-
-
-def test_a_choice_is_kept_with_the_result(tmp_path: Path) -> None:
-    made = al.simulate.detection_experiment(3, 20, rho={"net": 0.9}, rng=2)
-    result = al.decision_margin_consistency(*made, model="auto", n_resamples=0, n_draws=40, rng=1)
-    result.save(tmp_path / "result.nc")
-    again = al.Result.load(tmp_path / "result.nc")
-    assert again.data.attrs["model_reason"] == result.data.attrs["model_reason"]

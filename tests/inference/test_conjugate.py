@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import joblib
 import numpy as np
 import pytest
 from scipy import stats
 
-from alikely import simulate
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference import resampling
 from alikely.inference.conjugate import independence_draws, joint_draws, pairwise_draws
 from alikely.metrics import consistency, copying
-from alikely.stats.intervals import interval
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
 # Two samples of 20,000 from one distribution fall below this once in ten thousand tests.
@@ -139,76 +133,3 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
 def test_bad_arguments(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("accuracy", "ec", "n_trials"), [(0.95, 0.5, 160), (0.99, 0.2, 160)])
-def test_coverage_of_the_default_interval(
-    accuracy: float, ec: float, n_trials: int, figure: Callable[[str], None]
-) -> None:
-    n_sets = 500
-    probabilities = simulate.cell_probabilities(accuracy, accuracy, ec)
-    cells = simulate.correctness_cells(probabilities, n_trials, n_sets, rng=1)
-    draws = pairwise_draws(cells, n_draws=4000, rng=2)["error_consistency"]
-    replicates = resampling.bootstrap(from_counts(cells), n_resamples=4000, rng=3).values
-    covered = {}
-    for school, values in (("posterior", draws), ("bootstrap", replicates)):
-        bounds = interval(values, 0.95, "eti")
-        covered[school] = float(np.mean((bounds[:, 0] <= ec) & (ec <= bounds[:, 1])))
-    figure(f"coverage at accuracy {accuracy}, EC {ec}, N {n_trials}: {covered}")
-    assert covered["posterior"] >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_sets)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("accuracy", "n_trials", "design"),
-    # The figure of each setting as measured when the joint posterior was designed.
-    [(0.75, 160, 0.958), (0.95, 160, 0.903), (0.95, 640, 0.935), (0.99, 640, 0.920)],
-)
-def test_coverage_of_differences(
-    accuracy: float,
-    n_trials: int,
-    design: float,
-    figure: Callable[[str], None],
-    sets: Callable[..., int],
-) -> None:
-    """Two models against one human, error consistency .5 and .3."""
-    n_sets = sets(400)
-    rng = np.random.default_rng(12)
-    p = [simulate.cell_probabilities(accuracy, accuracy, ec) for ec in (0.5, 0.3)]
-    answers = []
-    for _ in range(n_sets):
-        human = rng.random(n_trials) < accuracy
-        right = [human]
-        for cells in p:
-            given_right, given_wrong = cells[0] / accuracy, cells[2] / (1 - accuracy)
-            right.append(rng.random(n_trials) < np.where(human, given_right, given_wrong))
-        answers.append(right)
-    # Each set a condition of its own, drawn on its own.
-    trials = Trials.from_correct(
-        np.concatenate(answers, axis=1),
-        condition=np.repeat(np.arange(n_sets), n_trials).astype(str),
-    )
-    pairs = [("observer_0", "observer_1"), ("observer_0", "observer_2")]
-    table = joint_correctness(trials, pairs, "condition")
-    schools = {
-        "posterior": joint_draws(table, 2000, rng=rng)["error_consistency"],
-        "bootstrap": resampling.bootstrap(table, n_resamples=2000, rng=rng).values,
-    }
-    first = table["observer_b"].values == "observer_1"
-    covered = {}
-    for school, values in schools.items():
-        bounds = interval(values[:, first] - values[:, ~first], 0.95, "eti")
-        assert len(bounds) == n_sets
-        covered[school] = float(np.mean((bounds[:, 0] <= 0.2) & (bounds[:, 1] >= 0.2)))
-    figure(f"coverage of a difference at {accuracy}, N {n_trials}: {covered}")
-    assert covered["posterior"] >= design - 2 * np.sqrt(design * (1 - design) / n_sets)
-
-
-def test_real_pairs_agree_with_their_pairwise_posterior(shared_data: Path) -> None:
-    trials = Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    table = joint_correctness(trials.select(dataset="edge"), "human-human")
-    joint = joint_draws(table, 20_000, rng=1)["error_consistency"]
-    pairwise = pairwise_draws(table["cells"].values, n_draws=20_000, rng=2)["error_consistency"]
-    for pair in range(0, table.sizes["pair"], 5):
-        assert stats.ks_2samp(joint[:, pair], pairwise[:, pair]).pvalue > TINY

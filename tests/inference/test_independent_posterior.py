@@ -234,38 +234,6 @@ def test_bootstrap_of_independent_observers() -> None:
         assert np.mean(seen > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
 
 
-@pytest.mark.slow
-def test_many_pairs_in_one_model(figure: Callable[[str], None], sets: Callable[..., int]) -> None:
-    """Chains against exact draws, pair by pair: means, spreads and p-values."""
-    n_pairs = sets(1_000)
-    rng = np.random.default_rng(8)
-    cells = rng.multinomial(160, rng.dirichlet(np.full(4, 5.0), n_pairs))
-    # Draws enough that the largest of so many r_hat stays below 1.01.
-    chains = independent_posterior(cells, sampler="nuts", n_draws=8000, rng=1)
-    exact = independent_posterior(cells, n_draws=8000, rng=2)
-    assert int(chains["sample_stats"]["diverging"].sum()) == 0
-    # The largest of all: RARE for all of them together.
-    limit = stats.norm.isf(RARE / (2 * n_pairs))
-    both = []
-    for tree in (chains, exact):
-        values = tree["posterior_predictive"]["error_consistency"]
-        assert not np.isnan(values).any()
-        size = np.minimum(azs.ess(values.to_dataset(name="x"))["x"].values, 8000)
-        both.append((values.values.reshape(-1, n_pairs).astype(np.float64), size))
-    (a, size_a), (b, size_b) = both
-    apart = a.mean(axis=0) - b.mean(axis=0)
-    error = np.sqrt(a.var(axis=0) / size_a + b.var(axis=0) / size_b)
-    assert np.abs(apart / error).max() < limit
-    observed = consistency.error_consistency(cells)
-    p_a, p_b = null.p_value(observed, a), null.p_value(observed, b)
-    middle = (p_a + p_b) / 2
-    error = np.sqrt(middle * (1 - middle) * (1 / size_a + 1 / size_b)) + 1 / 8000
-    assert np.abs((p_a - p_b) / error).max() < limit
-    figure(
-        f"{n_pairs} pairs: p-values of chains and exact draws differ by {np.abs(p_a - p_b).max()}"
-    )
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

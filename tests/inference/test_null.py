@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -70,23 +68,6 @@ def test_fisher_of_large_tables() -> None:
     seen = reference > 1e-300  # below, no digit of a number is safe
     assert seen.sum() > 250
     np.testing.assert_allclose(null.fisher_exact(tables)[seen], reference[seen], rtol=1e-10)
-
-
-def test_fisher_of_all_pairs_of_400_takes_no_time(figure: Callable[[str], None]) -> None:
-    """79,800 tables of 12,000 trials: terms of a tail, not all tables."""
-    rng = np.random.default_rng(11)
-    k = rng.binomial(12_000, rng.uniform(0.5, 0.98, size=(2, 79_800)))
-    overlap = rng.hypergeometric(k[0], 12_000 - k[0], k[1])
-    tables = np.stack([overlap, k[0] - overlap, k[1] - overlap, 12_000 - k.sum(0) + overlap], 1)
-    null.fisher_exact(tables[:5_000])  # compiled, where that was not kept on disk
-    start = time.process_time()
-    p = null.fisher_exact(tables)
-    seconds = time.process_time() - start
-    figure(f"Fisher's exact test of 79,800 pairs of 12,000 trials: {seconds:.2f} s of one core")
-    assert seconds < 2
-    # Independent pairs: p-values of an exact test are uniform or above.
-    for level in (0.01, 0.05, 0.5):
-        assert np.mean(p <= level) < level + 4 * np.sqrt(level * (1 - level) / len(p))
 
 
 def test_fisher_of_an_empty_table_is_undefined_and_of_a_perfect_one_is_one() -> None:

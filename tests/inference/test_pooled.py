@@ -94,10 +94,6 @@ def _mean_designs() -> dict[str, tuple[list[int], float | list[float], float | l
         # Those that no page named: means by the plain analytic interval covered .41, .58, .73.
         "unequal": ([400, 20, 20, 20], 0.9, 0.6),
         "16 x 50 at .96": ([50] * 16, 0.96, 0.3),
-        "24 x 30 at .90": ([30] * 24, 0.9, 0.6),
-        # Two of our own: the posterior covers .00 and .91.
-        "60 x 20 at .85": ([20] * 60, 0.85, 0.8),
-        "46 x 80 of mixed accuracy": ([80] * 46, np.linspace(0.4, 0.99, 46).tolist(), 0.3),
     }
 
 

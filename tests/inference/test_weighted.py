@@ -373,46 +373,6 @@ def _planned(
     return al.error_consistency(trials, pairs, n_resamples=200, n_draws=200, rng=5)
 
 
-def test_rows_of_differences_say_how_images_were_chosen() -> None:
-    for population, whom in (("pool", "for the pool they come"), ("images", "for images like")):
-        result = _planned(("m0", "m1"), 40, population, ("p0", "p1"))
-        entries = {"observer_b": "m0"}, {"observer_b": "m2"}
-        # Of several people the posterior may be too narrow.
-        assert al.difference(result, *entries).index.tolist() == ["analytic"]
-        note = al.difference(result, *entries, intervals="all")["note"]
-        for school in ("analytic", "bootstrap"):
-            assert note[school].startswith(f"chosen images, weighted, {whom}")
-        assert note["posterior"].startswith(f"chosen images, by strata, {whom}")
-        assert "of several people this posterior may be too narrow" in note["posterior"]
-    weights = np.array([1.0, -1, 0, 0, 0, 0, 0, 0])
-    found = al.contrast(result, weights, intervals=["analytic"]).loc["analytic"]
-    centre = float(weights @ result.estimates["centre"].values)
-    assert abs(centre - found["estimate"]) > 5e-4
-    assert f"its interval lies about {centre:.3f}" in found["note"]
-
-
-def test_the_mark_of_few_images_knows_what_the_plan_was_made_for() -> None:
-    result = _planned(("m0", "m1"), 40)
-    notes = result.summary().set_index("observer_b")["note"]
-    effective = dict(zip(notes.index, result.estimates["effective_images"].values, strict=True))
-    few = [name for name, value in effective.items() if value < 15]
-    assert {"m0", "m2"} & set(few)
-    for name in few:
-        rests = f"rests on {effective[name]:.1f} images"
-        mine = name in ("m0", "m1")
-        assert (f"its error {rests}: rough" in notes[name]) is mine
-        assert (
-            f"the plan was not made for this; its error {rests}, and" in notes[name]
-        ) is not mine
-    entries = {"observer_b": "m2"}, {"observer_b": "m3"}
-    other = al.difference(result, *entries, intervals="all")["note"]
-    for school in ("analytic", "bootstrap"):
-        assert "the plan was not made for this" in other[school]
-    # By size a plan does not say whom it was made for.
-    sized = _planned("all pairs", 40).summary()["note"]
-    assert not sized.str.contains("not made for|rough").any()
-
-
 def test_nothing_is_starved_where_all_images_were_shown() -> None:
     for population in ("pool", "images"):
         result = _planned(("m0", "m1"), 240, population)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -170,32 +169,6 @@ def test_halves_of_an_incomplete_table_by_hand() -> None:
     assert set(some.round(9)) == set(all_of_them.round(9))
 
 
-@pytest.mark.slow
-def test_coverage_of_the_reliability_of_lists(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """300 experiments in full: two lists, unequal repeats, gaps, people of unequal levels."""
-    n_sets, n = sets(300), 12
-    # Of one to three answers of six people an item: the mean of 1 / answers is that of the noise.
-    rng = np.random.default_rng(17)
-    counts = rng.integers(1, 4, (200_000, n // 2)).sum(axis=1)
-    truth = (1 / 18) / (1 / 18 + 1 / 6 * np.mean(1 / counts))
-    covered, values = 0, []
-    for s in range(n_sets):
-        x, shown = lists(rng, n, 120)
-        found = reliability.split_half_reliability(x, shown, n_splits=20, n_resamples=400, rng=s)
-        covered += found.lower <= truth <= found.upper
-        values.append(found.reliability)
-    figure(
-        f"reliability of two lists {truth:.3f}: mean {np.mean(values):.3f}, coverage "
-        f"{covered / n_sets:.3f}"
-    )
-    assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
-    # A ratio is bent: a bias of the order of its variance.
-    error = np.std(values) / np.sqrt(n_sets)
-    assert np.mean(values) == pytest.approx(truth, abs=4 * error + np.var(values) / truth)
-
-
 def test_self_consistency_of_trials() -> None:
     trials, _ = al.simulate.detection_experiment(3, 40, 3, rng=5)
     raw = trials.data["correct"].values
@@ -228,28 +201,6 @@ def test_self_consistency_of_trials() -> None:
     weights = np.array([12, 8, 8])[defined]
     expected = np.average(np.array(by_hand)[defined], weights=weights)
     assert part["kappa"][0] == pytest.approx(expected)
-
-
-@pytest.mark.slow
-def test_coverage_of_the_reliability(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """300 experiments in full, of new people and items; the t-interval over splits beside it."""
-    n_sets, n = sets(300), 6
-    between, within = 2 / (9 * 4), 2 / 9
-    truth = n * between / (within + (n - 1) * between)
-    covered = published = 0
-    rng = np.random.default_rng(9)
-    for s in range(n_sets):
-        found = reliability.split_half_reliability(group(rng, n, 100), n_resamples=400, rng=s)
-        covered += found.lower <= truth <= found.upper
-        published += found.as_published[0] <= truth <= found.as_published[1]
-    figure(
-        f"coverage of the reliability {covered / n_sets:.3f}, of the t-interval over "
-        f"splits {published / n_sets:.3f}"
-    )
-    assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
-    assert published < covered
 
 
 def test_self_consistency_by_hand() -> None:
@@ -287,33 +238,6 @@ def test_disattenuation_by_hand() -> None:
         assert table["estimate"][scale, "naive"] == pytest.approx(r)
         assert table["estimate"][scale, "corrected"] == pytest.approx(r / np.sqrt(alpha))
     assert (table["n_edge"] == edge.sum()).all()
-
-
-@pytest.mark.slow
-def test_correction_finds_the_noise_free_correlation(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """How often the interval holds the correlation with an endless group: 200 times in full."""
-    n_sets, covered, naive, corrected = sets(200), 0, [], []
-    rng = np.random.default_rng(12)
-    for s in range(n_sets):
-        ease = rng.beta(2, 1, 120)
-        standard = (ease - 2 / 3) / np.sqrt(1 / 18)
-        y = 0.6 * standard + 0.8 * rng.normal(size=120)
-        x = (rng.random((8, 120)) < ease).astype(float)
-        table = reliability.disattenuation(y, x, m=2, n_resamples=300, rng=s)
-        row = table.query("value == 'corrected' and scale == 'share'").iloc[0]
-        covered += row["ci95_lb"] <= 0.6 <= row["ci95_ub"]
-        naive.append(table["estimate"][0])
-        corrected.append(row["estimate"])
-    figure(
-        f"correlation .6: naive {np.mean(naive):.3f}, corrected {np.mean(corrected):.3f}, "
-        f"coverage {covered / n_sets:.3f}"
-    )
-    assert covered / n_sets > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)
-    # The root of the reliability bends: a bias of the order of its variance, well below .01.
-    assert abs(np.mean(corrected) - 0.6) < 4 * np.std(corrected) / np.sqrt(n_sets) + 0.01
-    assert np.mean(naive) < 0.55
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.remarks import entry_remarks, group_remarks, machine_remarks
+from alikely.margins.remarks import group_remarks, machine_remarks
 from alikely.margins.tables import margin_table
 
 N_ITEMS, N_CLASSES = 60, 4
@@ -116,41 +116,6 @@ def test_items_are_counted_where_labels_do_not_match() -> None:
     assert "60 items of other in groups" in notes.loc["other"].iloc[0]
 
 
-def test_each_side_is_counted() -> None:
-    trials, margins = data()
-    fewer = margins[~((margins["observer"] == "net") & margins["item"].isin(["i0", "i1"]))]
-    more = pd.concat([fewer, fewer.iloc[:3].assign(item=["x", "y", "z"])])
-    row = al.decision_margin_consistency(trials, more, n_draws=0, n_resamples=0).summary().iloc[0]
-    assert "2 items of human only; 3 items of net only" in row["note"]
-
-
-def test_notes_of_tables_are_handed_on() -> None:
-    trials, margins = data(note=["trained twice", *[None] * (N_ITEMS - 1)])
-    assert margins["note"].tolist()[:2] == ["trained twice", ""]
-    assert remarks(trials, margins) == ["net: trained twice"]
-
-
-def test_answers_against_margins_are_told_in_their_condition_only() -> None:
-    trials, margins = data(conditions=("c", "d"))
-    people = trials.to_table()
-    people = pd.concat([people.assign(condition=c) for c in ("c", "d")])
-    own = margins[margins["observer"] == "net"]
-    truth = people.drop_duplicates(["condition", "item"]).set_index(["condition", "item"])["truth"]
-    own = own.assign(
-        kind="model", repeat=0, truth=[truth[row.condition, row.item] for row in own.itertuples()]
-    )
-    other = own["truth"].map(lambda name: "k1" if name == "k0" else "k0")
-    own["response"] = own["truth"].where(own["margin"] > 0, other)
-    wrong = own.index[(own["condition"] == "d") & (own["margin"] > 0)][:3]
-    own.loc[wrong, "response"] = other[wrong]
-    both = al.Trials.from_table(pd.concat([people, own.drop(columns="margin")]))
-    net = margins[margins["observer"] == "net"]
-    table = al.decision_margin_consistency(both, net, n_resamples=0, n_draws=0).summary()
-    notes = dict(zip(table["condition"], table["note"], strict=True))
-    assert "against" not in notes["c"]
-    assert "3 answers of net against its margins" in notes["d"]
-
-
 @pytest.mark.parametrize(
     ("lost", "told"),
     [
@@ -167,19 +132,3 @@ def test_missing_answers_are_counted(lost: int, told: list[str]) -> None:
     assert group_remarks(margin_table(*given), 0, 0) == told
     note = al.decision_margin_consistency(*given, n_resamples=0).summary()["note"][0]
     assert [part for part in note.split("; ") if "missing" in part] == told
-
-
-def test_nothing_is_missing_where_people_saw_different_lists() -> None:
-    trials, margins = data()
-    rows = trials.to_table()
-    first = rows["item"].isin([f"i{i}" for i in range(30)])
-    one = rows[first]
-    other = rows[~first].assign(observer=rows["observer"] + "b")
-    given = al.Trials.from_table(pd.concat([one, other])), margins
-    assert group_remarks(margin_table(*given), 0, 0) == []
-    lost = al.Trials.from_table(pd.concat([one.drop(index=one.index[0]), other]))
-    assert group_remarks(margin_table(lost, margins), 0, 0) == ["1 answer of human missing"]
-    for model in ("items", "observers", "criteria"):
-        texts = entry_remarks(margin_table(*given), model)
-        assert "lists that different people saw are taken for one" in texts[0]
-    assert "taken for one" not in entry_remarks(margin_table(*given), "moments")[0]

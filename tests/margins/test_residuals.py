@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -88,28 +86,3 @@ def test_skewness_is_of_strengths_and_not_of_margins() -> None:
 def test_classes_of_one_item_tell_nothing() -> None:
     _, left, _ = looked_at("10 people", 1)
     assert np.isnan(class_residuals(left, np.arange(160)))
-
-
-@pytest.mark.slow
-def test_level_and_power_of_the_checks(sets: Callable[..., int]) -> None:
-    n = sets(200)
-    fired = {}
-    for name in ("10 people", "bimodal strengths", "class bias", "skewed strengths"):
-        p = []
-        for seed in range(n):
-            group, left, classes = looked_at(name, seed)
-            p.append([
-                line_check(left), law_check(left), class_residuals(left, classes), skew_check(group)
-            ])  # fmt: skip
-        fired[name] = dict(
-            zip(
-                ("line", "law", "classes", "skew"),
-                np.nanmean(np.array(p) < 0.05, axis=0),
-                strict=True,
-            )
-        )
-    # Where all holds, at .05 but for four errors.
-    assert max(fired["10 people"].values()) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / n)
-    assert fired["bimodal strengths"]["law"] > 0.9
-    assert fired["class bias"]["classes"] > 0.9
-    assert min(fired["skewed strengths"][name] for name in ("line", "skew")) > 0.5

@@ -172,13 +172,6 @@ def test_columns_of_other_names() -> None:
         )
 
 
-def test_image_stands_for_item() -> None:
-    table = logits()
-    pd.testing.assert_frame_equal(
-        decision_margins(table.rename(columns={"item": "image"})), decision_margins(table)
-    )
-
-
 @pytest.mark.parametrize("how", ["mean", "max", "logsumexp"])
 @pytest.mark.parametrize("fine_truth", [False, True])
 def test_coarse_categories(how: Literal["mean", "max", "logsumexp"], fine_truth: bool) -> None:
@@ -208,16 +201,6 @@ def test_a_name_of_both_kinds_is_the_category() -> None:
     # A true class without scores of its own still belongs to its category.
     tram = decision_margins(table.assign(truth="tram"), coarse=coarse)
     np.testing.assert_allclose(tram["margin"], expected)
-
-
-def test_coarse_labels_may_be_numbers() -> None:
-    table = logits().assign(truth=0)
-    table["class"] = table["class"].map({"cat": 0, "dog": 1, "car": 2, "bus": 3})
-    coarse: dict[Any, Any] = {0: 0, 1: 0, 2: 1.0, 3: 1.0}
-    as_text = {"0": "0", "1": "0", "2": "1", "3": "1"}
-    pd.testing.assert_frame_equal(
-        decision_margins(table, coarse=coarse), decision_margins(table, coarse=as_text)
-    )
 
 
 def answers(table: pd.DataFrame) -> Trials:
@@ -430,15 +413,6 @@ def test_bad_tables(bad: pd.DataFrame, options: dict[str, Any], message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_bad_tables_among_several() -> None:
-    with pytest.raises(ValueError, match="got 'x' in row 2 of table 1; write"):
-        decision_margins(small(), small(observer="b", logit=["1", "2", "x", "3"]))
-    with pytest.raises(ValueError, match="column 'logit' is missing in table 1"):
-        decision_margins(small(), chances(0.5, 0.5, 0.5, 0.5))
-    with pytest.raises(ValueError, match=r"two rows for .*: row 0 of table 0 and row 0 of table 1"):
-        decision_margins(small(), small())
-
-
 def test_what_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no table was given"):
         decision_margins()
@@ -459,9 +433,3 @@ def test_an_empty_cell_of_a_csv_is_no_number(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("observer,item,margin\nnet,1,0.5\nnet,2,\n")
     with pytest.raises(ValueError, match=r"got nan for .* item '2' \(row 1\)"):
         decision_margins(tmp_path / "scores.csv")
-
-
-def test_an_unknown_rule_is_refused_with_nothing_to_apply_it_to() -> None:
-    table = pd.DataFrame({"observer": "net", "item": ["a", "b"], "margin": [0.0, 1.0]})
-    with pytest.raises(ValueError, match="how must be 'mean'"):
-        decision_margins(table, how="median")  # type: ignore[arg-type]

@@ -323,30 +323,3 @@ def test_rounding_of_half_precision_is_admitted(dtype: Any) -> None:
     coarse = capa_matrices(p.astype(np.float16).astype(dtype), truth, n_options)
     # Each probability is off by up to 2**-11 of itself: agreement by twice that.
     assert np.abs(coarse.observed - exact.observed).max() < 2 * 2**-11
-
-
-@pytest.mark.slow
-def test_the_size_of_a_leaderboard(
-    figure: Callable[[str], None], tmp_path: Any, sets: Callable[..., int]
-) -> None:
-    """79,800 pairs of 400 models; of 12,000 questions on disk, a quarter unless in full."""
-    n = sets(12_000)
-    rng = np.random.default_rng(1)
-    p = np.lib.format.open_memmap(tmp_path / "p.npy", "w+", np.float32, (400, n, 4))
-    for row in p:
-        logits = rng.normal(size=(n, 4))
-        row[:] = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    truth = rng.integers(0, 4, n)
-    start = time.process_time()
-    found = capa_matrices(np.load(tmp_path / "p.npy", mmap_mode="r"), truth)
-    ours, start = time.process_time() - start, time.process_time()
-    theirs = package()().compute_k(list(p[0].astype(float)), list(p[1].astype(float)), truth)
-    ratio = 79_800 * (time.process_time() - start) / ours
-    assert found.estimate[0, 1] == pytest.approx(theirs, abs=1e-6)
-    figure(
-        f"soft kappa_p of 79,800 pairs with errors, {n:,} questions: {ours:.1f} CPU s; a pair by "
-        f"the package of its authors takes {ratio:,.0f} times as long"
-    )
-    few = capa_matrices(np.asarray(p[:3]), truth)
-    np.testing.assert_allclose(found.estimate[:3, :3], few.estimate, atol=1e-12)
-    np.testing.assert_allclose(found.se[:3, :3], few.se, atol=1e-12)

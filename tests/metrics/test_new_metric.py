@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,10 +57,6 @@ def registered(phi: Any) -> Iterator[None]:
 def result(phi: Any) -> al.Result:
     with known(phi):
         return al.compare(al.load_example(), phi, ["human-human", "human-model"], rng=1)
-
-
-def test_it_is_one_short_file() -> None:
-    assert len(FILE.read_text().splitlines()) < 60
 
 
 def test_summary(result: al.Result) -> None:
@@ -137,71 +132,6 @@ def test_planning(phi: Any) -> None:
     trials = al.load_example().select(condition=HARD)
     components = al.planning.variance_components(trials, metric=phi)
     assert np.isfinite(components["images"]).all()
-
-
-def test_plots(result: al.Result) -> None:
-    some = result.table["pair"].values[:5].tolist()
-    assert al.plot_intervals(result, which=some).get_xlabel() == "phi coefficient"
-    noise = al.compare(al.load_example().select(condition="noise"), "phi", n_draws=0, rng=1)
-    ax = al.plot_matrix(noise)
-    assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
-        "phi coefficient"
-    ]
-    assert (
-        al.plot_agreement(result, "null", pair=result.table["pair"].values[0]).get_xlabel()
-        == "phi coefficient"
-    )
-
-
-@pytest.mark.slow
-def test_save_and_load(result: al.Result, tmp_path: Path, phi: Any) -> None:
-    path = tmp_path / "phi.nc"
-    result.save(path)
-    again = al.Result.load(path)
-    assert again.metric is phi
-    pd.testing.assert_frame_equal(again.summary(), result.summary())
-    # Whoever has not imported it is told what to import; having done so, they can go on.
-    code = f"""
-import sys
-import alikely as al
-
-try:
-    al.Result.load({str(path)!r})
-except ValueError as error:
-    print(error)
-sys.path.insert(0, {str(FILE.parent)!r})
-import phi_metric
-assert al.Result.load({str(path)!r}).metric is phi_metric.PHI
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "is of the metric 'phi', which is not registered; import phi_metric" in done.stdout
-
-
-@pytest.mark.slow
-def test_command_line(phi: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "trials.csv"
-    al.load_example().select(condition=HARD).to_table().to_csv(file, index=False)
-    arguments = [
-        str(file),
-        "--metric",
-        "phi_metric:PHI",
-        "--n-resamples",
-        "200",
-        "--n-draws",
-        "200",
-    ]
-    assert main(["compare", *arguments, "--out", str(tmp_path / "out")]) == 0
-    shown = capsys.readouterr().out
-    assert "phi coefficient" in shown
-    # One line names a folder of any length.
-    lines = [line for line in shown.splitlines() if not line.startswith("Written to")]
-    assert max(map(len, lines)) <= 80
-    assert (tmp_path / "out" / "phi.nc").is_file()
-    assert main(["benchmark", *arguments]) == 0
-    assert "human-human" in capsys.readouterr().out
-    assert main(["compare", str(file), "--metric", "nowhere:PHI"]) == 2
-    assert "no metric at 'nowhere:PHI'" in capsys.readouterr().err
 
 
 def test_command_line_in_the_folder_of_its_file(

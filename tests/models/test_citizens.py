@@ -145,14 +145,6 @@ def test_all_models_are_tried() -> None:
     assert set(MODELS) >= QUICK
 
 
-def densities(model: pm.Model, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Log density of each variable at a point."""
-    function = model.compile_fn(
-        model.logp(sum=False), inputs=model.value_vars, mode=PLAIN, on_unused_input="ignore"
-    )
-    return dict(zip([v.name for v in model.basic_RVs], function(point), strict=True))
-
-
 # One of each model; the others take three times as long.
 QUICK = {
     "copying", "copying, independent", "class_copying", "paired_errors",
@@ -230,34 +222,3 @@ def test_densities_at_draws(model: pm.Model, prior: xr.DataTree) -> None:
     for variable in model.observed_RVs:
         shape = prior["prior_predictive"][variable.name].shape
         assert predicted[variable.name].shape == shape
-
-
-@pytest.mark.slow
-def test_copies_are_the_same_model(model: pm.Model) -> None:
-    copy = model.copy()
-    assert {v.name for v in copy.basic_RVs} == {v.name for v in model.basic_RVs}
-    rng = np.random.default_rng(5)
-    point = {
-        name: value + rng.normal(0, 0.3, np.shape(value))
-        for name, value in model.initial_point().items()
-    }
-    found, wanted = densities(copy, point), densities(model, point)
-    assert found.keys() == wanted.keys()
-    for name, value in wanted.items():
-        assert np.isfinite(value).all()
-        np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
-
-
-@pytest.mark.slow
-def test_intervening_and_observing(model: pm.Model, prior: xr.DataTree) -> None:
-    """A free variable is set, or seen, at a value that the prior gave it."""
-    variable = model.free_RVs[0]
-    value = prior["prior"][variable.name].values[0, 0]
-    set_to = pm.do(model, {variable.name: value})
-    assert variable.name not in {v.name for v in set_to.free_RVs}
-    assert len(set_to.free_RVs) == len(model.free_RVs) - 1
-    seen = pm.observe(model, {variable.name: value})
-    assert variable.name in {v.name for v in seen.observed_RVs}
-    for changed in (set_to, seen):
-        for name, density in densities(changed, changed.initial_point()).items():
-            assert np.isfinite(density).all(), name

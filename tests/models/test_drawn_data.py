@@ -17,8 +17,7 @@ from scipy import special, stats
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.errors.posteriors import joint_error_log_likelihood
-from alikely.models._populations import drawn_totals, individual
-from alikely.models.cohorts import cohort_layout
+from alikely.models._populations import drawn_totals
 from alikely.models.errors import drawn_labels
 
 Outcome = tuple[int, ...]
@@ -169,16 +168,6 @@ def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
     assert all(TABLES[0, t, a, b] == n for (t, a, b), n in Counter(cells).items())
 
 
-def test_log_likelihood_of_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alikely.errors.posteriors.LARGEST_LOG_LIKELIHOOD", 10)
-    with al.models.class_copying(TABLES):
-        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
-    with pytest.raises(ValueError, match=r"would hold 380 numbers; choose fewer pairs or draws"):
-        joint_error_log_likelihood(prior, TABLES)
-    with pytest.raises(ValueError, match="take the counts that the model was given"):
-        joint_error_log_likelihood(prior, np.tile(TABLES, (2, 1, 1, 1)))
-
-
 def left_out(log_likelihood: xr.DataArray) -> tuple[float, float]:
     """Log mean likelihood over draws, and its Monte-Carlo error."""
     values = log_likelihood.values
@@ -228,43 +217,3 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
     assert found == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
     inside = tree["log_likelihood"]["joint_errors"].mean(("chain", "draw"))
     assert float(pointwise.sum()) < float(inside.sum())
-
-
-def population(counts: xr.Dataset) -> pm.Model:
-    """The humans of the cohort, without machines."""
-    with pm.Model(coords=cohort_layout(counts)["coords"]) as model:
-        individual(counts)
-    return model
-
-
-@pytest.mark.slow(first=True)
-# How conditions spread mixes slowly, and says nothing of who was right.
-@pytest.mark.filterwarnings("ignore:.*of human_level_sd:alikely.inference.chains.SamplingWarning")
-def test_loo_of_who_was_right_equals_refits(figure: Any) -> None:
-    """The unit is a condition: who was right in it, given on how many trials how many were."""
-    # Of so many conditions that weights say as much as refits; one is left out.
-    counts = humans(20, 8)
-    model = population(counts)
-    weighted = population(counts)
-    totals = weighted["human_totals"].get_value()
-    with weighted:
-        # One model for both fits: takes the likelihood of one condition away again, or nothing.
-        without = pm.Data("without", 0.0)
-        pm.Potential("left_out", -without * pm.logp(weighted["who_was_right"], totals)[0])
-
-    def likelihood(tree: xr.DataTree) -> xr.Dataset:
-        return pm.compute_log_likelihood(
-            tree, var_names=["who_was_right"], model=model, extend_inferencedata=False,
-            progressbar=False,
-        )  # fmt: skip
-
-    tree, again = al.inference.nuts_many(
-        weighted, [{"without": 0.0}, {"without": 1.0}], 2_000, rng=1, target_accept=0.99
-    )
-    tree["log_likelihood"] = likelihood(tree)
-    found = float(azs.loo(tree, var_name="who_was_right", pointwise=True).elpd_i[0])
-    elpd, error = left_out(
-        likelihood(again)["who_was_right"].isel(condition=0).reset_coords(drop=True)
-    )
-    figure(f"who was right: PSIS-LOO {found:.3f}, refit {elpd:.3f} +- {error:.3f}")
-    assert found == pytest.approx(elpd, abs=4 * np.sqrt(2) * error)

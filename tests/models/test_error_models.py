@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import arviz_stats as azs
@@ -13,7 +12,6 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws, replicated_agreement
-from alikely.inference import ready
 from alikely.metrics.dense_rows import ROW_DIMS, drop_true, insert_true
 from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
 
@@ -25,15 +23,6 @@ ROWS = np.array(
 )
 TABLES = np.zeros((1, 3, 3, 3), dtype=int)
 TABLES[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
-
-
-def errors_of(trials: Any) -> np.ndarray:
-    """Errors (system, true_class, response_class) of all who responded."""
-    response, truth = trials.data["response"].values, trials.data["truth"].values
-    rows = np.zeros((len(response), *2 * (trials.data.sizes["class"],)), dtype=int)
-    for s, given in enumerate(response):
-        np.add.at(rows[s], (truth[given >= 0], given[given >= 0]), 1)
-    return rows
 
 
 def chains(model: Any, data: dict[str, Any], rng: int) -> xr.DataTree:
@@ -152,51 +141,6 @@ def test_learned_concentration_equals_quadrature() -> None:
     ess = float(azs.ess(draws.to_dataset(name="x"))["x"])
     assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess))
     assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
-
-
-@pytest.mark.slow
-def test_equal_systems_reach_zero_and_different_ones_their_divergence(sets: Any) -> None:
-    n_sets, n_classes, rng = sets(10, 5), 6, np.random.default_rng(1)
-    shape = (2, n_classes)
-    blank = np.ones((*shape, n_classes), dtype=int)
-    model = ready.compiled(al.models.error_distributions(blank))
-    near, covered, independent_near = 0, 0, 0
-    for s in range(n_sets):
-        base = rng.dirichlet(np.full(n_classes - 1, 0.3), n_classes)
-        equal = rng.multinomial(10, np.stack([base, base]))
-        rows = insert_true(equal, n_classes)
-        tree = chains(model, {"errors": equal}, s)
-        divergence = error_divergence_draws(error_row_draws(tree, rows, s), rows)
-        near += np.quantile(divergence, 0.025) < 0.02
-        alone = rng.standard_gamma(equal + 0.5, (1000, *equal.shape))
-        alone /= alone.sum(axis=-1, keepdims=True)
-        independent_near += (
-            np.quantile(error_divergence_draws(insert_true(alone, n_classes), rows), 0.025) < 0.02
-        )
-        different = rng.dirichlet(np.full(n_classes - 1, 0.3), shape)
-        errors = rng.multinomial(100, different)
-        rows = insert_true(errors, n_classes)
-        tree = chains(model, {"errors": errors}, s)
-        low, high = np.quantile(
-            error_divergence_draws(error_row_draws(tree, rows, s), rows), [0.025, 0.975]
-        )
-        covered += low <= jensen_shannon_divergence(*different).mean() <= high
-    # With a probability of .9 each, fewer than this happen once in 1,000 runs.
-    least = stats.binom(n_sets, 0.9).ppf(0.001)
-    assert near >= least
-    assert covered >= least
-    assert independent_near == 0
-
-
-@pytest.mark.slow
-def test_systems_of_a_real_experiment(shared_data: Path) -> None:
-    trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
-    rows = errors_of(trials.select(dataset=["stylized"]))
-    # Every ninth: the card has the figures of all 27, which take minutes. Warnings are errors: no
-    # divergence, no r_hat above 1.01, no small effective sample size.
-    tree = al.inference.nuts(al.models.error_distributions(rows[::9]), n_draws=4000, rng=1)
-    assert int(tree["sample_stats"]["diverging"].sum()) == 0
-    np.testing.assert_allclose(tree["posterior"]["base"].sum("response_class"), 1)
 
 
 def copied_labels(

@@ -15,29 +15,14 @@ from pytensor.compile.mode import Mode
 from scipy import integrate, special, stats
 
 import alikely as al
-from alikely.inference import ready
 from alikely.margins.laws import strength_of
-from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
 from alikely.models.margins import log_m_afc
 
 N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
 MARGINS = np.array([1.2, -0.4, 0.9, -1.0, 0.1, 1.1])
-
-
-def simulated(rho: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Machine margins (item,) and answers (observer, item, repeat) of observers who differ.
-
-    Observers agree with themselves with a kappa of .54 and with each other with one of .30.
-    """
-    x = rng.normal(size=N_ITEMS)
-    z = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=N_ITEMS)
-    level = rng.normal(1.6, 0.3, (N_OBSERVERS, 1))
-    scale = 1.6 * np.exp(rng.normal(0, 0.2, (N_OBSERVERS, 1)))
-    d = level + scale * z + 1.2 * rng.normal(size=(N_OBSERVERS, N_ITEMS))
-    drawn = rng.random((N_OBSERVERS, N_ITEMS, N_REPEATS))
-    return x, (drawn < m_afc_probability(d, M)[..., None]).astype(int)
 
 
 def halves(correct: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -60,13 +45,6 @@ def chains(model: Any, rng: int) -> xr.DataTree:
         target_accept=0.8,
         progress_bar=False,
     )
-
-
-@pytest.fixture(scope="module")
-def machine_model() -> Any:
-    x, correct = simulated(0.5, np.random.default_rng(0))
-    shown = np.full(N_ITEMS, N_OBSERVERS * N_REPEATS)
-    return ready.compiled(al.models.item_margins(correct.sum(axis=(0, 2)), shown, x, m=M))
 
 
 def function_of(part: Any, x: Any) -> Any:
@@ -135,44 +113,6 @@ def test_rho_equals_quadrature() -> None:
     # The narrowest curves of the grid, at |rho| near 1, are sums of two points: below .001 in all.
     assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess) + 1e-3)
     assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
-
-
-@pytest.mark.slow
-def test_rho_is_recovered_where_observers_differ(machine_model: Any) -> None:
-    shown = np.full(N_ITEMS, N_OBSERVERS * N_REPEATS)
-    inside, errors, attenuated = 0, [], []
-    for seed in range(9):
-        rho = (0, 0.6, 0.9)[seed % 3]
-        x, correct = simulated(rho, np.random.default_rng([1, seed]))
-        right = correct.sum(axis=(0, 2))
-        # Margins are logits, of any scale.
-        tree = chains(machine_model({"right": right, "shown": shown, "margins": 20 * x + 5}), seed)
-        assert int(tree["sample_stats"]["diverging"].sum()) == 0
-        draws = tree["posterior"]["rho"].values
-        low, high = np.quantile(draws, [0.05, 0.95])
-        inside += low <= rho <= high
-        errors.append((draws.mean() - rho) / np.sqrt((1 - rho**2) ** 2 / N_ITEMS))
-        attenuated.append(np.corrcoef(x, right)[0, 1] - draws.mean())
-    # At 90 % coverage fewer than 5 of 9 have a probability of 9e-4.
-    assert inside >= 5
-    # Errors in units of the standard error of a correlation over items: mean 0, spread about 1.1.
-    assert abs(np.mean(errors)) < 4 * 1.1 / 3
-    assert np.mean(attenuated[2::3]) < 0
-
-
-@pytest.mark.slow
-def test_two_halves_of_a_group_find_the_same_items_easy() -> None:
-    rng = np.random.default_rng(3)
-    right, shown = halves(simulated(0, rng)[1], rng)
-    tree = chains(ready.compiled(al.models.item_margins(right, shown, m=M))({}), 1)
-    assert int(tree["sample_stats"]["diverging"].sum()) == 0
-    draws = tree["posterior"]["rho"].values
-    # Their shares of right answers correlate with .93: as far off 1 as their noise makes them.
-    assert np.quantile(draws, 0.05) > 0.95
-    assert np.quantile(draws, 0.5) > 0.98
-    assert np.corrcoef(right)[0, 1] < 0.97
-    strength = tree["posterior"]["strength"]
-    assert dict(strength.sizes) == {"chain": 4, "draw": 250, "group": 2, "item": N_ITEMS}
 
 
 @pytest.mark.slow

@@ -286,59 +286,6 @@ def test_fit_observers_from_trials(chains: bool) -> None:
         al.fit_observers(trials, kind="model")
 
 
-def foreign_answers(rng: np.random.Generator) -> tuple[al.Trials, np.ndarray]:
-    """Answers of another make, and the shares of the variance of their evidence.
-
-    Strengths have a t law of 4 degrees of freedom, noise another spread on each item, and a
-    person's own deviations a t law too; answers are those of the largest of 16 noisy numbers.
-    """
-    n, n_items = 8, 160
-    strength = 1.6 + 1.5 * rng.standard_t(4, n_items) / np.sqrt(2)
-    own = 1.3 * rng.standard_t(5, (n, n_items)) / np.sqrt(5 / 3)
-    level, gain = 0.4 * rng.normal(size=(n, 1)), np.exp(0.2 * rng.normal(size=(n, 1)))
-    evidence = 1.6 + level + gain * (strength - 1.6) + own
-    spread = np.exp(0.4 * rng.normal(size=n_items))
-    noisy = spread[:, None] * rng.normal(size=(n, 2, n_items, M))
-    noisy[..., 0] += evidence[:, None]
-    answer = noisy.argmax(axis=-1).reshape(n, -1)
-    trials = al.Trials.from_arrays(
-        answer,
-        np.zeros(2 * n_items, int),
-        observers=[f"p{k}" for k in range(n)],
-        classes=range(M),
-        item=[f"i{k}" for k in range(n_items)] * 2,
-        repeat=np.repeat([0, 1], n_items).tolist(),
-        kind=["human"] * n,
-    )
-    parts = np.array([1.5**2, 1.3**2, np.exp(2 * 0.4**2) * noise_variance(M)])
-    return trials, parts / parts.sum()
-
-
-@pytest.mark.slow(first=True)
-def test_variance_shares_of_answers_of_another_make(figure: Any, sets: Any) -> None:
-    """Experiments of a world that is not the model's: how far its shares are off."""
-    n_sets = sets(4, 2)
-    found, sure, inside = [], [], np.zeros(3)
-    for seed in range(n_sets):
-        trials, truth = foreign_answers(np.random.default_rng(seed))
-        tree = al.fit_observers(trials, n_draws=2_000, rng=seed)
-        table = al.margins.variance_shares(tree)
-        found.append(table["median"].to_numpy())
-        # Of a normal posterior.
-        sure.append((table["eti95_ub"] - table["eti95_lb"]).to_numpy() / 3.92)
-        inside += (table["eti95_lb"] <= truth) & (truth <= table["eti95_ub"])
-    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(n_sets)
-    figure(
-        f"variance shares of another make: true {truth.round(3)}, found {mean.round(3)} +- "
-        f"{error.round(3)}, inside {inside} of {n_sets}"
-    )
-    # Tails and noise that varies are not the model's: its shares are off by no more than it says,
-    # and it does not say so by being unsure: from 320 answers of each of 8 people to within .04.
-    sd = np.sqrt(np.mean(np.square(sure), axis=0))
-    assert (np.abs(mean - truth) < 4 * sd / np.sqrt(n_sets)).all()
-    assert sd.max() < 0.04
-
-
 def test_effects_are_seen_where_they_are() -> None:
     """Of very many answers: the order of levels and of gains, and both as far apart as they are."""
     ability, log_gain = np.array([-0.4, 0.3, 0.1, 0.0]), np.array([0.2, -0.3, 0.3, -0.2])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import arviz_stats as azs
 import numpy as np
 import pymc as pm
@@ -282,20 +280,3 @@ def test_comparison_refuses_what_cannot_be_compared(trees: dict[int, xr.DataTree
 def test_simulation_refuses_bad_numbers(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         difficulty(**change)  # type: ignore[arg-type]
-
-
-@pytest.mark.slow
-def test_simulated_conditions_have_the_stated_difficulty() -> None:
-    two: dict[str, Any] = {"means": (-1.0, 1.0), "sds": (0.2, 0.2), "weights": (1, 1)}
-    trials, regime = difficulty(40, 20, 4, 200, **two, ability_sd=0, interaction_sd=0, rng=1)
-    reference = [f"distortion_{d}:reference" for d in range(20)]
-    spectrum = al.difficulty_spectrum(trials, reference, chance=1 / 16)
-    assert (regime[::40] == 1).all()
-    drawn = np.delete(regime, np.arange(0, 800, 40))
-    assert drawn.mean() == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(len(drawn)))
-    for r, mean in enumerate((-1.0, 1.0)):
-        own = spectrum["logit_mean"].values[regime == r]
-        # Spread of the regime and binomial noise of four logits of 200 answers; their curvature
-        # shifts a mean of logits by less than .01.
-        se = np.sqrt(0.2**2 + 1 / (4 * 200 * 0.196)) / np.sqrt(len(own))
-        assert own.mean() == pytest.approx(mean, abs=4 * se + 0.01)

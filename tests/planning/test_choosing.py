@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -273,32 +272,6 @@ def test_batches_are_renewed_within_their_strata() -> None:
     assert (more <= held - held // 2).all()
 
 
-@pytest.mark.slow
-def test_stopping_when_narrow_enough(figure: Any) -> None:
-    x, _ = pool(400, 8)
-    plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
-    table = plan.simulate_batches(0.2, accuracy=[0.8], n_designs=60, rng=1)
-    (row,) = table.to_dict("records")
-    figure(
-        f"batches to a width of .2: {row['expected_images']:.0f} images, coverage "
-        f"{row['coverage']:.3f}; beforehand as many: width {row['fixed_width']:.3f}, coverage "
-        f"{row['fixed_coverage']:.3f}"
-    )
-    several = al.planning.choose_images(trials(x), 80, [("m0", "m1"), ("m0", "m2")], rng=1)
-    (wide,) = several.simulate_batches(0.15, accuracy=[0.8], n_designs=60, rng=1).to_dict("records")
-    figure(
-        f"three machines, widest of two to .15: {wide['expected_images']:.0f} images, coverage "
-        f"{wide['coverage']:.3f}; beforehand as many: width {wide['fixed_width']:.3f}"
-    )
-    assert wide["mean_width"] <= 0.15
-    assert wide["expected_images"] > 80
-    # Four errors of 60 designs: gross failures alone show here; the page has what was measured.
-    assert wide["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
-    assert row["mean_width"] <= 0.2
-    assert row["expected_images"] > 40
-    assert row["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)
-
-
 def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     x, people = pool()
     rng = np.random.default_rng(1)
@@ -332,87 +305,6 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
-def test_images_are_drawn_by_size_and_stratum() -> None:
-    x, _ = pool()
-    three = [("m0", "m1"), ("m0", "m2")]
-    for target in (("m0", "m1"), "all pairs", "m0", three):
-        plan = al.planning.choose_images(trials(x), 60, target, rng=1)
-        left, right = al.plot_plan(plan, "images")
-        assert left.get_xlabel() == "size: what an answer may tell"
-        if target is three:
-            assert left.get_title(loc="left") == "A m0\nB m1\nC m2"
-            named = [label.get_text().splitlines()[0] for label in left.get_yticklabels()]
-            assert named[0] == "none right"
-            assert named[-1] == "A, B, C right"
-        assert right.get_ylabel() == "expected standard error"
-    with pytest.raises(ValueError, match="condition must be one of all; got 'noise'"):
-        al.plot_plan(plan, "images", condition="noise")
-
-
-def test_questions_for_people_from_logs_of_a_harness(tmp_path: Path) -> None:
-    """Language models answered all questions; people are asked the chosen ones."""
-    rng = np.random.default_rng(1)
-    hardness, targets = rng.normal(size=120), rng.integers(0, 4, 120)
-    for model, skill in (("a__one", 0.5), ("a__two", 0.3), ("b__three", 0.0)):
-        right = hardness + rng.normal(0, 0.7, 120) < skill
-        said = np.where(right, targets, (targets + rng.integers(1, 4, 120)) % 4)
-        samples = [
-            {
-                "doc_id": k,
-                "doc": {"query": f"question {k}"},
-                "target": str(targets[k]),
-                "arguments": [["question", f" {option}"] for option in "abcd"],
-                "resps": [[[-1.0 if j == said[k] else -4.0, False]] for j in range(4)],
-                "filtered_resps": [[-1.0 if j == said[k] else -4.0, False] for j in range(4)],
-                "filter": "none",
-                "metrics": ["acc"],
-                "doc_hash": f"{k:08d}",
-                "acc": float(right[k]),
-            }
-            for k in range(120)
-        ]
-        (tmp_path / model).mkdir()
-        lines = "\n".join(json.dumps(sample) for sample in samples)
-        name = "samples_mmlu_anatomy_2026-01-01T00-00-00.000000.jsonl"
-        (tmp_path / model / name).write_text(lines)
-    logs = al.Trials.read(tmp_path)
-    one, two, _ = logs.observers
-    plan = al.planning.choose_images(logs, 48, (one, two), by_class=True, rng=2)
-    table = logs.to_table()
-    asked = table[(table["observer"] == one) & table["item"].isin(plan.table["item"])]
-    answers = asked.assign(observer="anna", kind="human", response=asked["truth"])
-    answers.loc[answers.index[::3], "response"] = "0"
-    both = al.Trials.from_table(pd.concat([table, answers]), classes=logs.classes)
-    result = al.error_consistency(
-        both.with_inclusion(plan, population="pool"), "human-model", n_resamples=0, n_draws=200
-    )
-    told = result.summary()
-    assert told["note"].str.contains("chosen images").all()
-    assert told["n_trials"].tolist() == [48, 48, 48]
-    with pytest.raises(ValueError, match="kappa_p_discrete has no weights yet"):
-        al.compare(both.with_inclusion(plan, population="pool"), "kappa_p_discrete")
-
-
-def test_raters_are_asked_what_tells_automatic_judges_apart() -> None:
-    """Kinds of other names: judges in place of machines, raters in place of people."""
-    x, people = pool()
-    truth = np.where(np.arange(240) % 2, "yes", "no")
-    said = np.where(np.concatenate([people, x]), truth, np.where(truth == "yes", "no", "yes"))
-    kinds = ["rater"] * 2 + ["judge"] * 6
-    everybody = al.Trials.from_arrays(said, truth, kind=kinds)
-    judges = everybody.select(kind="judge").observers
-    plan = al.planning.choose_images(everybody, 60, tuple(judges[:2]), machines="judge", rng=1)
-    table = everybody.to_table()
-    asked = table[(table["kind"] == "judge") | table["item"].isin(plan.table["item"])]
-    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool", people="rater")
-    result = al.error_consistency(weighted, "rater-judge", n_resamples=0, n_draws=200, rng=1)
-    entries = {"observer_b": judges[0]}, {"observer_b": judges[1]}
-    found = al.difference(result, *entries, intervals="all")
-    assert {"analytic", "posterior"} <= set(found.index)
-    with pytest.raises(ValueError, match="krippendorff_alpha has no weights yet"):
-        al.compare(weighted, "krippendorff_alpha", pairs="rater-rater")
-
-
 def test_all_machines_of_a_plan_stand_in_for_people() -> None:
     """Also those whose answers make its strata: what is left has strata of its own."""
     x, _ = pool()
@@ -429,48 +321,6 @@ def test_all_machines_of_a_plan_stand_in_for_people() -> None:
     )
     found = [plan.simulate("machines", n_designs=20, rng=1) for plan in (plain, even)]
     assert (found[0]["trials_saved"] != found[1]["trials_saved"]).any()
-
-
-def test_one_condition_without_room_for_strata_has_all_go_by_size(tmp_path: Path) -> None:
-    machines = al.load_example()
-    both = machines.select(condition=["noise", "clean"])
-    pairs = [("model_1", "model_2"), ("model_1", "model_3")]
-    plan = al.planning.choose_images(both.select(kind="model"), 30, pairs, rng=1)
-    assert not {"stratum", "stratum_images", "machine_a"} & set(plan.table)
-    assert plan.table.notna().all().all()
-    (note,) = [each for each in plan.notes if "strata of these machines need" in each]
-    assert "all clean" in note or "all noise" in note
-    kept = pd.read_csv(plan.to_csv(tmp_path / "plan.csv"))
-    table = both.to_table()
-    shown = kept[["condition", "item"]].astype(str).agg("/".join, axis=1)
-    seen = table[["condition", "item"]].astype(str).agg("/".join, axis=1).isin(shown)
-    asked = al.Trials.from_table(table[seen | (table["kind"] == "model")])
-    weighted = asked.with_inclusion(kept, population="pool")
-    found = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=200).summary()
-    assert found["note"].str.contains("chosen images").all()
-    left, _ = al.plot_plan(plan, "images", condition="clean")
-    assert left.get_xlabel() == "size: what an answer may tell"
-
-
-def test_sentence_gives_the_range_over_conditions() -> None:
-    machines = al.load_example().select(kind="model")
-    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
-    of = plan.expected[plan.expected["design"] == "chosen"]
-    low, high = of["se_pool"].min(), of["se_pool"].max()
-    told = plan.sentence()
-    assert "180 of the 480 images in 3 conditions" in told
-    assert f"one person in one condition: {low:.3f} to {high:.3f} if you ask" in told
-    # As many as random sampling needs in each condition, and the ratio that it prints.
-    needed = (of["n_images"] * of["trials_saved"]).sum()
-    assert f"as {needed:.0f} images drawn at random ({needed / 180:.1f} times" in told
-    several = [("model_1", "model_4"), ("model_1", "model_2")]
-    for target, words in (
-        ("model_1", "how much model_1 errs like a person"),
-        (several, "whether model_1 or model_4 and whether model_1 or model_2 errs more"),
-        ("all pairs", "which of 6 machines err more like a person"),
-    ):
-        own = al.planning.choose_images(machines.select(condition="noise"), 60, target, rng=1)
-        assert words in own.sentence()
 
 
 def test_a_further_batch_renews_what_the_plan_says() -> None:
@@ -526,24 +376,3 @@ def test_batches_are_of_error_consistency_and_of_two_populations() -> None:
     three = al.planning.choose_images(trials(x), 20, [("m0", "m1"), ("m0", "m2")], rng=1)
     with pytest.raises(ValueError, match="or too few images for strata"):
         three.next_batch(trials(x, people), 20)
-
-
-def test_notes_name_their_condition_and_are_seldom() -> None:
-    machines = al.load_example().select(kind="model")
-    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
-    hard = [note for note in plan.notes if "half of the machines" in note]
-    assert hard
-    assert all(note.startswith("all ") and "%" in note for note in hard)
-    # A class is worth a word from 20 images and twice what equal drawing gives.
-    x, _ = pool()
-    for kinds, told in ((list("abcd"), False), (["hard", "easy", "easy", "easy"], True)):
-        # Either classes have nothing to do with how machines fare, or one is all hard images.
-        order = np.argsort(x[0] == x[1], kind="stable") if told else np.arange(240)
-        truth = np.empty(240, dtype="<U4")
-        truth[order] = np.repeat(kinds, 60)
-        said = np.where(x, truth, "none")
-        classes = sorted({*kinds, "none"})
-        named = al.Trials.from_arrays(said, truth, classes=classes, kind=["model"] * 6)
-        pair = tuple(named.observers[:2])
-        found = al.planning.choose_images(named, 60, pair, rng=1)
-        assert any("classes are not as frequent" in note for note in found.notes) is told

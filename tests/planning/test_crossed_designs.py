@@ -94,64 +94,6 @@ def test_planned_errors_are_those_of_experiments(
         )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("design", [(3, 200, 1), (5, 100, 1), (10, 200, 1), (20, 100, 1)])
-def test_planned_widths_are_those_of_crossed_intervals(
-    known: pd.DataFrame,
-    design: tuple[int, int, int],
-    figure: Callable[[str], None],
-    sets: Callable[..., int],
-) -> None:
-    rng, times = np.random.default_rng(5), sets(50, 20)
-    widths = []
-    for _ in range(times):
-        trials = as_trials(*experiment(*design, rng), design[2])
-        table = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed").iloc[:2]
-        lower, upper = (table[name] for name in table if str(name).startswith("analytic_"))
-        widths.append((upper - lower).to_numpy())
-    found, error = np.mean(widths, axis=0), np.std(widths, axis=0) / np.sqrt(times)
-    planned = al.planning.expected_errors(known, *design)["width"].to_numpy()
-    figure(
-        f"crossed design {design}: width of the interval of a machine {planned[0]:.4f} (benchmarks "
-        f"{found[0]:.4f}), of the ceiling {planned[1]:.4f} ({found[1]:.4f})"
-    )
-    # Four errors of the mean; components, and what is added to cells, another 5 %.
-    assert (np.abs(planned - found) <= 4 * error + 0.05 * found).all()
-
-
-@pytest.mark.slow
-def test_few_people_have_wide_intervals_whatever_the_error(known: pd.DataFrame) -> None:
-    plan = al.planning.expected_errors(known.head(1), [2, 3, 6, 500], 20_000)
-    assert np.isnan(plan["width"][0])
-    ratio = (plan["width"] / plan["se"])[1:].to_numpy()
-    # All images there are: Student's quantiles of so many people, which are at least normal.
-    assert (np.diff(ratio) < 0).all()
-    assert ratio[-1] == pytest.approx(2 * 1.96, rel=0.01)
-    assert ratio[0] > 2 * 2.5
-    best = al.planning.best_design(known.head(1), 2_000, 0.1, 10, most_images=400)
-    assert best["n_observers"][0] > 2
-
-
-@pytest.mark.slow
-def test_components_of_small_pilots_are_right_on_average(
-    known: pd.DataFrame, sets: Callable[..., int]
-) -> None:
-    rng, names = np.random.default_rng(3), list(COMPONENTS)
-    pilots = np.array(
-        [
-            al.planning.variance_components(as_trials(*experiment(10, 160, 2, rng), 2))[
-                names
-            ].to_numpy()
-            for _ in range(sets(120))
-        ]
-    )
-    error = pilots.std(axis=0) / np.sqrt(len(pilots))
-    # Three large pilots know them with about a third of that error each way.
-    difference = np.abs(pilots.mean(axis=0) - known[names].to_numpy())
-    # Curvature at 160 images makes squares of influences a little too small or large.
-    assert (difference <= 4 * 1.1 * error + 0.03 * known[names].abs().to_numpy() + 1e-4).all()
-
-
 def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -> None:
     rng = np.random.default_rng(4)
     once = al.planning.variance_components(as_trials(*experiment(60, 1200, 1, rng), 1))

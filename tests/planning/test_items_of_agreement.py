@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import alikely as al
-from alikely.estimates.general import compare
 from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import COHEN_KAPPA
 from alikely.planning import items_for_agreement
@@ -84,45 +82,6 @@ def test_power_of_two_readers(value: float, n: int, against: float, share: float
     error = np.sqrt(found * (1 - found) / n_sets)
     assert found == pytest.approx(plan["power"], abs=4 * error + 0.01)
     assert kappa.std() == pytest.approx(plan["se"], rel=4 / np.sqrt(2 * n_sets) + 0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("coefficient", ["cohen_kappa", "gwet_ac1", "krippendorff_alpha"])
-def test_studies_show_what_was_planned(coefficient: str, figure: Callable[[str], None]) -> None:
-    """Four readers, three classes, a tenth missing: error, width, and power against .35."""
-    rng = np.random.default_rng(1)
-    n_sets, n, rho, shares = 400, 150, 0.5, np.array([0.6, 0.25, 0.15])
-    chance = rng.dirichlet(shares * (1 - rho) / rho, n_sets * n)
-    codes = (rng.random((4, len(chance), 1)) > chance.cumsum(axis=1)).sum(axis=2).clip(max=2)
-    said = codes.astype(object)
-    said[rng.random(said.shape) < 0.1] = None
-    trials = al.Trials.from_arrays(
-        said,
-        rng.integers(0, 3, len(chance)),
-        classes=range(3),
-        condition=np.repeat(np.arange(n_sets), n).tolist(),
-    )
-    found = compare(
-        trials, coefficient, readers="all", no_response="drop", n_resamples=0, n_draws=0
-    ).summary()
-    # Agreement of two readings, of which 1/2 and what chance leaves of the rest are equal.
-    equal = rho + (1 - rho) * (shares**2).sum()
-    ac1 = 1 - (1 - equal) / (1 - (1 - (shares**2).sum()) / 2)
-    value = ac1 if coefficient == "gwet_ac1" else rho
-    plan = items_for_agreement(
-        value, n_items=n, coefficient=coefficient, n_readers=4, shares=shares.tolist(),
-        missing=0.1, against=0.35,
-    ).iloc[0]  # fmt: skip
-    ends = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
-    power = ((ends[0] > 0.35) | (ends[1] < 0.35)).mean()
-    figure(f"{coefficient}: se {plan['se']:.4f}, {found['estimate'].std():.4f}; "
-           f"power {plan['power']:.3f}, {power:.3f}")  # fmt: skip
-    spread = 4 / np.sqrt(2 * n_sets)
-    assert found["estimate"].std() == pytest.approx(plan["se"], rel=spread)
-    assert (ends[1] - ends[0]).mean() == pytest.approx(plan["width"], rel=0.02)
-    # Estimates are normal to first order: .01 for the curvature.
-    room = 4 * np.sqrt(plan["power"] * (1 - plan["power"]) / n_sets) + 0.01
-    assert power == pytest.approx(plan["power"], abs=room)
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.margins import reliability
 from alikely.metrics.margins import margin_consistency, margin_influence
 from alikely.metrics.reliability import spearman_brown
 from alikely.planning import margins as designs
@@ -172,54 +169,11 @@ def test_items_for_which_20_to_40_participants_are_needed(figure: Figure) -> Non
     )
 
 
-@pytest.fixture(scope="module")
-def human_answers(shared_data: Path) -> dict[str, np.ndarray]:
-    """Data sets in which every human saw every image in one condition: observer by image."""
-    trials = pd.read_parquet(shared_data / "model_vs_human" / "trials.parquet")
-    trials = trials[trials["kind"] == "human"]
-    names = ["edge", "silhouette", "cue-conflict", "sketch", "stylized"]
-    out = {}
-    for name in names:
-        part = trials[trials["dataset"] == name].astype({"response": str, "truth": str})
-        # No response counts as an error: its text is no class.
-        right = (part["response"] == part["truth"]).astype(float)
-        table = part.assign(right=right).pivot(index="observer", columns="image", values="right")
-        out[name] = table.to_numpy()
-    return out
-
-
 def spread(correct: np.ndarray) -> tuple[float, float]:
     """Mean of the items' accuracies, and their standard deviation freed of noise."""
     p = correct.mean(axis=0)
     noise = (p * (1 - p)).mean() / (len(correct) - 1)
     return float(p.mean()), float(np.sqrt(p.var(ddof=1) - noise))
-
-
-def test_participants_needed_on_real_data(
-    human_answers: dict[str, np.ndarray], figure: Figure
-) -> None:
-    sizes = {name: len(x) for name, x in human_answers.items()}
-    assert sizes == {
-        "edge": 10, "silhouette": 10, "cue-conflict": 10, "sketch": 7, "stylized": 5,
-    }  # fmt: skip
-    for name, correct in human_answers.items():
-        mean, sd = spread(correct)
-        needed = designs.participants_for_reliability(mean, sd)["n_observers"].item()
-        halves = designs.participants_for_reliability(mean, sd, of="split_half")
-        row = designs.item_reliability(len(correct), mean, sd).iloc[0]
-        found = reliability.split_half_reliability(correct, n_resamples=400, rng=1)
-        figure(
-            f"{name}: items {mean:.3f} +- {sd:.3f}, {sd**2 / (mean * (1 - mean)):.3f} of the "
-            f"variance; {needed} participants for r = .9 with the truth, "
-            f"{halves['n_observers'].item()} for halves; {len(correct)} humans: reliability "
-            f"{row['reliability']:.3f} (all splits {found.reliability:.3f}), r with the truth "
-            f"{row['r_truth']:.3f}"
-        )
-        # Two moments describe the items as well as all splits do: within the interval for new
-        # people and items.
-        assert found.lower < row["reliability"] < found.upper
-        # Fewer than the 20 to 40 that are published: these items differ more.
-        assert needed < 20
 
 
 @pytest.mark.parametrize(("mean", "kappa"), [(0.75, 0.3), (0.5, 0.6), (0.9, 0.15)])

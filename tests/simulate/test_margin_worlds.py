@@ -15,7 +15,6 @@ from alikely.simulate.margins import (
     margin_data,
     true_group_consistency,
     true_margin_consistency,
-    true_strength_consistency,
 )
 
 World = MarginWorld
@@ -110,20 +109,6 @@ def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
 def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         World(**change)
-
-
-@pytest.mark.slow
-def test_strengths_and_their_truth() -> None:
-    world = MarginWorld
-    found = true_strength_consistency(world(rho=0.5), 1)
-    # Shares are a rising function of strengths: four errors of 40,000 items.
-    assert np.abs(np.array(found) - 0.5).max() < 4 * 0.75 / np.sqrt(40_000)
-    # Which margins of any rising form do not change.
-    assert true_strength_consistency(world(rho=0.5, relation="exp"), 1) == found
-    biased = true_strength_consistency(world(rho=0.5, class_sd=1.0), 1)
-    assert biased[0] < 0.45
-    # Deviations from the means of classes are as without their bias, but for the law of strengths.
-    assert biased[1] == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:

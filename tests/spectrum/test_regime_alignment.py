@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +126,6 @@ def test_mean_over_conditions_is_the_benchmark_score(alignment: xr.Dataset, metr
     np.testing.assert_allclose(own.sel(dataset=["one", "two"], system=systems), expected)
 
 
-def test_order_of_observers_does_not_matter(alignment: xr.Dataset) -> None:
-    other = al.condition_alignment(two_data_sets((6, 2, 4, 0, 3, 5, 1)), n_resamples=0)
-    same = other["estimate"].sel(system=alignment["system"])
-    np.testing.assert_allclose(same, alignment["estimate"], rtol=1e-12)
-    assert other.sizes["resample"] == 0
-
-
 def test_a_metric_does_not_change_the_draws_of_another(alignment: xr.Dataset) -> None:
     """Images and humans are drawn once for all metrics, whichever are asked for."""
     for metric in (EC, MA):
@@ -203,25 +195,6 @@ def test_humans_who_saw_part_of_the_conditions() -> None:
     np.testing.assert_allclose(found["estimate"].sel(condition="all:x"), expected)
 
 
-def test_conditions_without_machines_keep_the_humans() -> None:
-    answers = np.ma.masked_array(np.random.default_rng(4).random((5, 200)) < 0.6)
-    answers[4, 100:] = np.ma.masked
-    trials = Trials.from_correct(
-        answers.astype(int), kind=["human"] * 4 + ["model"], condition=np.repeat(["x", "y"], 100)
-    )
-    found = al.condition_alignment(trials, metrics=EC, n_resamples=50, rng=1)
-    assert np.isnan(found["estimate"].sel(condition="all:y").isel(system=0)).all()
-    assert np.isfinite(found["estimate"].sel(system=HUMANS)).all()
-    table = al.spectrum.alignment_table(found)
-    assert table[["condition", "system"]].values.tolist()[1:] == [
-        ["all:x", HUMANS],
-        ["all:y", HUMANS],
-    ]
-    regime = al.spectrum.regime_alignment(found, {"all:x": "near", "all:y": "near"})
-    assert regime["n_conditions"].tolist() == [1]
-    assert regime[["rank", "rank_lb", "rank_ub"]].values.tolist() == [[1, 1, 1]]
-
-
 def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
     """Those of a benchmark of one condition; the replicates alone are wider."""
     plain = []
@@ -257,44 +230,6 @@ def test_a_copy_in_law_of_humans_has_ratio_one() -> None:
     ).iloc[0]
     assert abs(regime["mean_ratio"] - regime["ratio_of_means"]) < 0.01
     assert regime["ratio_of_means_eti95_lb"] < 1 < regime["ratio_of_means_eti95_ub"]
-
-
-def experiment(rng: np.random.Generator, n_humans: int, n_items: int) -> np.ndarray:
-    """Humans and a last observer who differ in ability and in how much they share."""
-    z = rng.standard_normal(n_items)
-    loading = np.append(np.clip(rng.normal(0.7, 0.15, n_humans), 0, 0.98), 0.6)
-    ability = np.append(rng.normal(0, 0.4, n_humans), 0.0)
-    noise = rng.standard_normal((n_humans + 1, n_items))
-    latent = loading[:, None] * z + np.sqrt(1 - loading**2)[:, None] * noise
-    return np.asarray(latent + ability[:, None] > -0.3)
-
-
-@pytest.mark.slow
-def test_intervals_cover_for_new_images_and_humans(sets: Callable[..., int]) -> None:
-    """Two conditions, 8 humans: the estimate and the ratio in a regime of both."""
-    right = experiment(np.random.default_rng(5), 300, 20_000).astype(np.float32)
-    joint, p = right @ right.T / right.shape[1], right.mean(axis=1)
-    a, b = p[:, None], p[None]
-    cells = np.stack([joint, a - joint, b - joint, 1 - a - b + joint], axis=-1)
-    value = consistency.error_consistency(np.maximum(cells, 0))
-    truth = value[:-1, -1].mean()
-    ratio = truth / value[:-1, :-1][np.triu_indices(300, 1)].mean()
-    rng, n_sets, hits = np.random.default_rng(6), sets(100), np.zeros(2)
-    for _ in range(n_sets):
-        # The same humans in both conditions, with images of their own.
-        trials = Trials.from_correct(
-            experiment(rng, 8, 240).astype(int),
-            kind=["human"] * 8 + ["model"],
-            condition=np.repeat(["x", "y"], 120),
-        )
-        found = al.condition_alignment(trials, metrics=EC, n_resamples=300, rng=rng)
-        row = al.spectrum.regime_alignment(found, {"all:x": "r", "all:y": "r"}).iloc[0]
-        hits += [
-            row["bootstrap_eti95_lb"] <= truth <= row["bootstrap_eti95_ub"],
-            row["ratio_of_means_eti95_lb"] <= ratio <= row["ratio_of_means_eti95_ub"],
-        ]
-    # Replicates are wide rather than narrow; .95 less four binomial standard errors.
-    assert (hits / n_sets >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / n_sets)).all(), hits
 
 
 def test_table_of_conditions() -> None:
@@ -502,27 +437,6 @@ def test_family_contrasts_by_hand(alignment: xr.Dataset) -> None:
     ranks = family_ranks(value[:3].to_series(), {"a": "cnn", "b": "cnn", "c": "vit"})
     for name in ("n", "n_other", "superiority", "p_value", "p_value_bh"):
         assert row[name] == ranks[name].iloc[0]
-
-
-def test_contrasts_without_a_ceiling() -> None:
-    """The share of a ceiling that may be 0 may be anything, the difference itself not."""
-    found = made([[0.2, 0.2, 0.1]], [0.01])
-    families = {"m0": "cnn", "m1": "cnn", "m2": "vit"}
-    row = al.papers.regime_family_contrasts(found, {"d0:x": "far"}, families).iloc[0]
-    assert [row["difference_eti95_lb"], row["difference_eti95_ub"]] == [-np.inf, np.inf]
-    assert 0 < row["estimate_difference_eti95_lb"] < row["estimate_difference_eti95_ub"] < 0.2
-    assert row["note"].startswith("the humans' own agreement cannot be told from 0")
-    below = made([[0.2, 0.2, 0.1]], [-0.3])
-    row = al.papers.regime_family_contrasts(below, {"d0:x": "far"}, families).iloc[0]
-    assert np.isnan(row["difference"])
-    assert np.isnan(row["difference_eti95_lb"])
-
-
-def test_the_same_seed_gives_the_same_numbers(alignment: xr.Dataset) -> None:
-    again = al.condition_alignment(two_data_sets(), n_resamples=400, rng=1)
-    xr.testing.assert_identical(again, alignment)
-    other = al.condition_alignment(two_data_sets(), n_resamples=400, rng=2)
-    assert (other["replicates"] != alignment["replicates"]).any()
 
 
 KINDS = ["human", "human", "model"]

@@ -200,16 +200,6 @@ def test_one_run_is_that_of_scikit_learn() -> None:
     assert found["bic"].values[1] == pytest.approx(own.bic(delta[:, None]), rel=1e-9)
 
 
-@pytest.mark.slow
-@settings(max_examples=5, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_letting_em_arrive_never_loses(seed: int) -> None:
-    """Up to what EM may lose by the variance that is added at each of its steps."""
-    delta = np.random.default_rng(seed).standard_t(3, 30) * 3
-    table = al.regimes(on_a_line(delta), 1, n_starts=5, n_resamples=0, rng=1)
-    assert (table["converged_bic"] <= table["bic"] + 0.1).all()
-
-
 def test_k_from_one_to_the_number_of_conditions() -> None:
     delta = [-9.0, -8.5, -3.0, -2.0, 0.0, 0.5]
     one = al.regimes(on_a_line(delta), 1, **FEW)
@@ -228,13 +218,6 @@ def test_k_from_one_to_the_number_of_conditions() -> None:
     assert found["size"].values.tolist() == [1] * 6
     # AICc has no value once there are as many parameters as conditions.
     assert found["aicc"].isnull().values.tolist() == [False, True, True, True, True]
-
-
-def test_conditions_of_one_delta() -> None:
-    found = al.regimes(on_a_line([-5.0, -5.0, -5.0, 0.0, 0.0]), 2, **FEW)
-    assert found["size"].values.tolist() == [3, 2]
-    assert found["n_regimes"].values.tolist() == [1]
-    assert al.regimes(on_a_line([1.0, 1.0, 1.0]), **FEW).attrs["k"] == 1
 
 
 def test_groupings_are_ends_of_k_means() -> None:
@@ -328,25 +311,6 @@ def test_spread_of_replicates_against_its_closed_form() -> None:
     # Four standard errors of a standard deviation of n values.
     assert deltas[:, 1].std() == pytest.approx(sd, rel=4 / np.sqrt(2 * n) * 1.5)
     np.testing.assert_allclose(deltas[:, 0], 0, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_resampled_regimes() -> None:
-    spectrum = spectrum_of(PEOPLE, CLEAN)
-    found = al.regimes(spectrum, 2, n_starts=20, n_resamples=30, rng=1)
-    share = found["resampled"].values
-    np.testing.assert_allclose(share.sum(axis=1), 1)
-    assert ((found["stability"] >= 0) & (found["stability"] <= 1)).all()
-    label = found["probability"].values.argmax(axis=1)
-    np.testing.assert_array_equal(found["stability"], share[np.arange(6), label])
-    assert found["resampled_best"].sum().item() == pytest.approx(1)
-    # Far apart: the same two groups, nearly always.
-    assert found["label"].values.tolist() == ["regime 2", "regime 2", "regime 1"] * 2
-    assert found["stability"].min() > 0.8
-    xr.testing.assert_identical(found, al.regimes(spectrum, 2, n_starts=20, n_resamples=30, rng=1))
-    other = al.regimes(spectrum, 2, n_starts=20, n_resamples=20, rng=2)
-    assert not np.array_equal(other["resampled"], found["resampled"])
-    assert "resampled" not in al.regimes(spectrum, 2, **FEW)
 
 
 def test_replicates_without_a_delta_are_counted_out() -> None:

@@ -13,7 +13,6 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.spectrum.posterior import condition_log_likelihood
-from alikely.stats.mixtures import neighbour_probabilities
 
 CONTRAST = np.array([1.0, 0.5, 0.2])
 
@@ -35,11 +34,6 @@ def tables() -> dict[str, pd.DataFrame]:
 @pytest.fixture
 def tree(prior_chains: None) -> xr.DataTree:
     return al.fit_spectrum(spectrum(), 2, covariates=tables(), n_draws=400)
-
-
-def flat(values: xr.DataArray) -> np.ndarray:
-    array = values.values
-    return array.reshape(-1, *array.shape[2:])
 
 
 @pytest.mark.slow
@@ -82,16 +76,6 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
     parts = np.log(weight) + stats.norm.logpdf((ease - told)[:, None], mean, sd)
     found = model.compile_logp(vars=[model["logit_accuracy"]], jacobian=False)(point)
     assert found == pytest.approx(special.logsumexp(parts, axis=1).sum())
-
-
-@pytest.mark.slow
-def test_regimes_are_of_what_covariates_leave_open(tree: xr.DataTree) -> None:
-    posterior = tree["posterior"].to_dataset()
-    mixture = [flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
-    left = flat(posterior["logit_accuracy"] - posterior["logit_accuracy_told"])
-    wanted = neighbour_probabilities(left, *mixture).mean(axis=0)
-    table = al.spectrum.regime_probabilities(tree)
-    np.testing.assert_allclose(table["p_regime 1"], wanted[:, 0])
 
 
 @pytest.mark.slow
