@@ -19,7 +19,7 @@ from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
 from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.simulate.labels import label_trials
-from studies.coverage_agreement import METHODS, agreement_coverage, agreement_grid
+from studies.coverage_agreement import agreement_coverage, agreement_grid
 
 
 def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:
@@ -206,14 +206,6 @@ def test_study_of_pairs_and_of_four_observers() -> None:
     for table in (pairs, four):
         total = table[["coverage", "below", "above"]].sum(axis=1)
         np.testing.assert_allclose(total, 1)
-
-
-def methods(n: int) -> list[str]:
-    """Of studies in full all, for their figures; else the one that is held to its promise.
-
-    Which others are asked for does not change it (above).
-    """
-    return list(METHODS) if n >= 100 else ["auto"]
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])

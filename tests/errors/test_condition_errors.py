@@ -13,7 +13,6 @@ from alikely.data.trials import Trials
 from alikely.errors import tables as error_tables
 from alikely.errors.conditions import condition_divergences
 from alikely.metrics import errors
-from alikely.papers.groupings import compare_groupings
 
 CLASSES = ["cat", "dog", "owl"]
 
@@ -125,13 +124,6 @@ def test_names_of_classes_and_other_observers_change_nothing() -> None:
     again = condition_divergences(Trials.from_table(table))
     np.testing.assert_allclose(again["divergence"], found["divergence"])
     np.testing.assert_allclose(again["expected"], found["expected"])
-
-
-def test_data_sets_and_another_grouping_side_by_side() -> None:
-    found = condition_divergences(al.load_example())
-    halves = dict(zip(found["condition"].values, "xxy", strict=True))
-    table = compare_groupings(found["divergence"], {"halves": halves}, n_permutations=99, rng=1)
-    assert table["grouping"].tolist() == ["halves"]
 
 
 EXAMPLE = al.load_example()

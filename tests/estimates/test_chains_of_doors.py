@@ -70,14 +70,6 @@ def agreement():
 
 
 def similarity():
-    result = al.error_similarity(
-        example().select(condition="blur"), "human-human", sampler="nuts",
-        model="error_distributions", n_resamples=0, **SHORT
-    )  # fmt: skip
-    return result.chains["all | blur"]
-
-
-def paired_similarity():
     result = al.error_similarity(three_classes(2), sampler="nuts", n_resamples=0, **SHORT)
     (tree,) = result.chains.values()
     return tree
@@ -120,8 +112,7 @@ def counted(tree, name):
 
 
 DOORS = [
-    consistency, agreement, similarity, paired_similarity, margins, cohort, spectrum,
-    observers,
+    consistency, agreement, similarity, margins, cohort, spectrum, observers,
 ]  # fmt: skip
 slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 

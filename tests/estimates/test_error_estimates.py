@@ -174,24 +174,6 @@ def test_row_draws_are_conjugate() -> None:
         assert abs(a.mean() - b.mean()) < 4 * se
 
 
-@pytest.mark.slow
-def test_observers_of_different_stimuli_can_be_compared() -> None:
-    rng = np.random.default_rng(11)
-    truth = rng.integers(0, 4, 400)
-    response = (truth + rng.integers(0, 4, (2, 400))) % 4
-    masked = np.ma.masked_array(response, np.stack([np.arange(400) >= 200, np.arange(400) < 200]))
-    trials = al.Trials.from_arrays(masked, truth)
-    result = al.error_similarity(trials, by=None, n_draws=400, n_resamples=400, rng=12)
-    row = result.summary().iloc[0]
-    assert row["n_trials"] == 0
-    assert row["n_errors_a"] + row["n_errors_b"] > 200
-    whole = al.errors.error_rows(trials, by=None)
-    dense = al.errors.dense(whole, ("observer", "true_class", "response_class")).values
-    assert row["divergence"] == pytest.approx(errors.error_divergence(*dense).item())
-    with pytest.raises(ValueError, match="no trial in common"):
-        al.misclassification_agreement(trials, by=None)
-
-
 def test_listed_and_dense_tables_hold_the_same_errors() -> None:
     trials = trials_of(np.random.default_rng(13))
     table = joint_correctness(trials, labels=True)

@@ -13,7 +13,6 @@ from markup import spoken, tabular
 
 import alikely as al
 from alikely.estimates import latex_table
-from alikely.estimates.latex import printed
 
 NASTY = r'_&%$#{}~^\<>"|--'
 # Cells 40, 10, 10, 40: agreement .8 where independent errors have .5.
@@ -66,25 +65,6 @@ def test_numbers_beyond_one_keep_their_zero() -> None:
         ["0.5", "$<$ .001", "1"],
         ["1.5", ".250", "2"],
     ]
-
-
-def test_rank_sets_are_joined_as_whole_numbers() -> None:
-    frame = pd.DataFrame({"system": ["a"], "rank": [2], "rank_lb": [1], "rank_ub": [3]})
-    assert tabular(latex_table(frame)) == [["system", "rank [range]"], ["a", "2 [1, 3]"]]
-
-
-def test_headings_are_words_and_none_is_lost() -> None:
-    names = {"p_null": 0.1, "p_null_bh": 0.2, "log_bf10": 1.0, "a_b": 1, "a b": 2}
-    head = printed(pd.DataFrame({name: [value] for name, value in names.items()})).cells.columns
-    assert len(set(head)) == len(names)
-    assert "p null bh" not in head
-    assert not head.str.contains("_").any()
-
-
-def test_rows_of_schools_are_headed_by_method(pair: al.Result) -> None:
-    rows = tabular(latex_table(al.mean(pair, intervals="all")))
-    assert rows[0][0] == "method"
-    assert [row[0] for row in rows[1:]] == ["analytic", "bootstrap", "posterior"]
 
 
 def test_the_table_of_a_pair(pair: al.Result) -> None:

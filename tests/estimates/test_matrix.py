@@ -291,17 +291,6 @@ def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
         pd.testing.assert_series_equal(found, expected)
 
 
-def test_places(by_condition: MatrixResult) -> None:
-    one = by_condition.select(places="noise")
-    assert one.places == ["noise"]
-    xr.testing.assert_equal(
-        one["estimate"].sel(condition="noise"), by_condition["estimate"].sel(condition="noise")
-    )
-    assert one.mean(["model_1", "model_2"])["se"] == pytest.approx(
-        one["se"].sel(condition="noise", observer="model_1", observer_other="model_2").item()
-    )
-
-
 def test_nearest_and_top(by_condition: MatrixResult) -> None:
     table = by_condition.nearest("model_1", 4)
     mean = by_condition["estimate"].mean("condition").sel(observer="model_1")

@@ -61,23 +61,6 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
 
 
 @pytest.mark.slow
-def test_chains_survive_a_file(tmp_path: Any) -> None:
-    trials = al.load_example().select(condition="blur")
-    result = al.error_consistency(
-        trials, "human-human", sampler="nuts", n_draws=100, n_resamples=0, n_null=0, rng=1,
-        include=["log_likelihood"],
-    )  # fmt: skip
-    result.save(tmp_path / "result.nc")
-    back = al.Result.load(tmp_path / "result.nc")
-    (label, tree), (other, own) = (*back.chains.items(), *result.chains.items())
-    assert label == other == "all pairs"
-    assert set(tree.children) == set(own.children)
-    assert "log_likelihood" in tree.children
-    np.testing.assert_array_equal(tree["posterior"]["u"], own["posterior"]["u"])
-    assert tree.attrs["priors"] == own.attrs["priors"]
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 def test_extended_models_of_a_spectrum_and_of_observers() -> None:
     trials = al.load_example()

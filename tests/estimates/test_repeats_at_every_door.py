@@ -267,14 +267,6 @@ def test_cochrans_q_of_shares_by_hand() -> None:
     assert (row["accuracy_min"], row["accuracy_max"]) == (0.5, pytest.approx(2.5 / 3))
 
 
-def test_choosing_one_answer_leaves_one() -> None:
-    trials = world(REPEATS)
-    assert trials.select(repeat=1).n_trials == 2 * N_ITEMS
-    assert trials.select(repeat=[0, 2]).n_trials == 4 * N_ITEMS
-    with pytest.raises(ValueError, match=r"no repeat '7'; there are: '?0"):
-        trials.select(repeat=7)
-
-
 @pytest.mark.slow
 def test_posterior_of_error_similarity_is_of_one_answer_to_each_item() -> None:
     """Identical answers: as wide as that of one answer to each, and not by the root of three."""

@@ -134,16 +134,6 @@ def test_schools_can_be_left_out() -> None:
         bare.draws("posterior")
 
 
-def test_no_response_changes_what_is_counted() -> None:
-    trials = al.load_example()
-    error = al.error_consistency(trials, "human-model", n_draws=0, n_null=0, rng=1).summary()
-    drop = al.error_consistency(
-        trials, "human-model", n_draws=0, n_null=0, no_response="drop", rng=1
-    ).summary()
-    assert (drop["n_trials"] <= error["n_trials"]).all()
-    assert (drop["n_trials"] < error["n_trials"]).any()
-
-
 def test_counts_alone_suffice() -> None:
     table = al.data.from_counts([[100, 20, 20, 20], [160, 0, 0, 0]])
     summary = al.error_consistency(table, rng=1).summary()

@@ -16,18 +16,14 @@ from scipy import stats
 
 import alikely as al
 from alikely.inference import null
-from alikely.inference.conjugate import independence_draws
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.metrics import consistency
 from alikely.models import prior_texts
-from alikely.stats.intervals import interval
 
 # Few trials: all tables can be counted. The last pair is near the ceiling, and often undefined.
 CELLS = np.array([[12, 3, 4, 1], [5, 8, 3, 4], [19, 1, 0, 0]])
 PRIORS = {"p_a": (3.0, 2.0)}
 N_DRAWS = 2000
-# A test that should hold fails once in ten thousand times.
-RARE = 1e-4
 Null = tuple[np.ndarray, np.ndarray, float]
 
 
@@ -127,29 +123,6 @@ def test_p_values_are_those_of_all_tables(tree: xr.DataTree) -> None:
         assert found[pair] == pytest.approx(truth, abs=4 * error + 1 / size)
 
 
-def test_both_intervals_hold_what_they_should(tree: xr.DataTree) -> None:
-    """By the bound of Dvoretzky, Kiefer and Wolfowitz on all shares of draws at once."""
-    replicates = tree["posterior_predictive"]["error_consistency"]
-    flat = replicates.values.reshape(-1, len(CELLS))
-    for pair, cells in enumerate(CELLS):
-        values, mass, _ = all_tables(cells)
-        size = effective(replicates.isel(pair=pair))
-        room = math.sqrt(math.log(2 / RARE) / (2 * size)) + 1 / size
-        low, high = interval(flat[:, [pair]], 0.9, "eti")[0]
-        assert mass[values < low - 1e-6].sum() <= 0.05 + room
-        assert mass[values <= low + 1e-6].sum() >= 0.05 - room
-        assert mass[values > high + 1e-6].sum() <= 0.05 + room
-        assert mass[values >= high - 1e-6].sum() >= 0.05 - room
-        low, high = interval(flat[:, [pair]], 0.9, "hdi")[0]
-        inside = (values >= low - 1e-6) & (values <= high + 1e-6)
-        assert mass[inside].sum() >= 0.9 - 2 * room
-        cumulative = np.concatenate([[0], np.cumsum(mass)])
-        last = np.searchsorted(cumulative, cumulative[:-1] + min(0.9 + 2 * room, 1) - 1e-9) - 1
-        reached = last < len(values)
-        shortest = (values[last[reached]] - values[np.flatnonzero(reached)]).min()
-        assert high - low <= shortest + 1e-6
-
-
 def test_other_priors_exactly_and_by_chains() -> None:
     """Beta parameters have exact draws, distributions go to chains."""
     for given, sampler in ((PRIORS, "exact"), ({"p_a": pm.Beta.dist(3, 2)}, "nuts")):
@@ -197,16 +170,6 @@ def test_without_common_trials_nothing_is_said() -> None:
         assert missing.values.tolist() == [1, 0, 0]
         replicates = tree["posterior_predictive"]["error_consistency"]
         assert np.isnan(replicates).all(("chain", "draw")).values.tolist() == [True, False, False]
-
-
-def test_same_seed_same_draws() -> None:
-    cells = np.random.default_rng(5).integers(1, 50, size=(150, 4))
-    one, other, third = (independent_posterior(cells, n_draws=40, rng=seed) for seed in (6, 6, 7))
-    xr.testing.assert_identical(one, other)
-    assert not np.array_equal(one["posterior"]["p_a"], third["posterior"]["p_a"])
-    # Accuracies are those that leave-one-out has always used.
-    drawn = independence_draws(cells, 40, rng=6)["p_a"]
-    np.testing.assert_array_equal(one["posterior"]["p_a"].values.reshape(40, -1), drawn)
 
 
 def test_bootstrap_of_independent_observers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import joblib
@@ -14,7 +13,7 @@ from alikely.data.blocks import blocks
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference import evaluation, resampling
-from alikely.metrics import ERROR_CONSISTENCY, consistency
+from alikely.metrics import consistency
 
 
 def experiment(n_trials: int = 80, missing: bool = True) -> Trials:
@@ -194,14 +193,3 @@ def test_bad_arguments(call: object, message: str) -> None:
 def test_bad_seeds(rng: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         resampling.bootstrap(from_counts([3, 2, 1, 1]), rng=rng)  # type: ignore[arg-type]
-
-
-def test_metric_is_all_the_bootstrap_knows() -> None:
-    table = from_counts([60, 15, 10, 15])
-    agreement = dataclasses.replace(
-        ERROR_CONSISTENCY, name="agreement", value=consistency.observed_agreement
-    )
-    draws = resampling.bootstrap(table, agreement, n_resamples=20_000, rng=1)
-    assert draws.name == "agreement"
-    noise = 4 * np.sqrt(0.75 * 0.25 / 100 / 20_000)
-    assert float(draws.mean()) == pytest.approx(0.75, abs=noise)

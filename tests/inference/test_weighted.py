@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -27,9 +26,8 @@ from alikely.inference.weighted import (
     second_order_bias,
     student_deviate,
 )
-from alikely.planning.designs import Strata, probabilities, systematic
+from alikely.planning.designs import Strata
 from alikely.planning.rehearsal import by_strata, by_weights
-from alikely.planning.sizes import sizes
 
 
 def test_simple_random_samples_have_their_textbook_variance() -> None:
@@ -286,70 +284,6 @@ def _agreeing(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     """Influence on observed agreement."""
     share = (cells[..., 0] + cells[..., 3]) / cells.sum(axis=-1)
     return np.asarray(np.array([1.0, 0, 0, 1]) - share[..., None])
-
-
-def test_observed_agreement_by_size_is_unbiased_over_many_designs(
-    sets: Callable[..., int], figure: Callable[[str], None]
-) -> None:
-    """Ratios of 2,000 designs: without its bias the difference of two machines is the pool's."""
-    rng, n = np.random.default_rng(10), sets(2_000, 500)
-    ease = rng.normal(size=300)
-    machines = ease + rng.normal(0, 0.8, (6, 300)) > np.array([-0.9, 0.3, 0, 0, 0, 0])[:, None]
-    person = ease + rng.normal(0, 0.8, 300) > -0.8
-    pi = probabilities(sizes(machines, np.array([[1.0, -1, 0, 0, 0, 0]])), 60)
-    at = np.array([systematic(pi, rng) for _ in range(n)])
-    w, values, plain = 1 / pi[at], 0.0, 0.0
-    w /= w.sum(axis=1, keepdims=True)
-    for machine, sign in ((machines[0], 1), (machines[1], -1)):
-        shares = np.eye(4)[3 - 2 * person.astype(int) - machine][at].transpose(0, 2, 1)
-        agreed = (shares[:, [0, 3]] * w[:, None]).sum(axis=(1, 2))
-        every = [np.ones(60, dtype=bool)]
-        bias = second_order_bias(_agreeing, shares, w, pi[at], every, "pool")
-        truth = (machine == person).mean()
-        plain, values = plain + sign * (agreed - truth), values + sign * (agreed - bias - truth)
-    error = values.std() / np.sqrt(n)
-    figure(
-        f"observed agreement by size, {n} designs: bias {plain.mean() / error:+.1f} Monte-Carlo "
-        f"errors, {values.mean() / error:+.1f} once it is taken off"
-    )
-    assert abs(values.mean()) < 4 * error
-    assert abs(values.mean()) < abs(plain.mean())
-    # The bias is of the order 1/n, the error of 1/sqrt(n): taking it off adds its own square,
-    # of 1/60 at most, to the spread.
-    assert values.std() < (1 + 1 / 60) * plain.std()
-
-
-@pytest.mark.slow
-def test_benchmarks_weigh_chosen_images(
-    sets: Callable[..., int], figure: Callable[[str], None]
-) -> None:
-    """Score of a machine over chosen images: intervals for these people hold the pool's value."""
-    rng, n = np.random.default_rng(7), sets(80, 30)
-    ease = rng.normal(size=400)
-    machines = ease + rng.normal(0, 0.8, (5, 400)) > -0.4
-    people = ease + rng.normal(0, 0.8, (4, 400)) > -0.5
-    everybody = al.Trials.from_correct(
-        np.concatenate([people, machines]).astype(float), kind=["human"] * 4 + ["model"] * 5
-    )
-    table = everybody.to_table()
-    whole = al.benchmark_scores(everybody, n_resamples=0, n_draws=0)
-    truth = whole.summary("images").set_index("system")["estimate"]
-    covered, values = [], []
-    for seed in range(n):
-        plan = al.planning.choose_images(everybody.select(kind="model"), 80, rng=seed)
-        seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-        trials = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
-        scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-        rows = scores.summary("images").set_index("system").loc[truth.index[:5]]
-        lower, upper = (rows.filter(regex=f"analytic.*_{end}$").iloc[:, 0] for end in ("lb", "ub"))
-        covered.append(((lower <= truth[:5]) & (truth[:5] <= upper)).mean())
-        values.append(rows["estimate"] - truth[:5])
-    assert rows["note"].str.contains("chosen images").all()
-    coverage, bias = np.mean(covered), np.mean(values)
-    figure(f"benchmark of 80 of 400 chosen images: coverage {coverage:.3f}, bias {bias:+.4f}")
-    # Five machines of one sample hang together: the error is that of as many samples.
-    assert coverage > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)
-    assert abs(bias) < 0.02
 
 
 def _planned(

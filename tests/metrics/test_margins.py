@@ -121,22 +121,6 @@ def test_consistency_equals_scipy_and_has_its_symmetries(n: int, seed: int) -> N
         assert abs(psi.sum()) < 1e-8
 
 
-def test_influence_gives_the_spread_over_new_items() -> None:
-    """Standard deviation of the correlation over 4,000 samples of 400 items."""
-    rng = np.random.default_rng(3)
-    x, e = rng.normal(size=(2, 4000, 400))
-    y = 0.6 * x + 0.8 * e
-    for method in ("pearson", "spearman"):
-        value = margins.margin_consistency(x, y, method)  # type: ignore[arg-type]
-        variance = [
-            (margins.margin_influence(x[i], y[i], method) ** 2).sum() / 400**2  # type: ignore[arg-type]
-            for i in range(200)
-        ]
-        # Relative error of a standard deviation of 4,000, and of terms of order 1/n.
-        error = 4 / np.sqrt(2 * 4000) + 2 / 400
-        assert np.sqrt(np.mean(variance)) == pytest.approx(value.std(), rel=error)
-
-
 def test_influence_is_the_derivative() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 30))

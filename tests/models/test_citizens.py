@@ -76,22 +76,14 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
     ),
     "copying, independent": lambda: al.models.copying([100, 20, 20, 20], independent=True),
-    **{
-        f"cohort, {humans}, {saturated}": functools.partial(
-            lambda h, s: al.models.cohort(counts(), human_effects=h, saturated=s),
-            humans == "human effects", saturated == "saturated",
-        )
-        for humans in ("alike", "human effects")
-        for saturated in ("line", "saturated")
-    },
+    "cohort, alike, line": lambda: al.models.cohort(counts(), human_effects=False),
+    "cohort, human effects, saturated": lambda: al.models.cohort(
+        counts(), human_effects=True, saturated=True
+    ),
     "cohort, people": lambda: al.models.cohort(counts(True), human_effects="drawn"),
-    **{
-        f"cohort, {humans}, covariates": functools.partial(
-            lambda h: al.models.cohort(counts(), human_effects=h, covariates=of_cohort(h)),
-            humans == "human effects",
-        )
-        for humans in ("alike", "human effects")
-    },
+    "cohort, human effects, covariates": lambda: al.models.cohort(
+        counts(), human_effects=True, covariates=of_cohort(True)
+    ),
     **{
         f"error_distributions, {base}, {c}": functools.partial(
             al.models.error_distributions, ROWS, base=base, concentration=c

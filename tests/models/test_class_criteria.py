@@ -153,16 +153,6 @@ def test_likelihood_is_that_of_multinomial_counts(function: Any) -> None:
     np.testing.assert_allclose(found(held.initial_point())[0], expected, rtol=1e-9)
 
 
-def test_prior_predictive_answers_are_counts() -> None:
-    with class_criteria(ANSWERS, TRUTH, np.arange(6.0)):
-        drawn = pm.sample_prior_predictive(300, random_seed=1, compile_kwargs={"mode": QUICK})
-    answers = drawn["prior_predictive"]["observed_answers"].values[0]
-    assert (answers.sum(axis=-1) == 10).all()
-    # Strengths from below chance to ceiling: about as many right as wrong, no class preferred.
-    right = answers[:, np.arange(6), TRUTH].mean() / 10
-    assert 0.4 < right < 0.8
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -25,16 +25,6 @@ TABLES = np.zeros((1, 3, 3, 3), dtype=int)
 TABLES[0, 0] = [[0, 0, 0], [0, 5, 1], [0, 2, 3]]
 
 
-def chains(model: Any, data: dict[str, Any], rng: int) -> xr.DataTree:
-    """Draws of a model made ready, for other data of its shape."""
-    import nutpie
-
-    return nutpie.sample(
-        model(data).sampled, draws=300, tune=500, chains=4, seed=rng, target_accept=0.95,
-        progress_bar=False,
-    )  # fmt: skip
-
-
 def test_layout_without_the_true_class_and_back() -> None:
     rows = ROWS * ~np.eye(4, dtype=bool)
     assert drop_true(rows)[0].tolist() == [[7, 1, 0], [2, 2, 0], [0, 3, 9], [0, 0, 0]]

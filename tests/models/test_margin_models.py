@@ -10,7 +10,6 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-import xarray as xr
 from pytensor.compile.mode import Mode
 from scipy import integrate, special, stats
 
@@ -23,28 +22,6 @@ from alikely.models.margins import log_m_afc
 N_ITEMS, N_OBSERVERS, N_REPEATS, M = 160, 45, 2, 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
 MARGINS = np.array([1.2, -0.4, 0.9, -1.0, 0.1, 1.1])
-
-
-def halves(correct: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Right answers and answers (2, item) of two random halves of observers."""
-    first = rng.permutation(len(correct)) < len(correct) // 2
-    parts = [correct[first], correct[~first]]
-    right = np.stack([part.sum(axis=(0, 2)) for part in parts])
-    return right, np.stack([np.full(N_ITEMS, part[:, 0].size) for part in parts])
-
-
-def chains(model: Any, rng: int) -> xr.DataTree:
-    import nutpie
-
-    return nutpie.sample(
-        model.sampled,
-        draws=250,
-        tune=300,
-        chains=4,
-        seed=rng,
-        target_accept=0.8,
-        progress_bar=False,
-    )
 
 
 def function_of(part: Any, x: Any) -> Any:
@@ -113,21 +90,6 @@ def test_rho_equals_quadrature() -> None:
     # The narrowest curves of the grid, at |rho| near 1, are sums of two points: below .001 in all.
     assert float(draws.mean()) == pytest.approx(mean, abs=4 * sd / np.sqrt(ess) + 1e-3)
     assert float(draws.std()) == pytest.approx(sd, rel=4 * np.sqrt(1.5 / ess))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Numba will use object mode")
-def test_prior_predictive_and_the_probit_link() -> None:
-    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, m=2, link="probit")
-    with model:
-        drawn = pm.sample_prior_predictive(2000, random_seed=1)
-    assert (
-        stats.kstest(drawn["prior"]["rho"].values.ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-4
-    )
-    assert int(drawn["prior_predictive"]["observed_right"].max()) <= 10
-    # Symmetric about 1 without a finite mean: of a regression on margins of any spread.
-    strength = drawn["prior"]["strength"].isel(item=0).values
-    assert np.median(strength) == pytest.approx(1, abs=4 * 1.25 * 3 / np.sqrt(2000))
 
 
 @pytest.mark.parametrize(

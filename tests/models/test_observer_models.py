@@ -121,17 +121,6 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     assert "stable_sd" not in shared.named_vars
 
 
-@pytest.mark.filterwarnings("ignore:Numba will use object mode")
-def test_prior_predictive_answers_are_counts() -> None:
-    model = al.models.observer_margins(RIGHT, SHOWN, np.arange(6.0), m=M)
-    with model:
-        drawn = pm.sample_prior_predictive(300, random_seed=1)
-    answers = drawn["prior_predictive"]["observed_right"].values
-    assert set(np.unique(answers)) == {0, 1, 2}
-    # Strengths from below chance to ceiling: nearly as many right as wrong.
-    assert 0.25 < answers.mean() / 2 < 0.6
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

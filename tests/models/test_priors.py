@@ -63,9 +63,6 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     "copying, independent": lambda: al.models.copying(COUNTS, independent=True),
     "effects": effects,
     "item_margins, criteria": criteria,
-    "cohort, saturated": lambda: al.models.cohort(
-        al.data.cohort_counts(al.load_example()), human_effects=True, saturated=True
-    ),
     "error_distributions, rows": lambda: al.models.error_distributions(
         np.ones((2, 3, 3)), base="uniform", concentration=0.5
     ),

@@ -305,24 +305,6 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
-def test_all_machines_of_a_plan_stand_in_for_people() -> None:
-    """Also those whose answers make its strata: what is left has strata of its own."""
-    x, _ = pool()
-    for machines in (3, 4):
-        plan = al.planning.choose_images(trials(x[:machines]), 80, even=0.2, rng=1)
-        assert "machine_c" in plan.table
-        left = plan.simulate("machines", n_designs=20, rng=1)
-        assert set(left["person"]) == {f"m{k}" for k in range(machines)}
-        assert "strata" in set(left["design"])
-    # The share that is spread evenly is spread as evenly without one machine.
-    plain, even = (
-        al.planning.choose_images(trials(x), 60, "all pairs", even=share, rng=1)
-        for share in (None, 1.0)
-    )
-    found = [plan.simulate("machines", n_designs=20, rng=1) for plan in (plain, even)]
-    assert (found[0]["trials_saved"] != found[1]["trials_saved"]).any()
-
-
 def test_a_further_batch_renews_what_the_plan_says() -> None:
     """Expected errors and notes are of all images together, and classes are heeded."""
     x, people = pool()

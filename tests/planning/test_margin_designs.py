@@ -86,16 +86,6 @@ def test_answers_by_brute_force(accuracy: float, tolerance: float, outside: floa
     assert found["reached"] == every[int(found["n_answers"]) - 1]
 
 
-def test_the_first_number_that_suffices_is_not_enough(figure: Figure) -> None:
-    n = designs.answers_for_precision(0.75)["n_answers"].item()
-    every = designs.item_precision(0.75, np.arange(1, n + 1))["outside"].to_numpy()
-    first = int(np.flatnonzero(every <= 0.05)[0]) + 1
-    figure(f"answers for 5 points in 95 % at .75: first with {first}, for good from {n}")
-    # Where the edges of the tolerance are whole counts, more is inside than a few answers later.
-    assert first < n - 1
-    assert every[n - 2] > 0.05
-
-
 @pytest.mark.parametrize(("n", "mean", "sd"), [(4, 0.75, 0.15), (9, 0.5, 0.25), (1, 0.9, 0.1)])
 def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
     rng = np.random.default_rng(n)
@@ -146,34 +136,6 @@ def test_a_target_that_is_just_reached_counts(of: Any, n: int) -> None:
     column = "r_truth" if of == "truth" else of
     target = designs.item_reliability(n, 0.7, 0.21)[column].item()
     assert designs.participants_for_reliability(0.7, 0.21, target, of)["n_observers"].item() == n
-
-
-def test_items_for_which_20_to_40_participants_are_needed(figure: Figure) -> None:
-    mean, steepness = np.array([0.5, 0.75, 0.9]), 0.81 / (1 - 0.81)
-    # Solved for the spread: n participants suffice from a stable share c / (c + n) on, where c is
-    # the squared target over one less it. Between 20 and 40: more than 19 do not suffice.
-    shares = [steepness / (steepness + n) for n in (40, 19)]
-    low, high = (np.sqrt(share * mean * (1 - mean)) for share in shares)
-    for sd, needed in (
-        (low * 1.0001, 40),
-        (low * 0.9999, 41),
-        (high * 0.9999, 20),
-        (high * 1.0001, 19),
-    ):
-        found = designs.participants_for_reliability(mean, sd)["n_observers"]
-        assert (found == needed).all()
-    assert [low[1], high[1]] == pytest.approx([0.134, 0.185], abs=5e-4)
-    figure(
-        f"r > .9 with the truth needs 20 to 40 participants if items make {shares[0]:.3f} to "
-        f"{shares[1]:.3f} of the variance of answers: sd {low[1]:.4f} to {high[1]:.4f} at .75"
-    )
-
-
-def spread(correct: np.ndarray) -> tuple[float, float]:
-    """Mean of the items' accuracies, and their standard deviation freed of noise."""
-    p = correct.mean(axis=0)
-    noise = (p * (1 - p)).mean() / (len(correct) - 1)
-    return float(p.mean()), float(np.sqrt(p.var(ddof=1) - noise))
 
 
 @pytest.mark.parametrize(("mean", "kappa"), [(0.75, 0.3), (0.5, 0.6), (0.9, 0.15)])

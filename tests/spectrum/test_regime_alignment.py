@@ -232,59 +232,6 @@ def test_a_copy_in_law_of_humans_has_ratio_one() -> None:
     assert regime["ratio_of_means_eti95_lb"] < 1 < regime["ratio_of_means_eti95_ub"]
 
 
-def test_table_of_conditions() -> None:
-    found = made([[0.2, 0.5], [0.1, 0.2], [0.1, 0.2]], [0.4, -0.1, 0.012])
-    labels = {"d0:x": "near", "d1:x": "far", "d2:x": "far", "elsewhere": "near"}
-    table = al.spectrum.alignment_table(found, labels).set_index(["condition", "system"])
-    assert table.columns.tolist() == [
-        "metric", "dataset", "level", "regime", "estimate", "centre", "se", "df",
-        "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb", "bootstrap_eti95_ub", "ratio",
-        "ratio_eti95_lb", "ratio_eti95_ub", "undefined_replicates",
-        "note",
-    ]  # fmt: skip
-    assert table["regime"].tolist() == ["near"] * 3 + ["far"] * 6
-    assert table.loc["d0:x", "ratio"].tolist()[:2] == pytest.approx([0.5, 1.25])
-    first = table.loc[("d0:x", "m0")]
-    # Delta method, and the error of quantiles of 500 draws: about a tenth of the half-width.
-    half = 1.96 * np.sqrt(0.01**2 + (0.5 * 0.01) ** 2) / 0.4
-    assert first["ratio_eti95_ub"] - first["ratio_eti95_lb"] == pytest.approx(2 * half, rel=0.2)
-    assert first["note"] == "only 4 humans: rough"
-    assert table.loc[("d0:x", "m1"), "note"].endswith(
-        "closer to the humans than they are to each other"
-    )
-    assert table.loc["d1:x", "ratio"].isna().all()
-    assert table.loc[("d1:x", "m0"), "note"].endswith("human value is not above 0: no share of it")
-    open_ended = table.loc[("d2:x", "m1")]
-    assert open_ended["ratio"] == pytest.approx(0.2 / 0.012)
-    assert [open_ended["ratio_eti95_lb"], open_ended["ratio_eti95_ub"]] == [-np.inf, np.inf]
-    assert open_ended["note"] == (
-        "only 4 humans: rough; the humans' own agreement cannot be told from 0: a share of it may "
-        "be anything"
-    )
-    assert np.isnan(table.loc[("d0:x", HUMANS), "ratio"])
-    shorter = al.spectrum.alignment_table(found, ci_prob=0.8, ci_kind="hdi").set_index(
-        ["condition", "system"]
-    )
-    width = shorter["ratio_hdi80_ub"] - shorter["ratio_hdi80_lb"]
-    assert width[("d0:x", "m0")] < 2 * half
-    assert "regime" not in shorter
-
-
-def test_table_without_replicates_and_with_few_humans() -> None:
-    found = made([[0.2], [np.nan]], [0.4, np.nan], n_resamples=0)
-    found["n_humans"] = ("condition", [3, 4])
-    found["undefined"][0, 0, 0] = 2
-    table = al.spectrum.alignment_table(found)
-    assert table.filter(like="eti95").isna().all(axis=None)
-    rough = "only 4 humans: rough"
-    assert table["note"].tolist() == [
-        "only 3 humans: rough, and too few to draw from; 2 undefined entries left out",
-        "only 3 humans: rough, and too few to draw from",
-        f"{rough}; the human-human value is undefined: no share of it; undefined in all 4 entries",
-        f"{rough}; undefined in all 4 entries",
-    ]
-
-
 LABELS = {"d0:x": "near", "d1:x": "near", "d2:x": "far", "d3:x": "far"}
 
 
@@ -366,16 +313,6 @@ def test_ratios_where_the_mean_among_humans_is_not_above_zero() -> None:
         "mean_ratio leaves out 1 with human-human values not above 0"
     )
     assert row["rank"] == 2
-
-
-def test_machines_that_answer_alike_have_ranks_but_no_rank_sets() -> None:
-    found = made([[0.2, 0.2, 0.4]], [0.5])
-    found["replicates"][..., 1] = found["replicates"][..., 0]
-    table = al.spectrum.regime_alignment(found, {"d0:x": "near"})
-    assert table["rank"].tolist() == [2, 2, 1]
-    assert table[["rank_lb", "rank_ub"]].isna().all(axis=None)
-    note = "no rank sets: 'm0' and 'm1' differ by the same in all replicates"
-    assert table["note"].tolist() == [note] * 3
 
 
 def test_representative_conditions() -> None:

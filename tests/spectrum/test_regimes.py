@@ -126,12 +126,6 @@ def test_many_mixtures_at_once() -> None:
     np.testing.assert_array_equal(p[1, 2], own)
 
 
-def test_names() -> None:
-    assert regime_names(4) == ["extreme", "far", "near", "reference"]
-    assert regime_names(3) == ["regime 1", "regime 2", "regime 3"]
-    assert mixture_boundaries([1.0], [0.0], [1.0]).shape == (0,)
-
-
 def test_recovers_a_well_separated_mixture() -> None:
     rng = np.random.default_rng(1)
     group = np.repeat([0, 1, 2], [15, 30, 20])
@@ -255,20 +249,6 @@ PEOPLE = {
 CLEAN = ["a:clean", "b:clean"]
 
 
-class _EachOnce(np.random.Generator):
-    """Draws every human once."""
-
-    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        return np.ones((size, len(pvals)), dtype=np.int64)
-
-
-def test_everyone_once_gives_delta_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    spectrum = spectrum_of(PEOPLE, CLEAN)
-    monkeypatch.setattr(np.random, "default_rng", lambda _: _EachOnce(np.random.PCG64(1)))
-    deltas = regime_mixtures._resampled_deltas(spectrum, 3, np.random.SeedSequence(1))
-    np.testing.assert_allclose(deltas, np.tile(spectrum["delta"].values, (3, 1)), rtol=1e-12)
-
-
 def test_replicates_against_drawing_people_by_hand() -> None:
     """Same weights, written as copies of the humans' values."""
     spectrum = spectrum_of(PEOPLE, CLEAN)
@@ -287,30 +267,6 @@ def test_replicates_against_drawing_people_by_hand() -> None:
             mean = np.array([values.mean() for values in own])
             expected.append((mean - reference.mean()) / reference.std(ddof=1))
     np.testing.assert_allclose(deltas, expected, rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_spread_of_replicates_against_its_closed_form() -> None:
-    """A data set apart from the reference: variance of a mean of n drawn with replacement."""
-    rng = np.random.default_rng(1)
-    # A reference of many people, whose own noise is nothing beside that of four.
-    many = rng.integers(14, 20, 2000).tolist()
-    right = {"a:clean": [None] * 4 + many, "b:far": [5, 9, 3, 7] + [None] * 2000}
-    spectrum = spectrum_of(right, "clean")
-    n = 4000
-    deltas = regime_mixtures._resampled_deltas(spectrum, n, np.random.SeedSequence(1))
-    assert deltas.shape == (n, 2)
-    own = spectrum["logit_accuracy"].values[1, :4]
-    sd_far = own.std() / 2 / spectrum.attrs["reference_sd"]
-    # Noise of the reference: its mean, and by the delta method its standard deviation.
-    values = spectrum["logit_accuracy"].values[0, 4:]
-    z = (values - values.mean()) / values.std()
-    delta = spectrum["delta"].values[1]
-    slope = -z - delta * (z**2 - 1) / 2
-    sd = np.hypot(sd_far, slope.std() / np.sqrt(2000))
-    # Four standard errors of a standard deviation of n values.
-    assert deltas[:, 1].std() == pytest.approx(sd, rel=4 / np.sqrt(2 * n) * 1.5)
-    np.testing.assert_allclose(deltas[:, 0], 0, atol=1e-9)
 
 
 def test_replicates_without_a_delta_are_counted_out() -> None:
