@@ -139,14 +139,8 @@ def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> No
             lambda r: al.difference(r, {"observer_b": "model_1"}, {"observer_b": "model_1"}),
             "select the same entries",
         ),
-        (
-            lambda r: al.mean(r, {"model": "model_1"}),
-            "selected by dataset, condition, observer_a, observer_b, observer; got 'model'",
-        ),
-        (
-            lambda r: al.mean(r, {"observer_b": "model_9"}),
-            "no entry with observer_b 'model_9'; there are: model_1, ",
-        ),
+        (lambda r: al.mean(r, {"model": "model_1"}), "selected by dataset, condition, observer_a,"),
+        (lambda r: al.mean(r, {"observer_b": "model_9"}), "no entry with observer_b 'model_9';"),
         (lambda r: al.mean(r, []), r"no entry is labelled '\(empty list\)'"),
         (lambda r: al.contrast(r, np.zeros(48)), "48 finite numbers, one per entry and not all 0"),
         (lambda r: al.contrast(r, [1, 2]), r"one per entry and not all 0; got shape \(2,\)"),

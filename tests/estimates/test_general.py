@@ -184,16 +184,8 @@ def test_large_tables_have_log_bayes_factors() -> None:
             "this table holds correctness only",
         ),
         (lambda t, m: al.compare_models(m), ValueError, "has none: it is one of margins; use a"),
-        (
-            lambda t, m: al.estimates.independent_observers(m),
-            ValueError,
-            "compares models of right and wrong answers, and a result of decision_margin",
-        ),
-        (
-            lambda t, m: al.mean(m, {"observer_b": "nearr"}),
-            ValueError,
-            "no entry with observer_b 'nearr'; there are: near, far; did you mean 'near'?",
-        ),
+        (lambda t, m: al.estimates.independent_observers(m), ValueError, "compares models of"),
+        (lambda t, m: al.mean(m, {"observer_b": "nearr"}), ValueError, "no entry with observer_b"),
         (lambda t, m: al.difference(3, "a", "b"), TypeError, "a Result or a Benchmark, got int"),
     ],
 )

@@ -112,30 +112,24 @@ def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.Dat
     assert ("no p-value" in row["note"]) == (own.metric.independent is None)
 
 
+observers, table = independent_observers, null_table
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda r, t: independent_observers(r, sampler="mcmc"), "sampler must be 'auto', 'exact'"),
-        (lambda r, t: independent_observers(r, 0), "draws must be at least 1, got 0"),
+        (lambda r, t: observers(r, sampler="mcmc"), "sampler must be 'auto', 'exact'"),
+        (lambda r, t: observers(r, 0), "draws must be at least 1, got 0"),
+        (lambda r, t: observers(r, n_resamples=-1), "n_resamples must be at least 1"),
+        (lambda r, t: observers(r, priors={"pa": (1, 1)}), "unknown name in priors:"),
+        (lambda r, t: table(r), "needs at least one tree; make one with"),
+        (lambda r, t: table(r, r), "expected trees with replicates of error_consistency"),
+        (lambda r, t: table(r, t, t), "two trees have replicates by 'exact'; give each way"),
+        (lambda r, t: table(r, t.isel(pair=[0, 1])), "a tree has 2 entries that are not the"),
+        (lambda r, t: table(r, t, ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
+        (lambda r, t: table(r, t, ci_kind="bca"), "ci_kind must be 'eti' or 'hdi', got 'bca'"),
         (
-            lambda r, t: independent_observers(r, n_resamples=-1),
-            "n_resamples must be at least 1",
-        ),
-        (
-            lambda r, t: independent_observers(r, priors={"pa": (1, 1)}),
-            "unknown name in priors: pa",
-        ),
-        (lambda r, t: null_table(r), "needs at least one tree; make one with"),
-        (lambda r, t: null_table(r, r), "expected trees with replicates of error_consistency"),
-        (lambda r, t: null_table(r, t, t), "two trees have replicates by 'exact'; give each way"),
-        (
-            lambda r, t: null_table(r, t.isel(pair=[0, 1])),
-            "a tree has 2 entries that are not the 4 of the result",
-        ),
-        (lambda r, t: null_table(r, t, ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
-        (lambda r, t: null_table(r, t, ci_kind="bca"), "ci_kind must be 'eti' or 'hdi', got 'bca'"),
-        (
-            lambda r, t: independent_observers(
+            lambda r, t: observers(
                 al.misclassification_agreement(
                     al.load_example().select(condition="noise"),
                     "human-human",

@@ -280,15 +280,9 @@ def test_undefined_entries_say_why() -> None:
     [
         ({"group": "lab"}, "group must name a label of observers"),
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
-        (
-            {"model": "x", "n_draws": 4},
-            "model must be 'moments', 'strengths', 'auto', 'items', 'observers', 'criteria', or",
-        ),
+        ({"model": "x", "n_draws": 4}, "model must be 'moments', 'strengths', 'auto', 'items',"),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
-        (
-            {"m": None, "n_draws": 4, "model": "items"},
-            "correctness only: give the number of alternatives",
-        ),
+        ({"m": None, "n_draws": 4, "model": "items"}, "correctness only: give the number of"),
         ({"n_draws": 4, "include": ["prior"]}, "include is of a model that chains sample"),
         ({"n_draws": 4, "priors": {"rho": (0, 1)}}, "priors is of a model that chains sample"),
         ({"pairs": "human-human"}, "needs at least two observers of kind 'human'"),

@@ -336,26 +336,11 @@ def model_of(build: Callable[[], Any], **coords: Any) -> pm.Model:
     ("model", "message"),
     [
         ("copyng", r"model must be 'copying', or a pymc.Model; got 'copyng'"),
-        (
-            model_of(lambda: pm.Normal("x", dims="pair")),
-            r"no quantity 'q', which is reported here; add it, as pm.Deterministic\('q', ...",
-        ),
-        (
-            model_of(lambda: pm.Normal("q", shape=2)),
-            r"'q' of the model must have dims \(pair\), it has no named dims",
-        ),
-        (
-            model_of(lambda: pm.Normal("q", dims="other"), other=[0, 1]),
-            r"must have dims \(pair\), it has dims \(other\)",
-        ),
-        (
-            model_of(lambda: pm.Normal("q", dims="pair"), pair=range(3)),
-            "3 of the dim 'pair', these data have 2: it was made for others",
-        ),
-        (
-            model_of(lambda: pm.Normal("q", dims="pair"), pair=["b", "a"]),
-            "other labels of the dim 'pair' than these data: 'b' where they have 'a'",
-        ),
+        (model_of(lambda: pm.Normal("x", dims="pair")), "no quantity 'q', which is reported here;"),
+        (model_of(lambda: pm.Normal("q", shape=2)), r"'q' of the model must have dims \(pair\),"),
+        (model_of(lambda: pm.Normal("q", dims="other"), other=[0, 1]), r"must have dims \(pair\),"),
+        (model_of(lambda: pm.Normal("q", dims="pair"), pair=range(3)), "3 of the dim 'pair',"),
+        (model_of(lambda: pm.Normal("q", dims="pair"), pair=["b", "a"]), "other labels of the dim"),
     ],
 )
 def test_models_that_a_door_cannot_report(model: Any, message: str) -> None:

@@ -83,10 +83,7 @@ def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
         ({"value": lambda cells: 1.0}, r"value of the metric 'mine' .*shape \(2,\), got \(\)"),
         ({"influence": ERROR_CONSISTENCY.value}, r"influence of .*\(2, 4\), got \(2,\)"),
         ({"reason": lambda cells: ""}, r"reason of .*shape \(2,\), got \(\)"),
-        (
-            {"influence": lambda cells: ERROR_CONSISTENCY.influence(cells) + 0.1},
-            r"influence of the metric 'mine' must have mean 0 over the trials.*got 0.1 for the",
-        ),
+        ({"influence": lambda cells: ERROR_CONSISTENCY.influence(cells) + 0.1}, "influence of the"),
     ],
 )
 def test_functions_of_cells_that_fit_no_metric(change: dict[str, Any], message: str) -> None:

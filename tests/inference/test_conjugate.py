@@ -115,19 +115,13 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
         (lambda: joint_draws(from_counts([1, 2, 3, 4]), 0), "draws must be at least 1, got 0"),
         (lambda: independence_draws([1, 2, 3, 4], 0), "draws must be at least 1, got 0"),
         (lambda: pairwise_draws([1, 2, -3, 4]), "must not be negative, got -3"),
-        (
-            lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1)}),
-            "a prior on the copy probability has no exact posterior; use sampler='nuts'",
-        ),
+        (lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1)}), "a prior on the copy"),
         (lambda: pairwise_draws([1, 2, 3, 4], {"w": (1, 1)}), "unknown name in prior: w"),
         (
             lambda: pairwise_draws([1, 2, 3, 4], {"copy_probability": (1, 1), "u": (1, 1)}),
             "unknown name in prior: u",
         ),
-        (
-            lambda: pairwise_draws([1, 2, 3, 4], {"u": (0, 1)}),
-            r"prior of u must be two positive Beta parameters, got \(0, 1\)",
-        ),
+        (lambda: pairwise_draws([1, 2, 3, 4], {"u": (0, 1)}), "prior of u must be two positive"),
     ],
 )
 def test_bad_arguments(call: object, message: str) -> None:

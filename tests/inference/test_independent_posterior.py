@@ -197,40 +197,26 @@ def test_bootstrap_of_independent_observers() -> None:
         assert np.mean(seen > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
 
 
+posterior = independent_posterior
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: independent_posterior(CELLS, sampler="gibbs"), "sampler must be 'auto', 'exact'"),
-        (lambda: independent_posterior(CELLS, n_draws=0), "draws must be at least 1, got 0"),
-        (lambda: independent_posterior([1, 2, 3]), r"four cells .* got shape \(3,\)"),
-        (lambda: independent_posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
-        (lambda: independent_posterior(CELLS, priors=[1]), "priors must map names"),
+        (lambda: posterior(CELLS, sampler="gibbs"), "sampler must be 'auto', 'exact'"),
+        (lambda: posterior(CELLS, n_draws=0), "draws must be at least 1, got 0"),
+        (lambda: posterior([1, 2, 3]), r"four cells .* got shape \(3,\)"),
+        (lambda: posterior(CELLS, ["x"]), "pairs must name all 3 tables, got 1 names"),
+        (lambda: posterior(CELLS, priors=[1]), "priors must map names"),
+        (lambda: posterior(CELLS, priors={"q": (1, 1)}), "unknown name in priors: q;"),
+        (lambda: posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}), "no prior of 'q';"),
+        (lambda: posterior(CELLS, priors={"p_a": (1, -1)}), "prior of p_a must be two"),
+        (lambda: posterior(CELLS, priors={"p_a": (1, "x")}), "prior of p_a must be"),
         (
-            lambda: independent_posterior(CELLS, priors={"q": (1, 1)}),
-            "unknown name in priors: q; g",
-        ),
-        (
-            lambda: independent_posterior(CELLS, sampler="nuts", priors={"q": (1, 1)}),
-            "no prior of 'q'; priors= takes p_a, p_b",
-        ),
-        (
-            lambda: independent_posterior(CELLS, priors={"p_a": (1, -1)}),
-            r"prior of p_a must be two positive Beta parameters, got \(1, -1\)",
-        ),
-        (
-            lambda: independent_posterior(CELLS, priors={"p_a": (1, "x")}),
-            r"prior of p_a must be two positive Beta parameters, got \(1, 'x'\)",
-        ),
-        (
-            lambda: independent_posterior(
-                CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}
-            ),
+            lambda: posterior(CELLS, sampler="exact", priors={"p_a": pm.Uniform.dist(0.5, 1)}),
             r"prior of 'p_a' has no exact draws; use sampler='nuts', or give Beta .* \(2, 1\)",
         ),
-        (
-            lambda: independent_posterior(CELLS, priors={"p_a": pm.Normal.dist()}),
-            "must lie within the support of its default",
-        ),
+        (lambda: posterior(CELLS, priors={"p_a": pm.Normal.dist()}), "must lie within the support"),
         (lambda: null_bootstrap(CELLS, 0), "n_resamples must be at least 1, got 0"),
         (lambda: null_bootstrap([1, 2, -3, 4]), "must not be negative, got -3"),
     ],

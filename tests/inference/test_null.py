@@ -108,10 +108,7 @@ def test_a_bayes_factor_too_large_is_infinite_and_its_logarithm_is_not() -> None
     ("call", "message"),
     [
         (lambda: null.bayes_factor([1, 2, 3, 4], "both"), "alternative must be 'two-sided'"),
-        (
-            lambda: null.bayes_factor([1, 2, 3, 4], prior=0.5),
-            "needs prior margins above 1",
-        ),
+        (lambda: null.bayes_factor([1, 2, 3, 4], prior=0.5), "needs prior margins above 1"),
         (lambda: null.bayes_factor([1, 2, 3, -4]), "must not be negative, got -4"),
         (lambda: null.fisher_exact([1, 2, 3.5, 4]), "must be whole numbers, got 3.5"),
         (lambda: null.null_draws([1, 2, 3]), r"four cells .* got shape \(3,\)"),

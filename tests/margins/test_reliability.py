@@ -240,65 +240,30 @@ def test_disattenuation_by_hand() -> None:
     assert (table["n_edge"] == edge.sum()).all()
 
 
+split, own = reliability.split_half_reliability, repeats.self_consistency
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: reliability.split_half_reliability(np.ones((1, 9))), "at least 2 observers"),
-        (lambda: reliability.split_half_reliability(np.ones((2, 4))), "at least 5 items, got 4"),
-        (
-            lambda: reliability.split_half_reliability(np.full((2, 6), np.nan)),
-            "observer 0 has no answer; leave it out",
-        ),
-        (
-            lambda: reliability.split_half_reliability(
-                np.eye(6), shown=np.ones((6, 6)) - np.eye(6)[0]
-            ),
-            "item 0 has no answer; leave it out",
-        ),
-        (
-            lambda: reliability.split_half_reliability(lone(4)),
-            "at least 5 items that two observers answered, got 4",
-        ),
-        (
-            lambda: reliability.split_half_reliability(np.eye(6), np.ones((6, 5))),
-            r"shown must have the shape of correct, \(6, 6\), got \(6, 5\)",
-        ),
-        (
-            lambda: reliability.split_half_reliability(np.eye(6), np.eye(6) + 0.5),
-            "shown must be whole numbers",
-        ),
-        (
-            lambda: reliability.split_half_reliability(lone(4), np.full((2, 9), 2)),
-            "observer 1 has 2 answers to item 4 but no share",
-        ),
-        (
-            lambda: reliability.split_half_reliability(np.where(np.isnan(lone(8)), np.nan, 1.0)),
-            "all items are equally hard: no reliability",
-        ),
-        (
-            lambda: repeats.self_consistency(np.ones((2, 9, 2)), kind="human"),
-            "chooses observers of trials",
-        ),
-        (
-            lambda: repeats.self_consistency(al.load_example().select(kind="human")),
-            "no observer saw an item twice",
-        ),
-        (
-            lambda: repeats.self_consistency(al.load_example(), kind="people"),
-            "no observer is of kind 'people'",
-        ),
-        (lambda: reliability.split_half_reliability(np.ones((4, 9))), "equally hard"),
-        (
-            lambda: reliability.split_half_reliability(np.eye(6), n_splits=0),
-            "n_splits must be at least 1",
-        ),
-        (lambda: reliability.split_half_reliability(np.eye(6), ci_prob=2), "ci_prob"),
-        (lambda: repeats.self_consistency(np.ones((2, 9))), r"shape \(observer, item, repeat"),
-        (lambda: repeats.self_consistency(np.ones((2, 9, 1))), "at least 2 repeats"),
-        (
-            lambda: reliability.disattenuation(np.ones(6), np.eye(6), m=2),
-            "margins must be 6 finite numbers, not all the same",
-        ),
+        (lambda: split(np.ones((1, 9))), "at least 2 observers"),
+        (lambda: split(np.ones((2, 4))), "at least 5 items, got 4"),
+        (lambda: split(np.full((2, 6), np.nan)), "observer 0 has no"),
+        (lambda: split(np.eye(6), shown=np.ones((6, 6)) - np.eye(6)[0]), "item 0 has no answer;"),
+        (lambda: split(lone(4)), "at least 5 items that two"),
+        (lambda: split(np.eye(6), np.ones((6, 5))), r"shown must have the shape of correct, \(6,"),
+        (lambda: split(np.eye(6), np.eye(6) + 0.5), "shown must be whole numbers"),
+        (lambda: split(lone(4), np.full((2, 9), 2)), "observer 1 has 2 answers to item 4 but no"),
+        (lambda: split(np.where(np.isnan(lone(8)), np.nan, 1.0)), "all items are equally hard: no"),
+        (lambda: own(np.ones((2, 9, 2)), kind="human"), "chooses observers"),
+        (lambda: own(al.load_example().select(kind="human")), "no observer saw an item twice"),
+        (lambda: own(al.load_example(), kind="people"), "no observer is of"),
+        (lambda: split(np.ones((4, 9))), "equally hard"),
+        (lambda: split(np.eye(6), n_splits=0), "n_splits must be at"),
+        (lambda: split(np.eye(6), ci_prob=2), "ci_prob"),
+        (lambda: own(np.ones((2, 9))), r"shape \(observer, item, repeat"),
+        (lambda: own(np.ones((2, 9, 1))), "at least 2 repeats"),
+        (lambda: reliability.disattenuation(np.ones(6), np.eye(6), m=2), "margins must be 6"),
         (lambda: reliability.disattenuation(np.arange(5), np.eye(6), m=2), "must be 6 finite"),
     ],
 )

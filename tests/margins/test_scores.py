@@ -273,19 +273,8 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
 @pytest.mark.parametrize(
     ("bad", "options", "message"),
     [
-        (
-            small().drop(columns="logit"),
-            {},
-            (
-                "expected exactly one of the columns 'margin', 'logit', 'probability', got "
-                "observer, item, truth, class; .* name yours by keyword, such as logit='score'"
-            ),
-        ),
-        (
-            small(margin=0.0),
-            {},
-            "expected exactly one of .*, got 'margin' and 'logit'; drop the others",
-        ),
+        (small().drop(columns="logit"), {}, "expected exactly one of the columns 'margin',"),
+        (small(margin=0.0), {}, "expected exactly one of .*, got 'margin' and 'logit'; drop the"),
         (small(), {"observer": "subject"}, "no column 'subject'; the columns are observer, item"),
         (small(), {"condition": "level"}, "no column 'level'"),
         (small(), {"dataset": "study"}, "no column 'study'"),
@@ -293,18 +282,10 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
         (small(), {"label": "category"}, "no column 'category'"),
         (small().drop(columns="item"), {}, "no column 'item'"),
         (small().iloc[:0], {}, "the table is empty: it has no rows"),
-        (
-            small().drop(columns="truth"),
-            {},
-            "true classes are missing: give a column 'truth', name yours by truth=, or give trials",
-        ),
+        (small().drop(columns="truth"), {}, "true classes are missing: give a column 'truth',"),
         (small(truth=["cat", "cat", None, "dog"]), {}, "'truth' has no value in row 2"),
         (small(item=["x", None, "y", "y"]), {}, "'item' has no value in row 1"),
-        (
-            small(truth=["cat", "dog", "dog", "dog"]),
-            {},
-            r"item 'x' has truth 'cat' for observer 'net' \(row 0\) but 'dog' for .* \(row 1\)",
-        ),
+        (small(truth=["cat", "dog", "dog", "dog"]), {}, "item 'x' has truth 'cat' for observer"),
         (
             small(truth=["cat", "cat", "bird", "bird"]),
             {},
@@ -318,21 +299,9 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
             {"coarse": {"cat": "pet", "dog": "wolf"}},
             rf"truth 'bird' of {ITEM_Y} is none of the 2 classes pet, wolf",
         ),
-        (
-            small(),
-            {"coarse": {"cat": "animal"}},
-            "classes without a coarse category: 1 of 2, the first is 'dog'; add them to coarse",
-        ),
-        (
-            small(),
-            {"coarse": {"cat": "animal", "dog": float("nan")}},
-            "classes without a coarse category: 1 of 2, the first is 'dog'",
-        ),
-        (
-            small(),
-            {"coarse": {"cat": "animal", "dog": "animal"}},
-            "a margin needs at least 2 classes, got 1",
-        ),
+        (small(), {"coarse": {"cat": "animal"}}, "classes without a coarse category: 1 of 2, the"),
+        (small(), {"coarse": {"cat": "animal", "dog": float("nan")}}, "classes without a coarse"),
+        (small(), {"coarse": {"cat": "animal", "dog": "animal"}}, "a margin needs at least 2"),
         (
             small(),
             {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
@@ -373,19 +342,8 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
             {},
             r"column 'margin' must hold finite numbers, got nan for .* item 'b' \(row 1\)",
         ),
-        (
-            small(logit=["1", "2", "1,5", "much"]),
-            {},
-            (
-                "column 'logit' must hold numbers, got '1,5' in row 2; write numbers with a "
-                "decimal point and leave missing ones empty"
-            ),
-        ),
-        (
-            small(logit=np.array([1.0, "much", 2.0, 3.0], dtype=object)),
-            {},
-            "column 'logit' mixes text and numbers",
-        ),
+        (small(logit=["1", "2", "1,5", "much"]), {}, "column 'logit' must hold numbers, got '1,5'"),
+        (small(logit=np.array([1.0, "much", 2.0, 3.0], dtype=object)), {}, "column 'logit' mixes"),
         (small(logit=[True, False] * 2), {}, "column 'logit' has type bool; expected numbers"),
         (small(logit=[[1.0]] * 4), {}, "column 'logit' has type list.*; expected numbers"),
         (small(logit=None), {}, f"got nan for {ITEM_X}"),

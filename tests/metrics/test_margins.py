@@ -154,10 +154,7 @@ def test_constant_margins_have_no_consistency() -> None:
         (lambda: margins.machine_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),
         (lambda: margins.machine_margin([[1.0, 2.0]], [2]), "from 0 to 1"),
         (lambda: margins.machine_margin([[1.0]], [0]), "at least 2 classes, got 1"),
-        (
-            lambda: margins.scores_of_probabilities([[0.5, 0.2]]),
-            "sum to 1, those of item 0 sum to 0.7",
-        ),
+        (lambda: margins.scores_of_probabilities([[0.5, 0.2]]), "sum to 1, those of item 0 sum to"),
         (lambda: margins.scores_of_probabilities([[1.0, 0.0]]), "a probability of item 0 is 0"),
         (
             lambda: margins.coarse_scores([[1.0, 2.0]], ["a", None], ["a"]),  # type: ignore[list-item]

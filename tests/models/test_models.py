@@ -144,16 +144,8 @@ def cliff() -> pm.Model:
 @pytest.mark.parametrize(
     ("model", "n_draws", "message"),
     [
-        (
-            funnel,
-            800,
-            r"r_hat up to \d\.\d+, of (scale|value) .*size down to \d+, of scale .*'scale'.*\)",
-        ),
-        (
-            cliff,
-            4000,
-            r"\d+ divergent transitions; take firmer priors; to see it: az.plot_energy\(tree\)",
-        ),
+        (funnel, 800, r"r_hat up to \d\.\d+, of (scale|value) .*size down to \d+, of scale"),
+        (cliff, 4000, r"\d+ divergent transitions; take firmer priors; to see it:"),
     ],
 )
 def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: str) -> None:

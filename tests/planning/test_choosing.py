@@ -74,9 +74,7 @@ def test_allocation_keeps_to_its_bounds() -> None:
     shown = allocation(number, np.repeat([9.0, 1.0, 0.0], [3, 50, 100]), 40)
     assert shown.tolist() == [3, 33, 4]
     assert fewest_images(number) == 11
-    with pytest.raises(
-        ValueError, match="n must be at least 11, up to 4 images for each of 3 strata"
-    ):
+    with pytest.raises(ValueError, match="n must be at least 11, up to 4 images for each of 3"):
         allocation(number, np.ones(153), 10)
 
 
@@ -284,9 +282,7 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     plan = al.planning.choose_images(
         everybody, 80, tuple(machines), metric="misclassification_agreement", rng=1
     )
-    with pytest.raises(
-        ValueError, match=r"even must be above 0: \d+ images of all all tell nothing"
-    ):
+    with pytest.raises(ValueError, match=r"even must be above 0: \d+ images of all all tell"):
         al.planning.choose_images(
             everybody, 80, tuple(machines), metric="misclassification_agreement", even=0.0
         )
@@ -299,9 +295,7 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
     assert result.summary()["note"].str.contains("chosen images").all()
     assert np.isfinite(result.summary()["se"][:2]).all()
-    with pytest.raises(
-        ValueError, match="no weights, since of 80 chosen images a person errs on 18"
-    ):
+    with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
@@ -347,10 +341,7 @@ def test_batches_are_of_error_consistency_and_of_two_populations() -> None:
         lambda: other.next_batch(trials(x, people), 20),
         lambda: other.simulate_batches(0.2),
     ):
-        with pytest.raises(
-            ValueError,
-            match="renewed for error_consistency; this plan is for observed_agreement",
-        ):
+        with pytest.raises(ValueError, match="renewed for error_consistency; this plan is for"):
             ask()
     plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
     with pytest.raises(ValueError, match="population must be 'pool' or 'images', got 'all'"):

@@ -488,14 +488,8 @@ PAIR = (0.75, 0.75, 0.5)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            width_call(0.9, 0.5, 0.5, 100),
-            r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and 0.5, got 0.5",
-        ),
-        (
-            trials_call([0.75, 0.9], [0.75, 0.5], 0.5, 0.2),
-            r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and 0.5, got 0.5",
-        ),
+        (width_call(0.9, 0.5, 0.5, 100), r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and"),
+        (trials_call([0.75, 0.9], [0.75, 0.5], 0.5, 0.2), r"must lie in \[-0.2000, 0.2000\] for"),
         (width_call(0, 0.5, 0, 100), "accuracy_a must lie strictly between 0 and 1, got 0:"),
         (width_call(0.5, 1, 0, 100), "accuracy_b must lie strictly between 0 and 1, got 1:"),
         (width_call(0.5, np.nan, 0, 100), "accuracy_b must lie strictly .* got nan"),
@@ -516,10 +510,7 @@ PAIR = (0.75, 0.75, 0.5)
         (trials_call(*PAIR, 0.2, ci_prob=0), "ci_prob must lie strictly .* got 0; try 0.95"),
         (width_call(*PAIR, 100, n_datasets=10), "n_datasets must be at least 100 .* got 10 and"),
         (width_call(*PAIR, 100, n_coverage=-1), "n_coverage at least 0, got 20000 and -1"),
-        (
-            width_call(*PAIR, 100, metric=MISCLASSIFICATION_AGREEMENT),
-            "misclassification_agreement is one of labels: plan it from a pilot with plan_from",
-        ),
+        (width_call(*PAIR, 100, metric=MISCLASSIFICATION_AGREEMENT), "misclassification_agreement"),
     ],
 )
 def test_bad_input_gets_one_line(call: Callable[[], Any], message: str) -> None:

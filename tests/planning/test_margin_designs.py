@@ -349,11 +349,7 @@ def test_difference_by_symmetry() -> None:
         ("items_for_margins", (0.3, None, None, None, 0.8, 2), "alpha must .* got 2; give"),
         ("power_of_margin_difference", (0.5, 0.4, 1, 99), "margin_correlation must .* got 1; a"),
         ("power_of_margin_difference", (np.nan, 0.4, 0, 99), "dmc_a must .* got nan; a perfect"),
-        (
-            "power_of_margin_difference",
-            (0.9, 0.8, 0.2, 99),
-            "must lie between 0.458 and 0.982 for .* consistency 0.9 and 0.8, got 0.2; no margins",
-        ),
+        ("power_of_margin_difference", (0.9, 0.8, 0.2, 99), "must lie between 0.458 and 0.982 for"),
     ],
 )
 def test_bad_input_gets_one_line(function: str, arguments: tuple[Any, ...], message: str) -> None:

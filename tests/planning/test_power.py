@@ -360,10 +360,7 @@ SAME = (0.75, 0.75, 0.75, 0.5, 0.3, 0.4)
         (power_call(0.75, 0.75, 0), "ec must differ from 0, .* found by no number of trials"),
         (power_call(0.75, 0.75, [0.5, 0.3], against=0.3), "ec must differ from 0.3, the value"),
         (power_call(0.75, 0.75, 0.5, alternative="both"), "alternative must be .* got 'both'"),
-        (
-            power_call(0.75, 0.75, -0.2, alternative="greater"),
-            "ec must be greater than 0 for alternative='greater', got -0.2",
-        ),
+        (power_call(0.75, 0.75, -0.2, alternative="greater"), "ec must be greater than 0 for"),
         (
             power_call(0.75, 0.75, [0.1, 0.4], against=0.3, alternative="less"),
             "ec must be less than 0.3 for alternative='less', got 0.4",
@@ -378,24 +375,12 @@ SAME = (0.75, 0.75, 0.75, 0.5, 0.3, 0.4)
         (power_call(0.75, 0.75, 0.5, n_datasets=10), "n_datasets must be at least 100"),
         (power_call(0.75, 0.75, 0.5, n_coverage=-1), "n_coverage at least 0, got 20000 and -1"),
         (power_call(0.9, 0.5, 0.5), r"must lie in \[-0.2000, 0.2000\] for .* got 0.5"),
-        (
-            power_call(0.9, 0.5, 0.1, against=0.4),
-            r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and 0.5, got 0.4",
-        ),
+        (power_call(0.9, 0.5, 0.1, against=0.4), r"must lie in \[-0.2000, 0.2000\] for accuracies"),
         (power_call(1, 0.5, 0.1), "accuracy_a must lie strictly between 0 and 1, got 1"),
         (power_call(0.5, 0, 0.1), "accuracy_b must lie strictly between 0 and 1, got 0"),
-        (
-            difference_call(0.75, 0.75, 0.75, 0.3, 0.3),
-            "ec_a and ec_b must differ: .* found by no number of trials",
-        ),
-        (
-            difference_call(0.75, 0.75, 0.75, 0.8, 0.1, 0.8),
-            r"of model a and model b must lie in \[-?0.\d{4}, 0.\d{4}\] given .*; got 0.8",
-        ),
-        (
-            difference_call(0.75, 0.9, 0.75, 0.9, 0.1),
-            r"of human 1 and model a must lie in \[-0.1667, 0.5000\] given .* got 0.9",
-        ),
+        (difference_call(0.75, 0.75, 0.75, 0.3, 0.3), "ec_a and ec_b must differ: .* found by no"),
+        (difference_call(0.75, 0.75, 0.75, 0.8, 0.1, 0.8), "of model a and model b must lie in"),
+        (difference_call(0.75, 0.9, 0.75, 0.9, 0.1), "of human 1 and model a must lie in"),
         (difference_call(*SAME, n_humans=0), "n_humans must be 1 to 4 whole people, got 0"),
         (difference_call(*SAME, n_humans=5), "1 to 4 whole people, got 5; .* variance_components"),
         (difference_call(*SAME, n_humans=2), "ec_humans is needed with more than one human"),

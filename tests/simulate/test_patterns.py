@@ -253,43 +253,22 @@ def test_many_alike_observers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("function", "arguments", "message"),
     [
-        (
-            lambda: pattern_probabilities([0.7, 0.8], np.zeros((3, 3))),
-            r"one row and one column per accuracy, got shapes \(3, 3\) and \(2,\)",
-        ),
-        (
-            lambda: pattern_probabilities([0.7, 0.8], [0.5, 0.5]),
-            r"one row and one column per accuracy, got shapes \(2,\) and \(2,\)",
-        ),
-        (
-            lambda: pattern_probabilities([[0.7, 0.8]], np.zeros((1, 1))),
-            r"one row and one column per accuracy, got shapes \(1, 1\) and \(1, 2\)",
-        ),
-        (
-            lambda: pattern_probabilities([0.7, 0], np.zeros((2, 2))),
-            "accuracies must lie strictly between 0 and 1, got 0",
-        ),
-        (
-            lambda: pattern_probabilities([1, 0.7], np.zeros((2, 2))),
-            "accuracies must lie strictly between 0 and 1, got 1",
-        ),
-        (
-            lambda: pattern_probabilities([0.7, NAN], np.zeros((2, 2))),
-            "accuracies must lie strictly between 0 and 1, got nan",
-        ),
-        (
-            lambda: pattern_probabilities([0.7] * 9, np.zeros((9, 9))),
-            "2 to 8 observers, got 9; plan larger groups with variance_components",
-        ),
-        (lambda: pattern_probabilities([0.7], [[1.0]]), "2 to 8 observers, got 1"),
-        (lambda: correctness_patterns(1), "2 to 8 observers, got 1"),
-        (lambda: correctness_patterns(9), "2 to 8 observers, got 9"),
-        (lambda: pattern_cells(9, 0, 1), "2 to 8 observers, got 9"),
+        (pattern_probabilities, ([0.7, 0.8], np.zeros((3, 3))), r"got shapes \(3, 3\) and \(2,\)"),
+        (pattern_probabilities, ([0.7, 0.8], [0.5, 0.5]), r"got shapes \(2,\) and \(2,\)"),
+        (pattern_probabilities, ([[0.7, 0.8]], np.zeros((1, 1))), r"shapes \(1, 1\) and \(1, 2\)"),
+        (pattern_probabilities, ([0.7, 0], np.zeros((2, 2))), "between 0 and 1, got 0"),
+        (pattern_probabilities, ([1, 0.7], np.zeros((2, 2))), "between 0 and 1, got 1"),
+        (pattern_probabilities, ([0.7, NAN], np.zeros((2, 2))), "between 0 and 1, got nan"),
+        (pattern_probabilities, ([0.7] * 9, np.zeros((9, 9))), "2 to 8 observers, got 9; plan"),
+        (pattern_probabilities, ([0.7], [[1.0]]), "2 to 8 observers, got 1"),
+        (correctness_patterns, (1,), "2 to 8 observers, got 1"),
+        (correctness_patterns, (9,), "2 to 8 observers, got 9"),
+        (pattern_cells, (9, 0, 1), "2 to 8 observers, got 9"),
     ],
 )
-def test_bad_input(call: Callable[[], Any], message: str) -> None:
+def test_bad_input(function: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
-        call()
+        function(*arguments)
     assert "\n" not in str(caught.value)

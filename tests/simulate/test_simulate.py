@@ -104,22 +104,10 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: copy_cell_probabilities(1.2, 0, 0.5),
-            r"accuracy_a must lie in \[0, 1\], got 1.2",
-        ),
-        (
-            lambda: copy_cell_probabilities(0.5, -1.5, 0.5),
-            r"copy_probability must lie in \[-1, 1\], got -1.5",
-        ),
-        (
-            lambda: simulate.cell_probabilities(0.9, 0.5, 0.5),
-            r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and 0.5, got 0.5",
-        ),
-        (
-            lambda: simulate.correctness_cells([0.5, 0.5, 0.5, 0.5], 10),
-            "sum to 1 over the four cells, got a sum of 2",
-        ),
+        (lambda: copy_cell_probabilities(1.2, 0, 0.5), r"accuracy_a must lie in \[0, 1\], got 1.2"),
+        (lambda: copy_cell_probabilities(0.5, -1.5, 0.5), r"copy_probability must lie in \[-1,"),
+        (lambda: simulate.cell_probabilities(0.9, 0.5, 0.5), r"must lie in \[-0.2000, 0.2000\]"),
+        (lambda: simulate.correctness_cells([0.5, 0.5, 0.5, 0.5], 10), "sum to 1 over the four"),
         (lambda: simulate.observers(0, 0), "at least 1 observer"),
         (lambda: simulate.observers(correlation=2), r"correlation must lie in \[-1, 1\], got 2"),
         (lambda: simulate.observers(no_response=1), r"no_response must lie in \[0, 1\), got 1"),

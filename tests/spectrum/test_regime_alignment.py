@@ -415,81 +415,40 @@ def test_a_condition_needs_two_humans() -> None:
         al.condition_alignment(apart, metrics=EC)
 
 
+table_of, regimes = al.spectrum.alignment_table, al.spectrum.regime_alignment
+contrasts = al.papers.regime_family_contrasts
+ONE = dict.fromkeys(PLACES, "r")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda a: table_of(a, {"one:low": "near"}), ValueError, "condition 'one:high' has no"),
+        (lambda a: table_of(a, ci_prob=2), ValueError, "ci_prob must lie"),
+        (lambda a: table_of(a, ["near"]), TypeError, "groups must be a mapping"),
+        (lambda a: table_of(a.sel(metric=EC)), TypeError, "alignment must be"),
+        (lambda a: table_of(a.sel(system=["a", "b"])), ValueError, "alignment needs 'human-human'"),
+        (lambda a: regimes(a, ONE, conditions="some"), ValueError, "conditions must be 'all' or"),
+        (lambda a: regimes(a, ONE, conditions="representative"), ValueError, "need the difficulty"),
         (
-            lambda a: al.spectrum.alignment_table(a, {"one:low": "near"}),
-            ValueError,
-            r"condition 'one:high' has no label \(2 without\)",
-        ),
-        (lambda a: al.spectrum.alignment_table(a, ci_prob=2), ValueError, "ci_prob must lie"),
-        (lambda a: al.spectrum.alignment_table(a, ["near"]), TypeError, "groups must be a mapping"),
-        (
-            lambda a: al.spectrum.alignment_table(a.sel(metric=EC)),
-            TypeError,
-            "alignment must be what",
-        ),
-        (
-            lambda a: al.spectrum.alignment_table(a.sel(system=["a", "b"])),
-            ValueError,
-            "alignment needs 'human-human' and a machine",
-        ),
-        (
-            lambda a: al.spectrum.regime_alignment(
-                a, dict.fromkeys(PLACES, "r"), conditions="some"
-            ),
-            ValueError,
-            "conditions must be 'all' or 'representative', got 'some'",
-        ),
-        (
-            lambda a: al.spectrum.regime_alignment(
-                a, dict.fromkeys(PLACES, "r"), conditions="representative"
-            ),
-            ValueError,
-            "need the difficulty of each: give delta=",
-        ),
-        (
-            lambda a: al.spectrum.regime_alignment(
+            lambda a: regimes(
                 a,
-                dict.fromkeys(PLACES, "r"),
+                ONE,
                 conditions="representative",
                 delta={"one:low": 0.0, "two:low": np.inf},
             ),
             ValueError,
             r"condition 'one:high' has no finite delta \(2 without\)",
         ),
+        (lambda a: regimes(a.isel(resample=slice(0)), ONE), ValueError, "need replicates of the"),
+        (lambda a: regimes(a, {"one:low": "near"}), ValueError, "condition 'one:high' has no"),
+        (lambda a: contrasts(a, ONE, "genus"), ValueError, "no label 'genus' of its systems; it"),
         (
-            lambda a: al.spectrum.regime_alignment(
-                a.isel(resample=slice(0)), dict.fromkeys(PLACES, "r")
-            ),
-            ValueError,
-            "need replicates of the alignment; .*n_resamples=1000",
-        ),
-        (
-            lambda a: al.spectrum.regime_alignment(a, {"one:low": "near"}),
-            ValueError,
-            r"condition 'one:high' has no label",
-        ),
-        (
-            lambda a: al.papers.regime_family_contrasts(a, dict.fromkeys(PLACES, "r"), "genus"),
-            ValueError,
-            "no label 'genus' of its systems; it has family",
-        ),
-        (
-            lambda a: al.papers.regime_family_contrasts(
-                a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "cnn", "c": "vit", "d": "vit"}
-            ),
+            lambda a: contrasts(a, ONE, {"a": "cnn", "b": "cnn", "c": "vit", "d": "vit"}),
             ValueError,
             "family of an unknown 'd'",
         ),
-        (
-            lambda a: al.papers.regime_family_contrasts(
-                a, dict.fromkeys(PLACES, "r"), {"a": "cnn", "b": "vit"}
-            ),
-            ValueError,
-            "'c' has no family",
-        ),
+        (lambda a: contrasts(a, ONE, {"a": "cnn", "b": "vit"}), ValueError, "'c' has no family"),
     ],
 )
 def test_bad_input(alignment: xr.Dataset, call: Any, error: Any, message: str) -> None:

@@ -290,17 +290,11 @@ def test_replicates_without_a_delta_are_counted_out() -> None:
         (lambda: al.regimes(on_a_line([1, 2, 3]), 0), "number of conditions, 3; got 0"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), -2), "k must lie between 1 and .* got -2"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), 4), "number of conditions, 3; got 4"),
-        (
-            lambda: al.regimes(on_a_line([1, 2, 2]), 3),
-            "number of conditions with different deltas, 2; got 3",
-        ),
+        (lambda: al.regimes(on_a_line([1, 2, 2]), 3), "number of conditions with different"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), 2.0), "whole number or 'auto', got 2.0"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), True), "whole number or 'auto', got True"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), "all"), "whole number or 'auto', got 'all'"),
-        (
-            lambda: al.regimes(on_a_line([1, np.nan, 3])),
-            r"condition 'a:1' has no delta \(infinite logit\); make the spectrum with correction=",
-        ),
+        (lambda: al.regimes(on_a_line([1, np.nan, 3])), r"condition 'a:1' has no delta \(infinite"),
         (
             lambda: al.regimes(
                 spectrum_of({**PEOPLE, "a:no": [0, 1, 2, 0, None, None, None]}, CLEAN)

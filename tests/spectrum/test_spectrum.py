@@ -288,36 +288,21 @@ LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: spectrum_of(reference="a:sharp"),
-            "no condition 'a:sharp' to refer to; there are: a:clean, b:clean, a:noise",
-        ),
-        (
-            lambda: spectrum_of(reference="clean"),
-            r"reference 'clean' fits 2 conditions \(a:clean, b:clean, ...\); write dataset:cond",
-        ),
+        (lambda: spectrum_of(reference="a:sharp"), "no condition 'a:sharp' to refer to; there"),
+        (lambda: spectrum_of(reference="clean"), r"reference 'clean' fits 2 conditions \(a:clean,"),
         (lambda: spectrum_of(reference="b"), r"'b' fits 3 conditions \(b:clean, b:noise, ...\)"),
         (lambda: spectrum_of(reference=[]), "reference names no condition; give at least one"),
         (
             lambda: spectrum_of({"a:clean": [19, 18], "a:noise": [3, 2]}, "clean"),
             r"needs at least 3 values \(one per condition and human\), got 2; name more",
         ),
-        (
-            lambda: spectrum_of({"a:clean": [19], "a:noise": [3]}, "clean"),
-            "at least 2 observers of kind 'human' in each condition, 'a:clean' has 1; leave it out",
-        ),
+        (lambda: spectrum_of({"a:clean": [19], "a:noise": [3]}, "clean"), "at least 2 observers"),
         (lambda: spectrum_of(LONELY, "clean"), "in each condition, 'a:noise' has 1"),
-        (
-            lambda: spectrum_of({**LONELY, "a:noise": [None] * 3}, "clean"),
-            r"'a:noise' has 0; leave it out with trials.select\(...\)",
-        ),
+        (lambda: spectrum_of({**LONELY, "a:noise": [None] * 3}, "clean"), "'a:noise' has 0; leave"),
         (lambda: spectrum_of(chance=0), "strictly between 0 and 1, got 0; try 1/16"),
         (lambda: spectrum_of(chance=1.0), "strictly between 0 and 1, got 1.0"),
         (lambda: spectrum_of(chance=float("nan")), "strictly between 0 and 1, got nan"),
-        (
-            lambda: spectrum_of(chance=None),
-            "these trials hold correctness only: give the accuracy of guessing, chance=...",
-        ),
+        (lambda: spectrum_of(chance=None), "these trials hold correctness only: give the accuracy"),
         (
             lambda: spectrum_of({"a:clean": [18, 18, 18], "a:noise": [3, 2, 1]}, "clean"),
             "all 3 reference values are equal, so that nothing can be measured",
