@@ -52,23 +52,6 @@ def many() -> al.Trials:
             r"unknown observer 'persn_02' in pairs; .*\(30 in all\); did you mean 'person_02'\?",
         ),
         (lambda trials: al.data.joint_correctness(trials, by="conditio"), "by must be one of"),
-        (
-            lambda trials: al.data.cohort_counts(trials, models="model", humans="humans"),
-            r"no observer is of kind 'humans'; kinds are human; did you mean 'human'\?",
-        ),
-        (
-            lambda trials: al.difficulty_spectrum(trials, "level_99", chance=0.5),
-            r"no condition 'level_99' to refer to; there are: all:level_00.*\(30 in all\)",
-        ),
-        (
-            lambda trials: al.exclude_conditions(trials, {"all": ["level-01"]}),
-            r"no condition 'level-01' to exclude; .*\(30 in all\); did you mean 'level_01'\?",
-        ),
-        (lambda trials: al.exclude_conditions(trials, "model_vs_human"), "exclude must be one of"),
-        (
-            lambda trials: al.Trials.from_table(trials.to_table(), observer="obsrver"),
-            r"no column 'obsrver'; .*; did you mean 'observer'\?",
-        ),
     ],
 )
 def test_doors_use_them(many: al.Trials, call: Callable[[al.Trials], object], message: str) -> None:

@@ -12,7 +12,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import chains, paired_chains
-from alikely.errors.chains import class_copying_draws, shared_base_draws
+from alikely.errors.chains import class_copying_draws
 from alikely.errors.paired_chains import dense_paired_errors, paired_chain_draws
 
 
@@ -64,21 +64,6 @@ def test_groups_of_one_shape_share_a_compiled_model(
         same = given[:, (given != truth[here]).all(axis=0)]
         wanted = (same[0] == same[1]).mean() if same.size else np.nan
         np.testing.assert_allclose(draws[:, row], np.full(8, wanted), rtol=1e-6)  # float32
-
-
-def test_rows_of_one_shape_share_a_compiled_model(
-    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def even(model: Any) -> dict[str, Any]:
-        base = np.where(np.eye(4) > 0, 0, 1 / 3)
-        return {"base": base, "concentration": np.full(4, 2.0)}
-
-    seen = recorded(monkeypatch, even)
-    table = joint_correctness(trials, labels=True)
-    draws = shared_base_draws(table, 8, rng=1).values
-    assert seen == [((3, 4, 3), 3)] * 3
-    assert draws.shape == (8, 9)
-    assert ((draws > 0) & (draws < 1)).all()
 
 
 def even_rows(model: Any) -> dict[str, Any]:

@@ -51,20 +51,6 @@ def test_everything_takes_them(metric: str, tmp_path: Path) -> None:
     assert again.metric.name == metric
 
 
-def test_what_stands_beside_the_estimate() -> None:
-    trials = models()
-    p, truth = trials.data["probability"].values, trials.data["truth"].values
-    found = al.metrics.capa_matrices(p, truth, 4)
-    frame = al.compare(trials, "kappa_p", n_resamples=0, n_draws=0).summary(columns="all")
-    a, b = np.triu_indices(5, 1)
-    for name, matrix in (
-        ("agreement", found.observed), ("chance_agreement", found.expected), ("r_p", found.r_p),
-        ("r_p_se", found.r_p_se), ("same_wrong", found.same_wrong),
-        ("same_wrong_se", found.same_wrong_se), ("same_wrong_chance", found.same_wrong_chance),
-    ):  # fmt: skip
-        np.testing.assert_allclose(frame[name], matrix[a, b], atol=1e-12)
-
-
 def test_questions_without_probabilities_are_told() -> None:
     trials = models(3)
     p = trials.data["probability"].values.copy()

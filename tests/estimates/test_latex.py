@@ -102,16 +102,6 @@ def test_notes_follow_the_table_and_hundreds_of_rows_stay(environment: Any) -> N
     assert "longtable" in text.splitlines()[0] or environment != "longtable"
 
 
-def test_an_undefined_estimate_is_a_dash_with_its_reason() -> None:
-    trials = al.Trials.from_correct([[1] * 6, [1] * 6], observers=["all_right", "<b>&"])
-    result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
-    text = result.to_latex("analytic")
-    assert tabular(text)[1] == [
-        r"all\_right", r"$<$b$>$\&", "6", r"--\textsuperscript{a}",
-    ]  # fmt: skip
-    assert r"\textsuperscript{a} both observers always right" in text
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

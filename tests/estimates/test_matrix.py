@@ -70,60 +70,6 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
         al.matrix(trials.data["correct"], "MA")
 
 
-@pytest.mark.parametrize(
-    "metric", ["kappa_p", "kappa_p_discrete", "option_correlation", "same_wrong_answer"]
-)
-def test_options(metric: str) -> None:
-    rng = np.random.default_rng(4)
-    logits = rng.normal(size=(5, 150, 4)) + rng.normal(size=(150, 4))
-    letters = np.array(list("ABCD"))
-    chosen = letters[logits.argmax(axis=2)]
-    truth = letters[rng.integers(0, 4, 150)]
-    trials = al.Trials.from_arrays(chosen, truth, classes=list("ABCD"))
-    with pytest.raises(ValueError, match="options"):
-        al.matrix(trials, metric)
-    trials = trials.with_probabilities(logits, scale="logits")
-    found = _by_pair(al.matrix(trials, metric).to_frame(intervals="all"))
-    result = al.compare(trials, metric, n_resamples=0, n_draws=0)
-    table = _by_pair(result.summary(intervals="all"))
-    shown = ["estimate", "se", "analytic_ci95_lb", "agreement", "chance_agreement", "same_wrong"]
-    shown += ["same_wrong_se", "same_wrong_chance"]
-    if metric == "same_wrong_answer":
-        shown.append("n_joint_errors")
-    assert not found["note"].str.contains("rests on [0-9]").any()
-    pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-6)
-
-
-def test_limits_of_agreement_on_options() -> None:
-    rng = np.random.default_rng(6)
-    codes, truth = rng.integers(0, 4, (4, 120)), rng.integers(0, 4, 120)
-    codes = np.where(rng.random(codes.shape) < 0.5, truth, codes)
-    letters = np.array(list("ABCD"))
-    trials = al.Trials.from_arrays(letters[codes], letters[truth], classes=list("ABCD"))
-    found = al.matrix(trials.with_options(4), "kappa_p_discrete", ci_prob=0.9)
-    cells = al.metrics.capa_matrices(codes, truth, 4).cells()
-    limits = al.inference.option_limits(cells, 4, (0.05, 0.95))
-    above = np.triu_indices(4, 1)
-    for name, k in (("posterior_lower", 0), ("posterior_upper", 1)):
-        np.testing.assert_allclose(found[name].values[above], limits[..., k][above], rtol=1e-9)
-    plain = al.matrix(trials.with_options(4), "kappa_p_discrete", intervals=["analytic"])
-    assert "posterior_lower" not in plain.estimates
-
-
-def test_questions_without_probabilities_are_counted() -> None:
-    rng = np.random.default_rng(4)
-    p = rng.dirichlet(np.ones(3), (3, 60))
-    letters = np.array(list("ABC"))
-    trials = al.Trials.from_arrays(
-        letters[p.argmax(axis=2)], letters[rng.integers(0, 3, 60)], classes=list("ABC")
-    )
-    p[0, :20] = np.nan
-    notes = al.matrix(trials.with_probabilities(p), "kappa_p").to_frame()
-    notes = notes.set_index(["observer_a", "observer_b"])["note"]
-    assert "rests on 40 of 60 trials" in notes["observer_0", "observer_1"]
-    assert "rests on" not in notes["observer_1", "observer_2"]
-
-
 def test_missing_answers_leave_pairs_alone() -> None:
     rng = np.random.default_rng(2)
     correct = rng.integers(0, 2, (6, 200)).astype(float)
@@ -254,16 +200,6 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     assert "1 entry undefined" in repr(matrix)
     mean = matrix.mean(apart.observers)
     assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
-
-
-def test_undefined_entries_have_their_reason() -> None:
-    truth = np.array(list("ABAB") * 10)
-    said = np.array([truth, truth, np.where(truth == "A", "B", "A"), ["C"] * 40, ["C"] * 40])
-    trials = al.Trials.from_arrays(said, truth, classes=list("ABC")).with_options(3)
-    for metric, both in (("kappa_p_discrete", "both are always right"), ("MA", "no joint error")):
-        notes = al.matrix(trials, metric).to_frame().set_index(["observer_a", "observer_b"])["note"]
-        assert both in notes[tuple(trials.observers[:2])]
-    assert "one and the same wrong label" in notes[tuple(trials.observers[3:])]
 
 
 def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:

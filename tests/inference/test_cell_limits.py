@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from alikely.calibration.coverage import SETTING, default_grid
+from alikely.calibration.coverage import default_grid
 from alikely.inference import cell_limits
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.conjugate import pairwise_draws
@@ -71,27 +71,6 @@ def test_tails_are_those_of_integrals(cells: list[int]) -> None:
     low, high = posterior_limits(cells, 0.9)
     assert at_most(low, cells) == pytest.approx(0.05, abs=PROMISE)
     assert at_most(high, cells) == pytest.approx(0.95, abs=PROMISE)
-
-
-@pytest.mark.slow
-def test_tails_over_all_settings(figure: Callable[[str], None]) -> None:
-    """The 88 settings of the coverage study, two tables each."""
-    rng, grid = np.random.default_rng(5), default_grid()
-    shares = cell_probabilities(*(grid[name].to_numpy() for name in SETTING[:3]))
-    tables = rng.multinomial(grid["n_trials"].to_numpy()[:, None], shares[:, None, :], (88, 2))
-    tables = tables.reshape(-1, 4)
-    n_draws = 40_000
-    draws = pairwise_draws(tables, n_draws=n_draws, rng=rng)["error_consistency"]
-    low, high = posterior_limits(tables).T
-    tails = np.stack([(draws < low).mean(axis=0), (draws > high).mean(axis=0)])
-    away = np.abs(tails - 0.025).max(axis=0)
-    large = tables.min(axis=1) >= cell_limits.LEAST
-    figure(
-        f"tails of 176 tables against {n_draws:,} draws: away by at most {away[large].max():.4f} "
-        f"where every cell is 5 or more, {away[~large].max():.4f} elsewhere"
-    )
-    # Four Monte-Carlo errors of the worst of 352 tails.
-    assert away.max() < PROMISE + 4 * np.sqrt(0.025 * 0.975 / n_draws)
 
 
 @pytest.mark.slow

@@ -106,21 +106,6 @@ def test_what_is_left_out_is_told_in_the_note() -> None:
         [left],
         [f"{left}; {same}"],
     ]
-    people = pd.DataFrame(
-        [
-            {"observer": f"p{o}", "item": f"image {i}", "truth": CATEGORIES[i % 16],
-             "response": CATEGORIES[(i * (1 + (i + o) % 3)) % 16], "kind": "human"}
-            for o in range(4) for i in range(32)
-        ]
-    )  # fmt: skip
-    trials = al.Trials.from_table(people)
-    # As a frame, and from a file of it.
-    result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=0, rng=1)
-    notes = result.summary().set_index(["observer_a", "observer_b"])["note"]
-    assert left in notes["human", "net 0"]
-    assert same not in notes["human", "net 0"]
-    assert f"net 1: {left}; {same}" in notes["human", "net 1"]
-    assert {f"net {k}: {left}" in notes["net 0", "net 1"] for k in range(2)} == {True}
 
 
 def test_what_has_no_category_is_refused_unless_told() -> None:

@@ -242,24 +242,6 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
             assert scaled == pytest.approx(-value / lower, abs=1e-9)
 
 
-def test_less_biased_kappa_lowers_the_bias() -> None:
-    # Exact expectations over all tables of 12 trials, accuracies .7 and .6, kappa .4.
-    n, probabilities = 12, np.array([0.52, 0.18, 0.08, 0.22])
-    truth = consistency.error_consistency(probabilities)
-    i, j, k = np.meshgrid(*[np.arange(n + 1)] * 3, indexing="ij")
-    keep = i + j + k <= n
-    tables = np.stack([i, j, k, n - i - j - k], axis=-1)[keep]
-    from scipy.stats import multinomial
-
-    mass = multinomial(n, probabilities).pmf(tables)
-    kappa = consistency.error_consistency(tables)
-    defined = np.isfinite(kappa)
-    weight = mass[defined] / mass[defined].sum()
-    corrected = consistency.less_biased_error_consistency(kappa[defined], n)
-    bias = weight @ kappa[defined] - truth
-    assert abs(weight @ corrected - truth) < abs(bias)
-
-
 def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
     # N - 1 + k = 2 - 1 - 1; with k = 1 beside it 2 / 2.
     found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)

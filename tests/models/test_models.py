@@ -93,19 +93,6 @@ def test_prior_on_the_copy_probability_at_the_ceiling_samples_well() -> None:
 
 
 @pytest.mark.slow
-def test_independence_model_equals_its_closed_form() -> None:
-    model = al.models.copying([100, 20, 30, 10], independent=True)
-    tree = al.inference.nuts(model, n_draws=8000, rng=1)
-    for name, exact in (("p_a", stats.beta(121, 41)), ("p_b", stats.beta(131, 31))):
-        draws = tree["posterior"][name]
-        ess = float(az.ess(draws.to_dataset(name="x"))["x"].values[0])
-        assert float(draws.mean()) == pytest.approx(
-            exact.mean(), abs=4 * exact.std() / np.sqrt(ess)
-        )
-        assert float(draws.std()) == pytest.approx(exact.std(), rel=4 * np.sqrt(0.5 / ess) + 0.01)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "prior"), [("exact", None), ("exact", {"u": (1.0, 1.0)}), ("nuts", None)]
 )
@@ -173,19 +160,6 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     assert compared.loc["independence", "elpd_diff"] == pytest.approx(-difference, abs=0.3)
     se = np.sqrt((exact["se_difference"] ** 2).sum())
     assert compared.loc["independence", "dse"] == pytest.approx(se, rel=0.2)
-
-
-@pytest.mark.slow
-def test_log_likelihood_from_chains_agrees_with_exact_draws() -> None:
-    trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
-    options = {"n_resamples": 0, "n_null": 0, "log_likelihood": True, "rng": 1}
-    exact = az.loo(al.error_consistency(trials, **options).data)
-    chains = az.loo(al.error_consistency(trials, sampler="nuts", **options).data)
-    assert chains.elpd == pytest.approx(exact.elpd, abs=0.15)
-    direct = al.error_consistency(
-        trials, prior={"copy_probability": (1, 1)}, bayes_factor=False, **options
-    )
-    assert az.loo(direct.data).n_data_points == exact.n_data_points
 
 
 def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -261,16 +260,6 @@ def test_interventions_and_copies_go_on_to_work() -> None:
     with model:
         drawn = pm.sample_prior_predictive(5, random_seed=1)
     assert (drawn["prior_predictive"]["observed_cells"].sum("cell") == 160).all()
-
-
-def test_chains_find_the_conjugate_posterior() -> None:
-    model = al.models.copying(COUNTS, independent=True, priors={"p_a": (20, 60)})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        draws = al.inference.nuts(model, 4_000, rng=1)["posterior"]["p_a"].values.ravel()
-    exact = stats.beta(140, 100)
-    # Chains of two parameters are about as good as independent draws; half of them is asserted.
-    assert draws.mean() == pytest.approx(exact.mean(), abs=4 * exact.std() / np.sqrt(2_000))
 
 
 @pytest.mark.slow

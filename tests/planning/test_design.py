@@ -18,7 +18,7 @@ import alikely as al
 from alikely import simulate
 from alikely.data import tables
 from alikely.inference import influence
-from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency
+from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.planning import operating
@@ -27,7 +27,6 @@ from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 
 Figure = Callable[[str], None]
 
-N_SETS = 20_000
 Z = stats.norm.ppf(0.975)
 FEW = "fewer than 10 trials expected in a cell: simulated"
 
@@ -42,20 +41,6 @@ def simulated(row: Any, n_sets: int, rng: np.random.Generator) -> np.ndarray:
 def width_of(values: np.ndarray) -> float:
     low, high = np.quantile(values, [0.025, 0.975])
     return float(high - low)
-
-
-def ends(values: np.ndarray, n_other: int) -> np.ndarray:
-    """Both quantiles, between where they may lie in other data sets: shape (end, 3).
-
-    Four Monte-Carlo errors of the difference of two levels away; values may be few and uneven.
-    """
-    level = 4 * np.sqrt(0.025 * 0.975 * (1 / len(values) + 1 / n_other))
-    return np.array([np.quantile(values, [at - level, at, at + level]) for at in (0.025, 0.975)])
-
-
-def width_slack(values: np.ndarray, n_other: int) -> float:
-    """Four Monte-Carlo errors of the difference of two widths; the ends are all but independent."""
-    return float(np.hypot(*np.diff(ends(values, n_other), axis=1).max(axis=1)))
 
 
 def _rows(table: pd.DataFrame) -> Any:
@@ -410,68 +395,6 @@ def test_identical_observers_need_no_search() -> None:
     plan = trials_for_width(0.75, 0.75, 1.0, 0.2, n_coverage=0, rng=1)
     assert 2 <= plan["n_trials"].item() <= 10
     assert plan["width"].item() == 0
-
-
-def phi(cells: Any) -> np.ndarray:
-    """Correlation of right answers; undefined where an observer is always right or always wrong."""
-    n11, n10, n01, n00 = np.moveaxis(np.asarray(cells, dtype=float), -1, 0)
-    square = (n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(square > 0, (n11 * n00 - n10 * n01) / np.sqrt(square), np.nan)
-
-
-def phi_influence(cells: Any) -> np.ndarray:
-    """Product of standard scores, less half of phi times the sum of their squares."""
-    p = np.asarray(cells, dtype=float)
-    p = p / p.sum(axis=-1, keepdims=True)
-    scores = []
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for right in (np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])):
-            share = (p @ right)[..., None]
-            scores.append((right - share) / np.sqrt(share * (1 - share)))
-    a, b = scores
-    return np.asarray(a * b - phi(p)[..., None] / 2 * (a**2 + b**2))
-
-
-PHI = Metric(
-    "phi",
-    "correctness",
-    phi,
-    phi_influence,
-    lambda cells: np.where(np.isnan(phi(cells)), "an observer is always right or wrong", ""),
-)
-
-
-@pytest.mark.usefixtures("own_registry")
-def test_a_new_metric_needs_nothing_but_itself(figure: Figure) -> None:
-    rng = np.random.default_rng(14)
-    plan = interval_width(
-        [0.75, 0.8, 0.95], [0.75, 0.6, 0.9], [0.5, 0.3, 0.2], [400, 600, 30], metric=PHI, rng=1
-    )
-    assert plan["method"].tolist() == ["analytic", "analytic", "simulated"]
-    for row in _rows(plan):
-        p = simulate.cell_probabilities(row.accuracy_a, row.accuracy_b, row.ec)
-        counts = simulate.correctness_cells(p, row.n_trials, 10 * N_SETS, rng)
-        values = phi(counts)
-        undefined = np.isnan(values)
-        values = values[~undefined]
-        share = row.undefined_share
-        figure(
-            f"width of phi: {row.width:.4f}, simulated {width_of(values):.4f}; undefined "
-            f"{share:.4f}, simulated {undefined.mean():.4f}"
-        )
-        assert abs(undefined.mean() - share) <= 4 * np.sqrt(share * (1 - share) / len(counts))
-        if row.method == "analytic":
-            assert row.width == pytest.approx(width_of(values), rel=0.03)
-        else:
-            assert share > 0.1
-            slack = width_slack(values, round(N_SETS * (1 - share)))
-            assert abs(row.width - width_of(values)) <= slack
-    n = trials_for_width(0.75, 0.75, 0.5, 0.2, metric=PHI, n_coverage=200, rng=1)
-    # At equal accuracies phi is error consistency, to first order.
-    same = trials_for_width(0.75, 0.75, 0.5, 0.2, n_coverage=0)
-    assert abs(n["n_trials"].item() - same["n_trials"].item()) <= 1
-    assert abs(n["posterior_coverage"].item() - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 200)
 
 
 def width_call(*args: Any, **options: Any) -> Callable[[], Any]:

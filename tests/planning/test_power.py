@@ -225,19 +225,6 @@ def test_symmetries(a: float, b: float, at: float, power: float) -> None:
         assert unit.to_numpy() == pytest.approx(unit.iloc[0], rel=1e-6)
 
 
-def test_same_seed_same_table_and_rows_in_c_order() -> None:
-    column = np.array([0.75, 0.95])[:, None]
-    one, two = (
-        trials_for_power(column, 0.9, [0.15, 0.2], n_coverage=100, n_datasets=500, rng=4)
-        for _ in range(2)
-    )
-    pd.testing.assert_frame_equal(one, two)
-    assert one["accuracy_a"].tolist() == [0.75, 0.75, 0.95, 0.95]
-    assert one["ec"].tolist() == [0.15, 0.2, 0.15, 0.2]
-    start = ["accuracy_a", "accuracy_b", "ec", "target", "n_trials", "power", "test"]
-    assert list(one)[: len(start)] == start
-
-
 def difference_rejects(counts: np.ndarray, n_humans: int) -> np.ndarray:
     """Whether the difference of mean kappas exceeds 1.96 standard errors, by the delta method.
 

@@ -214,29 +214,6 @@ def test_k_from_one_to_the_number_of_conditions() -> None:
     assert found["aicc"].isnull().values.tolist() == [False, True, True, True, True]
 
 
-def test_groupings_are_ends_of_k_means() -> None:
-    """Each value lies nearest to the mean of its own group; all of three are found."""
-    at = np.sort(np.random.default_rng(4).normal(0, 3, 40))
-    cuts = regime_mixtures._groupings(at, 3, 2000, np.random.default_rng(1))
-    assert len(np.unique(cuts, axis=0)) == len(cuts)
-    for cut in cuts:
-        mean = np.array([part.mean() for part in np.split(at, cut)])
-        nearest = np.abs(at[:, None] - mean).argmin(axis=1)
-        assert (np.bincount(nearest) == np.diff([0, *cut, 40])).all()
-    # All pairs of cuts that are such ends.
-    n_ends = 0
-    for first in range(1, 39):
-        for second in range(first + 1, 40):
-            mean = np.array([part.mean() for part in np.split(at, [first, second])])
-            nearest = np.abs(at[:, None] - mean).argmin(axis=1)
-            n_ends += np.bincount(nearest, minlength=3).tolist() == [
-                first,
-                second - first,
-                40 - second,
-            ]
-    assert len(cuts) == n_ends
-
-
 # Two data sets with humans of their own; those of one saw all its conditions.
 PEOPLE = {
     "a:clean": [19, 18, 17, 18, None, None, None],
