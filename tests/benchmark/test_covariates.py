@@ -204,7 +204,7 @@ def test_without_covariates_the_model_is_the_same() -> None:
     """Evidence of the catalogue is of its log density."""
     counts = al.data.cohort_counts(al.load_example())
     plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
-    assert ready._graph(plain, False) == ready._graph(empty, False)
+    assert ready._graph(plain) == ready._graph(empty)
 
 
 def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.inference import chains, ready
-from alikely.inference.interpreter import evaluate
-from alikely.inference.uncompiled import Graphs, graphs
+from alikely.inference.interpreter.models import Graphs, graphs
 from alikely.models._placed import Placed
 from alikely.models.criteria import class_criteria
 from alikely.models.observers import FEW_ANSWERS
@@ -203,7 +202,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
     )  # or nothing is tested
-    assert ready._graph(one, False) == ready._graph(other, False)
+    assert ready._graph(one) == ready._graph(other)
     point = somewhere(other)
     for found, wanted in zip(
         evaluated(one, other, point), evaluated(other, other, point), strict=True
@@ -215,9 +214,9 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
-    written = ready._graph(one, False)
-    assert written == ready._graph(again, False)
-    assert written != ready._graph(other, False)
+    written = ready._graph(one)
+    assert written == ready._graph(again)
+    assert written != ready._graph(other)
     # To share would have been wrong.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
@@ -227,12 +226,12 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 @pytest.mark.slow
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
-    assert ready._graph(few, False) != ready._graph(many, False)
-    plain = ready._graph(toy([1, 2, 3]), False)
-    assert ready._graph(toy([4, 5, 6]), False) == plain
-    assert ready._graph(toy([1, 2, 3], shift=0.5), False) != plain
-    assert ready._graph(toy([1, 2, 3, 4], labels="abcd"), False) != plain
-    assert ready._graph(toy([1, 2, 3], labels="abx"), False) != plain
+    assert ready._graph(few) != ready._graph(many)
+    plain = ready._graph(toy([1, 2, 3]))
+    assert ready._graph(toy([4, 5, 6])) == plain
+    assert ready._graph(toy([1, 2, 3], shift=0.5)) != plain
+    assert ready._graph(toy([1, 2, 3, 4], labels="abcd")) != plain
+    assert ready._graph(toy([1, 2, 3], labels="abx")) != plain
 
 
 def sizes_of(model: pm.Model) -> list[int]:
@@ -243,10 +242,8 @@ def sizes_of(model: pm.Model) -> list[int]:
 
 def saved_at(made: Graphs, data: dict[str, Any], point: NDArray[Any]) -> dict[str, Any]:
     """All that is saved of a draw, by name."""
-    tape = made.tapes(data)[1]
-    buffer = tape.buffer.copy()
-    evaluate(point, tape.code, tape.places, buffer)
-    return {name: buffer[at] for name, at in zip(made.names, tape.outputs, strict=True)}
+    draw = made.sampled(made.tapes(data), lambda seed: point)._make_expand_func(1, 2, 0)
+    return {name: values.copy() for name, values in draw(point).items()}
 
 
 @pytest.mark.slow
@@ -309,14 +306,14 @@ def test_levels_start_near_what_counts_show() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_frozen_models_start_there_too() -> None:
-    """In another order of parameters, which shows by their size."""
+def test_compiled_models_start_there_too() -> None:
+    """In the order of the parameters, which shows by their size."""
     with pm.Model() as model:
         sizes = (3, 1, 2)
         for i, n in enumerate(sizes):
             x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
             pm.Deterministic(f"y{i}", x + 1)
-    made = ready.compiled(model, freeze=True, n_draws=np.inf)({}).sampled
+    made = ready.compiled(model, n_draws=np.inf)({}).sampled
     for seed in range(5):
         point = made.initial_point_func(seed)
         assert np.abs(point).max() <= 1
@@ -469,7 +466,8 @@ def unsupported() -> pm.Model:
 class Compiled:
     """Stand-in for the compiled code: it takes half a minute to make."""
 
-    shared_var_keys: tuple[Any, ...] = ()
+    def with_data(self, **_: Any) -> Compiled:
+        return self
 
 
 @pytest.mark.usefixtures("empty")
@@ -484,15 +482,16 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
     if trouble == "import":
         model, reason = toy([0.5, 1.0, 1.5]), "ImportError: .*BatchedDot"
         monkeypatch.delattr("pytensor.tensor.blas.BatchedDot")
-        for name in ("tape", "native", "uncompiled"):
-            monkeypatch.delitem(sys.modules, f"alikely.inference.{name}", raising=False)
+        for name in ("tape", "models"):
+            module = f"alikely.inference.interpreter.{name}"
+            monkeypatch.delitem(sys.modules, module, raising=False)
     elif trouble == "crash":
         model, reason = toy([0.5, 1.0, 1.5]), "AttributeError: .* no attribute 'bit_generator'"
 
         def crash(*_: Any) -> None:
             raise AttributeError("'numpy.ndarray' object has\nno attribute 'bit_generator'")
 
-        monkeypatch.setattr("alikely.inference.uncompiled.graphs", crash)
+        monkeypatch.setattr("alikely.inference.interpreter.models.graphs", crash)
     fill = ready.compiled(model, n_draws=100)
     with caplog.at_level("INFO", logger="alikely"):
         found = [fill({}) for _ in range(2)]
@@ -515,6 +514,45 @@ def test_the_result_of_the_fallback_names_its_evaluator() -> None:
     assert "no tape knows ArgSort" in tree.attrs["evaluator_reason"]
     ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
     assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
+
+
+def correlated() -> pm.Model:
+    with pm.Model() as model:
+        parts = pm.LKJCholeskyCov("c", n=2, eta=2, sd_dist=pm.Exponential.dist(1, size=2))
+        pm.MvNormal("y", np.zeros(2), chol=parts[0], observed=np.eye(2))
+    return model
+
+
+def gaussian_process() -> pm.Model:
+    with pm.Model() as model:
+        process = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=pm.HalfNormal("length")))
+        process.prior("f", X=np.arange(3.0)[:, None])
+    return model
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize("build", [correlated, gaussian_process])
+def test_what_needs_linear_algebra_is_compiled_with_a_warning(
+    build: Callable[[], pm.Model], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
+    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
+    found = ready.compiled(build())({})
+    assert found.evaluator == "numba"
+    assert re.search("UnsupportedError: no tape knows", found.reason)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+@pytest.mark.usefixtures("empty")
+def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
+    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
+    monkeypatch.setenv("ALIKELY_EVALUATOR", "pytensor")
+    found = ready.compiled(toy([0.5, 1.0, 1.5]))({})
+    assert found[1:] == ("numba", "ALIKELY_EVALUATOR is 'pytensor'")
+    monkeypatch.setenv("ALIKELY_EVALUATOR", "jax")
+    with pytest.raises(ValueError, match="must be 'interpreter' or 'pytensor', got 'jax'"):
+        ready.compiled(toy([0.5, 1.0, 1.5]))
 
 
 @pytest.mark.parametrize("module", sorted(MODULES_OF_LOOPS))

@@ -265,7 +265,7 @@ def test_interventions_and_copies_go_on_to_work() -> None:
 @pytest.mark.slow
 def test_the_cache_tells_priors_apart() -> None:
     def written(**priors: Any) -> Any:
-        return ready._graph(al.models.copying(COUNTS, independent=True, priors=priors), False)
+        return ready._graph(al.models.copying(COUNTS, independent=True, priors=priors))
 
     assert written(p_a=(2, 2)) == written(p_a=(2, 2))
     different = [written(), written(p_a=(2, 2)), written(p_a=(2, 3)), written(p_b=(2, 2))]

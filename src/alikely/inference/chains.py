@@ -195,7 +195,7 @@ def _fitted(
     per_chain = -(-n_draws // CHAINS) * thin
     began = time.perf_counter()
     to_come = (n_models or len(data)) * CHAINS * (tune + per_chain)
-    fill = compiled(model, n_models == 1, to_come)
+    fill = compiled(model, to_come)
     seed = seed_sequence(rng)
     for values in data:
         ready = fill(values)

@@ -8,6 +8,7 @@ import functools
 import gc
 import hashlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,6 +26,8 @@ __all__ = ["LOCK", "Ready", "Values", "cache_clear", "cache_info", "compiled", "
 
 
 MODELS = "alikely.models."
+# Environment variable: ``pytensor`` switches the interpreter off.
+SWITCH = "ALIKELY_EVALUATOR"
 # Models kept at a time.
 KEPT = 32
 # Draws, warm-up included, times numbers that one evaluation works out, by operation: above,
@@ -36,6 +39,7 @@ BREAK_EVEN = 1e7
 STEP = 2_000
 SMALL = "interpreting so many draws is faster than compiling"
 LARGE = "with so many draws compiled code is faster than interpreting"
+OFF = f"{SWITCH} is 'pytensor'"
 # Two threads that make models ready, or put data into one, at a time would disturb each other.
 LOCK = threading.RLock()
 
@@ -50,30 +54,31 @@ class Ready(NamedTuple):
     reason: str
 
 
-def compiled(
-    model: pm.Model, freeze: bool = False, n_draws: float = 20_000
-) -> Callable[[Values], Ready]:
+def compiled(model: pm.Model, n_draws: float = 20_000) -> Callable[[Values], Ready]:
     """Make a model ready for nutpie, or take what was made of one alike in this process."""
     _refuse_what_has_no_gradient(model)
     with LOCK, _many_objects():
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         # Now: what a model holds may change until data are filled in.
-        made = _made(_graph(model, False))
+        graph = _graph(model)
+        made = OFF if _is_off() else _attempt(lambda: _graphs(graph))
         start = _starting_point(model)
-    # Once for all data: to write a model out takes longer than many a fit.
-    code = functools.cache(lambda: _code(_graph(model, freeze)))
+    told: list[str] = []
 
     def fill(data: Values) -> Ready:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
         values, from_there = {**own, **new}, functools.partial(start, new)
         with LOCK, _many_objects():
-            ready = _interpreted(made, values, from_there, n_draws)
-            if isinstance(ready, Ready):
-                return ready
-            if not code.cache_info().currsize:
-                level = logging.INFO if ready == LARGE else logging.WARNING
-                LOG.log(level, "nutpie compiles the model, in half a minute or more: %s", ready)
-            return Ready(_compiled(code(), freeze, values, from_there), "numba", ready)
+            found = made
+            if not isinstance(made, str):
+                found = _attempt(lambda: _interpreted(made, values, from_there, n_draws))
+            if not isinstance(found, str):
+                return Ready(found, "interpreter", SMALL)
+            if not told:
+                told.append(found)
+                level = logging.INFO if found in (LARGE, OFF) else logging.WARNING
+                LOG.log(level, "nutpie compiles the model, in half a minute or more: %s", found)
+            return Ready(_filled(_code(graph), values, from_there), "numba", found)
 
     return fill
 
@@ -115,63 +120,60 @@ def _refuse_what_has_no_gradient(model: pm.Model) -> None:
         )
 
 
+def _is_off() -> bool:
+    wanted = os.environ.get(SWITCH, "interpreter")
+    if wanted not in ("interpreter", "pytensor"):
+        raise ValueError(
+            f"the environment variable {SWITCH} must be 'interpreter' or 'pytensor', got {wanted!r}"
+        )
+    return wanted == "pytensor"
+
+
 @dataclasses.dataclass(frozen=True)
 class _Graph:
     """What to make ready, known by what it is written out as."""
 
     written: tuple[Hashable, ...]
-    freeze: bool
     model: Any = dataclasses.field(compare=False)
     logp: Any = dataclasses.field(compare=False)
 
 
-def _graph(model: pm.Model, freeze: bool) -> _Graph:
+def _graph(model: pm.Model) -> _Graph:
     logp = model.logp()
-    return _Graph(_written_out(model, logp, freeze), freeze, model, logp)
+    return _Graph(_written_out(model, logp), model, logp)
 
 
-def _made(graph: _Graph) -> Any:
-    """Graphs for the interpreter, or in one line why it cannot take them."""
+def _attempt(make: Callable[[], Any]) -> Any:
+    """What the interpreter makes, or in one line why it cannot."""
     try:
-        return _graphs(graph)
+        return make()
     except Exception as error:
-        return _unsupported(error)
+        told = " ".join(str(error).split())
+        return f"the interpreter failed with {type(error).__name__}: {told[:300]}"
 
 
-def _interpreted(
-    made: Any, data: Values, start: Callable[[Any], Floats], n_draws: float
-) -> Ready | str:
-    """What nutpie samples without compiling; the reason where it is compiled instead."""
-    if isinstance(made, str):
-        return made
-    try:
-        tapes = made.tapes(data)
-        # Results of all lines; constants, such as those of a long table, cost nothing.
-        code = tapes[0].code
-        if n_draws * (STEP + int(code[:, 1].sum())) > BREAK_EVEN * len(code):
-            return LARGE
-        return Ready(made.ready(tapes, start), "interpreter", SMALL)
-    except Exception as error:
-        return _unsupported(error)
+def _interpreted(made: Any, data: Values, start: Callable[[Any], Floats], n_draws: float) -> Any:
+    """What nutpie samples without compiling; the reason where compiling is faster."""
+    tapes = made.tapes(data)
+    # Results of all lines; constants, such as those of a long table, cost nothing.
+    code = tapes[0].code
+    if n_draws * (STEP + int(code[:, 1].sum())) > BREAK_EVEN * len(code):
+        return LARGE
+    return made.sampled(tapes, start)
 
 
-def _unsupported(error: Exception) -> str:
-    told = " ".join(str(error).split())
-    return f"the interpreter failed with {type(error).__name__}: {told[:300]}"
-
-
-def _compiled(code: Any, freeze: bool, data: Values, start: Callable[[Any], Floats]) -> Any:
-    if freeze:
-        return code
-    held = {variable.name for variable in code.shared_var_keys}
-    used = {name: values for name, values in data.items() if name in held}
-    ready = code.with_data(**used) if used else code
-    return dataclasses.replace(ready, initial_point_func=start)
+def _filled(code: Any, data: Values, start: Callable[[Any], Floats]) -> Any:
+    """Compiled code with data and a starting point."""
+    for name, values in data.items():
+        # Its error for data that the graph does not need.
+        with contextlib.suppress(KeyError):
+            code = code.with_data(**{name: values})
+    return dataclasses.replace(code, initial_point_func=start)
 
 
 @functools.lru_cache(maxsize=KEPT)
 def _graphs(graph: _Graph) -> Any:
-    from alikely.inference.uncompiled import graphs
+    from alikely.inference.interpreter.models import graphs
 
     return graphs(graph.model, graph.logp)
 
@@ -179,24 +181,17 @@ def _graphs(graph: _Graph) -> Any:
 @functools.lru_cache(maxsize=KEPT)
 def _code(graph: _Graph) -> Any:
     import nutpie
-    from pymc.model.transform.optimization import freeze_dims_and_data
 
-    if not graph.freeze:
-        return nutpie.compile_pymc_model(graph.model)
-    # Here, and not by nutpie: in a frozen model parameters have another order. Its start is made of
-    # constants of its graph, as its code is.
-    model = freeze_dims_and_data(graph.model)
-    start = functools.partial(_starting_point(model), {})
-    return dataclasses.replace(nutpie.compile_pymc_model(model), initial_point_func=start)
+    return nutpie.compile_pymc_model(graph.model)
 
 
-def _written_out(model: pm.Model, logp: Any, freeze: bool) -> tuple[Hashable, ...]:
-    """All that nutpie's code depends on: equal for two models if their code would be the same."""
+def _written_out(model: pm.Model, logp: Any) -> tuple[Hashable, ...]:
+    """All that code depends on: equal for two models if their code would be the same."""
     from pytensor.graph.traversal import toposort
 
     saved = model.unobserved_value_vars
     outputs = [logp, *saved]
-    data = set() if freeze else set(model.data_vars)
+    data = set(model.data_vars)
     number: dict[Any, int] = {}
     steps: list[Hashable] = []
     for variable in outputs:

@@ -82,7 +82,7 @@ def _piece(value: Any, start: float, step: float, n_pieces: int) -> tuple[Any, A
 
 
 def _arcsinh(x: Any) -> Any:
-    # Of a number above 0, in functions that the interpreter knows (`alikely.inference.tape`).
+    # Of a number above 0, in functions that the interpreter knows.
     return pt.log(x + pt.sqrt(x**2 + 1))
 
 

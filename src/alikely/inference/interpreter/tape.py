@@ -1,0 +1,415 @@
+"""A graph as a tape: a list of elementary operations on one buffer of numbers.
+
+PyTensor writes the graphs of a log density and its gradient; here they are taken apart. What does
+not depend on the parameters is worked out at once. What only moves numbers (slices, transposes,
+broadcasting) is no operation: a variable of the graph is an array of places in the buffer, and
+moving numbers is moving places. `alikely.inference.interpreter.kernels` runs tapes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytensor.scalar as ps
+from numpy.typing import ArrayLike, NDArray
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import toposort
+from pytensor.raise_op import CheckAndRaise
+from pytensor.tensor import basic, elemwise, subtensor
+from pytensor.tensor.blas import BatchedDot
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.extra_ops import CumOp
+from pytensor.tensor.math import Dot
+from pytensor.tensor.random.op import RNGConsumerOp
+from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.special import LogSoftmax, Softmax
+
+from alikely._base.arrays import Floats
+from alikely.inference.interpreter import kernels as k
+
+__all__ = ["Tape", "UnsupportedError", "written"]
+
+Places = NDArray[np.int64]
+Data = Mapping[Any, ArrayLike]
+
+# Numbers of these types stay what they are on a tape; narrower ones (int8, ...) would wrap around.
+WIDE = ("float64", "float32", "int64")
+CHOOSING = (ps.Switch, ps.Maximum, ps.Minimum)
+LOGICAL = (ps.AND, ps.OR, ps.Invert)
+SCALAR: dict[type, tuple[int, int]] = {
+    kind: (line, n)
+    for n, lines in {
+        1: {
+            ps.Neg: k.NEGATIVE, ps.Exp: k.EXP, ps.Log: k.LOG, ps.Log1p: k.LOG1P,
+            ps.Expm1: k.EXPM1, ps.math.Log1mexp: k.LOG1MEXP, ps.Sqr: k.SQUARE, ps.Sqrt: k.ROOT,
+            ps.Abs: k.ABSOLUTE, ps.Sign: k.SIGN, ps.Reciprocal: k.RECIPROCAL,
+            ps.math.Sigmoid: k.SIGMOID, ps.math.Softplus: k.SOFTPLUS,
+            ps.math.GammaLn: k.GAMMALN, ps.math.Psi: k.PSI, ps.math.Erf: k.ERF,
+            ps.math.Erfc: k.ERFC, ps.math.Erfcx: k.ERFCX, ps.Tanh: k.TANH, ps.IsNan: k.IS_NAN,
+            ps.IsInf: k.IS_INFINITE, ps.Invert: k.NOT, ps.Cast: k.TRUNCATE,
+        },
+        2: {
+            ps.Add: k.ADD, ps.Sub: k.SUBTRACT, ps.Mul: k.MULTIPLY, ps.TrueDiv: k.DIVIDE,
+            ps.Pow: k.POWER, ps.Maximum: k.MAXIMUM, ps.Minimum: k.MINIMUM,
+            ps.GE: k.GREATER_EQUAL, ps.GT: k.GREATER, ps.LE: k.LESS_EQUAL, ps.LT: k.LESS,
+            ps.EQ: k.EQUAL, ps.NEQ: k.NOT_EQUAL,
+            # Truth values are 0 or 1.
+            ps.AND: k.MINIMUM, ps.OR: k.MAXIMUM,
+        },
+        3: {ps.Switch: k.SWITCH},
+    }.items()
+    for kind, line in lines.items()
+}  # fmt: skip
+REDUCED = {
+    ps.Add: k.SUM, ps.Maximum: k.LARGEST, ps.Minimum: k.LEAST, ps.AND: k.ALL, ps.OR: k.LARGEST,
+}  # fmt: skip
+BY_ROW = {Softmax: k.SOFTMAX, LogSoftmax: k.LOG_SOFTMAX, CumOp: k.CUMULATE}
+
+
+class UnsupportedError(NotImplementedError):
+    """A graph contains what no tape can: it must be compiled."""
+
+
+class Tape(NamedTuple):
+    """What is to be done, and where the results are."""
+
+    code: NDArray[np.uint64]
+    places: NDArray[np.uint64]
+    buffer: Floats
+    outputs: list[Places]
+
+
+class _Step(NamedTuple):
+    """A node of the graph; places of its live inputs, values of the others."""
+
+    node: Apply
+    inputs: list[Any]
+    live: list[bool]
+
+    def known_from(self, first: int) -> None:
+        """Refuse a node whose inputs from that on are live."""
+        if any(self.live[first:]):
+            raise UnsupportedError(f"a shape or index of {self.node.op} depends on parameters")
+
+    def require(self, condition: bool) -> None:
+        """Refuse a node that no tape knows."""
+        if not condition:
+            types = (", ".join(v.dtype for v in vs) for vs in (self.node.inputs, self.node.outputs))
+            raise UnsupportedError(f"no tape knows {self.node.op} of {' to '.join(types)}")
+
+
+def written(parameters: Iterable[Variable], outputs: Iterable[Variable], data: Data) -> Tape:
+    """Write the tape of some outputs."""
+    writer = _Writer()
+    places: dict[Variable, Places] = {p: writer.fresh(p.type.shape) for p in parameters}
+    return writer.tape(_walk(writer, list(outputs), {}, places, data))
+
+
+def _walk(
+    writer: _Writer,
+    outputs: list[Variable],
+    known: dict[Variable, Any],
+    places: dict[Variable, Places],
+    data: Data,
+) -> list[Places]:
+    """Work out, or write down, each node in its turn; return the places of the outputs."""
+    for node in toposort(outputs):
+        op, live = node.op, [i in places for i in node.inputs]
+        if isinstance(op, RNGConsumerOp):
+            raise UnsupportedError(f"{op} is drawn anew at each evaluation")
+        if live and live[0] and isinstance(op, (Shape, Shape_i)):
+            shape = np.array(places[node.inputs[0]].shape, dtype=np.int64)
+            known[node.outputs[0]] = shape if isinstance(op, Shape) else np.asarray(shape[op.i])
+            continue
+        inputs = [places[i] if i in places else _value(i, known, data) for i in node.inputs]
+        if any(live):
+            lines = _write(op, _Step(node, inputs, live), writer)
+            places.update(zip(node.outputs, lines, strict=True))
+        else:
+            known.update(zip(node.outputs, _performed(node, inputs), strict=True))
+    return [places[o] if o in places else writer.constant(_value(o, known, data)) for o in outputs]
+
+
+def _value(variable: Variable, known: dict[Variable, Any], data: Data) -> Any:
+    if variable in known:
+        return known[variable]
+    if isinstance(variable, Constant):
+        return variable.data
+    if variable in data:
+        return np.asarray(data[variable])
+    if isinstance(variable, SharedVariable):
+        return variable.get_value()
+    raise UnsupportedError(f"{variable} has no value")
+
+
+def _performed(node: Apply, inputs: list[Any]) -> list[Any]:
+    """Values of a node's outputs, by PyTensor's own Python."""
+    storage: list[list[Any]] = [[None] for _ in node.outputs]
+    node.op.perform(node, inputs, storage)
+    return [cell[0] for cell in storage]
+
+
+class _Writer:
+    """Takes places in the buffer, and writes lines of the tape."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.lines: list[tuple[int, ...]] = []
+        self.constants: list[tuple[Places, Floats]] = []
+        self.gathered: list[Places] = []
+        self.n_gathered = 0
+        self.known: dict[Any, Places] = {}
+        self.rows: dict[bytes, int] = {}
+
+    def fresh(self, of_shape: Iterable[int | None]) -> Places:
+        sizes = tuple(int(n) for n in of_shape)  # type: ignore[arg-type]
+        n = int(np.prod(sizes, dtype=np.int64))
+        place = np.arange(self.size, self.size + n).reshape(sizes)
+        self.size += n
+        return place
+
+    def constant(self, value: Any) -> Places:
+        """Places of known numbers, the same for the same."""
+        if np.iscomplexobj(value):
+            raise UnsupportedError("a tape contains no complex numbers")
+        numbers = np.asarray(value, dtype=np.float64)
+        key = (numbers.shape, numbers.tobytes())
+        if key not in self.known:
+            self.known[key] = self.fresh(numbers.shape)
+            self.constants.append((self.known[key], numbers))
+        return self.known[key]
+
+    def placed(self, step: _Step, n: int | None = None) -> list[Places]:
+        """Places of the first n inputs of a node."""
+        pairs = zip(step.inputs[:n], step.live[:n], strict=True)
+        return [x if is_live else self.constant(x) for x, is_live in pairs]
+
+    def operand(self, place: Places) -> tuple[int, int]:
+        """First place and step; numbers from here and there are first gathered in a row."""
+        flat = place.ravel()
+        if len(flat) <= 1:
+            return (int(flat[0]) if len(flat) else 0), 0
+        steps = np.diff(flat)
+        if steps[0] >= 0 and (steps == steps[0]).all():
+            return int(flat[0]), int(steps[0])
+        return self.row(place), 1
+
+    def row(self, place: Places) -> int:
+        """First place of numbers that are gathered in a row, if they are not."""
+        flat = place.ravel()
+        if not len(flat) or (flat == np.arange(flat[0], flat[0] + len(flat))).all():
+            return int(flat[0]) if len(flat) else 0
+        key = flat.tobytes()
+        if key not in self.rows:
+            self.rows[key] = int(self.line(k.GATHER, flat.shape, self.listed(flat))[0])
+        return self.rows[key]
+
+    def line(self, op: int, shape: tuple[int, ...], *rest: int, n: int | None = None) -> Places:
+        """Write a line of n results (all of them, if not said) to fresh places of some shape."""
+        out = self.fresh(shape)
+        if out.size:
+            first = (op, out.size if n is None else n, int(out.flat[0]))
+            self.lines.append((*first, *rest, *[0] * (6 - len(rest))))
+        return out
+
+    def applied(self, op: int, *operands: Places) -> Places:
+        """Write a function of numbers, one by one."""
+        pairs = [self.operand(place) for place in operands]
+        return self.line(op, operands[0].shape, *(number for pair in pairs for number in pair))
+
+    def listed(self, places: Places) -> int:
+        """Keep places; return where they start."""
+        self.gathered.append(places)
+        self.n_gathered += len(places)
+        return self.n_gathered - len(places)
+
+    def tape(self, outputs: list[Places]) -> Tape:
+        buffer = np.zeros(self.size)
+        for place, numbers in self.constants:
+            buffer[place] = numbers
+        # Unsigned: numbers below 0 would be looked for at each step, to count from the end.
+        code = np.array(self.lines, dtype=np.uint64).reshape(-1, 9)
+        places = np.concatenate([*self.gathered, np.zeros(0, np.int64)]).astype(np.uint64)
+        return Tape(code, places, buffer, outputs)
+
+
+@functools.singledispatch
+def _write(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    """Write the lines of a node; return the places of its outputs."""
+    raise UnsupportedError(f"no tape knows {op}")
+
+
+@_write.register(basic.TensorFromScalar)
+@_write.register(basic.ScalarFromTensor)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    return writer.placed(step)
+
+
+@_write.register(elemwise.DimShuffle)
+@_write.register(subtensor.Subtensor)
+@_write.register(Reshape)
+@_write.register(SpecifyShape)
+@_write.register(basic.Split)
+@_write.register(basic.Alloc)
+@_write.register(basic.ExtractDiag)
+def _moved(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    """Moves its first input; the others say where."""
+    step.known_from(1)
+    given = [*writer.placed(step, 1), *step.inputs[1:]]
+    return [np.asarray(moved, dtype=np.int64) for moved in _performed(step.node, given)]
+
+
+@_write.register
+def _(op: subtensor.AdvancedSubtensor, step: _Step, writer: _Writer) -> list[Places]:
+    if len(step.inputs) != 2 or not step.live[1] or np.ndim(step.inputs[0]) != 1:
+        return _moved(op, step, writer)
+    step.require(step.node.inputs[1].dtype != "bool")
+    # From a table, at places that the parameters say.
+    table, at = writer.placed(step)
+    first = writer.row(table)
+    return [writer.line(k.TAKE, at.shape, *writer.operand(at), first, 0, table.size)]
+
+
+@_write.register
+def _(op: CheckAndRaise, step: _Step, writer: _Writer) -> list[Places]:
+    step.known_from(1)
+    if not all(np.all(condition) for condition in step.inputs[1:]):
+        raise UnsupportedError(f"{op} is not met")
+    return writer.placed(step, 1)
+
+
+@_write.register
+def _(op: basic.Join, step: _Step, writer: _Writer) -> list[Places]:
+    return [np.concatenate(writer.placed(step), axis=op.axis)]
+
+
+@_write.register
+def _(op: basic.MakeVector, step: _Step, writer: _Writer) -> list[Places]:
+    return [np.array([int(place[()]) for place in writer.placed(step)])]
+
+
+@_write.register(subtensor.IncSubtensor)
+@_write.register(subtensor.AdvancedIncSubtensor)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    step.known_from(2)
+    to, of = (v.dtype for v in step.node.inputs[:2])
+    once = op.set_instead_of_inc
+    step.require(np.can_cast(of, to))
+    step.require(once or (to in WIDE and not getattr(op, "ignore_duplicates", False)))
+    x, y = writer.placed(step, 2)
+    index = tuple(subtensor.unflatten_index_variables(step.inputs[2:], op.idx_list))
+    target = np.arange(x.size).reshape(x.shape)[index].ravel()
+    added = np.broadcast_to(y, x[index].shape)
+    if once:
+        out = x.ravel().copy()
+        out[target] = added.ravel()
+        return [out.reshape(x.shape)]
+    out = writer.line(k.GATHER, x.shape, writer.listed(x.ravel()))
+    if added.size:
+        rest = (*writer.operand(added), writer.listed(target), 0, 0, 0)
+        writer.lines.append((k.SCATTER, added.size, int(out.flat[0]), *rest))
+    return [out]
+
+
+@_write.register
+def _(op: elemwise.Elemwise, step: _Step, writer: _Writer) -> list[Places]:
+    shape = np.broadcast_shapes(*(np.shape(x) for x in step.inputs))
+    for v, x in zip(step.node.inputs, step.inputs, strict=True):
+        stretched = np.not_equal(np.shape(x), shape)
+        if (stretched & ~np.array(v.type.broadcastable, dtype=bool)).any():
+            raise UnsupportedError(f"{op} broadcasts where its graph does not")
+    # What is known is laid out once: else it would be gathered at each evaluation.
+    laid = [
+        x if is_live or np.size(x) == 1 else np.broadcast_to(x, shape)
+        for x, is_live in zip(step.inputs, step.live, strict=True)
+    ]
+    spread = [np.broadcast_to(p, shape) for p in writer.placed(step._replace(inputs=laid))]
+    kind, dtypes = type(op.scalar_op), [v.dtype for v in step.node.inputs]
+    to = step.node.outputs[0].dtype
+    if kind is ps.Second and dtypes[1] == to:
+        return [spread[1]]
+    if kind is ps.Cast and (np.can_cast(dtypes[0], to) or to in ("float32", "float64")):
+        step.require(not to.startswith("complex"))
+        return [spread[0]]
+    if kind is ps.Cast and to == "bool":
+        zero = np.broadcast_to(writer.constant(0.0), shape)
+        return [writer.applied(k.NOT_EQUAL, spread[0], zero)]
+    if kind is ps.Clip:
+        x, low, high = spread
+        capped = writer.applied(k.SWITCH, writer.applied(k.GREATER, x, high), high, x)
+        return [writer.applied(k.SWITCH, writer.applied(k.LESS, x, low), low, capped)]
+    step.require(kind in SCALAR and (kind not in LOGICAL or set(dtypes) == {"bool"}))
+    step.require(to in (*WIDE, "bool") or kind in CHOOSING)
+    if set(dtypes) == {"bool"}:
+        # To add truth values is to ask whether one is true.
+        kind = {ps.Add: ps.OR, ps.Mul: ps.AND}.get(kind, kind)
+    line, n_operands = SCALAR[kind]
+    if n_operands == 2:
+        return [functools.reduce(functools.partial(writer.applied, line), spread)]
+    return [writer.applied(line, *spread)]
+
+
+@_write.register
+def _(op: elemwise.CAReduce, step: _Step, writer: _Writer) -> list[Places]:
+    kind, rows = type(op.scalar_op), _last(step.inputs[0], op.axis)
+    *shape, length = rows.shape
+    step.require(kind in REDUCED and length > 0)
+    step.require(kind is not ps.Add or step.node.outputs[0].dtype in WIDE)
+    step.require(kind not in LOGICAL or step.node.inputs[0].dtype == "bool")
+    if length == 1:
+        return [rows[..., 0]]
+    return [writer.line(REDUCED[kind], tuple(shape), writer.row(rows), 0, 0, 0, length)]
+
+
+def _last(place: Places, axis: Any) -> Places:
+    """Some axes made one, the last."""
+    axes = range(place.ndim) if axis is None else [a % place.ndim for a in np.atleast_1d(axis)]
+    kept = [a for a in range(place.ndim) if a not in axes]
+    n = int(np.prod([place.shape[a] for a in axes], dtype=np.int64))
+    return place.transpose([*kept, *axes]).reshape(*(place.shape[a] for a in kept), n)
+
+
+@_write.register(Softmax)
+@_write.register(LogSoftmax)
+@_write.register(CumOp)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    """Each row to a row."""
+    step.require(getattr(op, "mode", "add") == "add")
+    (place,) = step.inputs
+    rows = _last(place, op.axis)
+    n = rows.size // max(rows.shape[-1], 1)
+    rest = (writer.row(rows), 0, 0, 0, rows.shape[-1])
+    out = writer.line(BY_ROW[type(op)], rows.shape, *rest, n=n)
+    # Back to where they came from.
+    back = np.empty(place.size, dtype=np.int64)
+    back[_last(np.arange(place.size).reshape(place.shape), op.axis).ravel()] = out.ravel()
+    return [back if isinstance(op, CumOp) and op.axis is None else back.reshape(place.shape)]
+
+
+@_write.register(Dot)
+@_write.register(BatchedDot)
+@_write.register(Blockwise)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    step.require(not isinstance(op, Blockwise) or isinstance(op.core_op, Dot))
+    step.require(step.node.outputs[0].dtype in WIDE)
+    a, b = writer.placed(step)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+    out = np.empty((*batch, a.shape[-2], b.shape[-1]), dtype=np.int64)
+    for i in np.ndindex(batch):
+        rest = (writer.row(a[i]), 0, writer.row(b[i]), 0, *b.shape[-2:])
+        out[i] = writer.line(k.MATRIX_PRODUCT, out.shape[-2:], *rest, n=a.shape[-2])
+    return [out]
+
+
+@_write.register
+def _(op: OpFromGraph, step: _Step, writer: _Writer) -> list[Places]:
+    inner = list(zip(op.fgraph.inputs, step.inputs, step.live, strict=True))
+    known = {variable: x for variable, x, is_live in inner if not is_live}
+    places = {variable: x for variable, x, is_live in inner if is_live}
+    return _walk(writer, op.fgraph.outputs, known, places, {})
