@@ -466,6 +466,8 @@ def unsupported() -> pm.Model:
 class Compiled:
     """Stand-in for the compiled code: it takes half a minute to make."""
 
+    initial_point_func = None
+
     def with_data(self, **_: Any) -> Compiled:
         return self
 

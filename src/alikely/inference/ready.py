@@ -60,10 +60,10 @@ def compiled(model: pm.Model, n_draws: float = 20_000) -> Callable[[Values], Rea
     with LOCK, _many_objects():
         own = {variable.name: variable.get_value() for variable in model.data_vars}
         # Now: what a model holds may change until data are filled in.
-        graph = _graph(model)
-        made = OFF if _is_off() else _attempt(lambda: _graphs(graph))
+        made = OFF if _is_off() else _attempt(lambda: _graphs(_graph(model)))
         start = _starting_point(model)
-    told: list[str] = []
+    # Once for all data: to write a model out takes longer than many a fit.
+    code = functools.cache(lambda: _code(_graph(model)))
 
     def fill(data: Values) -> Ready:
         new = {name: _fitting(name, values, own) for name, values in data.items()}
@@ -74,11 +74,10 @@ def compiled(model: pm.Model, n_draws: float = 20_000) -> Callable[[Values], Rea
                 found = _attempt(lambda: _interpreted(made, values, from_there, n_draws))
             if not isinstance(found, str):
                 return Ready(found, "interpreter", SMALL)
-            if not told:
-                told.append(found)
+            if not code.cache_info().currsize:
                 level = logging.INFO if found in (LARGE, OFF) else logging.WARNING
                 LOG.log(level, "nutpie compiles the model, in half a minute or more: %s", found)
-            return Ready(_filled(_code(graph), values, from_there), "numba", found)
+            return Ready(_filled(code(), values, from_there), "numba", found)
 
     return fill
 
@@ -168,6 +167,9 @@ def _filled(code: Any, data: Values, start: Callable[[Any], Floats]) -> Any:
         # Its error for data that the graph does not need.
         with contextlib.suppress(KeyError):
             code = code.with_data(**{name: values})
+    if not hasattr(code, "initial_point_func"):
+        LOG.warning("chains start where nutpie puts them, and may take longer to converge")
+        return code
     return dataclasses.replace(code, initial_point_func=start)
 
 
