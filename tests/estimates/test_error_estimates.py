@@ -223,32 +223,6 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     np.testing.assert_allclose(1 / (1 + sums["divergence"]), sums["estimate"])
 
 
-@pytest.mark.slow
-def test_undefined_entries_say_why() -> None:
-    """No joint error, one label throughout, no error at all, a single joint error."""
-    truth = np.array(["x", "x", "y", "y"])
-    right = truth.tolist()
-    trials = al.Trials.from_arrays(
-        [right, ["y", "x", "y", "y"], ["y", "x", "x", "y"], ["z", "x", "y", "y"]],
-        truth,
-        observers=["perfect", "once", "twice", "other"],
-        classes=["x", "y", "z"],
-    )
-    agreement = al.misclassification_agreement(trials, n_resamples=100, n_draws=100, rng=15)
-    notes = agreement.summary().set_index(["observer_a", "observer_b"])["note"]
-    assert "no joint error" in notes["perfect", "once"]
-    assert "one and the same wrong label" in notes["once", "twice"]
-    assert "fewer than 3 joint errors" in notes["once", "other"]
-    similarity = al.error_similarity(
-        trials, [("perfect", "once"), ("once", "twice")], n_resamples=100, n_draws=100, rng=16
-    )
-    assert similarity.undefined.empty
-    alone = al.Trials.from_arrays([right, right], truth, classes=["x", "y", "z"])
-    nothing = al.error_similarity(alone, n_resamples=100, n_draws=100, rng=17)
-    assert nothing.undefined.tolist() == ["neither observer made an error"]
-    assert np.isnan(nothing.draws("posterior")).all()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

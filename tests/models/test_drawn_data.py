@@ -184,7 +184,7 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
     Of few joint errors, whose weights are the hardest to smooth, and of the most.
     """
     model = al.models.class_copying(TABLES)
-    tree = al.inference.nuts(model, 1_000, rng=1)
+    tree = al.inference.nuts(model, 2_000, rng=1)
     tree["log_likelihood"] = joint_error_log_likelihood(tree, TABLES)
     pointwise = azs.loo(tree, pointwise=True).elpd_i
     place = np.repeat(np.arange(np.count_nonzero(TABLES)), TABLES[TABLES > 0])
@@ -204,7 +204,7 @@ def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
         tables[tuple(cell)] -= 1
         without.append(data(tables))
     elpd, variance = 0.0, 0.0
-    refits = al.inference.nuts_many(model, without, 1_000, rng=2)
+    refits = al.inference.nuts_many(model, without, 2_000, rng=2)
     for cell, refit in zip(cells, refits, strict=True):
         one = np.zeros_like(TABLES)
         one[tuple(cell)] = 1
