@@ -52,7 +52,9 @@ def _table(place: str, names: list[str]) -> str:
 
 def said(found: object) -> str:
     """First line of what an object says of itself; of a constant, what it is."""
-    if inspect.ismodule(found) or inspect.isclass(found) or inspect.isroutine(found):
+    # An object of a class of this package, such as `options`, is described by its class.
+    own = type(found).__name__ == "Settings"
+    if own or inspect.ismodule(found) or inspect.isclass(found) or inspect.isroutine(found):
         text = (inspect.getdoc(found) or "").splitlines()[0]
     elif type(found).__name__ == "Metric":
         text = f"Metric `{found.name}`."

@@ -11,6 +11,7 @@ import pytest
 from names_page import NAMES_PAGE, PACKAGE, names_page, subjects
 from numpydoc.validate import validate
 
+MOST_PARAMETERS = 16
 MOST_FLAT_NAMES = 30  # beside the subjects and plot_*
 PLACES = ["alikely", *(f"alikely.{name}" for name in subjects())]
 # A docstring with a summary in one line that ends with a period, and a section on what is returned.
@@ -58,6 +59,29 @@ def test_no_submodule_has_the_name_of_a_function(place: str) -> None:
     modules = {entry.name for entry in pkgutil.iter_modules(package.__path__)}
     functions = {name for name, found in public(place) if not inspect.ismodule(found)}
     assert modules & functions == set()
+
+
+def functions() -> dict[str, object]:
+    """Public functions and methods of public classes, by name."""
+    found: dict[str, object] = {}
+    for place in PLACES:
+        for name, thing in public(place):
+            owned = vars(thing).items() if inspect.isclass(thing) else [("", thing)]
+            for method, one in owned:
+                code = getattr(one, "__func__", one)
+                if inspect.isfunction(code) and not method.startswith("_"):
+                    found[f"{place}.{name}.{method}".rstrip(".")] = code
+    return found
+
+
+def test_signatures_are_short_and_leave_the_session_to_options() -> None:
+    for name, one in functions().items():
+        parameters = inspect.signature(one).parameters  # type: ignore[arg-type]
+        assert len(set(parameters) - {"self", "cls"}) <= MOST_PARAMETERS, name
+        assert "progressbar" not in parameters, name
+        for option in ("ci_prob", "ci_kind"):
+            if option in parameters:
+                assert parameters[option].default in (None, inspect.Parameter.empty), name
 
 
 def test_few_names_are_flat() -> None:

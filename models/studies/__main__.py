@@ -157,7 +157,7 @@ def _run(given: argparse.Namespace) -> int:
     # What the card draws needs matplotlib, the figures themselves do not.
     from alikely.plots.calibration import plot_calibration
 
-    found, ranks = calibration(name, given.simulations, given.work, given.seed, True, branch)
+    found, ranks = calibration(name, given.simulations, given.work, given.seed, branch)
     branches = kept.get("branches", {})
     if branch == DEFAULT:
         evidence = found | {"branches": branches}

@@ -24,13 +24,12 @@ DIGITS = 4
 def write_benchmarks(folder: Path, work: Path | None = None, seed: int = 1) -> None:
     """Run both studies, some two hours of one core, and write their table."""
     whole, drawn = (None if work is None else work / name for name in ("all", "draws"))
-    most = benchmark_coverage(n_sets=N_SETS, folder=whole, rng=seed, progressbar=True)
+    most = benchmark_coverage(n_sets=N_SETS, folder=whole, rng=seed)
     rest = benchmark_coverage(
         n_sets=N_SETS_OF_DRAWS,
         n_replicates=N_REPLICATES,
         folder=drawn,
         rng=seed + 1,
-        progressbar=True,
     )
     write_file(folder / TABLE, benchmark_table(most, rest).round(DIGITS).to_csv(index=False))
 

@@ -106,7 +106,6 @@ def calibration(
     n: int | None = None,
     folder: str | Path | None = None,
     rng: RandomState = SEED,
-    progressbar: bool = False,
     branch: str = DEFAULT,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Calibrate a model of the catalogue by simulation."""
@@ -130,7 +129,6 @@ def calibration(
             target_accept=case.target_accept,
             folder=folder,
             rng=rng,
-            progressbar=progressbar,
         )
     )
     by_simulation = ranks.groupby("simulation").first()

@@ -108,7 +108,6 @@ def agreement_coverage(
     methods: Sequence[str] = tuple(METHODS),
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """How often 95 % intervals of misclassification agreement contain the truth."""
     if n_observers not in (2, N_OBSERVERS):
@@ -136,7 +135,7 @@ def agreement_coverage(
         | common
         for row in chosen.itertuples()
     ]
-    table = run_study(_setting, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_setting, cells, folder, rng=rng)
     return table.drop(columns=[*common])
 
 

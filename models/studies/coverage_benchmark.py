@@ -92,7 +92,6 @@ def benchmark_coverage(
     n_replicates: int = 0,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Intervals of agreement with humans, in simulated benchmarks of four machines."""
     if n_sets < BATCH or n_sets % BATCH:
@@ -108,7 +107,7 @@ def benchmark_coverage(
         for name, design in chosen.items()
         for batch in range(n_sets // BATCH)
     ]
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table.drop(columns=[*BenchmarkDesign._fields, "n_replicates"])
 
 

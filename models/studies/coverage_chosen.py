@@ -167,7 +167,6 @@ def chosen_images_study(
     n_pools: int = 200,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Trials saved by choosing images for a pair of machines, and coverage, on real answers."""
     generator = np.random.default_rng(seed_sequence(rng))
@@ -197,9 +196,7 @@ def chosen_images_study(
                     for size in n
                     if size <= machines.shape[1] / 2
                 ]
-    return run_study(
-        partial(one_pair, pools), cells, folder, rng=generator, progressbar=progressbar
-    )
+    return run_study(partial(one_pair, pools), cells, folder, rng=generator)
 
 
 def chosen_summary(study: pd.DataFrame) -> pd.DataFrame:

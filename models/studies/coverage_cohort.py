@@ -53,7 +53,6 @@ def cohort_coverage(
     tune: int = 300,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Simulate intervals of the cohort model with people, and those of the decomposition."""
     if n_sets < BATCH or n_sets % BATCH:
@@ -64,7 +63,7 @@ def cohort_coverage(
         for name, design in chosen.items()
         for batch in range(n_sets // BATCH)
     ]
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table.drop(columns=list(BenchmarkDesign._fields))
 
 
@@ -106,7 +105,7 @@ def _fits(sets: Sequence[Trials], n_draws: int, tune: int, rng: np.random.Genera
     most = max(int(np.bincount(c["stratum_condition"]).max()) for c in counts)
     counts = [_padded(c, most) for c in counts]
     model = cohort(counts[0], human_effects="drawn")
-    return nuts_many(model, [_data(c) for c in counts], n_draws, tune, rng, False, TARGET)
+    return nuts_many(model, [_data(c) for c in counts], n_draws, tune, rng, TARGET)
 
 
 def _data(counts: xr.Dataset) -> dict[str, Any]:

@@ -38,7 +38,6 @@ def item_coverage(
     n_draws: int = 1_000,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Intervals of error consistency where observers answer the same items again."""
     if n_datasets < BATCH or n_datasets % BATCH:
@@ -49,9 +48,7 @@ def item_coverage(
         for design, n, within in [*designs, ("modalities", 1, 1.0)]
         for batch in range(n_datasets // BATCH)
     ]
-    return run_study(_batch, cells, folder, rng=rng, progressbar=progressbar).drop(
-        columns="n_draws"
-    )
+    return run_study(_batch, cells, folder, rng=rng).drop(columns="n_draws")
 
 
 def _batch(

@@ -72,11 +72,10 @@ def joint_coverage(
     n_draws: int = 1_000,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Intervals of differences and means of similarities of two machines and four humans."""
     cells = study_cells(JOINT_DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table.drop(columns="n_draws")
 
 

@@ -76,7 +76,6 @@ def margin_coverage(
     ci_prob: float = 0.95,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Coverage of intervals of machines and groups, and what the checks say."""
     check_interval(ci_prob, "eti")
@@ -93,7 +92,7 @@ def margin_coverage(
         }
         for name, world in chosen.items()
     ]
-    table = run_study(_study, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_study, cells, folder, rng=rng)
     return table.drop(columns=[name for name in cells[0] if name not in ("world", "n_datasets")])
 
 

@@ -94,7 +94,6 @@ def order_calibration(
     n_sets: int = 100,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Probabilities that one machine is above another, and whether it is."""
     if n_sets < BATCH or n_sets % BATCH:
@@ -105,7 +104,7 @@ def order_calibration(
         for size, (n, design) in (SIZES if sizes is None else sizes).items()
         for batch in range(n_sets // BATCH)
     ]
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table.drop(columns=["n", "batch", *BenchmarkDesign._fields])
 
 

@@ -197,13 +197,12 @@ def row_coverage(
     n_draws: int = 1_000,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Intervals of class-level error similarity from data sets of known truth, one by one."""
     if n_draws < 100:
         raise ValueError(f"n_draws must be at least 100, got {n_draws}")
     cells = study_cells(DESIGNS if designs is None else designs, n_datasets, n_draws=n_draws)
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table.drop(columns="n_draws")
 
 

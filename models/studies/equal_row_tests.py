@@ -41,11 +41,10 @@ def row_tests(
     n_datasets: int = 1_000,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """P-values of equal rows from data sets of known truth."""
     cells = study_cells(TESTED if designs is None else designs, n_datasets)
-    table = run_study(_batch, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_batch, cells, folder, rng=rng)
     return table[["design", "truth", "p_equal"]]
 
 

@@ -39,15 +39,15 @@ def write_studies(
         if name == "coverage.csv":
             found = row_coverage_summary(_rows(parts, seed))
         elif name == "statements.csv":
-            found = joint_coverage_summary(joint_coverage(folder=parts, rng=seed, progressbar=True))
+            found = joint_coverage_summary(joint_coverage(folder=parts, rng=seed))
         else:
-            found = row_tests_summary(row_tests(folder=parts, rng=seed, progressbar=True))
+            found = row_tests_summary(row_tests(folder=parts, rng=seed))
         write_file(folder / name, found.round(DIGITS).to_csv(index=False))
 
 
 def _rows(parts: Path | None, seed: int) -> pd.DataFrame:
     """Data sets of each design, and more of those that are near what is promised."""
-    first = row_coverage(n_datasets=N_DATASETS, folder=parts, rng=seed, progressbar=True)
+    first = row_coverage(n_datasets=N_DATASETS, folder=parts, rng=seed)
     found, near = [first], _near(row_coverage_summary(first))
     for number, (name, design) in enumerate(DESIGNS.items()):
         if name not in near:
@@ -58,7 +58,6 @@ def _rows(parts: Path | None, seed: int) -> pd.DataFrame:
             # Of its own, as is the seed: whichever others are in doubt, its data sets are these.
             folder=None if parts is None else parts.with_name(f"{parts.name}-{number}"),
             rng=np.random.SeedSequence([seed, N_DATASETS + number]),
-            progressbar=True,
         )
         found.append(more.assign(dataset=more["dataset"] + N_DATASETS))
     return pd.concat(found)

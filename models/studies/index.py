@@ -45,7 +45,7 @@ def write_index(
     if not text_only:
         from alikely.plots.calibration import plot_calibration
 
-        study = coverage_study(folder=work, rng=seed, progressbar=True)
+        study = coverage_study(folder=work, rng=seed)
         write_file(folder / STUDY, study.round(dict.fromkeys(KEPT, 5)).to_csv(index=False))
         write_figure(plot_calibration(study, "coverage").figure, folder / FIGURE, dpi=110)
     write_file(folder / "README.md", index_text(folder, only))

@@ -15,6 +15,7 @@ from . import report as report
 from . import simulate as simulate
 from . import spectrum as spectrum
 from . import stats as stats
+from ._base.settings import options as options
 from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
 from .benchmark import exclude_conditions as exclude_conditions
@@ -94,6 +95,7 @@ __all__ = [
     "metrics",
     "misclassification_agreement",
     "models",
+    "options",
     "papers",
     "planning",
     "plot_agreement",

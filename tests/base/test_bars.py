@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import alikely as al
 from alikely._base.bars import Bar
 
 
@@ -21,6 +22,6 @@ def test_what_pooch_does_with_it(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_none_is_shown_where_none_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar("trials", 3, shown=False) as bar:
+    with al.options(progressbar=False), Bar("trials", 3) as bar:
         bar.update()
     assert capsys.readouterr().err == ""

@@ -210,11 +210,11 @@ def test_ctrl_c_leaves_what_is_done(whole: pd.DataFrame, tmp_path: Path) -> None
 
 
 def test_progress_counts_what_was_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with at_most(1):
-        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
+    with at_most(1), al.options(progressbar=True):
+        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5)
         next(tmp_path.glob("*.parquet")).unlink()
         capfd.readouterr()
-        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5, progressbar=True)
+        al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5)
     shown = capfd.readouterr().err
     assert "4/4" in shown
 

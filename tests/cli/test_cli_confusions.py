@@ -37,7 +37,7 @@ def test_matrices_give_what_python_computes(
     assert max(len(line) for line in lines if not line.startswith("Written")) <= 80
     given = {name: pd.DataFrame(m, index=NAMES, columns=NAMES) for name, m in MATRICES.items()}
     wanted = al.error_similarity(
-        confusions=given, paired=False, n_resamples=100, n_draws=100, sampler="exact", rng=3
+        given, paired=False, n_resamples=100, n_draws=100, sampler="exact", rng=3
     ).summary()
     written = pd.read_csv(folder / "error_similarity.csv")
     for name in ("estimate", "divergence", "posterior_eti95_lb", "posterior_eti95_ub"):

@@ -198,8 +198,8 @@ def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     arguments = ["compare", str(noise), "--metric", "cles", *few, *given, "--jobs", "1"]
     assert main([*arguments, "--sampler", "exact", "--out", str(out)]) == 0
     found = al.Result.load(out / "error_similarity.nc").summary()
-    expected = al.error_similarity(
-        al.Trials.read(noise), mixture="pooled", alpha=0.3, base=np.e, cluster="item",
+    expected = al.compare(
+        al.Trials.read(noise), "CLES", mixture="pooled", alpha=0.3, base=np.e, cluster="item",
         n_permutations=19, n_resamples=30, n_draws=30, sampler="exact", rng=2,
     ).summary()  # fmt: skip
     for name in ("estimate", "posterior_eti95_lb", "posterior_eti95_ub"):

@@ -38,8 +38,8 @@ def test_trials_have_the_matrices() -> None:
 def test_estimates_are_those_of_the_matrices() -> None:
     """Whether systems saw the same items or not; intervals there are only if they did not."""
     given = matrices()
-    apart = al.error_similarity(confusions=given, paired=False, n_resamples=100, n_draws=100, rng=1)
-    lost = al.error_similarity(confusions=given, paired=True, rng=1)
+    apart = al.error_similarity(given, paired=False, n_resamples=100, n_draws=100, rng=1)
+    lost = al.error_similarity(given, paired=True, rng=1)
     wanted = al.metrics.errors.error_divergence(given["a"].to_numpy(), given["b"].to_numpy())
     for result in (apart, lost):
         assert result.summary()["divergence"].iloc[0] == pytest.approx(wanted, rel=1e-12)
@@ -55,7 +55,7 @@ def test_estimates_are_those_of_the_matrices() -> None:
 
 
 def test_nothing_is_told_of_differences_on_unknown_items() -> None:
-    lost = al.error_similarity(confusions=matrices(), paired=True)
+    lost = al.error_similarity(matrices(), paired=True)
     first, second, _ = lost.table["pair"].values
     with pytest.raises(ValueError, match="do not tell how sure a difference or mean is"):
         al.mean(lost)
@@ -65,8 +65,8 @@ def test_nothing_is_told_of_differences_on_unknown_items() -> None:
 
 def test_many_right_answers_cost_nothing() -> None:
     large = {name: np.diag([10**9] * 3) + matrix.to_numpy() for name, matrix in matrices().items()}
-    found = al.error_similarity(confusions=large, paired=True).summary()
-    wanted = al.error_similarity(confusions=matrices(), paired=True).summary()
+    found = al.error_similarity(large, paired=True).summary()
+    wanted = al.error_similarity(matrices(), paired=True).summary()
     assert (found["estimate"] == wanted["estimate"]).all()
 
 
@@ -112,11 +112,9 @@ def test_bad_options_are_refused() -> None:
     with pytest.raises(ValueError, match="classes must name the 3 classes of 'a', got 2 names"):
         confusion_trials({"a": GOOD["a"].to_numpy(), "b": GOOD["b"].to_numpy()}, ["x", "y"])
     with pytest.raises(ValueError, match="say paired=False if they did not"):
-        al.error_similarity(confusions=GOOD)
-    with pytest.raises(ValueError, match="give trials or confusions, not both"):
-        al.error_similarity(al.load_example(), confusions=GOOD, paired=False)
-    with pytest.raises(ValueError, match="paired goes with confusions"):
+        al.error_similarity(GOOD)
+    with pytest.raises(ValueError, match="paired goes with confusion matrices"):
         al.error_similarity(al.load_example(), paired=True)
     two = {name: matrix.iloc[:2, :2] for name, matrix in GOOD.items()}
     with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
-        al.error_similarity(confusions=two, paired=False)
+        al.error_similarity(two, paired=False)

@@ -103,9 +103,7 @@ def test_what_holds_no_categories(text: str | None, message: str, tmp_path: Path
 
 def test_download_once(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
-        found = al.datasets.sixteen_categories(
-            url=f"{server.url}/data.txt", cache=tmp_path, progressbar=False
-        )
+        found = al.datasets.sixteen_categories(url=f"{server.url}/data.txt", cache=tmp_path)
         assert found == EXPECTED
     assert server.requests == 1
 
@@ -122,7 +120,7 @@ def test_download_once(server: Server, tmp_path: Path) -> None:
 def test_failed_downloads_leave_nothing_behind(
     server: Server, tmp_path: Path, path: str, known_hash: str | None, message: str
 ) -> None:
-    options: dict[str, Any] = {"cache": tmp_path / "cache", "progressbar": False}
+    options: dict[str, Any] = {"cache": tmp_path / "cache"}
     with pytest.raises(ValueError, match=message):
         al.datasets.sixteen_categories(url=f"{server.url}/{path}", known_hash=known_hash, **options)
     assert not any((tmp_path / "cache").glob("*"))

@@ -161,7 +161,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_download_once(server: Server, digests: dict[str, str], tmp_path: Path) -> None:
-    options: dict[str, Any] = {"cache": tmp_path / "cache", "progressbar": False}
+    options: dict[str, Any] = {"cache": tmp_path / "cache"}
     trials = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
     again = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
     assert server.requests == 1
@@ -173,7 +173,7 @@ def test_content_that_is_not_the_published_one(server: Server, tmp_path: Path) -
     with pytest.raises(
         ValueError, match="human responses of data set 'edge' are not the published"
     ):
-        datasets.model_vs_human(url=f"{server.url}/data.zip", cache=tmp_path, progressbar=False)
+        datasets.model_vs_human(url=f"{server.url}/data.zip", cache=tmp_path)
 
 
 @pytest.mark.usefixtures("digests")
@@ -190,7 +190,7 @@ def test_failed_downloads_leave_nothing_behind(
     server: Server, tmp_path: Path, path: str, known_hash: str | None, message: str
 ) -> None:
     cache = tmp_path / "cache"
-    options: dict[str, Any] = {"cache": cache, "progressbar": False}
+    options: dict[str, Any] = {"cache": cache}
     with pytest.raises(ValueError, match=message):
         datasets.model_vs_human(url=f"{server.url}/{path}", known_hash=known_hash, **options)
     assert not any(cache.glob("*"))

@@ -201,7 +201,7 @@ def test_listed_and_dense_tables_hold_the_same_errors() -> None:
 @pytest.mark.usefixtures("few_sweeps")
 def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     trials = al.load_example().select(kind="human")
-    result = al.error_similarity(trials, mixture="pooled", base=np.e, n_resamples=200, rng=14)
+    result = al.compare(trials, "CLES", mixture="pooled", base=np.e, n_resamples=200, rng=14)
     result.save(tmp_path / "similarity.nc")
     loaded = al.Result.load(tmp_path / "similarity.nc")
     assert loaded.metric.name == "error_similarity"

@@ -26,7 +26,9 @@ N_DRAWS = 2000
 
 @pytest.fixture(scope="module")
 def result() -> al.Result:
-    return al.error_consistency(from_counts(CELLS), n_resamples=0, rng=1, log_likelihood=True)
+    return al.error_consistency(
+        from_counts(CELLS), n_resamples=0, rng=1, include=["log_likelihood"]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -177,7 +177,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "benchmark_scores with a cohort": lambda t: al.benchmark_scores(t, cohort=True, **NONE),
     "fit_spectrum": lambda t: al.fit_spectrum(spectrum(t), n_draws=4, rng=1),
     "compare_models": lambda t: al.compare_models(
-        al.error_consistency(t, sampler="nuts", log_likelihood=True, n_null=0, **FEW)
+        al.error_consistency(t, sampler="nuts", include=["log_likelihood"], n_null=0, **FEW)
     ),
     "independent_observers": lambda t: al.estimates.independent_observers(
         al.error_consistency(t, n_null=0, **NONE), n_draws=40, rng=1

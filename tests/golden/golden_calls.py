@@ -106,7 +106,9 @@ def consistency(rng: int) -> al.Result:
 
 @functools.cache
 def consistency_in_noise(rng: int) -> al.Result:
-    return al.error_consistency(data.noise(), n_null=400, log_likelihood=True, rng=rng, **DRAWS)
+    return al.error_consistency(
+        data.noise(), n_null=400, include=["log_likelihood"], rng=rng, **DRAWS
+    )
 
 
 @functools.cache

@@ -17,8 +17,8 @@ import alikely as al
 from alikely.cli import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
-# Loaders that download: tests of their own read from a local server.
-ELSEWHERE = {"datasets.model_vs_human", "datasets.sixteen_categories"}
+# Loaders that download: tests of their own read from a local server. Options compute nothing.
+ELSEWHERE = {"datasets.model_vs_human", "datasets.sixteen_categories", "options"}
 USED = re.compile(r"\bal\.([A-Za-z][\w.]*)\(")
 
 

@@ -750,11 +750,7 @@ CASES = [
         r"n_resamples must be a whole number, 0 for none; got 50\.0",
         ec(n_resamples=50.0),
     ),
-    v(
-        "n_resamples None",
-        "n_resamples must be a whole number, 0 for none; got None",
-        ec(n_resamples=None),
-    ),
+    v("n_resamples None", WORKS, ec(n_resamples=None)),
     v(
         "n_resamples True",
         "n_resamples must be a whole number, 0 for none; got True",
@@ -772,17 +768,12 @@ CASES = [
         r"ci_prob must be a number between 0 and 1, got '0\.95'; try 0\.95",
         ec(ci_prob="0.95"),
     ),
-    v(
-        "ci_prob None",
-        r"ci_prob must be a number between 0 and 1, got None; try 0\.95",
-        ec(ci_prob=None),
-    ),
+    v("ci_prob None", WORKS, ec(ci_prob=None)),
     v(
         "ci_prob array",
         r"ci_prob must be a number between 0 and 1, got \[0\.9, 0\.95\]; try 0\.95",
         ec(ci_prob=[0.9, 0.95]),
     ),
-    v("ci_kind unknown", "ci_kind must be 'eti' or 'hdi', got 'bca'", ec(ci_kind="bca")),
     v("by unknown", "by must be one of 'condition', 'dataset', None; got 'block'", ec(by="block")),
     v(
         "by a list",

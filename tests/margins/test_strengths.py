@@ -240,7 +240,7 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
     """Both tails and the mean, within four Monte-Carlo errors of the chains."""
     import arviz_stats
 
-    tree = al.inference.nuts(model, n_draws, rng=3, progressbar=False, target_accept=0.9)
+    tree = al.inference.nuts(model, n_draws, rng=3, target_accept=0.9)
     rho = tree["posterior"]["rho"]
     for tail in (0.025, 0.975):
         error = float(arviz_stats.mcse(rho, method="quantile", prob=tail))

@@ -146,7 +146,7 @@ def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: st
 @pytest.mark.slow
 def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     trials = al.load_example().select(condition="noise", observer=["human_1", "human_2", "model_1"])
-    result = al.error_consistency(trials, rng=1, log_likelihood=True)
+    result = al.error_consistency(trials, rng=1, include=["log_likelihood"])
     loo = az.loo(result.data, pointwise=True)
     exact = al.compare_models(result)
     assert loo.n_data_points == result.table["cells"].values.sum()
@@ -165,7 +165,7 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
 def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "LARGEST_LOG_LIKELIHOOD", 1000)
     with pytest.raises(ValueError, match="would hold 640,000 numbers; choose fewer pairs or draws"):
-        sampling.posterior(from_counts([100, 20, 20, 20]), log_likelihood=True, rng=1)
+        sampling.posterior(from_counts([100, 20, 20, 20]), include=["log_likelihood"], rng=1)
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,17 @@ from typing import Self
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 
+from alikely._base.steps import shows_progress
+
 __all__ = ["Bar"]
 
 
 class Bar:
     """Pieces of work done and to come; it has what pooch asks of a progress bar."""
 
-    def __init__(self, what: str, total: float = 0, shown: bool = True) -> None:
+    def __init__(self, what: str, total: float = 0) -> None:
         columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), disable=not shown)
+        self._bars = Progress(*columns, console=Console(stderr=True), disable=not shows_progress())
         self._task = self._bars.add_task(what, total=total)
 
     def __enter__(self) -> Self:

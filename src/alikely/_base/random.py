@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from alikely._base.settings import check_seed, resolve
+
 __all__ = ["RandomState", "seed_sequence", "spawn_integer"]
 
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
@@ -11,17 +13,12 @@ RandomState = int | np.random.Generator | np.random.SeedSequence | None
 
 def seed_sequence(rng: RandomState) -> np.random.SeedSequence:
     """Turn what a user passed as ``rng`` into a seed sequence to spawn from."""
+    rng = resolve("rng", rng)
+    check_seed(rng)
     if isinstance(rng, np.random.Generator):
         return np.random.SeedSequence([int(word) for word in rng.integers(0, 2**32, 4)])
     if isinstance(rng, np.random.SeedSequence):
         return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key)
-    if rng is not None and (isinstance(rng, bool) or not isinstance(rng, int | np.integer)):
-        raise TypeError(
-            "rng must be None, a whole number, a numpy Generator or a SeedSequence, got "
-            f"{type(rng).__name__}"
-        )
-    if rng is not None and rng < 0:
-        raise ValueError(f"rng must not be negative, got {rng}")
     return np.random.SeedSequence(None if rng is None else int(rng))
 
 

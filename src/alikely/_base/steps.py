@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
+
+from alikely._base.settings import options
 
 __all__ = [
     "LOG",
@@ -15,6 +18,8 @@ __all__ = [
     "duration",
     "is_silent",
     "own_bar",
+    "quietly",
+    "shows_progress",
     "step",
     "tracked",
     "watched_by",
@@ -48,6 +53,8 @@ _watchers: list[Watcher] = []
 # Steps that are under way, the innermost last, and those that are known to take long.
 _steps: list[str] = []
 _told: set[str] = set()
+# Pieces of work under way that show no bars of their own.
+_quiet: list[None] = []
 
 
 @contextlib.contextmanager
@@ -63,6 +70,30 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 def is_silent() -> bool:
     """Whether bars of any kind are unwanted."""
     return any(watcher.silent for watcher in _watchers)
+
+
+def shows_progress() -> bool:
+    """Whether to show bars: as options say, or else at a terminal and in a notebook."""
+    if _quiet:
+        return False
+    if options.progressbar is not None:
+        return options.progressbar
+    if is_silent():
+        return False
+    # Nothing of notebooks is imported where there is none.
+    shell = sys.modules.get("IPython")
+    here = shell.get_ipython() if shell else None
+    return sys.stderr.isatty() or "IPKernelApp" in getattr(here, "config", {})
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """No bars within: this is a piece of work that has one."""
+    _quiet.append(None)
+    try:
+        yield
+    finally:
+        _quiet.pop()
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from alikely._base.intervals import bound_columns, check_interval, percent
 from alikely._base.names import listed, nearest
 from alikely._base.numbers import counted, number, span
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely._base.steps import step
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
@@ -67,7 +68,7 @@ class AgreementRegression:
             f"observers, {n_pairs:,} pairs, {listed(posterior['predictor'].values.tolist())}>"
         )
 
-    def summary(self, *, ci_prob: float = 0.95) -> pd.DataFrame:
+    def summary(self, *, ci_prob: float | None = None) -> pd.DataFrame:
         """Table of coefficients and spreads.
 
         Parameters
@@ -87,6 +88,7 @@ class AgreementRegression:
         ValueError
             If `ci_prob` is out of range.
         """
+        ci_prob = resolve("ci_prob", ci_prob)
         check_interval(ci_prob, "eti")
         posterior = self.data["posterior"].to_dataset()
         b, predictors = posterior["b"], posterior["predictor"].values.tolist()
@@ -111,7 +113,9 @@ class AgreementRegression:
         ]
         return pd.DataFrame(rows).set_index("name")
 
-    def sentence(self, label: str | None = None, *, ci_prob: float = 0.95, digits: int = 2) -> str:
+    def sentence(
+        self, label: str | None = None, *, ci_prob: float | None = None, digits: int = 2
+    ) -> str:
         """Say how much more alike pairs of one group are.
 
         Parameters
@@ -133,6 +137,7 @@ class AgreementRegression:
         ValueError
             If there is no such label, or `ci_prob` is out of range.
         """
+        ci_prob = resolve("ci_prob", ci_prob)
         attrs = self.data.attrs
         posterior = self.data["posterior"].to_dataset()
         labels = [str(name) for name in posterior["label"].values]
@@ -251,7 +256,7 @@ def agreement_regression(
     *,
     labels: Labels | None = None,
     predictors: Sequence[str] | None = None,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
 ) -> AgreementRegression:
     """Ask whether observers of one family fail alike beyond their accuracies.
@@ -318,6 +323,7 @@ def agreement_regression(
     >>> found
     <AgreementRegression of error consistency: 30 observers, 435 pairs, intercept, same_family, ...>
     """
+    n_draws = resolve("n_draws", n_draws)
     if n_draws < 2:
         raise ValueError(f"n_draws must be at least 2, got {n_draws}")
     if isinstance(pairs, MatrixResult):

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.scores import benchmark_scores
@@ -35,7 +36,7 @@ def rank_by_metric(
     metrics: Sequence[str | Metric] = DEALT_WITH,
     *,
     population: Population = "crossed",
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
     **scoring: Any,
 ) -> pd.DataFrame:
@@ -83,6 +84,7 @@ def rank_by_metric(
     >>> table.groupby("metric", sort=False)["system"].first().tolist()
     ['model_3', 'model_1', 'model_3']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     chosen = [get_metric(metric) for metric in metrics]
     names = [metric.name for metric in chosen]
     if len(set(names)) < 2 or len(set(names)) < len(names):

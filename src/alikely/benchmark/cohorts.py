@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely._base.steps import LOG
 from alikely.benchmark.alike import note_on_alike
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
@@ -71,7 +72,7 @@ WHO = {"drawn": "new", 0: "alike", 1: "these"}
 PREDICTED = ("error_consistency",)
 
 
-def fit_cohort(  # noqa: PLR0913
+def fit_cohort(
     trials: Trials,
     *,
     models: str = "model",
@@ -82,10 +83,9 @@ def fit_cohort(  # noqa: PLR0913
     covariates: Covariates | None = None,
     priors: Priors | None = None,
     model: AskedModel = "cohort",
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit the cohort copy model to a benchmark: machines that copy random members of a population.
 
@@ -127,8 +127,6 @@ def fit_cohort(  # noqa: PLR0913
         Groups to add, as in `alikely.inference.extended`. The log likelihood of the machines,
         ``machine_right``, is of a row: all answers of a machine to trials of a condition that as
         many humans got right; `compare_cohorts` leaves out single answers.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -157,6 +155,7 @@ def fit_cohort(  # noqa: PLR0913
     {'chain': 4, 'draw': 1000, 'entry': 12}
     """
     # The model's room imports PyMC: only when needed.
+    n_draws = resolve("n_draws", n_draws)
     from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
     from alikely.models.cohorts import PLACES, cohort, cohort_layout
@@ -204,7 +203,7 @@ def fit_cohort(  # noqa: PLR0913
     # With humans drawn it has none, and draws hang together less.
     few = counts.sizes["condition"] < MANY_CONDITIONS and not drawn
     target, thin = 0.99 if few else 0.9, 1 if drawn else THIN
-    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=include)
+    tree = nuts(built, n_draws, 1_000, rng, target, thin=thin, include=include)
     answers = {name: ("row", layout[name]) for name in ("shown", "right")}
     # A model of another make need not know where its entries stand.
     known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers
@@ -265,8 +264,8 @@ def cohort_scores(
     tree: xr.DataTree,
     level: str | None = OVERALL,
     *,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Tidy table of the scores of a cohort model.
 
@@ -299,6 +298,8 @@ def cohort_scores(
     >>> cohort_scores(tree)["system"].tolist()[-1]  # tree = al.fit_cohort(trials)
     'human-human'
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     draws = cohort_draws(tree)
     known = draws["level"].values.tolist()
@@ -323,7 +324,7 @@ def cohort_check(
     tree: xr.DataTree,
     by: Literal["all", "machine", "condition"] = "all",
     *,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Posterior predictive check of the probability of a machine to be right, given the humans.
@@ -357,6 +358,7 @@ def cohort_check(
     >>> cohort_check(tree, rng=1)["n_right"].tolist()  # tree = al.fit_cohort(trials)
     [0, 1, 2, 3, 4]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     if by not in ("all", "machine", "condition"):
         raise ValueError(f"by must be 'all', 'machine' or 'condition', got {by!r}")

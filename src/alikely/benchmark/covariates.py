@@ -24,6 +24,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.ranges import within
+from alikely._base.settings import resolve
 from alikely.benchmark.cohorts import layout_of
 from alikely.data.ingest import label
 from alikely.stats.intervals import interval
@@ -62,8 +63,8 @@ def cohort_contrasts(
     covariate: str,
     values: Sequence[Any] | None = None,
     *,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Tidy table of the differences that a covariate makes, such as transformers minus CNNs.
 
@@ -93,6 +94,8 @@ def cohort_contrasts(
     >>> table["quantity"].unique().tolist()
     ['log_odds_ratio', 'copy_probability', 'error_consistency', 'accuracy']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     draws = cohort_effects(tree, covariate, values)
     return contrast_table(draws, covariate, ci_prob, ci_kind)

@@ -21,6 +21,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.benchmark.contrasts import pairwise_differences
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
@@ -68,7 +69,7 @@ def group_scores(
     between: str | Mapping[str, str] = "kind",
     metric: str | Metric = "error_consistency",
     *,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     intervals: Intervals = None,
     rng: RandomState = None,
     **options: Any,
@@ -118,6 +119,7 @@ def group_scores(
     >>> table[["statement", "group", "n_pairs"]].values.tolist()[:2]
     [['within', 'human', 6], ['within', 'convnet', 3]]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     group = _groups(trials, between)

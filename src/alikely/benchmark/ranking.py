@@ -23,6 +23,7 @@ from scipy import stats
 from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
+from alikely._base.settings import resolve
 
 __all__ = [
     "kendall_tau",
@@ -300,7 +301,7 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
     return within(out, -1)
 
 
-def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.float64]:
+def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[np.float64]:
     """Percentiles of the ranks of bootstrap replicates: the usual practice, for comparison only.
 
     These are no confidence sets for ranks: where systems tie, a replicate ranks them all the same,
@@ -327,6 +328,7 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float = 0.95) -> NDArray[np.floa
     >>> percentile_ranks([[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     ranks = _ranks(_draws(draws))
     levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     return np.quantile(ranks, levels, axis=0, method="nearest").T.astype(np.float64)

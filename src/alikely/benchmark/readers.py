@@ -25,6 +25,7 @@ from alikely._base.checks import known_kind
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import Block, blocks, cluster_numbers
@@ -88,7 +89,7 @@ def reader_study(
     readers: str = "human",
     no_response: Literal["error", "drop"] = "drop",
     n_resamples: int = 0,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> ReaderStudy:
     """Mean agreement of readers with an AI or among themselves, by modality, and its differences.
@@ -153,6 +154,7 @@ def reader_study(
     >>> bool(among.modalities["estimate"][0] > among.modalities["estimate"][1])
     True
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     check_interval(ci_prob, "eti")

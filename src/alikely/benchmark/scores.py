@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, check_interval
+from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
@@ -93,10 +94,9 @@ def benchmark_scores(  # noqa: PLR0913
     no_response: Literal["error", "drop"] = "error",
     cohort: bool = False,
     n_resamples: int = 0,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     prior: Prior | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Benchmark:
     """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
@@ -143,8 +143,8 @@ def benchmark_scores(  # noqa: PLR0913
     prior : mapping or sequence of four numbers, optional
         Prior on the cells of each pair, as in `joint_draws`; of metrics of
         readings as in `alikely.agreement`.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
-        Intervals that `Benchmark.summary` shows by default.
+    ci_prob : float, optional
+        Probability of the intervals that `Benchmark.summary` shows by default.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -187,8 +187,10 @@ def benchmark_scores(  # noqa: PLR0913
     >>> table["system"].tolist()[-2:]
     ['human-human', 'ceiling']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
     require_trials(trials)
-    check_interval(ci_prob, ci_kind)
+    check_interval(ci_prob, options.ci_kind)
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = _checked(metric, missing, cohort, levels)
     _check_prior(trials, estimand, prior, n_draws, cohort)
@@ -233,7 +235,7 @@ def benchmark_scores(  # noqa: PLR0913
         "metric": estimand.name,
         "metric_module": estimand.module,
         "ci_prob": ci_prob,
-        "ci_kind": ci_kind,
+        "ci_kind": options.ci_kind,
         "exclude": str(exclude or ""),
         **_missing(trials, no_response, models, humans),
         "humans": humans,

@@ -24,6 +24,7 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
@@ -100,7 +101,6 @@ def coverage_study(
     metric: str | Metric = "error_consistency",
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """How often intervals contain the truth, over simulated pairs of observers [MWC19]_.
 
@@ -118,7 +118,7 @@ def coverage_study(
         Probabilities of the intervals, in (0, 1).
     metric : str or Metric
         What is estimated, of correctness; `ec` describes the observers in any case.
-    folder, rng, progressbar
+    folder, rng
         As in `alikely.calibration.run_study`.
 
     Returns
@@ -178,11 +178,11 @@ def coverage_study(
         | common
         for _, row in settings.iterrows()
     ]  # fmt: skip
-    table = run_study(_setting_study, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_setting_study, cells, folder, rng=rng)
     return table.drop(columns=[*common])
 
 
-def coverage_summary(study: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
+def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
     """What a coverage study says of each method, over all settings.
 
     Parameters
@@ -212,6 +212,7 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame
     >>> len(al.calibration.coverage_summary(study))
     10
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     part = study[np.isclose(study["ci_prob"], ci_prob)]
     if part.empty:
         known = ", ".join(f"{p:g}" for p in sorted(study["ci_prob"].unique()))

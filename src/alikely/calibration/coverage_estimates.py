@@ -83,7 +83,6 @@ def estimate_coverage(
     nuts: bool = False,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """How often the intervals of a front door contain the truth, over simulated data [MWC19]_.
 
@@ -113,7 +112,7 @@ def estimate_coverage(
     nuts : bool
         Posteriors by Markov chains too, a second and more for each data set: copy model and shared
         base, the doors' ``sampler="nuts"``; for margins the only posterior.
-    folder, rng, progressbar
+    folder, rng
         As in `alikely.calibration.run_study`.
 
     Returns
@@ -191,7 +190,7 @@ def estimate_coverage(
     }
     common |= {"ci_probs": [float(p) for p in ci_probs], "nuts": bool(nuts)}
     cells = [setting | common for setting in _settings(estimand, grid)]
-    table = run_study(_setting_study, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(_setting_study, cells, folder, rng=rng)
     return table.drop(columns=[*common])
 
 
@@ -373,7 +372,7 @@ def _by_chains(result: Result, n_draws: int, seed: np.random.SeedSequence) -> Re
     chains, drawing = seed.spawn(2)
     # As the doors aim.
     target = 0.9 if labels else TARGET_ACCEPT
-    trees = nuts_many(build(counts[0]), data, THIN * n_draws, 1_000, chains, False, target)
+    trees = nuts_many(build(counts[0]), data, THIN * n_draws, 1_000, chains, target)
     generator = np.random.default_rng(drawing)
     draws = []
     for tree, of_entry in zip(trees, counts, strict=True):

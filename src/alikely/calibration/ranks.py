@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
+from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
 from alikely.inference.ready import LOCK, Ready, compiled
 from alikely.stats.bands import uniformity
@@ -68,7 +69,6 @@ def sbc(  # noqa: PLR0913
     target_accept: float = 0.9,
     folder: str | Path | None = None,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Simulation-based calibration of a model and its sampler [T18]_.
 
@@ -107,7 +107,7 @@ def sbc(  # noqa: PLR0913
         over 2 chains. Thinned, since ranks among draws that hang together are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
-    folder, rng, progressbar
+    folder, rng
         As in `alikely.calibration.run_study`; after a change of the model or the simulator take a
         new folder.
 
@@ -160,11 +160,11 @@ def sbc(  # noqa: PLR0913
         {"first": first, "number": min(BLOCK, n - first)} | common for first in range(0, n, BLOCK)
     ]
     block = functools.partial(_block, study)
-    table = run_study(block, cells, folder, rng=rng, progressbar=progressbar)
+    table = run_study(block, cells, folder, rng=rng)
     return table.drop(columns=["first", "number", *common])
 
 
-def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
+def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
     """What simulation-based calibration says of each quantity.
 
     Parameters
@@ -197,6 +197,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     >>> sbc_summary(ranks)["n"].tolist()  # ranks = al.calibration.sbc(model)
     [4, 4, 4]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if ranks.empty or not 0 < ci_prob < 1:
         raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
     groups = list(ranks.groupby(["school", "quantity"], sort=False))

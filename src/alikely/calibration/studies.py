@@ -20,6 +20,7 @@ from alikely._base.bars import Bar
 from alikely._base.files import PART, write_file
 from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.steps import quietly
 
 __all__ = ["run_study"]
 
@@ -36,7 +37,6 @@ def run_study(
     folder: str | Path | None = None,
     *,
     rng: RandomState = None,
-    progressbar: bool = False,
 ) -> pd.DataFrame:
     """Run a function for every cell of a study, in parallel, and keep what is done.
 
@@ -58,8 +58,6 @@ def run_study(
         way; its files that are damaged are made again, files of others are left alone.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; with None a folder goes on with its own.
-    progressbar : bool
-        Show how many cells are done and how long the rest will take at this pace.
 
     Returns
     -------
@@ -91,11 +89,12 @@ def run_study(
         done = _kept(folder, len(cells))
     seeds = seed.spawn(len(cells))
     todo = [index for index in range(len(cells)) if index not in done]
-    work = joblib.Parallel(n_jobs=workers(), prefer="threads", return_as="generator_unordered")(
-        joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index]) for index in todo
-    )
-    with Bar("cells", len(cells), progressbar) as bar:
+    with Bar("cells", len(cells)) as bar:
         bar.update(len(done))
+        work = joblib.Parallel(n_jobs=workers(), prefer="threads", return_as="generator_unordered")(
+            joblib.delayed(_run)(function, index, dict(cells[index]), seeds[index])
+            for index in todo
+        )
         for index, rows in work:
             if folder is not None:
                 _keep(folder, index, rows)
@@ -108,7 +107,7 @@ def _run(
     function: Callable[..., Rows], index: int, cell: dict[str, Any], seed: np.random.SeedSequence
 ) -> tuple[int, Rows]:
     # One thread per product: the cells themselves fill the cores.
-    with products().limit(limits=1, user_api="blas"):
+    with quietly(), products().limit(limits=1, user_api="blas"):
         return index, function(**cell, seed=seed)
 
 

@@ -17,6 +17,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from cyclopts import App, CycloptsError, Group, Parameter
 
 from alikely._base.names import visible
+from alikely._base.settings import DEFAULTS
+from alikely._base.settings import options as session
 from alikely.cli import REFUSED, SUBCOMMANDS
 from alikely.cli._reading import Reading
 from alikely.cli._words import worded
@@ -110,18 +112,10 @@ TEXTS = {
                       "(default: the recommended interval)"),
     "exclude": Text(Literal["model-vs-human"],
                     "Exclude the conditions that this benchmark excludes"),
-    "confusions": Text(list[Path], "In place of FILE, for cles: a csv file with the confusion "
-                       "matrix of each system, true classes (rows) by responses (columns)"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers to score them against"),
     "no_response": Text(Literal["error", "drop"],
                         "Count a missing response as an error, or drop the trial from the pair"),
-    "alpha": Text(float, "Pseudocount of cles, added to each cell"),
-    "mixture": Text(Literal["mean", "pooled"],
-                    "Reference of cles: the mean of both rows, or both pooled"),
-    "link": Text(Literal["m_afc", "probit"],
-                 "Relation of item strength and proportion correct: best of m alternatives, or "
-                 "probit"),
     "unmatched": Text(Literal["error", "accept"],
                       "Models of which most items have no response: refuse, or accept them"),
     "most_observers": Text(int, "Humans that can be found"),
@@ -134,7 +128,7 @@ TEXTS = {
 SEVERAL = ("target",)
 # Parameters that stay in Python: data, other results, objects, and what the program sets itself.
 IN_PYTHON = {
-    "self", "trials", "path", "rng", "progressbar", "priors", "levels", "log_likelihood", "tests",
+    "self", "trials", "path", "rng", "priors", "levels", "tests",
     "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
     "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort",
 }  # fmt: skip
@@ -243,6 +237,8 @@ def _options(
             if variable or name == "o" or name in found or name in left:
                 continue
             default = defaults.get(name, one.default)
+            if default is None and name in DEFAULTS and name != "n_resamples":
+                default = DEFAULTS[name]
             kind, text = texts.get(name, ("", ""))
             if function is body:
                 type_ = hints[name]
@@ -327,7 +323,12 @@ def subcommand(
                 asked.out = Path(where)
             names = [f"--{name.replace('_', '-')}" for name in (*options, *READ, *RUN, "out")]
             mine = {name: given[name] for name in own if given.get(name) is not None}
-            return execute(lambda: body(asked, **mine), asked, ["FILE", *names])
+
+            def run() -> None:
+                with session(**asked.pick("ci_kind")):
+                    body(asked, **mine)
+
+            return execute(run, asked, ["FILE", *names])
 
         entry.__name__, entry.__doc__ = body.__name__, _summary(body)
         entry.__signature__ = _signature(options, file, out)  # type: ignore[attr-defined]

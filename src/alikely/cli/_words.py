@@ -18,7 +18,6 @@ OPTIONS = {
     "ec_b": "--ec",
     "ec_models": "--ec",
     "rng": "--seed",
-    "progressbar": "--quiet",
     "n_workers": "--jobs",
 }
 # Functions of Python that a subcommand calls.

@@ -45,13 +45,17 @@ OF_COUNTS = {
 }
 
 
-@subcommand(al.error_consistency, al.error_similarity, al.agreement, file="any",
-            omit=("coefficient", "n_resamples"))  # fmt: skip
+@subcommand(al.error_consistency, al.error_similarity, al.agreement, al.Result.summary,
+            file="any", omit=("coefficient", "n_resamples"))  # fmt: skip
 def compare(
     o: Options,
     *,
     metric: str = "ec",
+    confusions: list[Path] | None = None,
     n_resamples: int | None = None,
+    alpha: float | None = None,
+    mixture: Literal["mean", "pooled"] | None = None,
+    base: Literal["2", "e", "10"] | None = None,
     model: str | None = None,
     null: bool = False,
     intervals: Literal["all"] | None = None,
@@ -68,8 +72,17 @@ def compare(
         Name of a metric: ec (error consistency, the default), ma (misclassification agreement),
         cles (class-level error similarity), all (these three and their correlations), copying,
         gwet_ac1, any other by name, or a custom one as module:ATTRIBUTE.
+    confusions : list
+        In place of FILE, for cles: a csv file with the confusion matrix of each system, true
+        classes (rows) by responses (columns).
     n_resamples : int
         Bootstrap replicates (default 10000, and none for cles).
+    alpha : float
+        Pseudocount of cles, added to each cell (default 0.5).
+    mixture : str
+        Reference of cles: the mean of both rows, or both pooled (default mean).
+    base : str
+        Base of the logarithm of cles (default 2).
     model : str
         Generative model of the posterior, by name, with --sampler nuts.
     null : bool
@@ -77,10 +90,10 @@ def compare(
     intervals : str
         Show the intervals of every valid method, and every column of the table.
     """
-    if bool(o.file) == bool(o.confusions):
+    if bool(o.file) == bool(confusions):
         raise ValueError("give FILE, with trials, or --confusions: one of them")
-    if o.confusions:
-        _compare_confusions(o, null, intervals)
+    if confusions:
+        _compare_confusions(o, confusions, null, intervals)
         return
     if o.paired is not None:
         raise ValueError("--paired goes with --confusions; trials tell which items are common")
@@ -108,7 +121,9 @@ def compare(
             print(f"Written to {o.out}: metric_correlations.csv")
 
 
-def _compare_confusions(o: Options, null: bool, intervals: Literal["all"] | None) -> None:
+def _compare_confusions(
+    o: Options, confusions: list[Path], null: bool, intervals: Literal["all"] | None
+) -> None:
     """Error similarity of systems of which there are only confusion matrices."""
     asked = o.given.get("metric")
     if asked is not None and (asked == "all" or find_metric(asked).name != CLES):
@@ -125,11 +140,12 @@ def _compare_confusions(o: Options, null: bool, intervals: Literal["all"] | None
         if o.given.get(name):
             raise ValueError(f"--{name} needs the trials of FILE, which --confusions do not have")
     _check_used(o, [find_metric(CLES)])
-    names = [path.name.removesuffix(".csv") for path in o.confusions]
+    names = [path.name.removesuffix(".csv") for path in confusions]
     if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
         raise ValueError(f"two files are called {repeated[0]!r}, and names are systems; rename one")
-    tables = dict(zip(names, map(_confusion, o.confusions), strict=True))
-    result = al.error_similarity(**o.of(al.error_similarity, confusions=tables))
+    tables = dict(zip(names, map(_confusion, confusions), strict=True))
+    given = o.of(al.error_similarity) | o.pick("n_resamples", "alpha", "mixture", "base")
+    result = al.compare(tables, CLES, **given)
     show_result(result, o.out, intervals=intervals)
 
 
@@ -150,7 +166,7 @@ def _confusion(path: Path) -> pd.DataFrame:
 def _of_metric(o: Options, metric: Metric, several: bool) -> dict[str, Any]:
     """Keywords that were given and that this metric has."""
     common = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "sampler", "cluster",
-                    "ci_prob", "ci_kind", "model", "include")  # fmt: skip
+                    "ci_prob", "model", "include")  # fmt: skip
     prior = o.pick("prior") if metric.draws in OF_CELLS or not several else {}
     return common | prior | o.pick(*OF_COUNTS.get(metric.counts, ()))
 

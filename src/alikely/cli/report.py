@@ -23,7 +23,8 @@ MOST_CONDITIONS = 6
     al.compare,
     al.error_consistency,
     al.benchmark_scores,
-    omit=("bayes_factor", "sampler", "prior", "model", "include", "cohort", "metric"),
+    al.Result.summary,
+    omit=("intervals", "bayes_factor", "sampler", "prior", "model", "include", "cohort", "metric"),
     defaults={"n_resamples": 2_000, "n_null": 2_000},
     out="The HTML file (default report.html)",
     where="report.html",
@@ -88,7 +89,7 @@ def _left_out(every: Trials, kept: Trials, why: str) -> str:
 def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> list[Any]:
     """All pairs, scores where there are humans and models, and reader studies."""
     both = {o.models, o.humans} <= set(map(str, trials.data["kind"].values))
-    asked = o.pick("pairs", "by", "no_response", "n_draws", "cluster", "ci_prob", "ci_kind")
+    asked = o.pick("pairs", "by", "no_response", "n_draws", "cluster", "ci_prob")
     asked.setdefault("pairs", f"{o.humans}-{o.models}" if both else "all")
     if metric.counts == "correctness":
         asked["n_null"] = o.n_null

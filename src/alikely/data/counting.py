@@ -17,7 +17,7 @@ SLICE = 50_000_000
 EXACT = 2**24
 
 
-def joint_counts(correct: xr.DataArray, *, progressbar: bool = False) -> xr.Dataset:
+def joint_counts(correct: xr.DataArray) -> xr.Dataset:
     """Count the correctness cells of all pairs without ever holding all trials.
 
     For data that do not fit in memory: `correct` may be backed by a chunked array (dask, zarr,
@@ -27,8 +27,6 @@ def joint_counts(correct: xr.DataArray, *, progressbar: bool = False) -> xr.Data
     ----------
     correct : xarray.DataArray, dims (observer, trial)
         1 right, 0 wrong, -1 not shown or left out; any number type, any backing.
-    progressbar : bool
-        Show how many trials are counted.
 
     Returns
     -------
@@ -65,7 +63,7 @@ def joint_counts(correct: xr.DataArray, *, progressbar: bool = False) -> xr.Data
         )
     total = np.zeros((3, n_observers, n_observers), dtype=np.int64)
     step = min(max(1, SLICE // n_observers), EXACT)
-    with Bar("counting trials", n_trials, progressbar) as bar:
+    with Bar("counting trials", n_trials) as bar:
         for start in range(0, n_trials, step):
             part = ordered.isel(trial=slice(start, start + step)).values
             total += _products(part)

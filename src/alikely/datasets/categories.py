@@ -40,7 +40,6 @@ def sixteen_categories(
     url: str = MAPPING,
     known_hash: str | None = None,
     cache: str | Path | None = None,
-    progressbar: bool = True,
 ) -> dict[str, str]:
     """Load the coarse category of ImageNet's classes, by WordNet identifier [G18]_.
 
@@ -56,8 +55,6 @@ def sixteen_categories(
         checked against its known digest.
     cache : str or path, optional
         Where downloads are kept; the user's cache folder if not given.
-    progressbar : bool
-        Show the progress of the download.
 
     Returns
     -------
@@ -88,7 +85,6 @@ def sixteen_categories(
         url,
         known_hash,
         cache,
-        progressbar,
         "sixteen-categories.txt",
         "get the file by other means and pass path=",
     )

@@ -89,7 +89,6 @@ def model_vs_human(
     url: str = ARCHIVE,
     known_hash: str | None = None,
     cache: str | Path | None = None,
-    progressbar: bool = True,
 ) -> Trials:
     """Load the responses of humans and models to 17 out-of-distribution data sets [G21]_.
 
@@ -109,8 +108,6 @@ def model_vs_human(
         human responses of each data set against their known digest.
     cache : str or path, optional
         Where downloads are kept; the user's cache folder if not given.
-    progressbar : bool
-        Show the progress of the download.
 
     Returns
     -------
@@ -130,7 +127,6 @@ def model_vs_human(
             url,
             known_hash,
             cache,
-            progressbar,
             "model-vs-human.zip",
             "get the data by other means and pass folder=",
         )
@@ -146,7 +142,6 @@ def download(
     url: str,
     known_hash: str | None,
     cache: str | Path | None,
-    progressbar: bool,
     name: str,
     instead: str,
 ) -> Path:
@@ -157,7 +152,7 @@ def download(
     from alikely._base.bars import Bar
 
     try:
-        with Bar(name, shown=progressbar) as bar:
+        with Bar(name) as bar:
             path = pooch.retrieve(
                 url,
                 known_hash=known_hash,

@@ -36,7 +36,6 @@ def paired_chain_draws(
     mixture: Mixture = "mean",
     base: float = 2,
     rng: RandomState = None,
-    progressbar: bool | None = None,
     priors: Priors | None = None,
     include: Sequence[str] = (),
 ) -> ChainDraws:
@@ -58,7 +57,6 @@ def paired_chain_draws(
             n_draws,
             1_000,
             seed,
-            progressbar,
             n_models=shapes[counts.shape],
             remedy=REMEDY,
             thin=THIN,

@@ -14,6 +14,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
+from alikely._base.settings import resolve
 from alikely._base.size import check_memory
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells
@@ -56,7 +57,7 @@ def matrix(
     tests: bool = True,
     no_response: Literal["error", "drop"] = "error",
     cluster: Literal["trial"] | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     **options: Any,
 ) -> MatrixResult:
     """Compare all pairs of many observers: matrices instead of a table.
@@ -120,6 +121,7 @@ def matrix(
     0    model_2    model_3     0.617  0.044
     1    model_1    model_2     0.580  0.042
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     found = get_metric(get_metric(metric), **options)
     if found.counts != "correctness" and found.all_pairs is None:
         raise ValueError(

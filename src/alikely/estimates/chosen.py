@@ -126,10 +126,10 @@ def design_draws(
 ) -> Drawn:
     """Posterior over strata, where the plan has some; none where it weighs by size."""
     asked = ask.options.get("model") not in (None, "copying") or ask.options.get("include")
-    if ask.sampler == "nuts" or ask.prior is not None or ask.log_likelihood or asked:
+    if ask.sampler == "nuts" or ask.prior is not None or asked:
         raise ValueError(
             "images chosen by a plan have the posterior over strata, or none: leave out sampler, "
-            "prior, model, include and log_likelihood"
+            "prior, model and include"
         )
     if not by_strata(table) or metric.counts != "correctness":
         return Drawn({})

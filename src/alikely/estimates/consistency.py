@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.repeats import recurring
@@ -44,8 +44,8 @@ def error_consistency(  # noqa: PLR0913
     by: By = "condition",
     *,
     no_response: Literal["error", "drop"] = "error",
-    n_resamples: int = 10_000,
-    n_draws: int = 4_000,
+    n_resamples: int | None = None,
+    n_draws: int | None = None,
     n_null: int = 10_000,
     bayes_factor: bool = True,
     sampler: Sampler = "auto",
@@ -53,11 +53,8 @@ def error_consistency(  # noqa: PLR0913
     model: AskedModel = "copying",
     include: Sequence[str] = (),
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
-    log_likelihood: bool = False,
-    progressbar: bool | None = None,
 ) -> Result:
     """Error consistency of pairs of observers, with intervals of every school.
 
@@ -97,8 +94,9 @@ def error_consistency(  # noqa: PLR0913
         ``error_consistency`` (pair). It must contain the data, in any layout: the cells of each
         pair, or the correctness of its observers over the trials.
     include : "all" or sequence of str
-        For chains: groups to add to ``result.chains``, as in `alikely.inference.extended`.
-        ``"log_likelihood"`` equals ``log_likelihood=True``.
+        Groups to add to the result. ``["log_likelihood"]``: the log likelihood of every trial, for
+        `arviz.loo`. Others are for MCMC and added to ``result.chains``, as in
+        `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate whose trials err together, such as ``"item"``: they are one unit in
         estimates of error, bootstrap, posterior and null test. By default items, where any comes
@@ -107,14 +105,8 @@ def error_consistency(  # noqa: PLR0913
         independent, a first answer with a first one; every row says so.
     ci_prob : float
         Probability of the intervals that `Result.summary` shows by default, in (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    log_likelihood : bool
-        Keep the log likelihood of every trial, for `arviz.loo`.
-    progressbar : bool, optional
-        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -145,6 +137,9 @@ def error_consistency(  # noqa: PLR0913
     >>> result.summary()[["condition", "observer_a", "observer_b", "estimate"]].shape
     (18, 4)
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
+    n_resamples = resolve("n_resamples", n_resamples)
     ask = Ask(
         pairs=pairs,
         by=by,
@@ -157,10 +152,7 @@ def error_consistency(  # noqa: PLR0913
         prior=prior,
         cluster=cluster,
         ci_prob=ci_prob,
-        ci_kind=ci_kind,
         rng=rng,
-        log_likelihood=log_likelihood,
-        progressbar=progressbar,
         options={"model": model, "include": include},
     )
     return analyse(trials, ERROR_CONSISTENCY, CORRECTNESS, ask)
@@ -287,8 +279,6 @@ def _draw(
         ask.prior,
         ask.n_draws,
         seed,
-        ask.progressbar,
-        ask.log_likelihood,
         metric=metric,
         cluster=sampling_unit(table, ask),
         **ask.options,

@@ -24,6 +24,7 @@ from alikely._base.checks import entries
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.data.conditions import nested_labels
 from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import Result
@@ -42,8 +43,8 @@ def metric_correlations(
     results: Sequence[Values],
     *,
     n_resamples: int = 1_000,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Rank correlations [S04]_ between metrics over pairs of systems, as in [X25]_.
@@ -92,6 +93,8 @@ def metric_correlations(
     >>> metric_correlations(both, n_resamples=200, rng=1)["domain"].tolist()
     ['all | clean', 'all | blur', 'all | noise', 'mean', 'global']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 1:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 import alikely
 from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import options, resolve
 from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import LOG, LONG, duration, is_silent, step
 from alikely.data.pairs import Pairs
@@ -73,18 +74,17 @@ class Ask:
     pairs: Pairs = "all"
     by: By = "condition"
     no_response: Literal["error", "drop"] = "error"
-    n_resamples: int = 10_000
-    n_draws: int = 4_000
+    n_resamples: int = dataclasses.field(default_factory=lambda: options.n_resamples)
+    n_draws: int = dataclasses.field(default_factory=lambda: options.n_draws)
     n_null: int = 10_000
     bayes_factor: bool = True
     sampler: Sampler = "auto"
     prior: Prior | None = None
     cluster: str | None = None
-    ci_prob: float = 0.95
-    ci_kind: CiKind = "eti"
+    ci_prob: float = dataclasses.field(default_factory=lambda: options.ci_prob)
+    ci_kind: CiKind = dataclasses.field(default_factory=lambda: options.ci_kind)
     rng: RandomState = None
-    log_likelihood: bool = False
-    progressbar: bool | None = None
+    # Last: below it the name is the field's.
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -105,9 +105,9 @@ class Ask:
 
 def replicates_of(metric: Metric, n_resamples: int | None) -> int:
     """Number of bootstrap replicates: by default none where the bootstrap is known to be wrong."""
-    if n_resamples is None:
-        return 0 if "bootstrap" in metric.unreliable else Ask.n_resamples
-    return n_resamples
+    if n_resamples is None and "bootstrap" in metric.unreliable:
+        return 0
+    return resolve("n_resamples", n_resamples)
 
 
 class Found(NamedTuple):

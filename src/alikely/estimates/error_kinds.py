@@ -114,9 +114,7 @@ def _draw_labels(
     chains = ask.sampler == "nuts"
     fits: dict[str, xr.DataTree] = {}
     if chains:
-        draws, fits = class_copying_draws(
-            table, ask.n_draws, metric, seed, ask.progressbar, **_for_chains(ask)
-        )
+        draws, fits = class_copying_draws(table, ask.n_draws, metric, seed, **_for_chains(ask))
     else:
         draw = label_draws if ask.sampler == "exact" else agreement_draws
         draws = draw(table, ask.n_draws, metric, seed)
@@ -194,7 +192,6 @@ def _draw_chains(
         "n_draws": ask.n_draws,
         "mixture": metric.options["mixture"],
         "base": metric.options["base"],
-        "progressbar": ask.progressbar,
         **{name: value for name, value in _for_chains(ask).items() if name != "model"},
     }
     draws = np.full((4 * -(-ask.n_draws // 4), len(group)), np.nan, dtype=np.float32)
@@ -271,6 +268,6 @@ ROWS = Kind(
     _beside_rows,
     _draw_rows,
     lambda metric, ask: "independent_rows" if ask.sampler == "exact" else PAIRED,
-    (*FOR_CHAINS, "n_permutations", "folder"),
+    (*FOR_CHAINS, "n_permutations", "folder", "paired"),
     sampling_unit,
 )

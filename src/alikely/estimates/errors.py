@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.confusions import confusion_trials
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
@@ -18,12 +20,12 @@ from alikely.estimates.doors import Ask, analyse, check_numbers, replicates_of
 from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
+from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.metrics.rows import Mixture
 from alikely.metrics.similarity import error_similarity_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -54,17 +56,15 @@ def misclassification_agreement(  # noqa: PLR0913
     by: By = "condition",
     *,
     no_response: Literal["error", "drop"] = "error",
-    n_resamples: int = 10_000,
-    n_draws: int = 4_000,
+    n_resamples: int | None = None,
+    n_draws: int | None = None,
     sampler: Sampler = "auto",
     priors: Priors | None = None,
     model: AskedModel | None = None,
     include: Sequence[str] = (),
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
-    progressbar: bool | None = None,
 ) -> Result:
     """Misclassification agreement of pairs of observers: where both err, do they say the same.
 
@@ -100,12 +100,10 @@ def misclassification_agreement(  # noqa: PLR0913
         `alikely.inference.extended`.
     cluster : str, optional
         As in `error_consistency`.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
+    ci_prob : float, optional
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool, optional
-        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -147,6 +145,9 @@ def misclassification_agreement(  # noqa: PLR0913
     >>> result.summary()[["estimate", "expected", "n_joint_errors"]].shape
     (18, 3)
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
+    n_resamples = resolve("n_resamples", n_resamples)
     ask = Ask(
         pairs=pairs,
         by=by,
@@ -156,27 +157,21 @@ def misclassification_agreement(  # noqa: PLR0913
         sampler=sampler,
         cluster=cluster,
         ci_prob=ci_prob,
-        ci_kind=ci_kind,
         rng=rng,
-        progressbar=progressbar,
         options={"priors": priors, "model": model, "include": include},
     )
     return analyse(trials, MISCLASSIFICATION_AGREEMENT, LABELS, ask)
 
 
 def error_similarity(  # noqa: PLR0913
-    trials: Trials | xr.Dataset | None = None,
+    trials: Trials | xr.Dataset | Confusions,
     pairs: Pairs = "all",
     by: By = "condition",
     *,
     no_response: Literal["error", "drop"] = "error",
-    alpha: float = 0.5,
-    mixture: Mixture = "mean",
-    base: float = 2,
     n_resamples: int | None = None,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     n_permutations: int = N_PERMUTATIONS,
-    confusions: Confusions | None = None,
     paired: bool | None = None,
     folder: str | Path | None = None,
     sampler: Sampler = "auto",
@@ -184,10 +179,8 @@ def error_similarity(  # noqa: PLR0913
     model: AskedModel | None = None,
     include: Sequence[str] = (),
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
-    progressbar: bool | None = None,
 ) -> Result:
     """Class-level error similarity of pairs of observers: do they mistake the same for the same.
 
@@ -198,16 +191,15 @@ def error_similarity(  # noqa: PLR0913
 
     Parameters
     ----------
-    trials : Trials or xarray.Dataset, optional
+    trials : Trials, xarray.Dataset or mapping of str to array_like or pandas.DataFrame
         Responses with class labels; or a table from `alikely.data.joint_correctness` with
-        ``labels=True``. Leave it out if there are only `confusions`.
+        ``labels=True``; or for each system its confusion matrix, counts of true classes (rows) by
+        answers (columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
         As in `error_consistency`; ``by=None`` compares observers of different data sets too.
     no_response : {"error", "drop"}
         Take a missing response for an error with a label of its own, ``(no response)``, or leave
         it out.
-    alpha, mixture, base
-        As in `alikely.metrics.errors.error_divergence`.
     n_resamples : int, optional
         Number of bootstrap replicates. Default: none, because the coverage of their intervals is
         too low; see Notes.
@@ -215,11 +207,8 @@ def error_similarity(  # noqa: PLR0913
         Posterior draws; 0 for none.
     n_permutations : int
         Of the test of equal rows; 0 for none.
-    confusions : mapping of str to array_like or pandas.DataFrame, optional
-        In place of trials: for each system its confusion matrix, counts of true classes (rows) by
-        answers (columns).
     paired : bool, optional
-        Goes with `confusions`, which do not tell: whether the systems answered the same items. If
+        For confusion matrices, which do not tell: whether the systems answered the same items. If
         so, there is the estimate alone, since how far the same items make errors alike is lost.
     folder : str or path, optional
         Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
@@ -242,12 +231,10 @@ def error_similarity(  # noqa: PLR0913
         `alikely.inference.extended`.
     cluster : str, optional
         As in `error_consistency`.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
+    ci_prob : float, optional
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool, optional
-        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -267,13 +254,16 @@ def error_similarity(  # noqa: PLR0913
     Raises
     ------
     TypeError
-        If `trials` is neither, and there are no `confusions`.
+        If `trials` is none of these.
     ValueError
         If an option is invalid, there are no class labels, or the trials or matrices do not allow
         the comparison; the message says why.
 
     Notes
     -----
+    `compare` has three more options for this metric, ``alpha``, ``mixture`` and ``base``, as in
+    `alikely.metrics.errors.error_divergence`.
+
     Divergences of samples are too large, and no interval that is centred on them makes up for it:
     the bootstrap and the analytic interval are biased further. Their coverage is 0 to 0.98 (nominal
     0.95), and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose
@@ -303,53 +293,60 @@ def error_similarity(  # noqa: PLR0913
     >>> result.summary()[["estimate", "divergence", "expected_divergence"]].shape
     (6, 3)
     """
-    if confusions is not None:
-        trials = _of_confusions(trials, confusions, paired)
-    elif paired is not None:
-        raise ValueError(
-            "paired goes with confusions; trials tell themselves which items systems have in common"
-        )
-    if folder is not None and (rng is None or sampler != "auto"):
-        raise ValueError(
-            f"folder keeps the sweeps of sampler='auto' of a seed, and sampler is {sampler!r}, rng "
-            f"{rng!r}; give a seed, such as rng=1, or leave folder out"
-        )
-    check_numbers(n_permutations=n_permutations)
-    lost, metric = bool(paired), error_similarity_metric(alpha, mixture, base)
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
+    n_draws = resolve("n_draws", n_draws)
+    metric = error_similarity_metric()
     ask = Ask(
         pairs=pairs,
         by=by,
         no_response=no_response,
-        n_resamples=0 if lost else replicates_of(metric, n_resamples),
-        n_draws=0 if lost else n_draws,
+        n_resamples=replicates_of(metric, n_resamples),
+        n_draws=n_draws,
         sampler=sampler,
         cluster=cluster,
-        ci_prob=ci_prob,
-        ci_kind=ci_kind,
+        ci_prob=resolve("ci_prob", ci_prob),
         rng=rng,
-        progressbar=progressbar,
         options={
             "priors": priors,
             "model": model,
             "include": include,
-            "n_permutations": 0 if lost else n_permutations,
+            "n_permutations": n_permutations,
             "folder": folder,
+            "paired": paired,
         },
     )
-    result = analyse(trials, metric, ROWS, ask)
-    return _estimate_alone(result) if lost else result
+    return compare_rows(trials, metric, ask)
 
 
-def _of_confusions(trials: Any, confusions: Confusions, paired: bool | None) -> Trials:
-    if trials is not None:
-        raise ValueError("give trials or confusions, not both: trials hold all that matrices do")
+def compare_rows(trials: Any, metric: Metric, ask: Ask) -> Result:
+    """Compare error rows of trials, or of confusion matrices alone."""
+    options = ask.options
+    folder, paired = options.get("folder"), options.get("paired")
+    check_numbers(n_permutations=options.get("n_permutations", N_PERMUTATIONS))
+    if folder is not None and (ask.rng is None or ask.sampler != "auto"):
+        raise ValueError(
+            f"folder keeps the sweeps of sampler='auto' of a seed, and sampler is {ask.sampler!r}, "
+            f"rng {ask.rng!r}; give a seed, such as rng=1, or leave folder out"
+        )
+    if not isinstance(trials, Mapping) or isinstance(trials, xr.Dataset):
+        if paired is not None:
+            raise ValueError(
+                "paired goes with confusion matrices; trials tell themselves which items systems "
+                "have in common"
+            )
+        return analyse(trials, metric, ROWS, ask)
     if paired is None:
         raise ValueError(
             "confusion matrices do not tell whether systems answered the same items; say "
             "paired=False if they did not, or paired=True if they did: then there is no interval, "
             "unless you have the trials"
         )
-    return confusion_trials(confusions)
+    if paired:
+        alone = {**options, "n_permutations": 0}
+        ask = dataclasses.replace(ask, n_resamples=0, n_draws=0, options=alone)
+    result = analyse(confusion_trials(trials), metric, ROWS, ask)
+    return _estimate_alone(result) if paired else result
 
 
 def _estimate_alone(result: Result) -> Result:

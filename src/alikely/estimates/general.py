@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.estimates.consistency import CORRECTNESS
 from alikely.estimates.doors import Ask, Kind, analyse, replicates_of
 from alikely.estimates.error_kinds import LABELS, ROWS
+from alikely.estimates.errors import compare_rows
 from alikely.estimates.margins import MARGINS
 from alikely.estimates.options import OPTIONS
 from alikely.estimates.readings import READINGS
@@ -40,17 +41,14 @@ def compare(  # noqa: PLR0913
     *,
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     n_null: int = 10_000,
     bayes_factor: bool = True,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
-    log_likelihood: bool = False,
-    progressbar: bool | None = None,
     **options: Any,
 ) -> Result:
     """Compare pairs of observers by any metric, with intervals of every school that it has.
@@ -67,11 +65,11 @@ def compare(  # noqa: PLR0913
     n_resamples : int, optional
         Number of bootstrap replicates; 0 disables them. Default: 10,000, and none for metrics whose
         bootstrap is known to be wrong (error similarity).
-    pairs, by, no_response, n_draws, cluster, ci_prob, ci_kind, rng, progressbar
+    pairs, by, no_response, n_draws, cluster, ci_prob, rng
         As in `error_consistency`. For metrics that are not symmetric, such as
         ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
         both orders.
-    n_null, bayes_factor, log_likelihood
+    n_null, bayes_factor
         As in `error_consistency`, for metrics of correctness.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
@@ -104,13 +102,10 @@ def compare(  # noqa: PLR0913
     >>> result
     <Result copy_probability: 72 pairs, 10000 bootstrap replicates, 4000 posterior draws (exact)>
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
     found = get_metric(metric)
     kind = KINDS[found.counts]
-    if found.counts != "correctness" and log_likelihood:
-        raise ValueError(
-            f"log_likelihood is for metrics of correctness, and {found.name} is one of "
-            f"{found.counts}; leave it out"
-        )
     of_kind = {name: value for name, value in options.items() if name in kind.options}
     of_metric = {name: value for name, value in options.items() if name not in kind.options}
     made = get_metric(found, **of_metric)
@@ -126,10 +121,7 @@ def compare(  # noqa: PLR0913
         prior=prior,
         cluster=cluster,
         ci_prob=ci_prob,
-        ci_kind=ci_kind,
         rng=rng,
-        log_likelihood=log_likelihood,
-        progressbar=progressbar,
         options=of_kind,
     )
-    return analyse(trials, made, kind, ask)
+    return compare_rows(trials, made, ask) if kind is ROWS else analyse(trials, made, kind, ask)

@@ -23,6 +23,7 @@ import alikely
 from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import Result
@@ -36,13 +37,12 @@ __all__ = ["independent_observers", "null_table"]
 
 def independent_observers(
     result: Result,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
     *,
     sampler: Sampler = "auto",
     priors: Mapping[str, Any] | None = None,
     n_resamples: int = 0,
-    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Posterior of independent observers for the same data, with what it predicts.
 
@@ -66,8 +66,6 @@ def independent_observers(
     n_resamples : int
         Replicates of the bootstrap of independent observers, see
         `alikely.inference.independent.null_bootstrap`; 0 for none.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -75,7 +73,7 @@ def independent_observers(
         As from `independent_posterior`: ``posterior`` (``p_a, p_b``), from NUTS
         ``sample_stats``, ``posterior_predictive`` and ``observed_data`` (``observed_cells`` and
         the estimand). On request ``bootstrap`` (resample, pair). If the result was made with
-        ``log_likelihood=True``, also ``log_likelihood`` (chain, draw, observation), the
+        ``include=["log_likelihood"]``, also ``log_likelihood`` (chain, draw, observation), the
         observations in the order of ``result.data["log_likelihood"]``: ready for
         ``arviz.compare({"copying": result.data, "independence": ...})``.
 
@@ -104,6 +102,7 @@ def independent_observers(
     >>> list(az.compare({"copying": result.data, "independence": tree}).index)
     ['copying', 'independence']
     """
+    n_draws = resolve("n_draws", n_draws)
     cells = _cells(result)
     check_numbers(n_resamples=n_resamples)
     table, seed = result.table, seed_sequence(rng)
@@ -115,7 +114,6 @@ def independent_observers(
         n_draws,
         result.metric,
         seed,
-        progressbar,
     )
     if n_resamples:
         (own,) = seed.spawn(1)

@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.intervals import CiKind
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
@@ -28,8 +28,8 @@ from alikely.margins.shares import share_draws
 from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric
-from alikely.metrics.alternatives import Link, check_task
-from alikely.metrics.margins import FEWEST_ITEMS, Method, margin_metric
+from alikely.metrics.alternatives import check_task
+from alikely.metrics.margins import FEWEST_ITEMS, margin_metric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,20 +52,16 @@ def decision_margin_consistency(  # noqa: PLR0913
     *,
     group: str = "kind",
     m: int | None = None,
-    link: Link = "m_afc",
     model: Model | AskedModel = "moments",
     priors: Priors | None = None,
     include: Sequence[str] = (),
-    method: Method = "pearson",
     unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
-    n_resamples: int = 10_000,
-    n_draws: int = 4_000,
+    n_resamples: int | None = None,
+    n_draws: int | None = None,
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
-    progressbar: bool | None = None,
 ) -> Result:
     """Decision-margin consistency of pairs of systems, with intervals of every school.
 
@@ -92,8 +88,6 @@ def decision_margin_consistency(  # noqa: PLR0913
         `alikely.Trials`, or ``"observer"`` for each on its own.
     m : int, optional
         Number of alternatives of the task; the number of classes if not given.
-    link : {"m_afc", "probit"}
-        As in `alikely.models.item_margins`.
     model : {"moments", "strengths", "auto", "items", "observers", "criteria"}
         What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
         shares, the correlation of normal scores of margins with the shares of right answers that
@@ -116,9 +110,6 @@ def decision_margin_consistency(  # noqa: PLR0913
         Other priors of that model's variables by name.
     include : "all" or sequence of str
         Groups to add to ``result.chains``, as in `alikely.inference.extended`.
-    method : {"pearson", "spearman"}
-        Of the estimate, its standard error and the bootstrap; what is freed of noise is a linear
-        correlation of normal scores with shares, or of strengths.
     unmatched : {"error", "accept"}
         As in `alikely.margins.tables.margin_table`.
     no_response : {"error", "drop"}
@@ -130,12 +121,10 @@ def decision_margin_consistency(  # noqa: PLR0913
     cluster : str, optional
         Trial coordinate such as ``"item"``, for items that stand in several conditions of a group;
         in place of classes, where these are known and at least 5 in each group of trials.
-    ci_prob, ci_kind : float and {"eti", "hdi"}
+    ci_prob : float, optional
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same result.
-    progressbar : bool, optional
-        Show the progress of Markov chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -182,6 +171,9 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Notes
     -----
+    `compare` has two more options for this metric: ``link`` of `alikely.models.item_margins`, and
+    ``method="spearman"`` for the estimate, its standard error and the bootstrap.
+
     Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items, or
     classes of items, with the same observers. The interval of ``"moments"`` is over new items and
     new people like these; items of a class err together, where classes are known and at least 5.
@@ -209,6 +201,9 @@ def decision_margin_consistency(  # noqa: PLR0913
     >>> result.summary()[["observer_a", "observer_b", "n_trials"]].values.tolist()
     [['human', 'net', 160]]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
+    n_resamples = resolve("n_resamples", n_resamples)
     ask = Ask(
         pairs=pairs,
         by=by,
@@ -217,21 +212,18 @@ def decision_margin_consistency(  # noqa: PLR0913
         n_draws=n_draws,
         cluster=cluster,
         ci_prob=ci_prob,
-        ci_kind=ci_kind,
         rng=rng,
-        progressbar=progressbar,
         options={
             "margins": margins,
             "group": group,
             "m": m,
-            "link": link,
             "model": model,
             "priors": priors,
             "include": include,
             "unmatched": unmatched,
         },
     )
-    return analyse(trials, margin_metric(method), MARGINS, ask)
+    return analyse(trials, margin_metric(), MARGINS, ask)
 
 
 def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
@@ -326,7 +318,6 @@ def _draw(
         priors=options["priors"],
         include=options["include"],
         rng=seed,
-        progressbar=ask.progressbar,
     )
     groups = {
         "posterior": chained(drawn.values, table, metric, "nuts", joint=False),

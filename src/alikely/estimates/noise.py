@@ -21,6 +21,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import bound_columns, check_interval
+from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.summaries import missing_note_of
@@ -57,7 +58,7 @@ def answer_noise(
     by: By = "condition",
     *,
     no_response: Literal["error", "drop"] = "error",
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
 ) -> AnswerNoise:
     """How much of observers' errors is noise, and how alike they are beyond it.
 
@@ -101,6 +102,7 @@ def answer_noise(
     >>> found.observers["noise_share"].tolist()
     [0.0, 0.0]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials, got {type(trials).__name__}")
     check_interval(ci_prob, "eti")

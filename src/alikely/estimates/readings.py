@@ -11,9 +11,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.intervals import CiKind
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT, Block, blocks
 from alikely.data.columns import SILENT
 from alikely.data.pairs import Pairs
@@ -51,7 +51,7 @@ SENTENCE = (
 ALL = "all readers"
 
 
-def agreement(  # noqa: PLR0913
+def agreement(
     trials: Trials | xr.Dataset,
     coefficient: str = "cohen_kappa",
     pairs: Pairs = "all",
@@ -59,12 +59,11 @@ def agreement(  # noqa: PLR0913
     *,
     readers: Literal["pairs", "all"] = "pairs",
     no_response: Literal["error", "drop"] = "drop",
-    n_resamples: int = 10_000,
-    n_draws: int = 4_000,
+    n_resamples: int | None = None,
+    n_draws: int | None = None,
     prior: Prior | None = None,
     cluster: str | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
     """Agreement of the readings themselves, right or wrong, of two readers or of many.
@@ -83,7 +82,7 @@ def agreement(  # noqa: PLR0913
         ``"fleiss_kappa"`` [F71]_ (of two readers Scott's pi, ``"scott_pi"``), ``"gwet_ac1"``
         [G08]_, ``"krippendorff_alpha"`` [K70]_, ``"brennan_prediger"`` [BP81]_ (of two classes the
         prevalence- and bias-adjusted kappa, ``"pabak"`` [BBC93]_), or ``"raw_agreement"``.
-    pairs, by, n_resamples, ci_prob, ci_kind, rng
+    pairs, by, n_resamples, ci_prob, rng
         As in `error_consistency`.
     readers : {"pairs", "all"}
         An entry for each pair, from the items that both read; or for all readers of these pairs at
@@ -151,6 +150,9 @@ def agreement(  # noqa: PLR0913
     >>> result.summary()[["condition", "n_trials", "estimate", "error_consistency"]].shape
     (3, 4)
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
+    n_resamples = resolve("n_resamples", n_resamples)
     if coefficient not in COEFFICIENTS:
         raise ValueError(
             f"coefficient must be one of {listed(map(repr, COEFFICIENTS))}; got {coefficient!r}"
@@ -167,7 +169,6 @@ def agreement(  # noqa: PLR0913
         prior=prior,
         cluster=cluster,
         ci_prob=ci_prob,
-        ci_kind=ci_kind,
         rng=rng,
         options={"readers": readers},
     )

@@ -10,7 +10,6 @@ References
 from __future__ import annotations
 
 import json
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,8 @@ from numpy.typing import ArrayLike
 
 from alikely._base.parallel import workers
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
-from alikely._base.steps import is_silent, own_bar
+from alikely._base.settings import resolve
+from alikely._base.steps import own_bar, shows_progress
 from alikely.inference.complete import check_include, data_groups, extended
 from alikely.inference.ready import LOCK, Values, compiled, holding
 
@@ -60,10 +60,9 @@ class SamplingWarning(UserWarning):
 
 def nuts(
     model: pm.Model,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     tune: int = 1_000,
     rng: RandomState = None,
-    progressbar: bool | None = None,
     target_accept: float = TARGET_ACCEPT,
     n_models: int = 1,
     remedy: str = DRAW_MORE,
@@ -82,8 +81,6 @@ def nuts(
         Warm-up draws of each chain.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
     target_accept : float
         Mean acceptance aimed at, in (0, 1); higher means shorter steps.
     n_models : int
@@ -127,8 +124,9 @@ def nuts(
     >>> tree.attrs["n_divergences"], tree.attrs["evaluator"]
     (0, 'interpreter')
     """
+    n_draws = resolve("n_draws", n_draws)
     (tree,) = _fitted(
-        model, [{}], n_draws, tune, rng, progressbar, target_accept, n_models, remedy, thin, include
+        model, [{}], n_draws, tune, rng, target_accept, n_models, remedy, thin, include
     )
     return tree
 
@@ -136,10 +134,9 @@ def nuts(
 def nuts_many(
     model: pm.Model,
     data: Sequence[Mapping[str, ArrayLike]],
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     tune: int = 1_000,
     rng: RandomState = None,
-    progressbar: bool | None = None,
     target_accept: float = TARGET_ACCEPT,
     thin: int = 1,
     include: Sequence[str] = (),
@@ -152,7 +149,7 @@ def nuts_many(
         With its data in `pymc.Data`.
     data : sequence of mapping
         New values of the data, by name; those not named stay.
-    n_draws, tune, rng, progressbar, target_accept, thin, include
+    n_draws, tune, rng, target_accept, thin, include
         As in `nuts`, for each data set.
 
     Yields
@@ -170,8 +167,9 @@ def nuts_many(
     SamplingWarning
         As in `nuts`, for each data set.
     """
+    n_draws = resolve("n_draws", n_draws)
     yield from _fitted(
-        model, data, n_draws, tune, rng, progressbar, target_accept, None, DRAW_MORE, thin, include
+        model, data, n_draws, tune, rng, target_accept, None, DRAW_MORE, thin, include
     )
 
 
@@ -181,7 +179,6 @@ def _fitted(
     n_draws: int,
     tune: int,
     rng: RandomState,
-    progressbar: bool | None,
     target_accept: float,
     n_models: int | None,
     remedy: str,
@@ -201,9 +198,7 @@ def _fitted(
         ready = fill(values)
         sampling = time.perf_counter()
         own = seed.spawn(1)[0] if n_models is None else seed
-        tree = sample(
-            ready.sampled, per_chain, tune, own, progressbar, watched, target_accept, remedy
-        )
+        tree = sample(ready.sampled, per_chain, tune, own, watched, target_accept, remedy)
         done = time.perf_counter()
         settings = {
             **_made_by(model),
@@ -246,7 +241,6 @@ def sample(
     per_chain: int,
     tune: int,
     rng: RandomState,
-    progressbar: bool | None,
     watched: list[str],
     target_accept: float = TARGET_ACCEPT,
     remedy: str = DRAW_MORE,
@@ -254,7 +248,7 @@ def sample(
     """Sample a model that is ready, and warn of trouble."""
     import nutpie
 
-    shown = _is_watched() if progressbar is None else progressbar
+    shown = shows_progress()
     with own_bar(shown):
         tree = nutpie.sample(
             ready,
@@ -269,16 +263,6 @@ def sample(
         )
     _warn_of_trouble(tree, watched, remedy)
     return tree
-
-
-def _is_watched() -> bool:
-    """Whether somebody looks on: at a terminal, or in a notebook."""
-    if is_silent():
-        return False
-    # Nothing of notebooks is imported where there is none.
-    shell = sys.modules.get("IPython")
-    here = shell.get_ipython() if shell else None
-    return sys.stderr.isatty() or "IPKernelApp" in getattr(here, "config", {})
 
 
 def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_MORE) -> None:

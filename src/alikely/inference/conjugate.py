@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import ROUNDING, within
+from alikely._base.settings import resolve
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked
 from alikely.data.inclusion import refuse_inclusion
@@ -57,7 +58,7 @@ CHUNK = 4_000_000
 def pairwise_draws(
     cells: ArrayLike,
     prior: Prior | None = None,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     metrics: Sequence[Metric] = COPY_MODEL,
     rng: RandomState = None,
 ) -> dict[str, NDArray[np.float32]]:
@@ -93,6 +94,7 @@ def pairwise_draws(
     >>> round(float(np.median(draws["error_consistency"])), 1)
     0.3
     """
+    n_draws = resolve("n_draws", n_draws)
     own = cell_prior(prior)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")

@@ -48,7 +48,6 @@ def independent_posterior(
     n_draws: int = 4_000,
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
-    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Posterior of independent observers of many pairs, and the null distribution by replicates."""
     check_sampler(sampler)
@@ -71,7 +70,7 @@ def independent_posterior(
     chosen = "nuts" if sampler == "nuts" or without else "exact"
     if chosen == "nuts":
         remedy = DRAW_MORE if without else f"{DRAW_MORE}, {EXACT}"
-        fitted = _chains(counts, coords, priors, per_chain, rng, progressbar, remedy)
+        fitted = _chains(counts, coords, priors, per_chain, rng, remedy)
         groups = {name: node.to_dataset() for name, node in fitted.children.items()}
         told = fitted.attrs
     else:
@@ -128,7 +127,6 @@ def _chains(
     priors: Mapping[str, Any] | None,
     per_chain: int,
     rng: RandomState,
-    progressbar: bool | None,
     remedy: str,
 ) -> xr.DataTree:
     from alikely.models.copies import copying
@@ -140,7 +138,6 @@ def _chains(
         # Two parameters a pair and no correlation: adaptation is quick.
         TUNE,
         rng,
-        progressbar,
         n_models=2,
         remedy=remedy,
         include=["posterior_predictive"],

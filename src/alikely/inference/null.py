@@ -28,6 +28,7 @@ from scipy import special, stats
 
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely._base.size import check_array
 from alikely.data.tables import check_counts
 from alikely.inference.fisher import fisher_log10_p
@@ -289,7 +290,9 @@ def _log_beta_below(
     return out
 
 
-def null_percentiles(n_trials: int, ci_prob: float = 0.95, n_grid: int = 210) -> pd.DataFrame:
+def null_percentiles(
+    n_trials: int, ci_prob: float | None = None, n_grid: int = 210
+) -> pd.DataFrame:
     """Limits of agreement and error consistency of independent observers, by expected agreement.
 
     The supplement of [G20]_ simulates them; given both numbers correct the overlap is
@@ -326,6 +329,7 @@ def null_percentiles(n_trials: int, ci_prob: float = 0.95, n_grid: int = 210) ->
     >>> limits.loc[62, ["error_consistency_lb", "error_consistency_ub"]].round(2).tolist()
     [-0.2, 0.26]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if not (isinstance(n_trials, int | np.integer) and n_trials >= 2):
         raise ValueError(f"n_trials must be a whole number of at least 2, got {n_trials}")
     if not (n_grid >= 3 and n_grid % 3 == 0):

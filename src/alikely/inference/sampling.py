@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
@@ -66,10 +67,8 @@ def posterior(
     table: xr.Dataset,
     sampler: Sampler = "auto",
     prior: Prior | None = None,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
-    progressbar: bool | None = None,
-    log_likelihood: bool = False,
     metric: Metric = ERROR_CONSISTENCY,
     model: str | pm.Model = "copying",
     include: Sequence[str] = (),
@@ -92,10 +91,6 @@ def posterior(
         Total number of draws over 4 chains; at least 4, rounded up to a multiple of 4.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
-    log_likelihood : bool
-        Add the log likelihood of every trial of every entry, for `arviz.loo`.
     metric : Metric
         An estimand of correctness, to evaluate at each draw beside error consistency and copy
         probability.
@@ -103,9 +98,9 @@ def posterior(
         For chains: `alikely.models.copying`, or a custom model of these pairs, with the metric
         (pair).
     include : "all" or sequence of str
-        Of chains: groups to add, as in `alikely.inference.extended`. ``log_likelihood`` is given
-        for trials, as with `log_likelihood`, or for the observed values if a custom model has no
-        multinomial likelihood of the cells (pair, cell).
+        Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
+        for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
+        of the cells (pair, cell). Others are for MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
         value have one mass. Other posteriors take every trial for itself.
@@ -133,27 +128,28 @@ def posterior(
     >>> dict(tree["posterior"].sizes) == {"chain": 4, "draw": 1000, "pair": 1}
     True
     """
+    n_draws = resolve("n_draws", n_draws)
     check_sampler(sampler)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     beta = check_prior(prior)
     per_chain = -(-n_draws // CHAINS)
-    if sampler == "exact" and (model != "copying" or include):
+    groups = check_include(include)
+    log_likelihood, of_chains = "log_likelihood" in groups, set(groups) - {"log_likelihood"}
+    if sampler == "exact" and (model != "copying" or of_chains):
         given = "model" if model != "copying" else "include"
         raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
     other = model != "copying" or "copy_probability" in beta
-    by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or include))
+    by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or of_chains))
     joint = _is_joint(prior)
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
-            "items came back, and chains, log_likelihood and a prior that does not treat both "
+            "items came back, and chains, include and a prior that does not treat both "
             "observers alike take one answer to each item; leave them out, or give cluster='trial' "
             "to take all answers for independent"
         )
     if by_chains:
-        return _by_chains(
-            table, model, prior, n_draws, rng, progressbar, log_likelihood, metric, include
-        )
+        return _by_chains(table, model, prior, n_draws, rng, metric, groups)
     asked = tuple(dict.fromkeys((*COPY_MODEL, metric)))
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
     if joint:
@@ -176,10 +172,10 @@ def posterior(
         },
         attrs={"sampler": "exact", "joint": int(joint), "clustered": int(joint)},
     )
-    groups = {"posterior": posterior_draws}
+    tree = {"posterior": posterior_draws}
     if log_likelihood:
-        groups["log_likelihood"] = trial_log_likelihood(table, np.stack(log_cells, axis=-1))
-    return xr.DataTree.from_dict(groups)
+        tree["log_likelihood"] = trial_log_likelihood(table, np.stack(log_cells, axis=-1))
+    return xr.DataTree.from_dict(tree)
 
 
 def _is_joint(prior: Prior | None) -> bool:
@@ -235,10 +231,8 @@ def _by_chains(
     prior: Prior | None,
     n_draws: int,
     rng: RandomState,
-    progressbar: bool | None,
-    log_likelihood: bool,
     metric: Metric,
-    include: Sequence[str],
+    groups: Sequence[str],
 ) -> xr.DataTree:
     # The models' room imports PyMC: only when needed.
     from alikely.models._asked import asked_model, is_named
@@ -258,8 +252,7 @@ def _by_chains(
     built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
     if not plain:
         require_pairs(built, table)
-    groups = check_include(include)
-    by_trial = log_likelihood or "log_likelihood" in groups
+    by_trial = "log_likelihood" in groups
     if by_trial:
         _refuse_size(cells, n_draws)
     # Three parameters a pair and no correlation between pairs: adaptation is quick. The exact
@@ -269,7 +262,7 @@ def _by_chains(
     tune = 500 if plain else 1_000
     # More than one: made ready for any counts of so many pairs, and not for these alone.
     others = [name for name in groups if name != "log_likelihood"]
-    tree = nuts(built, n_draws, tune, rng, progressbar, n_models=2, remedy=remedy, include=others)
+    tree = nuts(built, n_draws, tune, rng, n_models=2, remedy=remedy, include=others)
     tree = labelled(tree, pair=pairs)
     # Without a common trial the prior alone would speak.
     draws = tree["posterior"].to_dataset()

@@ -21,6 +21,7 @@ from scipy import special
 from alikely._base.checks import of_type
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
@@ -57,10 +58,9 @@ def fit_observers(
     no_response: Literal["error", "drop"] = "error",
     priors: Priors | None = None,
     model: AskedModel = "observer_margins",
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit the strengths of items and the differences of observers, `models.observer_margins`.
 
@@ -93,8 +93,6 @@ def fit_observers(
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. The log likelihood is of an observer and
         an item.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -124,6 +122,7 @@ def fit_observers(
     'shared'
     """
     # The models' room imports PyMC: only when needed.
+    n_draws = resolve("n_draws", n_draws)
     from alikely.models import observer_margins
     from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
@@ -153,7 +152,7 @@ def fit_observers(
     )
     stable = "stable_sd" in built.named_vars
     target = target_accept(right.size)
-    tree = nuts(built, n_draws, TUNE, rng, progressbar, target, thin=THIN, include=include)
+    tree = nuts(built, n_draws, TUNE, rng, target, thin=THIN, include=include)
     tree = labelled(tree, observer=names)
     with_constants(tree, answers)
     tree.attrs |= {
@@ -166,7 +165,7 @@ def fit_observers(
 
 
 def variance_shares(
-    tree: xr.DataTree, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+    tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
     """Shares of the variance of the evidence by source, with intervals.
 
@@ -191,6 +190,8 @@ def variance_shares(
     ValueError
         If the probability or the kind is not valid.
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     share = tree["posterior"].to_dataset()["share"]
     draws = share.values.reshape(-1, share.sizes["source"])
@@ -198,7 +199,7 @@ def variance_shares(
 
 
 def individual_ceilings(
-    tree: xr.DataTree, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+    tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
     """How consistent each observer could be with the group, if its answers had no noise.
 
@@ -222,6 +223,8 @@ def individual_ceilings(
     ValueError
         If the fit has no stable deviations, or the probability or the kind is not valid.
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     posterior = tree["posterior"].to_dataset()
     if "ceiling" not in posterior:
@@ -256,7 +259,7 @@ def _with_bounds(
 def explained_consistency(
     tree: xr.DataTree,
     n_replicates: int = 1_000,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Error consistency that shared item strengths bring about, against the observed one [GMS96]_.
@@ -294,6 +297,7 @@ def explained_consistency(
     Without repeats stable deviations are part of the noise; pairs are then predicted alike, an
     observer with itself is not.
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     if n_replicates < 2:
         raise ValueError(f"n_replicates must be at least 2, got {n_replicates}")

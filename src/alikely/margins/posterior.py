@@ -74,7 +74,6 @@ def margin_draws(
     priors: Priors | None = None,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool | None = None,
 ) -> MarginDraws:
     """Posterior of each pair's consistency, freed of the noise of single answers."""
     # The models' room imports PyMC: only when needed.
@@ -130,7 +129,6 @@ def margin_draws(
             CHAINS * per_chain,
             TUNE,
             seed,
-            progressbar,
             target_accept(_counts(alike[0]).size),
             THIN,
             include,

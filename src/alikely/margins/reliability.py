@@ -25,6 +25,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_names, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
+from alikely._base.settings import resolve
 from alikely.margins.incomplete import (
     Incomplete,
     incomplete_alpha,
@@ -66,7 +67,7 @@ def split_half_reliability(
     *,
     n_splits: int = ALL_SPLITS,
     n_resamples: int = 2_000,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Reliability:
     """Reliability of the shares of correct answers of a group, from splits of its members.
@@ -119,6 +120,7 @@ def split_half_reliability(
     >>> round(split_half_reliability(correct, rng=2).reliability, 2)
     0.8
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     if n_splits < 1 or n_resamples < 2:
         raise ValueError(
@@ -274,7 +276,7 @@ def disattenuation(
     *,
     m: int,
     n_resamples: int = 2_000,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Correlation of a machine's margins with a group's item difficulties, freed of noise.
@@ -327,6 +329,7 @@ def disattenuation(
     >>> table["estimate"].round(1).tolist()
     [0.6, 0.7, 0.6, 0.7]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     x, y = _answers(correct), np.asarray(margins, dtype=np.float64)
     if y.shape != (x.shape[1],) or not np.isfinite(y).all() or np.ptp(y) == 0:

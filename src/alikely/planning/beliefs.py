@@ -22,6 +22,7 @@ from alikely._base.checks import of_type
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.estimates.result import Result
 from alikely.metrics import bounds
 from alikely.metrics.cell_priors import Prior
@@ -68,7 +69,7 @@ def assurance(  # noqa: PLR0913
     assurance: float = 0.8,
     against: float = 0.0,
     rope: tuple[float, float] | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     n_datasets: int = 2_000,
     n_draws: int = 1_000,
     prior: Prior | None = None,
@@ -129,6 +130,7 @@ def assurance(  # noqa: PLR0913
     >>> plan["expected_width"].round(1).tolist()
     [0.3, 0.2]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     goals = _Goals(width, assurance, against, rope, ci_prob, n_draws)
     _check(goals, n_trials, n_datasets)
     priors, studies = seed_sequence(rng).spawn(2)
@@ -149,7 +151,7 @@ def plan_from(
     keep_pilot: bool = False,
     against: float = 0.0,
     rope: tuple[float, float] | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     n_datasets: int = 2_000,
     n_draws: int = 1_000,
     rng: RandomState = None,
@@ -193,6 +195,7 @@ def plan_from(
     >>> plan.groupby("n_trials")["expected_width"].mean().round(1).tolist()
     [0.3, 0.2]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     goals = _Goals(width, assurance, against, rope, ci_prob, n_draws)
     _check(goals, n_trials, n_datasets)
     of_type(result, Result, "make one with al.compare or another door")

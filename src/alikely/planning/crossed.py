@@ -24,6 +24,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.frames import with_notes
 from alikely._base.intervals import check_interval
+from alikely._base.settings import resolve
 from alikely.benchmark.degrees import crossed_degrees
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
@@ -197,7 +198,7 @@ def expected_errors(
     n_images: ArrayLike,
     n_repeats: ArrayLike = 1,
     *,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """Standard error of a mean over humans in a planned experiment, and its interval's width.
 
@@ -242,6 +243,7 @@ def expected_errors(
     >>> bool(plan["se"][1] < plan["se"][0])
     True
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     _check_components(components)
     check_interval(ci_prob, "eti")
     designs = [np.asarray(x).ravel() for x in np.broadcast_arrays(n_observers, n_images, n_repeats)]
@@ -309,7 +311,7 @@ def best_design(
     most_images: int | None = None,
     most_observers: int = 1_000,
     most_repeats: int = 1,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """How to spend a budget on humans, images and repeats, for the narrowest interval.
 
@@ -352,6 +354,7 @@ def best_design(
     >>> bool(designs["cost"].max() <= 2000)
     True
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     _check_components(components)
     if not cost_per_trial > 0 or not cost_per_observer >= 0:
         raise ValueError(

@@ -26,6 +26,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
+from alikely._base.settings import resolve
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import Readings
@@ -52,7 +53,7 @@ def items_for_agreement(
     shares: Sequence[float] = (0.5, 0.5),
     missing: float = 0.0,
     against: float | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """Items for an interval of agreement of a width, or the width that a number of items gives.
 
@@ -116,6 +117,7 @@ def items_for_agreement(
     >>> al.planning.items_for_agreement(0.8, n_items=100, against=0.6)["power"].round(2).tolist()
     [0.75]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     metric = _metric(coefficient)
     frequency = _frequency(shares)
     check_interval(ci_prob, "eti")

@@ -34,6 +34,7 @@ from scipy import optimize, special, stats
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely._base.ranges import within
+from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
 
@@ -65,7 +66,7 @@ FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
 
 
 def item_precision(
-    accuracy: ArrayLike, n_answers: ArrayLike, tolerance: float = 0.05, ci_prob: float = 0.95
+    accuracy: ArrayLike, n_answers: ArrayLike, tolerance: float = 0.05, ci_prob: float | None = None
 ) -> pd.DataFrame:
     """How far the observed share of right answers to an item may lie from its accuracy.
 
@@ -104,6 +105,7 @@ def item_precision(
     1         20    0.439   0.55  0.900
     2        300    0.038   0.70  0.797
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
     _check("tolerance", tolerance)
     rows = _rows(accuracy=accuracy, n_answers=n_answers)

@@ -19,6 +19,7 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
+from alikely._base.settings import resolve
 from alikely.benchmark.readers import ReaderStudy, study_variance
 
 __all__ = ["readers"]
@@ -34,7 +35,7 @@ def readers(
     n_cases: ArrayLike,
     *,
     difference: float | None = None,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """Width of intervals and power of a reader study, from the variance components of a pilot.
 
@@ -82,6 +83,7 @@ def readers(
     >>> bool((table["power"].diff().dropna() > 0).all())
     True
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     if not isinstance(study, ReaderStudy):
         raise TypeError(
             f"expected a ReaderStudy, got {type(study).__name__}; make one with "

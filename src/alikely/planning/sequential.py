@@ -17,6 +17,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.cell_priors import Prior
 from alikely.planning.operating import (
@@ -39,9 +40,9 @@ def posterior_by_batch(
     batch: int,
     width: float,
     *,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
@@ -87,6 +88,8 @@ def posterior_by_batch(
     >>> int(looks.loc[looks["stop"], "n_trials"].iloc[0])
     400
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    n_draws = resolve("n_draws", n_draws)
     a, b = (np.asarray(x, dtype=np.float64).ravel() for x in (correct_a, correct_b))
     if len(a) != len(b):
         raise ValueError(
@@ -126,7 +129,7 @@ def sequential_design(
     *,
     batch: int = 100,
     most_trials: int = 10_000,
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 2_000,
     n_draws: int = 1_000,
@@ -181,6 +184,7 @@ def sequential_design(
     >>> bool(350 < plan["expected_trials"][0] < 450)
     True
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
     check_trials([batch])
     for goal in rows["target"]:

@@ -23,6 +23,7 @@ from scipy import special
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import Prior
 from alikely.planning.operating import (
@@ -70,7 +71,7 @@ def interval_width(
     n_trials: ArrayLike,
     *,
     method: Method = "auto",
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
     n_coverage: int = 0,
@@ -124,6 +125,7 @@ def interval_width(
     >>> al.planning.interval_width([0.75, 0.9], [0.75, 0.9], 0.5, 400)["width"].round(2).tolist()
     [0.2, 0.28]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, n_trials=n_trials)
     check_options(method, n_datasets, n_coverage, prior)
     check_interval(ci_prob, "eti")
@@ -142,7 +144,7 @@ def trials_for_width(  # noqa: PLR0913
     assurance: float | None = None,
     interval: School = "posterior",
     method: Method = "auto",
-    ci_prob: float = 0.95,
+    ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
     n_coverage: int = 1_000,
@@ -191,6 +193,7 @@ def trials_for_width(  # noqa: PLR0913
     >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
     np.int64(403)
     """
+    ci_prob = resolve("ci_prob", ci_prob)
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
     assured = assurance is not None and interval == "posterior"
     check_options(method, n_datasets, n_coverage, None if assured else prior)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import student_bounds
 from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.tables import few_notes
@@ -63,8 +64,8 @@ def alignment_table(
     alignment: xr.Dataset,
     labels: Groups | None = None,
     *,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Tidy table of alignment, one row per metric, condition and system that took part.
 
@@ -105,6 +106,8 @@ def alignment_table(
     >>> table.loc[table["system"] == "human-human", "regime"].tolist()[:3]
     ['easy', 'hard', 'hard']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     machines_of(alignment)
     names, systems = (alignment[name].values.tolist() for name in ("condition", "system"))

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from alikely._base.intervals import CiKind, check_interval
+from alikely._base.settings import resolve
 from alikely.benchmark.covariates import (
     chosen_values,
     contrast_table,
@@ -24,8 +25,8 @@ def covariate_contrasts(
     covariate: str,
     values: Sequence[Any] | None = None,
     *,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
     """Tidy table of differences that a covariate makes to difficulty or ability.
 
@@ -63,6 +64,8 @@ def covariate_contrasts(
     >>> covariate_contrasts(tree, "strength", [3, 0])["quantity"].tolist()
     ['logit_accuracy', 'delta']
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()

@@ -29,6 +29,7 @@ from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
+from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.inference.complete import check_include, labelled, with_constants
@@ -78,10 +79,9 @@ def fit_spectrum(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
     model: AskedModel = "spectrum",
-    n_draws: int = 4_000,
+    n_draws: int | None = None,
     rng: RandomState = None,
     include: Sequence[str] = (),
-    progressbar: bool | None = None,
 ) -> xr.DataTree:
     """Fit difficulty, its reference and its regimes together, `alikely.models.spectrum`.
 
@@ -109,8 +109,6 @@ def fit_spectrum(
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. The log likelihood is of a condition, by
         `condition_log_likelihood` at every draw: single answers say next to nothing of a mixture.
-    progressbar : bool, optional
-        Show the progress of the chains; if not given, on a terminal and in notebooks.
 
     Returns
     -------
@@ -140,6 +138,7 @@ def fit_spectrum(
     ['regime 2', 'regime 1', 'regime 1']
     """
     # The models' room imports PyMC: only when needed.
+    n_draws = resolve("n_draws", n_draws)
     from alikely.models import spectrum as spectrum_model
     from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
@@ -175,7 +174,7 @@ def fit_spectrum(
     few = len(shown) < FEW_CONDITIONS
     target, thin = (SHORT_STEPS, THIN_OF_FEW) if few else (TARGET_ACCEPT, THIN)
     by_pymc = [name for name in groups if name != "log_likelihood"]
-    tree = nuts(built, n_draws, 1_000, rng, progressbar, target, thin=thin, include=by_pymc)
+    tree = nuts(built, n_draws, 1_000, rng, target, thin=thin, include=by_pymc)
     entries = {
         "right": ("entry", right),
         "shown": ("entry", seen),
@@ -203,7 +202,7 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
 
 
 def regime_probabilities(
-    tree: xr.DataTree, *, ci_prob: float = 0.95, ci_kind: CiKind = "eti"
+    tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
     """Posterior of each condition's delta, and the probability of each regime.
 
@@ -233,6 +232,8 @@ def regime_probabilities(
     --------
     See `fit_spectrum`.
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     posterior, entries = tree["posterior"].to_dataset(), _entries(tree)
     names = regime_names(int(tree.attrs["k"]))

@@ -20,6 +20,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.settings import resolve
 from alikely.benchmark.ranking import significantly_greater
 from alikely.metrics import get_metric
 from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
@@ -36,8 +37,8 @@ def regime_alignment(
     conditions: Conditions = "all",
     delta: Deltas | None = None,
     metrics: Sequence[str] | None = None,
-    ci_prob: float = 0.95,
-    ci_kind: CiKind = "eti",
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Alignment of every machine within regimes of difficulty, with ranks.
@@ -106,6 +107,8 @@ def regime_alignment(
     >>> table[["regime", "n_conditions"]].drop_duplicates().values.tolist()
     [['easy', 1], ['hard', 2], ['easy', 0]]
     """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
     if metrics is not None:
         alignment = _averaged(alignment, metrics)
