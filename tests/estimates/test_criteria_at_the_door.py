@@ -113,7 +113,7 @@ def test_bad_options(change: dict[str, Any], message: str) -> None:
     answers, margins = biased()
     given = {"model": "criteria", "n_draws": 4, "n_resamples": 0, **change}
     with pytest.raises(ValueError, match=message) as caught:
-        al.decision_margin_consistency(al.Trials.from_table(answers), margins, **given)
+        al.compare(al.Trials.from_table(answers), "DMC", margins=margins, **given)
     assert "\n" not in str(caught.value)
 
 

@@ -124,13 +124,11 @@ def test_clusters_widen_the_error_of_repeated_items() -> None:
     item, repeat = np.tile(np.arange(200), 2), np.repeat([0, 1], 200)
     truth = np.tile(once["truth"].values, 2)
     trials = al.Trials.from_arrays(twice, truth, item=item, repeat=repeat)
-    for function in (al.misclassification_agreement, al.error_similarity):
-        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-        if function is al.error_similarity:
-            # Half as many items as trials: with smoothing their rows would be smoothed twice.
-            options["alpha"] = 1e-9
-        plain = function(trials, cluster="trial", **options).estimates["se"]
-        clustered = function(trials, cluster="item", **options).estimates["se"]
+    # Half as many items as trials: with smoothing their rows would be smoothed twice.
+    for name, own in {"MA": {}, "CLES": {"alpha": 1e-9}}.items():
+        options: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, **own}
+        plain = al.compare(trials, name, cluster="trial", **options).estimates["se"]
+        clustered = al.compare(trials, name, cluster="item", **options).estimates["se"]
         np.testing.assert_allclose(clustered / plain, np.sqrt(2))
 
 
@@ -237,7 +235,7 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        al.error_similarity(al.load_example(), **options)
+        al.compare(al.load_example(), "CLES", **options)
 
 
 def test_correctness_alone_is_not_enough() -> None:

@@ -55,7 +55,7 @@ def experiment(
 
 def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Result:
     given = {"m": M, "n_draws": 0, "n_resamples": 200, "rng": 1, **options}
-    return al.decision_margin_consistency(trials, margins, **given)
+    return al.compare(trials, "DMC", margins=margins, **given)
 
 
 def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
@@ -328,7 +328,7 @@ def test_options_are_refused_whatever_uses_them(options: dict[str, Any], message
     answers, margins = experiment(np.random.default_rng(1), n_items=10)
     given: dict[str, Any] = {"n_resamples": 0, "model": "moments", "n_draws": 8, **options}
     with pytest.raises(ValueError, match=message):
-        al.decision_margin_consistency(al.Trials.from_table(answers), margins, **given)
+        al.compare(al.Trials.from_table(answers), "DMC", margins=margins, **given)
 
 
 def test_scales_that_are_put_together_are_told() -> None:

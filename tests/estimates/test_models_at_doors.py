@@ -292,20 +292,16 @@ def own_model(table: Any) -> pm.Model:
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 @pytest.mark.parametrize("model", ["copying", "own"])
-def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
+def test_the_log_likelihood_is_of_trials(model: str) -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
     given = own_model(table) if model == "own" else model
-    asked = [
-        fitted("noise", sampler="nuts", model=given, **{name: value})
-        for name, value in (("log_likelihood", True), ("include", ["log_likelihood"]))
-    ]
-    by_trial = [result.data["log_likelihood"]["correctness"] for result in asked]
-    np.testing.assert_array_equal(*by_trial)
-    tree = asked[1].chains["all pairs"]
-    np.testing.assert_array_equal(tree["log_likelihood"]["correctness"], by_trial[1])
+    result = fitted("noise", sampler="nuts", model=given, include=["log_likelihood"])
+    by_trial = result.data["log_likelihood"]["correctness"]
+    tree = result.chains["all pairs"]
+    np.testing.assert_array_equal(tree["log_likelihood"]["correctness"], by_trial)
     n_trials = int(table["cells"].sum())
-    assert by_trial[0].sizes["observation"] == n_trials
-    for data in (asked[0].data, asked[1].data, tree):
+    assert by_trial.sizes["observation"] == n_trials
+    for data in (result.data, tree):
         assert az.loo(data).n_data_points == n_trials
     # PyMC's own, of a pair, has the multinomial coefficient, too.
     cells = table["cells"].values
@@ -319,7 +315,7 @@ def test_the_log_likelihood_is_of_trials_whoever_asks(model: str) -> None:
     )  # fmt: skip
     (of_pairs,) = pairs.data_vars.values()
     ways = special.gammaln(cells.sum(axis=1) + 1) - special.gammaln(cells + 1).sum(axis=1)
-    sums = by_trial[0].groupby("entry").sum().sel(entry=table["pair"].values)
+    sums = by_trial.groupby("entry").sum().sel(entry=table["pair"].values)
     np.testing.assert_allclose(sums + ways, of_pairs, rtol=1e-4)
 
 

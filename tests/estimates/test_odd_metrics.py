@@ -103,7 +103,7 @@ def test_a_metric_of_the_house_is_not_replaced() -> None:
     ("option", "message"),
     [
         ({"prior": {"u": (1, 1)}}, "the posterior of error_similarity has none; leave it out"),
-        ({"log_likelihood": True}, r"is for metrics of correctness.*leave it out"),
+        ({"include": ["log_likelihood"]}, "include"),
     ],
 )
 def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any], message: str) -> None:

@@ -225,7 +225,7 @@ def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
     [
         ("error_consistency", {"sampler": "nuts"}),
         ("error_consistency", {"prior": {"u": (2, 2)}}),
-        ("error_consistency", {"log_likelihood": True}),
+        ("error_consistency", {"include": ["log_likelihood"]}),
         ("misclassification_agreement", {"sampler": "exact"}),
         ("error_similarity", {"sampler": "nuts"}),
     ],

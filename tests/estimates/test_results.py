@@ -148,7 +148,6 @@ def test_counts_alone_suffice() -> None:
     [
         ({"ci_prob": 0}, "ci_prob must lie strictly between 0 and 1, got 0"),
         ({"ci_prob": 95}, "ci_prob must lie strictly between 0 and 1, got 95; try 0.95"),
-        ({"ci_kind": "wald"}, "ci_kind must be 'eti' or 'hdi', got 'wald'"),
         ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none; got -1"),
         ({"n_resamples": -5}, "n_resamples must be at least 1, or 0 for none; got -5"),
         ({"sampler": "hmc"}, "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),

@@ -1200,12 +1200,12 @@ CASES = [
     v(
         "margins link unknown",
         "link must be 'm_afc' or 'probit', got 'logit'",
-        lambda: al.decision_margin_consistency(t(), w.margins(), link="logit", **K),
+        lambda: al.compare(t(), "DMC", margins=w.margins(), link="logit", **K),
     ),
     v(
         "margins method unknown",
         "method must be 'pearson' or 'spearman', got 'kendall'",
-        lambda: al.decision_margin_consistency(t(), w.margins(), method="kendall", **K),
+        lambda: al.compare(t(), "DMC", margins=w.margins(), method="kendall", **K),
     ),
     v(
         "margins duplicate columns",
