@@ -37,7 +37,7 @@ def test_standard_error_equals_fleiss_cohen_everitt() -> None:
 def test_covariance_of_pairs_that_share_an_observer_agrees_with_the_bootstrap() -> None:
     table = joint_correctness(three_observers(n_trials=2000))
     matrix = influence.covariance(table).values
-    n = 200_000
+    n = 20_000
     draws = bootstrap(table, n_resamples=n, rng=5).values.astype(np.float64)
     for i in range(3):
         for j in range(3):
@@ -105,8 +105,8 @@ def test_bootstrap_spread_agrees_for_every_metric(metric: object) -> None:
     """What a metric needs is its value and its influence: the schools then agree."""
     cells = [600, 150, 100, 150]
     table = from_counts(cells)
-    draws = bootstrap(table, metric, n_resamples=50_000, rng=1).values  # type: ignore[arg-type]
+    draws = bootstrap(table, metric, n_resamples=10_000, rng=1).values  # type: ignore[arg-type]
     se = influence.estimate(table, metric)["se"].item()  # type: ignore[arg-type]
     # The relative error of a standard deviation from n draws is 1/sqrt(2 n); the delta method's is
     # of order 1/N.
-    assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(2 * 50_000) + 2 / 1000)
+    assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(2 * 10_000) + 2 / 1000)
