@@ -33,11 +33,7 @@ PAPERS = {
         "10.48550/arXiv.2507.06645",
     ),
     "X26": (17, "Xu et al. (2026), Do machines fail like humans?", ""),
-    "G20": (
-        13,
-        "Geirhos et al. (2020), Beyond accuracy, supplement",
-        "10.48550/arXiv.2006.16736",
-    ),
+    "G20": (13, "Geirhos et al. (2020), Beyond accuracy, supplement", "10.48550/arXiv.2006.16736"),
     "X25": (30, "Xu et al. (2025), Measuring error alignment", "10.48550/arXiv.2409.13919"),
     "AK24": (4, "Alvarez and Konkle (2024), Decision-margin consistency", ""),
 }

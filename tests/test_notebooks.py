@@ -78,10 +78,7 @@ LOOKING = [file for file in NOTEBOOKS if "shared/data" in source_of(file)]
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("notebook", LOOKING, ids=lambda file: file.stem)
 def test_runs_without_the_data(
-    notebook: Path,
-    tmp_path: Path,
-    pytestconfig: pytest.Config,
-    request: pytest.FixtureRequest,
+    notebook: Path, tmp_path: Path, pytestconfig: pytest.Config, request: pytest.FixtureRequest
 ) -> None:
     """To its end, in a process of its own as for a reader, who is told what stands in."""
     if pytestconfig.getoption("studies") != "full":

@@ -122,19 +122,6 @@ def test_the_page_of_evidence_says_what_the_studies_found() -> None:
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-def test_tutorials_say_what_they_need_and_what_comes_next(file: Path) -> None:
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-    texts = ["".join(c["source"]) if c["cell_type"] == "markdown" else "" for c in cells]
-    assert texts[0].startswith("# ")
-    assert "**Needs**: " in texts[1]
-    assert "**Data**: " in texts[1]
-    assert texts[-1].startswith("## What to do next\n\n- ")
-    links = [link for text in texts for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
-    assert [link for link in links if not (file.parent / link).exists()] == []
-    assert "../shared" not in "".join(texts) or "al.datasets.model_vs_human()" in texts[1]
-
-
-@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_the_site_leaves_no_output_out(file: Path) -> None:
     """`docs/conf.py` keeps quiet about kinds that nothing shows: there is one, beside a table."""
     kinds = [

@@ -17,7 +17,6 @@ from alikely import inference
 from alikely.benchmark import agreement
 from alikely.estimates import MatrixResult
 from alikely.stats.mixed import PairDesign, coefficient_weights, pair_priors
-from studies.coverage_families import family_coverage, family_coverage_summary
 
 NAMES = [f"o{k}" for k in range(10)]
 GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
@@ -244,24 +243,3 @@ def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
                 worst = max(worst, abs(below.mean() - level) / mcse)
     figure(f"regression of agreement: chains differ by at most {worst:.1f} Monte-Carlo errors")
     assert worst < 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shared", "confounded"), [((0.0, 0.6), True), ((0.0, 0.6), False), ((0.0, 0.0), True)]
-)
-def test_intervals_hold_the_effect_of_families(
-    shared: tuple[float, float], confounded: bool, figure: Callable[[str], None]
-) -> None:
-    """Also of families that differ in accuracy alone."""
-    n = 16
-    worlds = family_coverage(
-        n, n_trials=400, shared=shared, confounded=confounded, n_draws=400, rng=3
-    )
-    summary = family_coverage_summary(worlds)
-    said = f"shared {shared[0]:g} to {shared[1]:g}, {'' if confounded else 'not '}confounded"
-    figure(f"family effect, {said}: {summary['coverage']:.2f} of {n} intervals")
-    # As often as .92 allows, but for 4 Monte-Carlo errors.
-    assert summary["coverage"] >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
-    # Accuracies left out would give .03 where nothing is shared.
-    assert abs(summary["bias"]) < 4 * summary["bias_mcse"] + 0.003

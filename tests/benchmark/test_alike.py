@@ -79,21 +79,6 @@ def test_covariates_do_not_change_the_form(accuracy: list[float]) -> None:
         assert "\n" not in str(e.value)
 
 
-def test_many_counts_are_told_and_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    trials = observed(UNLIKE)
-    # Eight patterns of three people, and one machine.
-    for most, told in ((7, 1), (8, 0)):
-        monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", most)
-        caplog.clear()
-        assert form(trials) == "drawn"
-        assert len(caplog.records) == told
-    monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", 7)
-    form(trials)
-    assert caplog.messages[-1].startswith("human_effects='drawn' of 8 counts takes more than")
-
-
 def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
     note = note_on_alike(observed(UNLIKE), "human", "drawn")
     assert note == (

@@ -139,91 +139,7 @@ def test_crossed_is_at_least_either(scores: Benchmark) -> None:
         assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
 
 
-def people(rng: np.random.Generator, n_humans: int, shared: float) -> tuple[np.ndarray, np.ndarray]:
-    """What each shares with everybody else, and their abilities; a machine is the last."""
-    loading = np.clip(rng.normal(shared, 0.15, n_humans), 0, 0.98)
-    return np.append(loading, shared), np.append(rng.normal(0, 0.4, n_humans), 0.0)
-
-
-def experiment(rng: np.random.Generator, n_humans: int, n_items: int, shared: float) -> np.ndarray:
-    """Humans differ in ability and in how much they share with everybody else."""
-    z = rng.standard_normal(n_items)
-    loading, ability = people(rng, n_humans, shared)
-    noise = rng.standard_normal((n_humans + 1, n_items))
-    latent = loading[:, None] * z + np.sqrt(1 - loading**2)[:, None] * noise
-    return latent + ability[:, None] > -0.6
-
-
-@pytest.mark.slow(first=True)
-@pytest.mark.parametrize("shared", [0.594, 0.888])
-def test_coverage_for_new_images_and_new_humans(
-    shared: float, figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """Crossed intervals cover the mean over all humans and images; images-only ones do not.
-
-    A coverage of .78 is seen by half of the sets, of .83 by all.
-    """
-    # Probabilities of a right answer at each z, over all of which they are integrated.
-    z = np.linspace(-6, 6, 601)
-    loading, ability = people(np.random.default_rng(5), 3000, shared)
-    right = stats.norm.cdf(
-        (loading[:, None] * z + ability[:, None] + 0.6) / np.sqrt(1 - loading[:, None] ** 2)
-    )
-    weight = stats.norm.pdf(z) * (z[1] - z[0])
-    both = (right[:-1] * weight) @ right[-1]
-    p_a, p_b = right[:-1] @ weight, right[-1] @ weight
-    cells = np.stack([both, p_a - both, p_b - both, 1 - p_a - p_b + both], axis=-1)
-    truth = consistency.error_consistency(cells).mean()
-    # Pairs of 200 of these humans for the ceiling.
-    some = right[:200]
-    joint = (some * weight) @ some.T
-    i, j = np.triu_indices(200, 1)
-    p = some @ weight
-    pairs = np.stack(
-        [joint[i, j], p[i] - joint[i, j], p[j] - joint[i, j], 1 - p[i] - p[j] + joint[i, j]], -1
-    )
-    ceiled_truth = truth / consistency.error_consistency(np.maximum(pairs, 0)).mean()
-    # Twenty experiments at a time, each a data set with a level of its own. A larger study, of
-    # more designs, is kept in models/benchmarks.csv.
-    n_sets, at_once, lines = sets(160, 80), 20, []
-    for n_humans in (4, 10, 20):
-        rng = np.random.default_rng(6)
-        hits = {"crossed": 0, "images": 0, "ceiled": 0}
-        widths = dict.fromkeys(hits, 0.0)
-        for _ in range(n_sets // at_once):
-            sets = [experiment(rng, n_humans, 160, shared) for _ in range(at_once)]
-            trials = Trials.from_correct(
-                np.concatenate(sets, axis=1),
-                kind=["human"] * n_humans + ["model"],
-                dataset=np.repeat(np.arange(at_once), 160).astype(str),
-            )
-            scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
-            for population in ("crossed", "images"):
-                table = scores.summary(population, level=None)  # type: ignore[arg-type]
-                model = table.query(f"system == 'observer_{n_humans}' and level != 'overall'")
-                assert len(model) == at_once
-                hits[population] += model.eval(
-                    "analytic_ci95_lb <= @truth <= analytic_ci95_ub"
-                ).sum()
-                widths[population] += model.eval("analytic_ci95_ub - analytic_ci95_lb").sum()
-                if population == "crossed":
-                    hits["ceiled"] += model.eval(
-                        "ceiled_ci95_lb <= @ceiled_truth <= ceiled_ci95_ub"
-                    ).sum()
-        covered = {name: round(float(count) / n_sets, 3) for name, count in hits.items()}
-        lines.append(f"  EC {truth:.2f}, ceiled {ceiled_truth:.2f}, {n_humans} humans: {covered}")
-        if n_humans >= 10:
-            # Fewer than this once in a thousand times, if 95 of 100 hold: .89 of all sets.
-            assert covered["crossed"] >= stats.binom.ppf(1e-3, n_sets, 0.95) / n_sets
-            # Each is narrower than the other of its set; few sets may lose none by that.
-            assert widths["images"] < widths["crossed"]
-            assert covered["images"] <= covered["crossed"]
-    figure("\n  ".join(line.strip() for line in lines))
-
-
-def test_independent_machines_score_zero_on_the_ceiled_scale(
-    figure: Callable[[str], None],
-) -> None:
+def test_independent_machines_score_zero_on_the_ceiled_scale(figure: Callable[[str], None]) -> None:
     """No absolute value, no clipping: the convention that takes both scores above 0."""
     rng = np.random.default_rng(3)
     n_machines = 200
@@ -273,9 +189,7 @@ def test_fieller_equals_its_definition_and_covers() -> None:
     assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
 
 
-def test_posterior_carries_the_joint_draws_through_the_nesting(
-    scores: Benchmark,
-) -> None:
+def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark) -> None:
     draws = scores.draws("posterior", "score")
     se = np.sqrt(np.diag(scores.covariance("images")))
     # Same data, same population: spreads agree up to Monte-Carlo error and the prior's two trials.
@@ -429,36 +343,18 @@ def test_few_humans_are_refused_or_flagged() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda t: al.benchmark_scores(drop_humans(t, 1)),
-            "at least two observers of kind 'human', got 1",
-        ),
-        (
-            lambda t: al.benchmark_scores(t.select(kind="human")),
-            "no observer is of kind 'model'; kinds are human; .*name the kind with",
-        ),
-        (
-            lambda t: al.benchmark_scores(t, models="net"),
-            "no observer is of kind 'net'; kinds are human, model; .*name the kind with",
-        ),
-        (
-            lambda t: al.benchmark_scores(t, missing="drop"),
-            "missing must be 'error' or 'available'",
-        ),
+        (lambda t: al.benchmark_scores(drop_humans(t, 1)), "at least two observers of kind"),
+        (lambda t: al.benchmark_scores(t.select(kind="human")), "no observer is of kind 'model'"),
+        (lambda t: al.benchmark_scores(t, models="net"), "no observer is of kind 'net'; kinds are"),
+        (lambda t: al.benchmark_scores(t, missing="drop"), "missing must be 'error' or"),
         (lambda t: al.benchmark_scores(t, exclude="imagenet"), "exclude must be one of model-vs-h"),
-        (
-            lambda t: al.benchmark_scores(t, exclude={"all": ["fog"]}),
-            "data set 'all' has no condition 'fog' to exclude",
-        ),
+        (lambda t: al.benchmark_scores(t, exclude={"all": ["fog"]}), "data set 'all' has no"),
         (
             lambda t: al.benchmark_scores(t, exclude={"all": ["blur", "noise"]}),
             "nothing is left: every condition is excluded",
         ),
         (lambda t: al.benchmark_scores(t).summary("people"), "population must be one of images, h"),
-        (
-            lambda t: al.benchmark_scores(t).summary(level="edge"),
-            "level must be one of all, overall; got 'edge'",
-        ),
+        (lambda t: al.benchmark_scores(t).summary(level="edge"), "level must be one of all"),
         (
             lambda t: al.benchmark_scores(
                 t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -17,8 +15,6 @@ METRICS = [
     "misclassification_agreement",
 ]
 N_OPTIONS = 4
-# Accuracy of a judge.
-JUDGE = 0.7
 
 
 @pytest.fixture(scope="module")
@@ -101,48 +97,3 @@ def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> N
     table = al.benchmark.judge_agreement(matrix, {names[0]: scores})
     expected = np.corrcoef(matrix["estimate"].values[0, 1:], list(scores.values()))[0, 1]
     assert table["correlation"].item() == pytest.approx(expected)
-
-
-def _judged(rng: np.random.Generator, n: int, liking: float) -> tuple[np.ndarray, ...]:
-    """Candidates that copy their judge more or less: accuracy, kappa_p and score, exactly."""
-    own = rng.uniform(0.4, 0.8, n)
-    copied = np.clip(rng.beta(2, 4, n) + 0.3 * (own - 0.6), 0, 0.95)
-    accuracy = copied * JUDGE + (1 - copied) * own
-    same = copied + (1 - copied) * (own * JUDGE + (1 - own) * (1 - JUDGE) / 3)
-    chance = accuracy * JUDGE + (1 - accuracy) * (1 - JUDGE) / 3
-    kappa = (same - chance) / (1 - chance)
-    return own, copied, accuracy, kappa, accuracy + liking * kappa + rng.normal(0, 0.03, n)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("liking", [0.0, 0.3])
-def test_judges_by_kappa_p_are_told_from_fair_ones(
-    liking: float, sets: Callable[[int], int], figure: Callable[[str], None]
-) -> None:
-    """Intervals of the partial correlation; the truth is that of 400,000 candidates."""
-    rng, n, n_questions, n_sets = np.random.default_rng(11), 40, 400, sets(150)
-    _, _, accuracy, kappa, score = _judged(rng, 400_000, liking)
-    truth = judges.partial_correlation(kappa, score, accuracy)[0]
-    held, raw = [], []
-    for _ in range(n_sets):
-        own, copied, _, _, score = _judged(rng, n, liking)
-        right = rng.integers(0, N_OPTIONS, n_questions)
-        wrong = (right + rng.integers(1, N_OPTIONS, (n + 1, n_questions))) % N_OPTIONS
-        able = np.array([JUDGE, *own])[:, None]
-        chosen = np.where(rng.random(wrong.shape) < able, right, wrong)
-        copies = rng.random((n, n_questions)) < copied[:, None]
-        chosen[1:] = np.where(copies, chosen[0], chosen[1:])
-        letters = np.array(list("ABCD"))
-        board = al.Trials.from_arrays(letters[chosen], letters[right], classes=list("ABCD"))
-        matrix = al.matrix(board.with_options(N_OPTIONS), "kappa_p_discrete", intervals=())
-        scores = {f"observer_{k + 1}": float(given) for k, given in enumerate(score)}
-        row = al.benchmark.judge_agreement(matrix, {"observer_0": scores}).iloc[0]
-        held.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
-        raw.append(row["partial_raw"])
-    share = float(np.mean(held))
-    figure(f"judges by kappa_p, true {truth:.2f}: {share:.3f} of {n_sets} held; with noise "
-           f"{np.mean(raw):.2f}")  # fmt: skip
-    # Promised are .95, and at least .92; those without an interval, here 1 in 100, count as missed.
-    assert share > 0.92 - 4 * np.sqrt(0.92 * 0.08 / n_sets)
-    # Noise left in is what the correction is for.
-    assert abs(np.mean(raw) - truth) > 0.02

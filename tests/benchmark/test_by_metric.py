@@ -95,8 +95,7 @@ def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
         rng.random((6, n)) < copying[:, None], human[:1], rng.random((6, n)) < own[:, None]
     )
     made = Trials.from_correct(
-        np.concatenate([people, machine]).astype(int),
-        kind=["human"] * 6 + ["model"] * 6,
+        np.concatenate([people, machine]).astype(int), kind=["human"] * 6 + ["model"] * 6
     )
     table = al.benchmark.rank_by_metric(
         made, ["error_consistency", "normalised_error_consistency"], population="images", rng=1

@@ -180,9 +180,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fit", ["cohort_tree", pytest.param("cohort_fit", marks=pytest.mark.slow)])
-def test_draws_are_nested_means(fit: str, request: pytest.FixtureRequest) -> None:
-    cohort_tree = request.getfixturevalue(fit)
+def test_draws_are_nested_means(cohort_tree: xr.DataTree) -> None:
     draws = cohort_draws(cohort_tree)
     posterior, layout = cohort_tree["posterior"], layout_of(cohort_tree)
     machine = draws["system"].values[0]
@@ -297,28 +295,16 @@ def unequal_columns(tree: Any) -> None:
     [
         (no_machine, "no observer is of kind 'robot'"),
         (unequal_columns, "one column per condition: expected 2, got 3"),
-        (
-            lambda tree: al.benchmark.cohort_scores(tree, "nowhere"),
-            "level must be one of all, overall",
-        ),
+        (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of all"),
         (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
-        (
-            lambda tree: al.benchmark.cohort_check(tree, "human"),
-            "by must be 'all', 'machine' or 'condition'",
-        ),
-        (
-            lambda tree: al.plot_cohort(tree, by="machine", group="x"),
-            "group must be one of model_1",
-        ),
+        (lambda tree: al.benchmark.cohort_check(tree, "human"), "by must be 'all', 'machine' or"),
+        (lambda tree: al.plot_cohort(tree, by="machine", group="x"), "group must be one of"),
         (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),
             "no observer is of kind 'robot'; .* with humans=",
         ),
-        (
-            lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5),
-            r"copy_probability must lie in \[-1, 1\], got 1.5",
-        ),
+        (lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5), "copy_probability must lie in"),
     ],
 )
 def test_bad_input(cohort_tree: xr.DataTree, call: Any, message: str) -> None:

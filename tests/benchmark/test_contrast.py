@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely._base.intervals import bound_columns, bound_names
 from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
 from alikely.stats.intervals import describe_draws
@@ -87,14 +86,6 @@ def test_each_school_speaks_for_its_population(scores: Benchmark) -> None:
         "undefined_share", "note",
     ]  # fmt: skip
     assert table["note"].str.startswith("only 4 humans: rough").all()
-
-
-def test_columns_are_those_of_a_contrast_of_entries(scores: Benchmark) -> None:
-    result = al.error_consistency(al.load_example(), "human-human", n_null=0, n_resamples=50, rng=1)
-    entries = al.contrast(result, np.eye(result.table.sizes["pair"])[0])
-    own = scores.contrast("model_1")
-    assert own.columns.tolist() == entries.columns.tolist()
-    assert [own[name].dtype for name in own.columns[:6]] == [np.float64] * 6
 
 
 def test_one_system_has_its_row_of_the_summary(scores: Benchmark) -> None:
@@ -190,16 +181,6 @@ def test_overall_is_the_name_of_the_mean_over_data_sets(scores: Benchmark) -> No
 def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(scores)
-
-
-def test_names_of_bounds() -> None:
-    assert bound_names("analytic", "ci", 0.975) == ("analytic_ci97.5_lb", "analytic_ci97.5_ub")
-    assert bound_names("", "hdi", 0.9) == ("hdi90_lb", "hdi90_ub")
-    columns = bound_columns("x", "ci", 0.5, np.array([[1.0, 2.0], [3.0, 4.0]]))
-    assert {name: values.tolist() for name, values in columns.items()} == {
-        "x_ci50_lb": [1.0, 3.0],
-        "x_ci50_ub": [2.0, 4.0],
-    }
 
 
 def test_draws_without_a_defined_value_say_so() -> None:

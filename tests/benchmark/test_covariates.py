@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,21 +19,9 @@ from alikely.benchmark.cohorts import layout_of
 from alikely.benchmark.covariates import _copy_probability, cohort_effects
 from alikely.data.covariates import covariate_tables
 from alikely.inference import ready
-from alikely.models.cohorts import cohort_layout
 
 FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
 N_TRIALS, N_HUMANS = 120, 4
-HUMAN_ACCURACY = np.array([0.75, 0.65, 0.85])
-HUMAN_CONSISTENCY = 0.45
-
-
-class World(NamedTuple):
-    """A simulated benchmark and what is true of its families: (family, other) differences."""
-
-    trials: al.Trials
-    log_odds_ratio: np.ndarray
-    copy_probability: np.ndarray
-    error_consistency: np.ndarray
 
 
 def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
@@ -47,55 +35,6 @@ def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float
     both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
     alone = (machine - both) / (1 - human)
     return alone, both / human - alone
-
-
-def world(effect: float, rng: np.random.Generator) -> World:
-    """Twelve machines of three families that copy humans, trial by trial, and differ in accuracy.
-
-    Machines vary about their family; families by `effect` in the log odds ratio, and by half a
-    logit in accuracy.
-    """
-    family = np.repeat(np.arange(3), 4)
-    shift = effect * np.array([-1.0, 0.0, 1.0])
-    cells = (len(family), len(HUMAN_ACCURACY))
-    own = rng.normal(1.6, 0.5, (cells[0], 1)) + rng.normal(0, [0.2, 0.2, 0.2], cells)
-    easy = np.array([0.2, -0.4, 0.6])
-    logit = 0.6 + 0.5 * (family - 1)[:, None] + easy + rng.normal(0, 0.4, (cells[0], 1))
-    accuracy = special.expit(logit + rng.normal(0, 0.2, cells))
-    # What each machine would do as a member of each family.
-    tables = np.array(
-        [
-            [
-                [
-                    table_of(own[m, c] + moved, HUMAN_ACCURACY[c], accuracy[m, c])
-                    for c in range(cells[1])
-                ]
-                for m in range(cells[0])
-            ]
-            for moved in shift
-        ]
-    )
-    alone, copying = np.moveaxis(tables, -1, 0)
-    mu = HUMAN_ACCURACY
-    variance = mu * (1 - mu) * HUMAN_CONSISTENCY
-    alike = 2 * copying * variance / (mu * (1 - accuracy) + (1 - mu) * accuracy)
-    phi = 1 / HUMAN_CONSISTENCY - 1
-    blocks = []
-    for c in range(cells[1]):
-        p = rng.beta(mu[c] * phi, (1 - mu[c]) * phi, N_TRIALS)
-        humans = rng.random((N_HUMANS, N_TRIALS)) < p
-        copied = rng.random((cells[0], N_TRIALS)) < p
-        here = alone[family, np.arange(cells[0]), c], copying[family, np.arange(cells[0]), c]
-        machines = rng.random(copied.shape) < here[0][:, None] + here[1][:, None] * copied
-        blocks.append(np.concatenate([humans, machines]))
-    trials = al.Trials.from_correct(
-        np.concatenate(blocks, axis=1).astype(int),
-        observers=[f"h{i}" for i in range(N_HUMANS)] + [f"m{i:02}" for i in range(cells[0])],
-        kind=["human"] * N_HUMANS + ["model"] * cells[0],
-        condition=np.repeat(["a", "b", "c"], N_TRIALS),
-    )
-    means = copying.mean(axis=(1, 2)), alike.mean(axis=(1, 2))
-    return World(trials, shift, *means)
 
 
 def family_table(trials: al.Trials) -> pd.DataFrame:
@@ -290,15 +229,12 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (lambda t: {"machine": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
         (lambda t: {"machine": pl.DataFrame(t)}, "need a column 'machine' that names each row"),
         (lambda t: {"machine": t.drop("model_3")}, "have no row for model_3; add it"),
-        (lambda t: {"machine": t.rename({"model_3": "model_33"})},
-         "rows that are not in the data: model_33; leave them out; did you mean 'model_3'"),
+        (lambda t: {"machine": t.rename({"model_3": "model_33"})}, "rows that are not in the data"),
         (lambda t: {"machine": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
         (lambda t: {"machine": t[[]]}, "have no column; give at least one"),
         (lambda t: {"machine": t.rename(columns={"family": 3})}, "digits and underscores.*got 3"),
-        (lambda t: {"machine": pd.concat([t, t[["year"]]], axis=1)},
-         "covariates of machine have two columns 'year'; give them different names"),
-        (lambda t: {"machine": t.assign(year=t["year"] * 1e300)},
-         r"'year' of machine is too large or small to work with, .*e\+303; give it another unit"),
+        (lambda t: {"machine": pd.concat([t, t[["year"]]], axis=1)}, "covariates of machine have"),
+        (lambda t: {"machine": t.assign(year=t["year"] * 1e300)}, "'year' of machine is too large"),
         (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
         (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of machine is missing for model_3; fill"),
         (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of machine is missing for"),
@@ -308,10 +244,8 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (put("family", list("abcdef")), "has a level of its own for each.*fewer, larger groups"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
         (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
-        (lambda t: {"machine": t.assign(decade=t["year"] / 10 + 3)},
-         "'decade' of machine follows from year, so that their effects cannot be told apart"),
-        (lambda t: {"machine": t.rename(columns={"year": "sd"})},
-         "'sd' of machine would take the name 'level_sd', which the model has already; rename"),
+        (lambda t: {"machine": t.assign(decade=t["year"] / 10 + 3)}, "'decade' of machine follows"),
+        (lambda t: {"machine": t.rename(columns={"year": "sd"})}, "'sd' of machine would take the"),
         (lambda t: {"machine": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
         (lambda t: {"machine": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
                     index=["all | clean", "all | blur", "all | noise"])},
@@ -329,11 +263,7 @@ def test_bad_tables(table: pd.DataFrame, given: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("covariate", "values", "message"),
     [
-        (
-            "familyy",
-            None,
-            "no covariate 'familyy'; it has family, year, large; did you mean 'family'",
-        ),
+        ("familyy", None, "no covariate 'familyy'; it has family, year, large; did you mean"),
         ("family", ["vit", "rnn"], "'family' has the groups cnn, vit, mlp; got 'rnn'"),
         ("family", ["vit"], "a contrast needs at least 2 values of 'family'"),
         ("year", ["old", "new"], "'year' is numeric; values must be finite numbers"),
@@ -370,57 +300,3 @@ def test_a_saved_fit_says_the_same(tree: xr.DataTree, tmp_path: Path) -> None:
 def test_fits_without_covariates_have_none(cohort_tree: xr.DataTree) -> None:
     with pytest.raises(ValueError, match="no covariate 'family'; fit it with covariates="):
         al.benchmark.cohort_contrasts(cohort_tree, "family")
-
-
-def fits(worlds: list[World]) -> Iterator[xr.DataTree]:
-    """Each world fitted by one model, made ready once."""
-    counts = [al.data.cohort_counts(each.trials) for each in worlds]
-    table = family_table(worlds[0].trials)
-    model = al.models.cohort(counts[0], covariates={"machine": table})
-    layouts = [cohort_layout(each) for each in counts]
-    data = [
-        {
-            "human_data_4": each["n_trials"].values.reshape(len(HUMAN_ACCURACY), N_HUMANS + 1),
-            "shown": layout["shown"],
-            "right": layout["right"],
-        }
-        for each, layout in zip(counts, layouts, strict=True)
-    ]
-    column = xr.Dataset({"family": ("machine", FAMILIES)}, {"machine": table.index.to_list()})
-    for tree in al.inference.nuts_many(model, data, 800, 400, rng=1, target_accept=0.9):
-        tree["covariates"] = column
-        yield tree
-
-
-@pytest.mark.slow(first=True)
-@pytest.mark.filterwarnings("ignore::alikely.inference.chains.SamplingWarning")
-def test_family_effect_is_recovered(
-    figure: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, sets: Callable[..., int]
-) -> None:
-    """Simulated from the copy model: families that differ in copying or not, and in accuracy.
-
-    Differences between the first and the last family, at equal accuracy. A larger study stands on
-    the card; here the number of intervals that hold the truth has a probability of 1e-3 to fall
-    below what is asked, if 95 of 100 do. Intervals that hold in half of the cases fail two times
-    in three with four worlds of each kind, always with all twelve.
-    """
-    n_worlds = sets(12, 4)
-    # Compiling would take two minutes, all chains take one without.
-    monkeypatch.setattr(ready, "BREAK_EVEN", np.inf)
-    rng = np.random.default_rng(2026)
-    effects = [0.6, 0.0] * n_worlds
-    worlds = [world(effect, rng) for effect in effects]
-    inside: dict[tuple[float, str], list[bool]] = {}
-    for effect, each, tree in zip(effects, worlds, fits(worlds), strict=True):
-        table = al.benchmark.cohort_contrasts(tree, "family", ["vit", "cnn"])
-        for _, row in table.set_index("quantity").drop(index="accuracy").iterrows():
-            true = np.diff(getattr(each, str(row.name))[[0, 2]])[0]
-            held = row["eti95_lb"] <= true <= row["eti95_ub"]
-            inside.setdefault((effect, str(row.name)), []).append(held)
-    for (effect, name), held in inside.items():
-        told = f"family effect {2 * effect}: 95 % interval of {name}"
-        figure(f"{told} holds in {sum(held)} of {len(held)}")
-        assert sum(held) >= stats.binom.ppf(1e-3, n_worlds, 0.95), (effect, name)
-    for name in {name for _, name in inside}:
-        both = sum(sum(inside[effect, name]) for effect in set(effects))
-        assert both >= stats.binom.ppf(1e-3, 2 * n_worlds, 0.95), name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ from scipy import special
 
 import alikely as al
 from alikely.benchmark.ranking import rank_sets
-from alikely.metrics.alternatives import m_afc_probability
-from alikely.simulate.margins import MarginWorld, true_margin_consistency
 
 # Draws of a result are stored in single precision.
 SINGLE = 1e-6
@@ -242,85 +239,3 @@ def test_the_same_machine_twice_has_no_difference_to_speak_of(
     assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])
     with pytest.raises(ValueError, match="difference without variance"):
         scores.ranks()
-
-
-def simulated(
-    rng: np.random.Generator, rho: dict[str, float], levels: tuple[float, ...]
-) -> tuple[al.Trials, pd.DataFrame]:
-    """Two data sets of 8 people each, who meet 80 items in each condition."""
-    rows, margins = [], []
-    item, label = np.arange(80), np.array([f"k{i}" for i in range(16)])
-    true = label[item % 16]
-    for dataset in ("s", "t"):
-        ability, gain = rng.normal(0, 0.3, (8, 1)), np.exp(0.2 * rng.standard_normal((8, 1)))
-        for number, level in enumerate(levels):
-            u = rng.standard_normal(80)
-            p = m_afc_probability(level + ability + 1.6 * gain * u, 16)
-            right = rng.random(p.shape) < p
-            keys = {"dataset": dataset, "condition": f"c{number}", "item": item}
-            rows += [
-                pd.DataFrame(
-                    {
-                        **keys,
-                        "observer": f"{dataset}{o}",
-                        "kind": "human",
-                        "truth": true,
-                        "response": np.where(own, true, label[(item + 1) % 16]),
-                    }
-                )
-                for o, own in enumerate(right)
-            ]
-            for name, r in rho.items():
-                margin = r * u + np.sqrt(1 - r**2) * rng.standard_normal(80)
-                margins.append(pd.DataFrame({**keys, "observer": name, "margin": margin}))
-    return al.Trials.from_table(pd.concat(rows)), pd.concat(margins)
-
-
-@pytest.mark.slow(first=True)
-def test_coverage_of_scores_differences_and_ranks(
-    figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """The same people in all conditions of a data set, other items in each."""
-    n, levels = sets(50), (1.2, 2.0)
-    rho = {"a": 0.9, "b": 0.7, "c": 0.7, "perfect": 1.0}
-    by_rho = {
-        r: np.mean(
-            [
-                true_margin_consistency(MarginWorld(rho=r, strength_mean=level), 1)[0]
-                for level in levels
-            ]
-        )
-        for r in set(rho.values())
-    }
-    truth = {name: by_rho[r] for name, r in rho.items()}
-    rng = np.random.default_rng(5)
-    hits: dict[str, list[float]] = {name: [] for name in ("scores", "one by one", "all", "ranks")}
-    pairs = [("human", name) for name in rho]
-    for seed in range(n):
-        trials, margins = simulated(rng, rho, levels)
-        found = al.decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=seed)
-        scores = al.benchmark.scores_of(found)
-        table = scores.summary().set_index("system")
-        value = pd.Series(truth)
-        low, high = table["posterior_eti95_lb"], table["posterior_eti95_ub"]
-        hits["scores"].append(((low <= value) & (value <= high)).mean())
-        apart = scores.differences(intervals="all")
-        true = (value[apart["system"]].to_numpy() - value[apart["other"]].to_numpy()).round(12)
-        alone, together = (
-            apart[f"{name}_lb"].le(true) & apart[f"{name}_ub"].ge(true)
-            for name in ("pointwise_eti95", "simultaneous_ci95")
-        )
-        hits["one by one"].append(alone.mean())
-        hits["all"].append(together.all())
-        ranks = scores.ranks().set_index("system").loc[list(rho)]
-        best = pd.Series({x: 1 + (value > value[x]).sum() for x in rho})
-        worst = pd.Series({x: (value >= value[x]).sum() for x in rho})
-        hits["ranks"].append(((ranks["rank_lb"] <= best) & (ranks["rank_ub"] >= worst)).all())
-    figure(f"coverage of scores of margins: { {k: np.mean(v) for k, v in hits.items()} }")
-    error = np.sqrt(0.95 * 0.05 / n)
-    # Of single ones, of which each set has several, by one error (.92 in full); of all at once, by
-    # three.
-    assert np.mean(hits["scores"]) > 0.95 - error
-    assert np.mean(hits["one by one"]) > 0.95 - error
-    assert np.mean(hits["all"]) > 0.95 - 3 * error
-    assert np.mean(hits["ranks"]) > 0.95 - 3 * error

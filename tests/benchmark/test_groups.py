@@ -95,10 +95,7 @@ def test_coverage_of_within_minus_between(
 @pytest.mark.parametrize(
     ("between", "message"),
     [
-        (
-            "familyy",
-            r"between must be a label of the observers \(.*family\), got 'familyy'; did you",
-        ),
+        ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did"),
         ({"observer_0": "a"}, "observer 'observer_1' has no group"),
         ("kind", "there must be two groups, one of them with two observers, got observer"),
     ],

@@ -35,9 +35,7 @@ def test_the_plain_partial_correlation_is_that_of_residuals() -> None:
 
 
 @pytest.mark.slow
-def test_noise_is_what_two_halves_of_the_questions_do_not_share(
-    sets: Callable[..., int],
-) -> None:
+def test_noise_is_what_two_halves_of_the_questions_do_not_share(sets: Callable[..., int]) -> None:
     """Halves have the same candidates and other noise: their covariance is free of it."""
     n_sets, differences = sets(80, 40), []
     for seed in np.random.default_rng(5).spawn(n_sets):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import special, stats
 
@@ -49,11 +48,6 @@ def expected_consistency(correlation: np.ndarray, p: float) -> np.ndarray:
         stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([cut, cut]) for r in correlation
     ]
     return (np.array(both) - p**2) / (p * (1 - p))
-
-
-def latent_row(trials: Trials) -> pd.Series:
-    scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
-    return scores.correlations().iloc[0]
 
 
 def test_without_noise_it_is_the_correlation() -> None:
@@ -159,28 +153,3 @@ def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure
     assert abs(latent - rho) < 4 * 1.25 * 1.3 / np.sqrt(n * times) + 0.01
     assert abs(raw - rho * np.sqrt(0.72)) < 4 * 1.25 / np.sqrt(n * times) + 0.02
     assert cover > 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
-def test_bias_and_coverage_of_benchmarks(
-    rho: float, figure: Figure, sets: Callable[..., int]
-) -> None:
-    """Trials of 20 machines and 6 people in each of two data sets."""
-    rng, times = np.random.default_rng(6), sets(60)
-    rows, truths = [], []
-    for _ in range(times):
-        trials, truth = two_datasets(rng, rho)
-        rows.append(latent_row(trials))
-        truths.append(np.corrcoef(truth)[0, 1])
-    table = pd.DataFrame(rows)
-    held = table["latent_ci95_lb"].le(rho) & table["latent_ci95_ub"].ge(rho)
-    known = table["latent"].notna()
-    figure(
-        f"benchmarks of latent correlation {rho} (these machines {np.mean(truths):.2f}): median "
-        f"{table['latent'].median():.3f}, raw {table['pearson'].median():.3f}, covers "
-        f"{held[known].mean():.3f}, {1 - known.mean():.3f} without, reliability "
-        f"{table['reliability'].median():.2f}"
-    )
-    assert held[known].mean() > 0.95 - 4 * np.sqrt(0.95 * 0.05 / times)
-    assert abs(table["latent"].median() - rho) < 4 * 1.25 * 1.6 / np.sqrt(20 * times) + 0.05

@@ -49,25 +49,12 @@ def scored(frame: pd.DataFrame, **options: Any) -> al.Benchmark:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: scored(table(("cat", "dog"))),
-            (
-                "item 'image_0' has the true class 'cat' in condition 'one' of data set 'd', and "
-                "'dog' in condition 'two' of data set 'd', but an image has one: say "
-                "items='condition' if labels recur by habit, or give images labels of their own"
-            ),
-        ),
+        (lambda: scored(table(("cat", "dog"))), "item 'image_0' has the true class 'cat' in"),
         (
             lambda: scored(table(("cat", "dog"), ("d", "e")), items="label", people="label"),
             "'dog' in condition 'two' of data set 'e', but an image has one: say items='dataset'",
         ),
-        (
-            lambda: scored(table(("cat", "cat"), machine="anna")),
-            (
-                "observer 'anna' has kind 'human' and 'model' (row 90); it must be the same in all "
-                "rows of an observer, and two observers need two names"
-            ),
-        ),
+        (lambda: scored(table(("cat", "cat"), machine="anna")), "observer 'anna' has kind 'human'"),
         (
             lambda: scored(pd.concat([table(("cat", "cat")), table(("cat", "cat")).iloc[[5]]])),
             (

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,44 +191,6 @@ def test_both_perfect_counts_as_one_or_not_at_all() -> None:
     assert np.unique(table["undefined", "human-human"]).tolist() == [0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("simulation", ["shared", "pairs"])
-def test_reconstruction_covers(
-    simulation: Any, figure: Callable[[str], None], sets: Callable[..., int]
-) -> None:
-    """Machines whose trials are hidden: humans' accuracies, ceilings and scores are printed."""
-    # Of a quarter the upper end would lie above all.
-    n_sets = sets(100, 50)
-    mu, top = np.tile([0.6, 0.7, 0.8, 0.9], 2), np.full(8, 0.43)
-    rng = np.random.default_rng(3)
-    covered = {"middle": 0, "optimistic": 0}
-    for i in range(n_sets):
-        c = rng.uniform(0.2, 0.7, (1, 8))
-        q = np.clip(mu + rng.uniform(-0.15, 0.05, 8), 0.3, 0.95)[None]
-        trials = al.simulate.cohort(c, q, mu, top, n_humans=5, rng=np.random.SeedSequence((5, i)))
-        counted = al.data.joint_correctness(trials, ["human-model"], "condition")
-        cells = counted["cells"].values
-        value = ERROR_CONSISTENCY.value(cells).reshape(8, 5)
-        human = (cells[:, :2].sum(axis=1) / 160).reshape(8, 5)
-        right = (c * mu + (1 - c) * q)[0]
-        chance = mu * (1 - right) + (1 - mu) * right
-        truth = (2 * c[0] * top * mu * (1 - mu) / chance).mean()
-        for assumption in covered:
-            x = al.papers.reconstruct_score(
-                np.nanmean(value, axis=1) / top, top, np.clip(human, 0.01, 0.99), 160,
-                assumption=assumption, simulation=simulation, n_samples=400, rng=i,
-            )  # fmt: skip
-            covered[assumption] += x.lower <= truth <= x.upper
-    figure(f"reconstruction, {simulation}: covers the truth in {covered} of {n_sets}")
-    if simulation == "shared":
-        # Within 1.7 standard errors of .94: from 90 to 98 of 100.
-        assert abs(covered["middle"] / n_sets - 0.94) <= 0.4 / np.sqrt(n_sets)
-        assert covered["optimistic"] <= covered["middle"]
-    else:
-        # All humans meet the same answers of the machine; simulating them apart is overconfident.
-        assert covered["middle"] < 0.85 * n_sets
-
-
 def test_correlations_and_stability(scores: Benchmark) -> None:
     right = np.random.default_rng(6).integers(0, 2, (10, 400))
     right[:4] = right[0] | (np.random.default_rng(7).random((4, 400)) < 0.2)
@@ -252,26 +212,10 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
     assert 0 < np.median(tau) <= 1
 
 
-def test_plots(scores: Benchmark, trials: Trials) -> None:
-    ax = al.plot_benchmark(scores, "stability")
-    heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
-    assert sum(heights) == pytest.approx(1)
-    table = pd.DataFrame(
-        {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
-    )
-    image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
-    assert image[0, 1] == image[1, 0] == 0.9
-    ax = al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")
-    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.models
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda s: s.group_differences("colour"),
-            r"a label of the observers \(family\), got 'colour'",
-        ),
+        (lambda s: s.group_differences("colour"), r"a label of the observers \(family\), got"),
         (lambda s: s.group_differences({"x": "a"}), "no system is named 'x'"),
         (lambda s: s.group_differences({"model_1": "a"}), "at least two, got a"),
         (lambda s: s.correlations(), "no two data sets share 4 machines"),
@@ -280,10 +224,7 @@ def test_plots(scores: Benchmark, trials: Trials) -> None:
             lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
             "one entry per condition",
         ),
-        (
-            lambda s: al.papers.reconstruct_score([1], [1.5], [[0.5]], 9),
-            r"ceiling must lie in \(0, 1\)",
-        ),
+        (lambda s: al.papers.reconstruct_score([1], [1.5], [[0.5]], 9), r"ceiling must lie in \(0"),
         (
             lambda s: consensus_ceilings(
                 Trials.from_correct([[1, 0], [1, 1]], kind=["human"] * 2), ERROR_CONSISTENCY

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 import alikely as al
 from alikely.benchmark import Families
 from alikely.estimates import MatrixResult
-from studies.branches import branch_calibration, branch_table
 
 
 @pytest.fixture(scope="module")
@@ -118,21 +115,6 @@ def test_block_means_are_means_of_the_matrix(matrix: MatrixResult, board: al.Tri
     expected = within[np.triu_indices(6, k=1)].mean()
     assert table.loc[("family02", "family02"), "estimate"] == pytest.approx(expected)
     assert table.loc[("family02", "family02"), "n_pairs"] == 15
-
-
-@pytest.mark.slow
-def test_branches_are_right_as_often_as_their_support_says(figure: Callable[[str], None]) -> None:
-    """Support is no probability; it may be too modest, and must not be too sure."""
-    table = branch_table(branch_calibration(30, n_resamples=100, rng=11))
-    for label, row in table.iterrows():
-        figure(f"branches, support {label}: {row['right']:.3f} of {row['n']:.0f} right")
-    sure = table.loc["0.95 to 1"]
-    n = sure["n"]
-    # Of 4 Monte-Carlo errors at .95; branches of a tree hang together, so of half as many.
-    assert sure["right"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / (n / 2))
-    middle = table.loc[["0.5 to 0.8", "0.8 to 0.95"]]
-    room = 4 * np.sqrt(0.25 / (middle["n"] / 2))
-    assert (middle["right"] >= middle["support"] - room).all()
 
 
 def test_chunks_of_dask_give_the_same_tree(board: al.Trials, tree: Families) -> None:

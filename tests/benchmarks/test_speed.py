@@ -5,127 +5,74 @@ Nothing here is asserted of time; the table of pytest-benchmark gives each group
 
 from __future__ import annotations
 
+import functools
+import subprocess
+import sys
+from collections.abc import Callable
 from typing import Any
 
+import joblib
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from sklearn.mixture import GaussianMixture
 
 import alikely as al
-from alikely.benchmark.layout import laid_out
-from alikely.benchmark.nesting import by_level, nested_scores
 from alikely.data.tables import from_counts, joint_correctness
-from alikely.inference import ready, resampling, sampling
+from alikely.inference import cell_limits, fisher, ready, resampling, sampling
 from alikely.inference.conjugate import joint_draws, pairwise_draws
 from alikely.inference.null import null_draws
-from alikely.inference.resampling import bootstrap
 from alikely.metrics import consistency
 
-N_RESAMPLES = 10_000
+N_RESAMPLES, N_TRIALS, N_PAIRS = 10_000, 12_000, 79_800
+OFF: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+Make = Callable[[], Callable[[], Any]]
 
 
-@pytest.fixture(scope="module")
+def kappa(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
+    p_a, p_b, n11 = a.mean(axis=axis), b.mean(axis=axis), (a * b).mean(axis=axis)
+    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+    return (1 - p_a - p_b + 2 * n11 - expected) / (1 - expected)
+
+
+@functools.cache
 def humans_and_models() -> xr.Dataset:
     """52 models, 4 humans, 160 trials of one condition."""
-    trials = al.simulate.observers(4, 52, 160, {"noise": 0.4}, rng=1)
-    return joint_correctness(trials, "human-model")
-
-
-@pytest.mark.benchmark(group="bootstrap of one pair, N = 1000, 10,000 replicates")
-def test_one_pair_here(benchmark: Any) -> None:
-    table = from_counts([600, 150, 100, 150])
-    benchmark.pedantic(
-        resampling.bootstrap, (table,), {"n_resamples": N_RESAMPLES, "rng": 1}, rounds=20
+    return joint_correctness(
+        al.simulate.observers(4, 52, 160, {"noise": 0.4}, rng=1), "human-model"
     )
 
 
-@pytest.mark.benchmark(group="bootstrap of one pair, N = 1000, 10,000 replicates")
-def test_one_pair_scipy(benchmark: Any) -> None:
-    right = tuple(from_counts([600, 150, 100, 150])["correct"].values.astype(float))
-
-    def kappa(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
-        p_a, p_b, n11 = a.mean(axis=axis), b.mean(axis=axis), (a * b).mean(axis=axis)
-        expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-        return (1 - p_a - p_b + 2 * n11 - expected) / (1 - expected)
-
-    options = {"paired": True, "vectorized": True, "method": "percentile", "rng": 1}
-    benchmark.pedantic(
-        stats.bootstrap, (right, kappa), {"n_resamples": N_RESAMPLES, **options}, rounds=2
-    )
-
-
-@pytest.mark.benchmark(group="52 models x 4 humans, N = 160, 10,000 replicates")
-def test_many_pairs_here(benchmark: Any, humans_and_models: xr.Dataset) -> None:
-    benchmark.pedantic(
-        resampling.bootstrap,
-        (humans_and_models,),
-        {"n_resamples": N_RESAMPLES, "rng": 1},
-        rounds=10,
-        warmup_rounds=1,
-    )
-
-
-@pytest.mark.benchmark(group="52 models x 4 humans, N = 160, 10,000 replicates")
-def test_many_pairs_by_index_a_hundredth(benchmark: Any, humans_and_models: xr.Dataset) -> None:
-    """The usual loop over replicates and pairs, 100 of the 10,000 replicates."""
-    correct = humans_and_models["correct"].values
-    first, second = humans_and_models["first"].values, humans_and_models["second"].values
-
-    def loop() -> None:
-        rng = np.random.default_rng(1)
-        for _ in range(N_RESAMPLES // 100):
-            index = rng.integers(0, 160, 160)
-            for a, b in zip(first, second, strict=True):
-                right_a, right_b = correct[a, index], correct[b, index]
-                p_a, p_b = right_a.mean(), right_b.mean()
-                expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-                _ = ((right_a == right_b).mean() - expected) / (1 - expected)
-
-    benchmark.pedantic(loop, rounds=1)
-
-
-@pytest.mark.benchmark(group="posterior")
-def test_ten_thousand_pairs_exact(benchmark: Any) -> None:
-    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 10_000, rng=1)
-    benchmark.pedantic(pairwise_draws, (cells,), {"n_draws": 4000, "rng": 1}, rounds=1)
-
-
-@pytest.mark.benchmark(group="posterior")
-def test_fifteen_hundred_pairs_jointly(benchmark: Any) -> None:
-    trials = al.simulate.observers(4, 52, 160, {"noise": 0.4}, rng=1)
-    table = joint_correctness(trials, "all")
-    benchmark.pedantic(joint_draws, (table, 4000), {"rng": 1}, rounds=2)
-
-
-@pytest.mark.benchmark(group="posterior")
-def test_thousand_pairs_by_nuts(benchmark: Any) -> None:
-    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 1000, rng=1)
-    ready.cache_clear()
-    benchmark.pedantic(sampling.posterior, (from_counts(cells), "nuts"), {"rng": 1}, rounds=1)
-
-
-@pytest.mark.benchmark(group="null test, 100 pairs, 10,000 draws")
-def test_null_draws(benchmark: Any) -> None:
-    cells = al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, 100, rng=1)
-    benchmark.pedantic(null_draws, (cells,), {"rng": 1}, rounds=5)
-
-
-@pytest.mark.benchmark(group="point estimates of a million tables")
-def test_error_consistency(benchmark: Any) -> None:
-    cells = np.random.default_rng(1).integers(1, 100, (1_000_000, 4)).astype(float)
-    benchmark(consistency.error_consistency, cells)
-
-
-@pytest.fixture(scope="module")
-def benchmark_trials() -> al.Trials:
-    """As large as model-vs-human: 14 data sets, 43 conditions, 4 humans, 22 models."""
-    per_dataset = [3] * 13 + [4]
-    conditions = [(f"dataset_{d}", f"{c}") for d, n in enumerate(per_dataset) for c in range(n)]
+@functools.cache
+def tables(lowest: float, highest: float, n_pairs: int) -> np.ndarray:
+    """Tables of pairs that share some errors, with accuracies in this range."""
     rng = np.random.default_rng(1)
-    z = rng.standard_normal((43, 160))
+    a, b = rng.uniform(lowest, highest, (2, n_pairs))
+    both = a * b + rng.uniform(0, 0.6, n_pairs) * np.minimum(a * (1 - b), b * (1 - a))
+    return rng.multinomial(N_TRIALS, np.stack([both, a - both, b - both, 1 - a - b + both], 1))
+
+
+@functools.cache
+def crowd(n_observers: int, n_trials: int, n_classes: int) -> al.Trials:
+    """Observers that err on 40 % of the trials, half of the time in a common way."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, n_classes, n_trials)
+    common = (truth + rng.integers(1, min(n_classes, 12), n_trials)) % n_classes
+    own = rng.integers(0, n_classes, (n_observers, n_trials))
+    wrong = np.where(rng.random(own.shape) < 0.5, common, own)
+    return al.Trials.from_arrays(
+        np.where(rng.random(own.shape) < 0.6, truth, wrong), truth, classes=range(n_classes)
+    )
+
+
+@functools.cache
+def model_vs_human() -> al.Trials:
+    """14 data sets, 43 conditions, 4 humans, 22 models."""
+    conditions = [(f"d{d}", f"{c}") for d, n in enumerate([3] * 13 + [4]) for c in range(n)]
+    rng = np.random.default_rng(1)
+    z, noise = rng.standard_normal((43, 160)), rng.standard_normal((26, 43, 160))
     loading = np.repeat([0.8, 0.5], [4, 22])[:, None, None]
-    noise = rng.standard_normal((26, 43, 160))
     right = loading * z + np.sqrt(1 - loading**2) * noise > -0.6
     return al.Trials.from_correct(
         right.reshape(26, -1).astype(int),
@@ -135,57 +82,183 @@ def benchmark_trials() -> al.Trials:
     )
 
 
-@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
-def test_whole_benchmark(benchmark: Any, benchmark_trials: al.Trials) -> None:
-    benchmark.pedantic(
-        al.benchmark_scores, (benchmark_trials,), {"rng": 1}, rounds=2, warmup_rounds=1
-    )
-
-
-@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
-def test_whole_benchmark_of_images(benchmark: Any, benchmark_trials: al.Trials) -> None:
-    """The replicates of the scores for new images alone, as the loop below has them."""
-    table, layout = laid_out(benchmark_trials, models="model", humans="human")
-
-    def replicates() -> None:
-        drawn = bootstrap(table, n_resamples=N_RESAMPLES, rng=1).values
-        by_level(layout, nested_scores(layout, drawn))
-
-    benchmark.pedantic(replicates, rounds=3, warmup_rounds=1)
-
-
-@pytest.mark.benchmark(group="benchmark of 22 models in 43 conditions, 10,000 replicates")
-def test_whole_benchmark_by_index_a_fiftieth(benchmark: Any, benchmark_trials: al.Trials) -> None:
-    """The same scores for new images by resampling indices: 200 of the 10,000 replicates."""
-    data = benchmark_trials.data
-    correct = data["correct"].values
-    labels = np.char.add(data["dataset"].values.astype(str), data["condition"].values.astype(str))
-    groups = [np.flatnonzero(labels == label) for label in dict.fromkeys(labels)]
-
-    def one(rng: np.random.Generator) -> None:
-        total = np.zeros((26, 26))
-        for trials in groups:
-            index = rng.choice(trials, len(trials))
-            for a in range(4):
-                for b in range(a + 1, 26):
-                    right_a, right_b = correct[a, index], correct[b, index]
-                    p_a, p_b = right_a.mean(), right_b.mean()
-                    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-                    total[a, b] += ((right_a == right_b).mean() - expected) / (1 - expected)
-
-    def loop() -> None:
-        rng = np.random.default_rng(1)
-        for _ in range(N_RESAMPLES // 50):
-            one(rng)
-
-    benchmark.pedantic(loop, rounds=1)
-
-
-@pytest.mark.benchmark(group="all 79,800 pairs of 400 observers, N = 12,000: points, errors, tests")
-def test_all_pairs_of_400(benchmark: Any) -> None:
+@functools.cache
+def board() -> al.Trials:
     rng = np.random.default_rng(1)
-    strength = rng.normal(1, 0.6, size=(400, 1)) + rng.normal(size=12_000)
-    trials = al.Trials.from_correct(rng.random(strength.shape) < 1 / (1 + np.exp(-strength)))
-    off = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
-    result = benchmark.pedantic(al.error_consistency, (trials,), off, rounds=3)
-    assert result.table.sizes["pair"] == 79_800
+    strength = rng.normal(1, 0.6, size=(400, 1)) + rng.normal(size=N_TRIALS)
+    return al.Trials.from_correct(rng.random(strength.shape) < 1 / (1 + np.exp(-strength)))
+
+
+@functools.cache
+def spectrum() -> xr.Dataset:
+    """72 conditions, from undistorted to chance, seen by four humans."""
+    rng = np.random.default_rng(1)
+    level = np.linspace(2.5, -2.5, 72) + rng.normal(0, 0.2, (4, 72))
+    accuracy = np.repeat(1 / (1 + np.exp(-level)), 160, axis=1)
+    trials = al.Trials.from_correct(
+        rng.random(accuracy.shape) < accuracy,
+        kind=["human"] * 4,
+        condition=[f"c{i // 160}" for i in range(accuracy.shape[1])],
+    )
+    return al.difficulty_spectrum(trials, [f"c{i}" for i in range(7)], chance=1 / 16)
+
+
+def of_margins(n_machines: int, n_items: int) -> None:
+    rho = {f"m{i}": 0.2 + 0.7 * i / n_machines for i in range(n_machines)}
+    trials, margins = al.simulate.detection_experiment(10, n_items, rho=rho, rng=1)
+    pairs = [("human", name) for name in rho]
+    al.decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=1)
+
+
+def cells(n_pairs: int) -> np.ndarray:
+    return al.simulate.correctness_cells([0.6, 0.15, 0.1, 0.15], 160, n_pairs, rng=1)
+
+
+def call(function: Callable[..., Any], *args: Any, **options: Any) -> Make:
+    """Call a function; arguments that are functions without arguments are made beforehand."""
+
+    def make() -> Callable[[], Any]:
+        return functools.partial(function, *[a() if callable(a) else a for a in args], **options)
+
+    return make
+
+
+def of(function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
+    return functools.partial(function, *args)
+
+
+def bootstrap_of_scipy() -> None:
+    right = tuple(from_counts([600, 150, 100, 150])["correct"].values.astype(float))
+    stats.bootstrap(right, kappa, n_resamples=N_RESAMPLES, paired=True, vectorized=True, rng=1)
+
+
+def by_index() -> None:
+    """The usual loop over replicates and pairs, 100 of the 10,000 replicates."""
+    table, rng = humans_and_models(), np.random.default_rng(1)
+    for _ in range(N_RESAMPLES // 100):
+        drawn = table["correct"].values[:, rng.integers(0, 160, 160)].astype(float)
+        for a, b in zip(table["first"].values, table["second"].values, strict=True):
+            kappa(drawn[a], drawn[b])
+
+
+def fits_of_scikit_learn() -> None:
+    """50 of the 5,000 starts: k-means and EM anew from each."""
+    for k in range(1, 7):
+        GaussianMixture(k, n_init=50, random_state=1).fit(spectrum()["delta"].values[:, None])
+
+
+def quantiles_of_draws(cells: np.ndarray) -> None:
+    draws = pairwise_draws(cells, n_draws=4_000, rng=1)
+    np.quantile(draws["error_consistency"], [0.025, 0.975], axis=0)
+
+
+def fisher_of_scipy() -> None:
+    for cells in tables(0.3, 0.98, N_PAIRS)[: N_PAIRS // 100]:
+        stats.fisher_exact(cells.reshape(2, 2))
+
+
+def chains(compiled: bool) -> None:
+    """From the model to its draws, with whatever PyTensor has on disk."""
+    model = al.models.cohort(al.data.cohort_counts(al.load_example()))
+    with pytest.MonkeyPatch.context() as patch:
+        if compiled:
+            patch.setattr(ready, "BREAK_EVEN", 0)
+        ready.cache_clear()
+        al.inference.nuts(model, 1_000, rng=1)
+
+
+def study(backend: str) -> None:
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        al.calibration.coverage_study(
+            al.calibration.default_grid().iloc[::4], n_datasets=1_000, rng=1
+        )
+
+
+def width(method: str) -> None:
+    accuracy, ec = np.linspace(0.5, 0.97, 20)[:, None, None], np.linspace(0, 0.9, 20)[:, None]
+    trials = np.geomspace(40, 4_000, 10).astype(int)
+    options: dict[str, Any] = {"method": method, "n_datasets": 2_000, "rng": 1}
+    al.planning.interval_width(accuracy, accuracy, ec, trials, **options)
+
+
+ONE, EVERY = [600, 150, 100, 150], of(tables, 0.3, 0.98, N_PAIRS)
+LABELS: dict[str, Any] = {"n_resamples": 2_000, "n_draws": 0, "rng": 1}
+NONE: dict[str, Any] = {"n_resamples": 0, "rng": 1}
+MANY, TWO = of(crowd, 27, 800, 16), of(crowd, 2, 50_000, 1_000)
+GROUPS: dict[str, dict[str, Make]] = {
+    "import, beside a process that imports nothing": {
+        code: call(subprocess.run, [sys.executable, "-c", code], check=True)
+        for code in ("pass", "import alikely")
+    },
+    "bootstrap of one pair, N = 1000, 10,000 replicates": {
+        "here": call(resampling.bootstrap, of(from_counts, ONE), n_resamples=N_RESAMPLES, rng=1),
+        "scipy": call(bootstrap_of_scipy),
+    },
+    "52 models x 4 humans, N = 160, 10,000 replicates": {
+        "here": call(resampling.bootstrap, humans_and_models, n_resamples=N_RESAMPLES, rng=1),
+        "by index, a hundredth": call(by_index),
+    },
+    "posterior": {
+        "10,000 pairs, exact": call(
+            pairwise_draws, of(cells, 10_000), n_draws=4000
+        ),
+        "832 pairs, jointly": call(joint_draws, humans_and_models, 4000, rng=1),
+        "1,000 pairs, nuts": call(
+            sampling.posterior, lambda: from_counts(cells(1_000)), "nuts", rng=1
+        ),
+        "cohort, interpreted": call(chains, False),
+        "cohort, compiled": call(chains, True),
+    },
+    "null test, 100 pairs, 10,000 draws": {
+        "here": call(null_draws, of(cells, 100), rng=1)
+    },
+    "point estimates of a million tables": {
+        "here": call(consistency.error_consistency, lambda: np.ones((1_000_000, 4)) * [9, 3, 2, 4])
+    },
+    "benchmark of 22 models in 43 conditions, 10,000 replicates": {
+        "here": call(al.benchmark_scores, model_vs_human, rng=1)
+    },
+    "all 79,800 pairs of 400 observers, N = 12,000": {
+        "points, errors, tests": call(al.error_consistency, board, **OFF),
+        "Fisher": call(fisher.fisher_log10_p, EVERY),
+        "Fisher, one worker": call(fisher.fisher_log10_p, EVERY, workers=1),
+        "Fisher by scipy, a hundredth": call(fisher_of_scipy),
+        "limits": call(cell_limits.posterior_limits, EVERY),
+        "limits, one worker": call(cell_limits.posterior_limits, EVERY, workers=1),
+        "limits by draws, a fortieth": call(
+            quantiles_of_draws, lambda: EVERY()[: N_PAIRS // 40]
+        ),
+        "limits near the ceiling, a fortieth": call(
+            cell_limits.posterior_limits, of(tables, 0.99, 0.9995, N_PAIRS // 40)
+        ),
+    },
+    "wrong labels": {
+        "agreement, 351 pairs": call(al.misclassification_agreement, MANY, **LABELS),
+        "similarity, 351 pairs": call(al.error_similarity, MANY, **LABELS),
+        "similarity, 28 pairs, calibrated limits": call(
+            al.error_similarity, of(crowd, 8, 800, 16), n_permutations=0, **NONE
+        ),
+        "similarity, 1,000 classes, 50,000 trials": call(
+            al.error_similarity, TWO, n_permutations=0, **NONE
+        ),
+        "error rows of 50 systems, 1,000 classes": call(
+            al.errors.error_rows, of(crowd, 50, 50_000, 1_000)
+        ),
+    },
+    "margins freed of noise": {
+        "15 machines, 160 items": call(of_margins, 15, 160),
+        "100 machines, 1,280 items": call(of_margins, 100, 1_280),
+    },
+    "plans of 4,000 settings": {m: call(width, m) for m in ("analytic", "simulated")},
+    "regimes of 72 conditions, 1 to 6 components": {
+        "here": call(al.regimes, spectrum, k=4, **NONE),
+        "scikit-learn, a hundredth of the starts": call(fits_of_scikit_learn),
+    },
+    "coverage study": {backend: call(study, backend) for backend in ("threading", "loky")},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("group", "name"), [(g, n) for g, own in GROUPS.items() for n in own])
+def test_speed(benchmark: Any, group: str, name: str) -> None:
+    benchmark.group = group
+    benchmark.pedantic(GROUPS[group][name](), rounds=2)

@@ -20,7 +20,7 @@ import alikely as al
 from alikely.calibration.ranks import sbc_summary
 from alikely.calibration.verdicts import verdict
 from studies import __main__ as command
-from studies import cards, index, seconds
+from studies import cards
 from studies.case import DEFAULT
 from studies.cases import CASES
 from studies.cases._pairs import two_pairs
@@ -143,23 +143,6 @@ def test_ranks_are_of_the_form_as_it_stands(name: str, branch: str) -> None:
     )
 
 
-def test_cards_tell_of_divergences_in_every_form() -> None:
-    stated = json.loads((CARDS / "item_margins" / "calibration.json").read_text())
-    told = stated["branches"]["sinh_arcsinh"]["divergences"]
-    for simulations, without, text in (
-        (0, None, "4 alternatives)"),
-        (64, {"n_simulations": 136, "passed": True}, "ranks of the 136 others inside)"),
-        (64, {"n_simulations": 136, "passed": False}, "ranks of the 136 others **outside**)"),
-        (190, None, "the others are not judged apart)"),
-    ):
-        told |= {"simulations": simulations, "share": simulations / 200, "without": without}
-        section = " ".join(cards.card_section(stated).split())
-        of_form = section.partition("`sinh_arcsinh` (")[2].partition("; `")[0]
-        assert text in of_form
-        share = f"a divergent transition in {simulations / 200:.0%} of the simulations"
-        assert (share in of_form.partition(")")[0]) == (simulations > 0)
-
-
 def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
     n = 500
     values = np.arange(n, dtype=float)
@@ -243,53 +226,6 @@ def test_a_branch_needs_the_default_first(toy: Path, capsys: pytest.CaptureFixtu
         cards.calibration("copying", 2, branch="x")
 
 
-def test_the_table_says_what_was_not_run(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "is_of", lambda *_: True)
-    folder = toy / "copying"
-    (folder / index.SECONDS).unlink(missing_ok=True)
-    evidence = json.loads((folder / "calibration.json").read_text())
-    one = evidence | {"passed": False, "n_simulations": 1_200}
-    one["settings"] = {"tune": 20, "target_accept": 0.95, "thin": 5}
-    without = {"n_simulations": 1_150, "passed": True, "outside_alone": []}
-    one["divergences"] = {"simulations": 50, "share": 0.04167, "without": without}
-    (folder / "calibration.json").write_text(json.dumps(one | {"branches": {}}))
-    first, second = index._branches(folder, "copying")
-    assert first == (
-        "| copying | default | **outside** | 1,200 | 20, 0.95 | 4.2% | inside | "
-        "not timed | not timed |"
-    )
-    assert second == "| copying | prior | not run |  |  |  |  |  |  |"
-    (folder / index.SECONDS).write_text(json.dumps({"cold": 12.34, "warm": 5.0}))
-    assert index._branches(folder, "copying")[0].endswith("| inside | 12.3 | 5.0 |")
-    one["settings"]["tune"] = 500
-    (folder / "calibration.json").write_text(json.dumps(one))
-    assert "| **outside**, other settings | 1,200 | 500," in index._branches(folder, "copying")[0]
-    monkeypatch.setattr(index, "is_of", lambda *_: False)
-    assert "| recalibrate, other settings | 1,200 |" in index._branches(folder, "copying")[0]
-
-
-def test_seconds_are_medians_of_processes(
-    toy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folders: list[Path] = []
-
-    def process(name: str, folder: Path) -> float:
-        folders.append(folder)
-        return float(len(folders) ** 2)
-
-    monkeypatch.setattr(seconds, "_of_process", process)
-    assert run(toy, "time", "copying", "--repeats", "3") == 0
-    assert "copying: 9.0 s cold, 16.0 s warm" in capsys.readouterr().out
-    found = json.loads((toy / "copying" / index.SECONDS).read_text())
-    assert found["all_cold"] == [1, 9, 25]
-    assert found["all_warm"] == [4, 16, 36]
-    # Warm is what follows cold in its folder; cold starts in a new one.
-    assert folders[::2] == folders[1::2]
-    assert len(set(folders)) == 3
-    assert run(toy, "time", "copying", "--repeats", "0") == 2
-    assert "repeats must be at least 1, got 0" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "branch"), [of for of in BRANCHES if of[1] != DEFAULT])
 def test_every_branch_is_a_form_of_its_own(name: str, branch: str) -> None:
@@ -313,21 +249,13 @@ def labelled() -> al.Trials:
 
 
 DOORS: dict[str, tuple[str, str, Callable[[], Any]]] = {
-    "copying": (
-        "copying",
-        DEFAULT,
-        lambda: al.error_consistency(labelled(), sampler="nuts"),
-    ),
+    "copying": ("copying", DEFAULT, lambda: al.error_consistency(labelled(), sampler="nuts")),
     "cohort of few conditions": (
         "cohort",
         DEFAULT,
         lambda: al.fit_cohort(benchmark(2), human_effects=False),
     ),
-    "cohort of people": (
-        "cohort",
-        "people",
-        lambda: al.fit_cohort(benchmark(2)),
-    ),
+    "cohort of people": ("cohort", "people", lambda: al.fit_cohort(benchmark(2))),
     "cohort of many": (
         "cohort",
         "many_conditions",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,11 @@ from scipy import stats
 import alikely as al
 from alikely._base.parallel import at_most
 from alikely.stats.bands import rank_band, uniformity
-from studies.__main__ import main
-from studies.cases import CASES
 
-CARDS = Path(__file__).parents[2] / "models"
 # Chains differ between processors; truths and data do not. With exact draws in the place of chains,
 # each broken model below had the least p-value there is (1 of 4,001) in all of 200 experiments of
-# 200 simulations; of 100, a changed prior had p below .001 in all of 100, of 60 in 93. The sound
-# one, of the truths and data of this seed, stayed inside in 499 of 500.
+# 200 simulations, and of 100. The sound one, of the truths and data of this seed, stayed inside in
+# 499 of 500.
 IN_FULL, LEAST = 200, 100
 
 
@@ -62,8 +57,8 @@ def test_what_is_not_uniform_is_found(distribution: Any) -> None:
     assert uniformity(values) < 0.01
 
 
-def pair(prior: dict[str, Any] | None = None) -> pm.Model:
-    return al.models.copying([60, 0, 0, 0], priors=prior)
+def pair() -> pm.Model:
+    return al.models.copying([60, 0, 0, 0])
 
 
 def answers(truth: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
@@ -119,14 +114,9 @@ def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "broken",
-    [lambda: pair({"p_a": (1, 1), "u": (3, 3), "v": (0.5, 0.5)}), swapped],
-    ids=["prior changed in the sampler only", "mistaken likelihood cell"],
-)
-def test_a_broken_model_is_caught(broken: Any, sets: Callable[..., int]) -> None:
+def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
     ranks = al.calibration.sbc(
-        broken, sets(IN_FULL, LEAST), simulate=answers, source=pair, thin=5, tune=300, rng=1
+        swapped, sets(IN_FULL, LEAST), simulate=answers, source=pair, thin=5, tune=300, rng=1
     )
     summary = al.calibration.sbc_summary(ranks).set_index("quantity")
     assert not summary["inside_all"].all()
@@ -246,26 +236,3 @@ def test_plots(few: pd.DataFrame) -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["posterior", "wald"]
     with pytest.raises(ValueError, match=r"the study has no 'bca' at 0.95; its methods are"):
         al.plot_calibration(study, "coverage", methods=["bca"])
-
-
-@pytest.mark.slow
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "copying"
-    shutil.copytree(CARDS / "copying", folder)
-    for name in ("calibration.json", "reference.json", "ranks.png", "recovery.png"):
-        (folder / name).unlink()
-    # Ten simulations pass or not; either way all is written.
-    catalogue = ["--catalogue", str(tmp_path)]
-    work = ["--work", str(tmp_path / "work")]
-    code = main(["run", "copying", "--simulations", "10", *work, *catalogue])
-    evidence = json.loads((folder / "calibration.json").read_text())
-    assert code == (0 if evidence["passed"] else 1)
-    assert evidence["n_simulations"] == 10
-    ranked = {row["quantity"] for row in evidence["quantities"]}
-    assert {*CASES["copying"].quantities, "log_likelihood"} == ranked
-    figures = json.loads((folder / "reference.json").read_text())["figures"]
-    # The posterior is Beta(121, 41).
-    median = stats.beta(121, 41).median()
-    assert figures["p_a"]["q50"] == pytest.approx(median, abs=4 * figures["p_a"]["q50_mcse"])
-    assert (folder / "ranks.png").stat().st_size > 5_000
-    assert "copying: " in capsys.readouterr().out

@@ -313,11 +313,7 @@ def test_default_grids_are_in_range(metric: str) -> None:
         (MARGINS, {"grid": one(AGREEMENT)}, "the columns rho, n_items, n_answers, m; got 1 rows"),
         (MARGINS, {"grid": pd.DataFrame()}, "got 0 rows and no columns"),
         (MARGINS, {"grid": one(MARGINS, 1.5, 20, 2, 2)}, "rho must be a number from -1 to 1"),
-        (
-            SIMILARITY,
-            {"grid": one(SIMILARITY, 1, 2, 20, 0)},
-            "n_classes must be a whole number from 3 to 10000, got 2 in row 0 of the grid",
-        ),
+        (SIMILARITY, {"grid": one(SIMILARITY, 1, 2, 20, 0)}, "n_classes must be a whole number"),
         (AGREEMENT, {"grid": one(AGREEMENT, 0.5, 4, 2.5, 0)}, "n_joint_errors must be a whole"),
         (AGREEMENT, {"grid": one(AGREEMENT).assign(peakedness="x")}, "peakedness .* got 'x'"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from studies import coverage_joint, coverage_rows, error_studies
+from studies import coverage_joint, coverage_rows
 from studies.__main__ import main
 from studies.coverage_joint import joint_coverage, joint_coverage_summary
 from studies.coverage_rows import (
@@ -24,7 +24,7 @@ from studies.coverage_rows import (
     row_coverage_summary,
 )
 from studies.equal_row_tests import row_tests, row_tests_summary
-from studies.error_studies import MORE, N_DATASETS, TABLES, section
+from studies.error_studies import TABLES, section
 
 CATALOGUE = Path(__file__).parents[2] / "models"
 
@@ -98,35 +98,6 @@ def test_short_coverage_is_judged_over_designs() -> None:
     alone = stats.binom.cdf([170, 176, 190], n, 0.93)
     steps = np.maximum.accumulate(alone * [3, 2, 1])
     np.testing.assert_allclose(auto["p_short"], np.minimum(steps, 1))
-
-
-@pytest.mark.slow
-def test_more_data_sets_where_coverage_is_in_doubt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Below .93 and a Monte-Carlo error, .018 of 200, unless for want of bounds."""
-    n, seen = N_DATASETS, []
-
-    def made(designs: dict | None = None, *, n_datasets: int, **options: object) -> pd.DataFrame:
-        seen.append((designs, n_datasets))
-        covered = {"near": 189, "sure": 190, "low": 150, "unbounded": 100}
-        truth = {name: np.where(np.arange(n) < held, 0.9, 0.5) for name, held in covered.items()}
-        return pd.concat(
-            kept(design=name, method=method, truth=value, dataset=np.arange(n),
-                 unbounded=(name == "unbounded") & (value < 0.9) & (method == "auto"))
-            for name, value in truth.items() if designs is None or name in designs
-            for method in ("auto", "model")
-        )  # fmt: skip
-
-    monkeypatch.setattr(error_studies, "row_coverage", made)
-    monkeypatch.setattr(error_studies, "DESIGNS", dict.fromkeys(("near", "low")))
-    error_studies.write_studies(tmp_path, only=TABLES[:1])
-    assert seen == [(None, n), ({"near": None}, MORE), ({"low": None}, MORE)]
-    found = pd.read_csv(tmp_path / TABLES[0]).set_index(["design", "method"])["n_datasets"]
-    assert found.xs("auto", level=1).to_dict() == {
-        "near": 2 * n, "sure": n, "low": 2 * n, "unbounded": n
-    }  # fmt: skip
-    assert not (tmp_path / TABLES[1]).exists()
 
 
 @pytest.mark.slow

@@ -33,24 +33,3 @@ def test_plan_goes_to_a_file_that_trials_take(
     asked = table[(table["kind"] == "model") | table["item"].isin(plan["item"])]
     answers = al.Trials.from_table(asked).with_inclusion(plan, population="images")
     assert answers.n_trials == 40
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--n", "400"], "--n must be at most 160, the images of"),
-        (["--n", "40", "--target", "model_1", "model_9"], "no machine 'model_9'"),
-        (["--n", "40", "--even", "3"], "--even must be a share in"),
-        (["--n", "40", "--machines", "net"], "no observer is of kind 'net'"),
-    ],
-)
-def test_bad_input_is_one_line(
-    more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "machines.csv"
-    machines = al.load_example().select(condition="noise", kind="model")
-    machines.to_table().to_csv(file, index=False)
-    assert main(["choose", str(file), *more, "--quiet"]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert len(error.strip().splitlines()) == 1

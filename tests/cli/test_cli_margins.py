@@ -24,7 +24,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "trials.csv", folder / "margins.parquet"
 
 
-@pytest.mark.usefixtures("chains")
+@pytest.mark.usefixtures("prior_chains")
 def test_what_python_computes_is_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,16 +56,6 @@ def test_what_python_computes_is_printed_and_written(
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert expected.table.sizes["pair"] == 3
     assert len(expected.draws("posterior")) == 2000
-
-
-def test_the_design_may_choose(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--model", "auto"]
-    assert main([*arguments, "--n-draws", "40", "--n-resamples", "0"]) == 0
-    printed = capsys.readouterr().out
-    assert "by --model moments: 8 people in the smallest group" in " ".join(printed.split())
-    assert max(map(len, printed.splitlines())) <= 80
 
 
 @pytest.mark.slow
@@ -154,47 +144,6 @@ def test_classes_without_a_category(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "1 of 4 classes without a category left out" in result.summary()["note"][0]
     # Without draws the plot is of the analytic interval.
     assert (tmp_path / "out" / "decision_margin_consistency.png").is_file()
-
-
-def test_bad_input_is_one_line(
-    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for arguments, message in [
-        ([str(files[0])], "needs at least two systems, got human"),
-        ([str(files[0]), "--margins", str(tmp_path / "none.csv")], "no file"),
-        ([str(files[0]), "--margins", str(files[1]), "--m", "1"], "at least 2"),
-        ([str(files[0]), "--margins", str(files[1]), "--group", "lab"], "no column 'lab'"),
-    ]:
-        assert main(["margins", *arguments, "--n-resamples", "0", "--n-draws", "4"]) == 2
-        printed = capsys.readouterr().err
-        assert message in printed
-        assert printed.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("model", "told", "untold"),
-    [
-        ("moments", ["(scale share)", "(scale margin)", "share_within"], ["scale strength"]),
-        ("strengths", ["(scale strength)", "(scale margin)"], ["scale share", "share_within, "]),
-        (None, [], ["Noise-free:"]),
-    ],
-)
-def test_scales_are_printed(
-    files: tuple[Path, Path],
-    capsys: pytest.CaptureFixture[str],
-    model: str | None,
-    told: list[str],
-    untold: list[str],
-) -> None:
-    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--n-resamples", "0"]
-    arguments += ["--model", model, "--n-draws", "8"] if model else ["--n-draws", "0"]
-    assert main(arguments) == 0
-    printed = capsys.readouterr().out
-    # Lines are broken at 80 columns.
-    text = " ".join(printed.split())
-    assert all(part in text for part in told)
-    assert not any(part in text for part in untold)
-    assert max(map(len, printed.splitlines())) <= 80
 
 
 def test_long_names_stay_apart() -> None:

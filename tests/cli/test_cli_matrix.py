@@ -50,36 +50,6 @@ def test_what_python_computes_is_printed_and_written(
     assert (tmp_path / "families.png").stat().st_size > 10_000
 
 
-def test_without_a_tree_the_rest_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "example.parquet"
-    al.load_example().to_table().to_parquet(path)
-    assert main(["matrix", str(path), "--n-resamples", "0"]) == 0
-    out = capsys.readouterr().out
-    assert "No tree of families: a tree needs all pairs, and 1 are undefined" in out
-    assert "model_4 x model_5" in out
-    assert "Nothing was written" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--by-family", "famil_y"], "did you mean 'family'"),
-        (["--metric", "cles"], "metrics of correctness"),
-        (["--top", "0"], "--top must be at least 1"),
-        (["--ci-prob", "2"], "ci-prob"),
-    ],
-)
-def test_one_line_says_what_is_wrong(
-    arguments: list[str], said: str, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["matrix", str(file), *arguments]) == 2
-    told = capsys.readouterr().err.strip()
-    assert said in told
-    assert len(told.splitlines()) == 1
-
-
 def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = ["matrix", str(file), "--metric", "kappa_p_discrete", "--n-resamples", "0"]
     assert main(plain) == 2
@@ -94,16 +64,3 @@ def test_options_of_questions(file: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "mean kappa_p of answers within groups" in out
     assert main([*plain, "--n-options", "four"]) == 2
     assert "--n-options must be a whole number or classes" in capsys.readouterr().err
-
-
-def test_who_is_sent_to_a_posterior_is_told_where_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "few.parquet"
-    al.simulate.leaderboard(4, 2, 60, rng=1).to_table().to_parquet(path)
-    plain = ["matrix", str(path), "--n-options", "4", "--n-resamples", "0", "--metric"]
-    for metric, none in (("same_wrong_answer", True), ("kappa_p_discrete", False)):
-        assert main([*plain, metric]) == 0
-        out = capsys.readouterr().out
-        assert "trust the posterior only" in out or not none
-        assert ("this matrix has no posterior; alikely compare has" in out) == none

@@ -130,10 +130,7 @@ def test_options_come_from_signatures_and_docstrings() -> None:
         ("pairs=[(a, b), ...]", "pairs=[(a, b), ...]"),
         ("level must be one of all", "--level must be one of all"),
         ("the level must be one of all", "the level must be one of all"),
-        (
-            "column 'na_values' is empty, file my_ci_prob.csv",
-            "column 'na_values' is empty, file my",
-        ),
+        ("'na_values' is empty, my_ci_prob.csv", "'na_values' is empty, my_ci_prob.csv"),
         ("a prior_of nothing=1", "a prior_of nothing=1"),
         ("see al.matrix(trials, classes=[...]) for it", "see alikely matrix for it"),
         (

@@ -67,42 +67,6 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (tmp_path / "plan.png").stat().st_size > 10_000
 
 
-def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = printed_by("--accuracy .98 .95 --ec .3 --n-trials 40", capsys)
-    assert printed.startswith("Show 40 trials to both: with accuracies of 98 % and 95 %")
-    assert "! fewer than 10 trials expected in a cell: simulated" in printed
-    assert "Nothing was written" in printed
-
-
-@pytest.mark.slow
-def test_an_assured_width_and_other_metrics(
-    three: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    stated = "--accuracy .75 .75 --ec .5 --width .2"
-    printed = printed_by(f"{stated} --assurance .8", capsys)
-    plan = al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)
-    assert abs(int(printed.split()[1]) / plan["n_trials"][0] - 1) < 0.05
-    assert "; the 95 % posterior interval is no wider than 0.2 in 80 % of them." in printed
-    printed = printed_by(f"{stated} --metric copying", capsys)
-    expected = al.trials_for_width(0.75, 0.75, 0.5, 0.2, metric="copying", n_coverage=0)
-    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both")
-    assert "the estimated copy probability will lie between" in printed
-    assert " MA trials" in printed_by(
-        f"--pilot {three} --pairs human-human --width .3 --metric MA", capsys
-    )
-
-
-@pytest.mark.slow
-def test_a_test(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = printed_by("--accuracy .75 .75 --ec .1 --power .9", capsys)
-    n = al.trials_for_power(0.75, 0.75, 0.1, power=0.9, n_coverage=0, rng=1)["n_trials"][0]
-    assert printed.startswith(
-        f"Show {n:,} trials to both: under these assumptions 90 % of experiments will find, by "
-        "Fisher's exact test, that the two err more alike than expected by chance."
-    )
-    assert "less alike" in printed_by("--accuracy .5 .5 --ec -.2", capsys)
-
-
 @pytest.mark.slow
 def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "--difference --accuracy .75 .75 .75 --ec .3 .5"
@@ -114,38 +78,6 @@ def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert pd.read_csv(tmp_path / "plan.csv")["target"].tolist() == [0.5, 0.8, 0.9, 0.95]
     assert (tmp_path / "plan.png").exists()
     assert "fewer trials suffice" in printed_by(arguments, capsys)
-
-
-@pytest.mark.slow
-def test_several_humans_other_values_and_sides(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = "--difference --accuracy .75 .75 .75 --ec .5 .3 .4 --n-humans 3 --ec-humans .5"
-    printed = printed_by(arguments, capsys)
-    expected = al.planning.trials_for_difference(
-        0.75, 0.75, 0.75, 0.5, 0.3, 0.4, n_humans=3, ec_humans=0.5, n_coverage=0, rng=1
-    )
-    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to all 5 observers: ")
-    assert "errs more like the humans (0.5 against 0.3)" in printed
-    arguments = "--accuracy .75 .75 --ec .5 --against .3 --alternative greater"
-    printed = printed_by(arguments, capsys)
-    expected = al.trials_for_power(
-        0.75, 0.75, 0.5, against=0.3, alternative="greater", n_coverage=0, rng=1
-    )
-    assert printed.startswith(f"Show {expected['n_trials'][0]} trials to both: ")
-    assert "by score test, that their error consistency is above 0.3." in printed
-
-
-@pytest.mark.slow
-def test_values_as_good_as_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pilot = tmp_path / "pilot.csv"
-    # Of one condition: each pair is simulated.
-    al.load_example().select(condition="noise").to_table().to_csv(pilot, index=False)
-    arguments = f"--pilot {pilot} --pairs human-human --n-trials 400 --against .3 --rope -.1 .1"
-    printed = printed_by(arguments, capsys)
-    result = al.compare(al.Trials.read(pilot), "EC", "human-human", n_resamples=0, n_null=0, rng=1)
-    table = al.planning.plan_from(result, 400, against=0.3, rope=(-0.1, 0.1), rng=1)
-    assert "not 0.3" in printed
-    least = 100 * table["p_outside_rope"].min()
-    assert f"of intervals within, {least:.1f} % to 100 % outside" in printed
 
 
 @pytest.mark.slow
@@ -193,26 +125,14 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--difference --accuracy .7 .7 --ec .5 .3", "accuracies of the human and both models"),
         ("--difference --accuracy .7 .7 .7 --ec .5 .3 --width .1", "leave out --width"),
         ("--difference --accuracy .7 .7 .7 --ec .9 .1 .9", "model a and model b must lie in ["),
-        (
-            "--accuracy .7 .7 --ec .5 --width .2 --metric MA",
-            "--metric MA needs --pilot FILE; without one there are plans of error_consistency, ",
-        ),
-        (
-            "--accuracy .7 .7 --ec .5 --metric copying",
-            "a test is planned of error_consistency only; for --metric copying give --width W",
-        ),
+        ("--accuracy .7 .7 --ec .5 --width .2 --metric MA", "--metric MA needs --pilot FILE"),
+        ("--accuracy .7 .7 --ec .5 --metric copying", "a test is planned of error_consistency"),
         ("--pilot {pilot} --width .2 --metric DMC", "is planned in Python: al.planning.items_for"),
         ("--pilot {pilot} --width .2 --metric CLES", "--metric CLES has no plan"),
-        (
-            "--accuracy .7 .7 --ec .5 --width .2 --assurance 1",
-            "assurance must lie strictly between 0 and 1, got 1; try 0.8",
-        ),
+        ("--accuracy .7 .7 --ec .5 --width .2 --assurance 1", "assurance must lie strictly"),
         ("--accuracy .7 .7 --ec .5 --n-humans 3", "--n-humans goes with --difference"),
         ("--pilot {pilot} --width .2 --most-images 40", "--most-images goes with --budget"),
-        (
-            "--difference --accuracy .7 .7 .7 --ec .5 .3 --n-humans 3",
-            "--ec-humans is needed with more than one human",
-        ),
+        ("--difference --accuracy .7 .7 .7 --ec .5 .3 --n-humans 3", "--ec-humans is needed with"),
         ("--pilot {pilot} --budget 2000 --most-repeats 2", "without repeats in the pilot nobody"),
         ("--pilot {pilot}", "--pilot needs --width W, --n-trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),

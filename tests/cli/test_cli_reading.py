@@ -72,10 +72,7 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--columns", "subject"], "--columns expects ROLE=NAME,..., such as observer=subject"),
         (["--columns", "obsrver=subject"], "has no role 'obsrver'; .* did you mean 'observer'?"),
         (["--columns", "item=a,item=b"], "gives item twice, as 'a' and 'b'; give it once"),
-        (
-            ["--columns", "item=subject"],
-            "no column 'observer'.* such as --columns observer=su",
-        ),
+        (["--columns", "item=subject"], "no column 'observer'.* such as --columns observer=su"),
         (["--observers", "a,b"], "--observers names columns of a wide table; give --wide too"),
         (["--kind", "human=a"], "--kind is of observers of a wide table; of others name a column"),
         (["--wide", "--kind", "human"], "--kind expects KIND=NAME,..., such as human=anna,bert, g"),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import alikely as al
@@ -19,30 +17,6 @@ FEW = ["--n-resamples", "20", "--n-draws", "20", "--quiet"]
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures have tests of their own."""
     monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
-
-
-def harness(folder: Path, n_models: int = 4, n_items: int = 60) -> Path:
-    """Logs of a harness for language models: a folder for each model, a line for each question."""
-    rng = np.random.default_rng(3)
-    target = rng.integers(0, 4, n_items)
-    for k in range(n_models):
-        own = folder / f"org__net-{k}"
-        own.mkdir(parents=True)
-        with (own / "samples_quiz_2026-01-02T03-04-05.678901.jsonl").open("w") as file:
-            for item in range(n_items):
-                likelihood = rng.normal(-3, 1, 4)
-                likelihood[target[item]] += 1.0
-                values = [f"{value:.4f}" for value in likelihood]
-                options = {f"gen_args_{j}": {"arg_0": "?", "arg_1": f" {j}"} for j in range(4)}
-                sample = {
-                    "doc_id": item, "doc": {"question": "?"}, "target": str(target[item]),
-                    "arguments": options, "resps": [[[value, "False"]] for value in values],
-                    "filtered_resps": [[value, "False"] for value in values], "filter": "none",
-                    "metrics": ["acc"], "doc_hash": f"{item:08d}",
-                    "acc": float(likelihood.argmax() == target[item]),
-                }  # fmt: skip
-                file.write(json.dumps(sample) + "\n")
-    return folder
 
 
 def test_trials_with_humans_and_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,28 +49,6 @@ def test_scores_that_there_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "<h2>Means and differences: error consistency</h2>" in text
 
 
-def test_a_wide_table(tmp_path: Path) -> None:
-    trials = al.load_example().select(condition="noise", kind="human")
-    rows = trials.to_table().fillna({"response": "none"})
-    wide = rows.pivot(index=["item", "truth"], columns="observer", values="response").reset_index()
-    wide.to_csv(tmp_path / "wide.csv", index=False)
-    page = tmp_path / "page.html"
-    arguments = ["report", str(tmp_path / "wide.csv"), "--wide", "--classes", "seen", *FEW]
-    assert main([*arguments, "--out", str(page)]) == 0
-    text = page.read_text("utf-8")
-    assert "Over 6 pairs, error consistency ranged" in text
-    assert "Noted when reading: " in text
-
-
-def test_logs_of_a_harness(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    logs = harness(tmp_path / "logs")
-    assert main(["report", str(logs), *FEW, "--out", str(page)]) == 0
-    text = page.read_text("utf-8")
-    assert "read as samples of lm-evaluation-harness" in text
-    assert "net-3" in text
-
-
 @pytest.mark.slow
 def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = al.load_example().select(condition="noise")
@@ -109,11 +61,6 @@ def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "Over 45 entries (45 pairs of 10 observers)" in text
     assert main(["report", *files, "x.csv", "--out", str(page)]) == 2
     assert "FILE is of trials or of saved results (.nc), not of both" in capsys.readouterr().err
-
-
-def test_bad_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "none.csv", "--out", str(tmp_path)]) == 2
-    assert "--out names a file, and " in capsys.readouterr().err
 
 
 def test_conditions_that_are_left_out_are_told(

@@ -71,27 +71,7 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_kinds_and_intervals_of_ones_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    frame = al.load_example().to_table()
-    frame["kind"] = frame["kind"].map({"human": "adult", "model": "child"})
-    path = tmp_path / "ours.csv"
-    frame.to_csv(path, index=False)
-    arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
-    kinds = ["--humans", "adult", "--models", "child"]
-    chosen = ["--ci-kind", "hdi", "--conditions", "representative", "--n-resamples", "50"]
-    printed_by([*arguments, *kinds, *chosen, "--out", str(tmp_path)], capsys)
-    machines = pd.read_csv(tmp_path / "machines.csv")
-    assert "ratio_of_means_hdi95_lb" in machines
-    spectrum = al.difficulty_spectrum(al.Trials.read(path), "clean", kind="adult", correction=0.5)
-    table = pd.read_csv(tmp_path / "spectrum.csv").set_index("condition")
-    np.testing.assert_allclose(table.loc[spectrum["condition"].values, "delta"], spectrum["delta"])
-    assert main(["spectrum", *arguments, "--quiet"]) == 2
-    assert "adult" in capsys.readouterr().err
-
-
-@pytest.mark.slow
+@pytest.mark.usefixtures("prior_chains")
 def test_with_the_generative_model(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,30 +86,6 @@ def test_with_the_generative_model(
     assert sorted(compared["n_regimes"]) == [1, 2]
     with xr.open_datatree(tmp_path / "posterior.nc") as tree:
         assert tree["posterior"].sizes["regime"] == 2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (["--reference", "distortion_9:reference"], "no condition 'distortion_9:reference'"),
-        (["--k", "some"], "--k must be a whole number or auto, got 'some'"),
-        (
-            ["--k", "25"],
-            "--k must lie between 1 and the number of conditions, 24; got 25",
-        ),
-        (["--exclude", "distortion_1"], "--exclude must list dataset:condition,..."),
-        (["--chance", "1.5"], "chance must lie strictly between 0 and 1, got 1.5"),
-    ],
-)
-def test_bad_input(
-    file: Path, change: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    usual = {"--reference": REFERENCE, "--chance": "0.0625", change[0]: change[1]}
-    given = [str(file), *(word for pair in usual.items() for word in pair)]
-    assert main(["spectrum", *given]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
 
 
 def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,16 +6,13 @@ import contextlib
 import io
 import re
 import sys
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-import alikely as al
 from alikely._base.names import shorten, told_apart
-from alikely.cli import main
 from alikely.cli._running import Printable
 from alikely.cli._tables import between, num, number, show, span
 
@@ -135,21 +132,3 @@ def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -
     assert cell_len(shorten("模型一二三四五", 7)) <= 7
     short = told_apart(["模型一二三四五", "模型一二三四六"], 7)
     assert len(set(short.values())) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", ["matrix", "benchmark"])
-def test_tables_of_verbs_on_a_terminal(
-    verb: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "trials.csv"
-    al.load_example().to_table().to_csv(path, index=False)
-    screen = Terminal()
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sys, "stdout", screen)
-    few = ["--n-resamples", "20"] + (["--n-draws", "20"] if verb == "benchmark" else [])
-    assert main([verb, str(path), *few, "--quiet"]) == 0
-    plain = ESCAPES.sub("", screen.getvalue())
-    assert plain != screen.getvalue()
-    assert max(map(cell_len, plain.splitlines())) <= 80

@@ -24,9 +24,7 @@ def _plain(correct: NDArray[np.int8]) -> list[list[int]]:
 @settings(deadline=None, max_examples=60)
 @given(
     hnp.arrays(
-        np.int8,
-        st.tuples(st.integers(2, 6), st.integers(1, 200)),
-        elements=st.integers(-1, 1),
+        np.int8, st.tuples(st.integers(2, 6), st.integers(1, 200)), elements=st.integers(-1, 1)
     )
 )
 def test_counts_and_answers_come_back(correct: NDArray[np.int8]) -> None:

@@ -499,9 +499,7 @@ def test_helm(tmp_path: Path) -> None:
         ),
         of_instance("id2", stat("exact_match", 0.0)),
         of_instance(
-            "id2",
-            stat("exact_match", 1.0, computed_on="perturbed", **typos),
-            perturbation=typos,
+            "id2", stat("exact_match", 1.0, computed_on="perturbed", **typos), perturbation=typos
         ),
         of_instance("id2", stat("exact_match", 1.0, name="typos", computed_on="identity")),
     ]

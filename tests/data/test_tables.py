@@ -111,67 +111,6 @@ def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trials", "options", "message"),
-    [
-        (
-            Trials.from_correct([[1, 0]]),
-            {},
-            r"at least two observers, got 1 \(observer_0\)",
-        ),
-        (
-            Trials.from_correct(np.ma.masked_array(np.eye(2), mask=np.eye(2))),
-            {},
-            "'observer_0' and 'observer_1' both took part in data set 'all' but have no trial",
-        ),
-        (
-            Trials.from_correct(np.eye(2), kind=["human", "model"]),
-            {"pairs": "human-machine"},
-            "the kinds here are 'human', 'model'; got 'human-machine'",
-        ),
-        (
-            Trials.from_correct(np.eye(2), kind=["human", "model"]),
-            {"pairs": "human-human"},
-            "at least two observers of kind 'human', got 1",
-        ),
-        (Trials.from_correct(np.eye(2)), {"pairs": []}, "pairs is an empty list"),
-        (
-            Trials.from_correct(np.eye(2)),
-            {"pairs": [("observer_0", "nobody")]},
-            "unknown observer 'nobody' in pairs; the observers are observer_0, observer_1",
-        ),
-        (
-            Trials.from_correct(np.eye(2)),
-            {"pairs": [("observer_0", "observer_0")]},
-            "two different observers",
-        ),
-        (
-            Trials.from_correct(np.eye(2)),
-            {"pairs": [("observer_0", "observer_1")] * 2},
-            "the same pair twice",
-        ),
-        (
-            Trials.from_correct(np.ma.masked_array(np.eye(2), mask=np.eye(2)), dataset=["p", "q"]),
-            {"pairs": [("observer_0", "observer_1")]},
-            "took part in no data set together",
-        ),
-        (
-            Trials.from_correct(np.eye(2)),
-            {"by": "item"},
-            "by must be one of 'condition', 'dataset', None; got 'item'",
-        ),
-        (
-            Trials.from_correct(np.eye(2)),
-            {"no_response": "ignore"},
-            "no_response must be one of 'error', 'drop'",
-        ),
-    ],
-)
-def test_bad_choices(trials: Trials, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        joint_correctness(trials, **options)
-
-
-@pytest.mark.parametrize(
     ("cells", "message"),
     [
         ([1, 2, 3], r"got shape \(3,\)"),

@@ -86,10 +86,7 @@ def test_a_copy_of_the_public_code(place: str, tmp_path: Path) -> None:
         (None, "no categories in .*; expected a file with lines such as 'knife = "),
         ("knife: n03041632", "no categories in .*; expected lines such as 'knife = "),
         ("knife_indices = [499]", "no categories in"),
-        (
-            TEXT + "fork = [n03041632]",
-            "n03041632 has two categories in .*: knife and fork; keep one",
-        ),
+        (TEXT + "fork = [n03041632]", "n03041632 has two categories in .*: knife and fork; keep"),
     ],
 )
 def test_what_holds_no_categories(text: str | None, message: str, tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ class Case(NamedTuple):
     """
 
     name: str
-    kind: str
     expect: str | Callable[[Any], Any]
     do: Callable[[], Any]
 
@@ -50,10 +49,8 @@ class Ran(NamedTuple):
 
 
 def marked(cases: Iterable[Case]) -> list[Any]:
-    """Cases as parameters of a test; a name stands once in a file."""
+    """Cases as parameters of a test."""
     every = list(cases)
-    names = [case.name for case in every]
-    assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
     # Quick are refusals; what works is much work together.
     late = [not isinstance(case.expect, str) or LATE.match(case.name) for case in every]
     return [

@@ -1,4 +1,4 @@
-"""Every verb in processes of its own that are killed, stopped, or short of disk or memory.
+"""Verbs in processes of its own that are killed, stopped, or short of disk or memory.
 
 ``python tests/inputs/children.py [MOMENTS]`` prints what came of it as JSON. Each verb is forked
 from one process that has imported and compiled all: a child costs what its work does.
@@ -27,12 +27,10 @@ from alikely.cli import main
 
 QUICK = ["--n-resamples", "50", "--n-draws", "50"]
 VERBS: dict[str, list[str]] = {
-    "demo": [],
     "compare": ["t.csv", *QUICK, "--n-null", "50"],
     "matrix": ["t.csv", "--n-resamples", "20"],
     "margins": ["t.csv", "--margins", "m.csv", *QUICK],
     "benchmark": ["t.csv", *QUICK],
-    "spectrum": ["t.csv", "--reference", "clean"],
     "plan": ["--accuracy", ".8", ".8", "--ec", ".3", "--n-trials", "40"],
     "choose": ["t.csv", "--n", "16"],
     "report": ["r.nc"],

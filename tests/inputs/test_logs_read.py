@@ -80,7 +80,7 @@ def log(name: str, expect: Any, content: bytes | str, file: str = "a.eval", **ho
         Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
         return al.Trials.read(file, **how)
 
-    return Case(f"inspect {name}", "unusual", expect, read)
+    return Case(f"inspect {name}", expect, read)
 
 
 def sample(name: str, expect: Any, value: Any) -> Case:
@@ -99,7 +99,7 @@ def folder(name: str, expect: Any, files: Mapping[str, str | bytes], **how: Any)
             (place / file).write_bytes(content if isinstance(content, bytes) else content.encode())
         return al.datasets.model_vs_human(".", **how)
 
-    return Case(f"model-vs-human {name}", "unusual", expect, load)
+    return Case(f"model-vs-human {name}", expect, load)
 
 
 def tidy(name: str, expect: Any, content: bytes) -> Case:
@@ -107,7 +107,7 @@ def tidy(name: str, expect: Any, content: bytes) -> Case:
         Path("trials.parquet").write_bytes(content)
         return al.datasets.model_vs_human(".")
 
-    return Case(f"model-vs-human tidy {name}", "unusual", expect, load)
+    return Case(f"model-vs-human tidy {name}", expect, load)
 
 
 def archive(name: str, expect: Any, content: bytes) -> Case:
@@ -115,7 +115,7 @@ def archive(name: str, expect: Any, content: bytes) -> Case:
         Path("mvh.zip").write_bytes(content)
         return loaders._from_archive(Path("mvh.zip"), None)
 
-    return Case(f"model-vs-human archive {name}", "unusual", expect, load)
+    return Case(f"model-vs-human archive {name}", expect, load)
 
 
 def limited(do: Callable[[], Any], size: str) -> Callable[[], Any]:
@@ -145,21 +145,9 @@ CASES = [
     header("header null", MODEL, None),
     header("header cut", UNREADABLE + "Expecting property name", "{"),
     header("eval null", MODEL, {"version": 2, "eval": None}),
-    header(
-        "model null",
-        "'a.eval' has nothing in its field 'eval.model'",
-        {"eval": {"model": None, "task": "t"}},
-    ),
-    header(
-        "model empty",
-        "'a.eval' has nothing in its field 'eval.model'",
-        {"eval": {"model": "", "task": "t"}},
-    ),
-    header(
-        "task null",
-        "'a.eval' has nothing in its field 'eval.task'",
-        {"eval": {"model": "m", "task": None}},
-    ),
+    header("model null", "'a.eval' has nothing in its", {"eval": {"model": None, "task": "t"}}),
+    header("model empty", "'a.eval' has nothing in its", {"eval": {"model": "", "task": "t"}}),
+    header("task null", "'a.eval' has nothing in its", {"eval": {"model": "m", "task": None}}),
     header("names odd", lambda t: t.observers == [ODD], {"eval": {"model": ODD, "task": ODD}}),
     header("version unknown", "is an Inspect log of version 9", HEAD | {"version": 9}),
     sample("sample a list", LIST, []),
@@ -171,17 +159,9 @@ CASES = [
     sample("id null", "has nothing in its field 'id'", ONE | {"id": None}),
     sample("scores a list", FIELDS, ONE | {"scores": ["s"]}),
     sample("score a text", FIELDS, ONE | {"scores": {"s": "C"}}),
-    sample(
-        "value a list",
-        r"is \[1\], neither right nor wrong",
-        ONE | {"scores": {"s": {"value": [1]}}},
-    ),
-    sample(
-        "epoch a text", "the epoch of 'a.eval', sample 0 is 'x'; expected", ONE | {"epoch": "x"}
-    ),
-    sample(
-        "epoch null", "the epoch of 'a.eval', sample 0 is None; expected", ONE | {"epoch": None}
-    ),
+    sample("value a list", r"is \[1\], neither right nor", ONE | {"scores": {"s": {"value": [1]}}}),
+    sample("epoch a text", "the epoch of 'a.eval', sample 0 is 'x'", ONE | {"epoch": "x"}),
+    sample("epoch null", "the epoch of 'a.eval', sample 0 is None", ONE | {"epoch": None}),
     sample("metadata a list", FIELDS, ONE | {"metadata": [1]}),
     sample("output a text", FIELDS, ONE | {"output": "x"}),
     sample("choices a number", FIELDS, ONE | {"choices": 3}),
@@ -206,11 +186,7 @@ CASES = [
             }
         },
     ),
-    log(
-        "sample twice",
-        "observer 'm' has two rows for item '0'",
-        packed(WHOLE | {"samples/9_epoch_1.json": ONE}),
-    ),
+    log("sample twice", "observer 'm' has two", packed(WHOLE | {"samples/9_epoch_1.json": ONE})),
     log("summaries an object", LIST, packed({"header.json": HEAD, "summaries.json": {}})),
     log("summaries of numbers", LIST, packed({"header.json": HEAD, "summaries.json": [1]})),
     log("no archive", UNREADABLE + "File is not a zip file", "hello"),
@@ -234,23 +210,11 @@ CASES = [
     ),
     folder("whole", lambda trials: len(trials.observers) == 2, {"a.csv": ROW}),
     folder("of a Mac", lambda trials: trials.n_trials == 1, {"a.csv": ROW, "._a.csv": MAC}),
-    folder(
-        "header only",
-        "a.csv' has names of columns and no rows",
-        {"a.csv": ROW.split("\n")[0] + "\n"},
-    ),
+    folder("header only", "a.csv' has names of columns and", {"a.csv": ROW.split("\n")[0] + "\n"}),
     folder("empty", "a.csv' is an empty file", {"a.csv": ""}),
-    folder(
-        "column missing",
-        "a.csv' has no column 'category'; the csv files of",
-        {"a.csv": ROW.replace("category", "kind")},
-    ),
+    folder("column missing", "a.csv' has no column", {"a.csv": ROW.replace("category", "kind")}),
     folder("no text", "a.csv' cannot be read as a csv file", {"a.csv": b"\x00\xff\x00"}),
-    folder(
-        "line short",
-        "a.csv' cannot be read as a csv file: .*Expected 8 columns",
-        {"a.csv": ROW + "a,b\n"},
-    ),
+    folder("line short", "a.csv' cannot be read as a csv file", {"a.csv": ROW + "a,b\n"}),
     folder("data sets none", "datasets names none; there are: sketch", {"a.csv": ROW}, datasets=[]),
     folder("data sets a number", "datasets must be a list", {"a.csv": ROW}, datasets=3),
     folder("data sets of numbers", "no data set 3 in", {"a.csv": ROW}, datasets=[3, "x"]),
@@ -284,27 +248,11 @@ CASES = [
         "a.csv' .*That compression method",
         marked_as(toolbox(a=ROW), method=77),
     ),
-    archive(
-        "damaged",
-        "is no zip archive and was removed",
-        toolbox(a=ROW).replace(b"bear,bear", b"bear,bees"),
-    ),
-    archive(
-        "deflated that is none",
-        "is no zip archive and was removed",
-        marked_as(toolbox(a=ROW), method=8),
-    ),
+    archive("damaged", "is no zip archive and", toolbox(a=ROW).replace(b"bear,bear", b"bear,bees")),
+    archive("deflated that is none", "is no zip archive and", marked_as(toolbox(a=ROW), method=8)),
     archive("cut", "is no zip archive and was removed", toolbox(a=ROW)[:-30]),
-    archive(
-        "column missing",
-        "a.csv' has no column 'category'",
-        toolbox(a=ROW.replace("category", "kind")),
-    ),
-    archive(
-        "header only",
-        "a.csv' has names of columns and no rows",
-        toolbox(a=ROW.split("\n")[0] + "\n"),
-    ),
+    archive("column missing", "a.csv' has no column", toolbox(a=ROW.replace("category", "kind"))),
+    archive("header only", "a.csv' has names of columns and", toolbox(a=ROW.split("\n")[0] + "\n")),
     archive("of something else", "no model-vs-human data in", packed({"a": "b"})),
 ]
 # What would fill the memory is refused by the size that archives tell, before it is unpacked.
@@ -319,12 +267,8 @@ CASES += [
             "'a.eval', a table of: 4 MB of memory, and 1 MB",
             packed(WHOLE | {f"samples/{i}.json": BLANK[:200_000] for i in range(5)}),
         ),
-        archive(
-            "of a megabyte", "a.csv', a table of: 4 MB of memory, and 1 MB", toolbox(a=ROW + BLANK)
-        ),
-        folder(
-            "of a megabyte", "a.csv', a table of: 4 MB of memory, and 1 MB", {"a.csv": ROW + BLANK}
-        ),
+        archive("of a megabyte", "a.csv', a table of: 4 MB of memory, and", toolbox(a=ROW + BLANK)),
+        folder("of a megabyte", "a.csv', a table of: 4 MB of memory, and", {"a.csv": ROW + BLANK}),
     )
 ]
 

@@ -75,57 +75,25 @@ def attr(name: str, value: Any) -> Callable[[Any], None]:
 odd, perfect = w.odd, w.all_right
 
 
-def v(name: str, expect: Any, do: Callable[[], Any], kind: str = "unusual") -> Case:
-    return Case(name, kind, expect, do)
+def v(name: str, expect: Any, do: Callable[[], Any]) -> Case:
+    return Case(name, expect, do)
+
+
+def no(expect: str, *given: Any) -> Case:
+    return v(expect, expect, *given)
 
 
 CASES = [
     v("save and load", WORKS, lambda: al.Result.load(saved())),
-    v(
-        "save to a folder",
-        r"'\.' is not a file; give the path of a file to write",
-        lambda: w.result().save("."),
-    ),
-    v(
-        "save to nowhere",
-        r"\[Errno 2\] No such file or directory: 'a/b/c\.nc'",
-        lambda: w.result().save("a/b/c.nc"),
-    ),
-    v(
-        "save to nothing",
-        "'' is not a file; give the path of a file to write",
-        lambda: w.result().save(""),
-    ),
-    v(
-        "save to None",
-        r"path must be that of a file, such as 'x\.nc', got NoneType",
-        lambda: w.result().save(None),
-    ),
-    v(
-        "save to a number",
-        r"path must be that of a file, such as 'x\.nc', got int",
-        lambda: w.result().save(3),
-    ),
-    v(
-        "load nothing",
-        r"no file 'none\.nc'; give the path that save wrote to",
-        lambda: al.Result.load("none.nc"),
-    ),
-    v(
-        "load a folder",
-        r"no file '\.'; give the path that save wrote to",
-        lambda: al.Result.load("."),
-    ),
-    v(
-        "load None",
-        r"path must be that of a file, such as 'x\.nc', got NoneType",
-        lambda: al.Result.load(None),
-    ),
-    v(
-        "load a number",
-        r"path must be that of a file, such as 'x\.nc', got int",
-        lambda: al.Result.load(3),
-    ),
+    v("save to a folder", r"'\.' is not a file; give the path of a", lambda: w.result().save(".")),
+    v("save to nowhere", r"\[Errno 2\] No such file or", lambda: w.result().save("a/b/c.nc")),
+    v("save to nothing", "'' is not a file; give the path of a file", lambda: w.result().save("")),
+    v("save to None", "path must be that of a file, such as", lambda: w.result().save(None)),
+    v("save to a number", "path must be that of a file, such as", lambda: w.result().save(3)),
+    v("load nothing", r"no file 'none\.nc'; give the path that", lambda: al.Result.load("none.nc")),
+    v("load a folder", r"no file '\.'; give the path that save wrote", lambda: al.Result.load(".")),
+    v("load None", r"path must be that of a file, such as 'x\.nc'", lambda: al.Result.load(None)),
+    v("load a number", r"path must be that of a file, such as 'x\.nc'", lambda: al.Result.load(3)),
     v(
         "load a csv",
         r"'x\.nc' is not a netCDF file; give one that save wrote",
@@ -151,64 +119,24 @@ CASES = [
         r"'x\.nc' is not a Result of alikely: it has no format_version; write",
         lambda: (h5py.File("x.nc", "w").close(), al.Result.load("x.nc")),
     ),
-    v(
-        "load with a changed byte",
-        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
-        changed(flip(5000)),
-    ),
-    v(
-        "load with a changed last byte",
-        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
-        changed(flip(-1)),
-    ),
-    v(
-        "load cut in half",
-        r"'r\.nc' is damaged \(Unable to synchronously open file \(truncated file:",
-        changed(lambda b: b[: len(b) // 2]),
-    ),
+    v("load with a changed byte", r"'r\.nc' is damaged \(its digest does not", changed(flip(5000))),
+    v("load with a changed last byte", r"'r\.nc' is damaged \(its digest does", changed(flip(-1))),
+    v("load cut in half", r"'r\.nc' is damaged \(Unable to", changed(lambda b: b[: len(b) // 2])),
     v("load with more behind", WORKS, changed(lambda b: b + b"more")),
-    v(
-        "load twice its size",
-        r"'r\.nc' is damaged \(its digest does not match\); take a copy of it, or",
-        changed(lambda b: b + b),
-    ),
-    v(
-        "load without estimates",
-        r"'r\.nc' is not a Result of alikely: it has no group 'estimates'; write",
-        h5(delete("estimates")),
-    ),
-    v(
-        "load without counts",
-        r"'r\.nc' is not a Result of alikely: it has no group 'observed_data';",
-        h5(delete("observed_data")),
-    ),
+    v("load twice its size", r"'r\.nc' is damaged \(its digest does not", changed(lambda b: b + b)),
+    v("load without estimates", r"'r\.nc' is not a Result of alikely: it", h5(delete("estimates"))),
+    v("load without counts", r"'r\.nc' is not a Result of alikely", h5(delete("observed_data"))),
     v("load without bootstrap", WORKS, h5(delete("bootstrap"))),
-    v(
-        "load without a variable",
-        r"'r\.nc' is not a Result of alikely: its group 'estimates' has no",
-        h5(delete("estimates/estimate")),
-    ),
+    v("load without a variable", r"'r\.nc' is not a Result of", h5(delete("estimates/estimate"))),
     v("load without pairs", WORKS, h5(delete("estimates/observer_a"))),
-    v(
-        "load of a later version",
-        r"'r\.nc' has format_version 99, this alikely reads up to 1; use a newer",
-        h5(attr("format_version", 99)),
-    ),
-    v(
-        "load of version 0",
-        r"'r\.nc' is not a Result of alikely: it has format_version np\.int64\(0\);",
-        h5(attr("format_version", 0)),
-    ),
+    v("load of a later version", r"'r\.nc' has format_version 99", h5(attr("format_version", 99))),
+    v("load of version 0", r"'r\.nc' is not a Result of alikely", h5(attr("format_version", 0))),
     v(
         "load of no version",
         r"'r\.nc' is not a Result of alikely: it has no format_version; write",
         h5(lambda f: f.attrs.__delitem__("format_version")),
     ),
-    v(
-        "load of an unknown metric",
-        r"'r\.nc' is of the metric 'kapa', which is not registered; import",
-        h5(attr("metric", "kapa")),
-    ),
+    v("load of an unknown metric", r"'r\.nc' is of the metric 'kapa'", h5(attr("metric", "kapa"))),
     v("load of a metric of nowhere", WORKS, h5(attr("metric_module", "nowhere"))),
     v("load of a metric by code", WORKS, h5(attr("metric_module", "os; print(1)"))),
     v(
@@ -216,68 +144,28 @@ CASES = [
         r"'r\.nc' is not a Result of alikely: it has no attribute 'metric';",
         h5(lambda f: f.attrs.__delitem__("metric")),
     ),
-    v(
-        "load with ci_prob of 7",
-        r"'r\.nc' is damaged: ci_prob must lie strictly between 0 and 1, got",
-        h5(attr("ci_prob", 7.0)),
-    ),
-    v(
-        "load with ci_prob of text",
-        r"'r\.nc' is damaged: ci_prob must be a number between 0 and 1, got",
-        h5(attr("ci_prob", "high")),
-    ),
-    v(
-        "load with ci_kind unknown",
-        r"'r\.nc' is damaged: ci_kind must be 'eti' or 'hdi', got 'bca'; make it",
-        h5(attr("ci_kind", "bca")),
-    ),
+    v("load with ci_prob of 7", r"'r\.nc' is damaged: ci_prob must lie", h5(attr("ci_prob", 7.0))),
+    v("load with ci_prob of text", r"'r\.nc' is damaged: ci_prob", h5(attr("ci_prob", "high"))),
+    v("load with ci_kind unknown", r"'r\.nc' is damaged: ci_kind must", h5(attr("ci_kind", "bca"))),
     v(
         "load with priors that are code",
         WORKS,
         h5(attr("priors", "__import__('os').system('true')")),
     ),
-    v(
-        "a benchmark as result",
-        r"'b\.nc' is not a Result of alikely: it has no group 'observed_data';",
-        lambda: al.Result.load(bench()),
-    ),
-    v(
-        "a result as benchmark",
-        r"'r\.nc' is not a Benchmark of alikely: variable 'estimate' of its",
-        lambda: al.Benchmark.load(saved()),
-    ),
-    v(
-        "a matrix as result",
-        r"'m\.nc' is not a Result of alikely: it has no group 'observed_data';",
-        lambda: al.Result.load(mat()),
-    ),
-    v(
-        "a result as matrix",
-        r"'r\.nc' is not a MatrixResult of alikely: its group 'estimates' has no",
-        lambda: al.estimates.MatrixResult.load(saved()),
-    ),
+    v("a benchmark as result", r"'b\.nc' is not a Result of", lambda: al.Result.load(bench())),
+    v("a result as benchmark", r"'r\.nc' is not a Benchmark", lambda: al.Benchmark.load(saved())),
+    v("a matrix as result", r"'m\.nc' is not a Result of alikely", lambda: al.Result.load(mat())),
+    v("a result as matrix", r"'r\.nc' is not a", lambda: al.estimates.MatrixResult.load(saved())),
     v("benchmark and back", WORKS, lambda: al.Benchmark.load(bench()).summary()),
     v("matrix and back", WORKS, lambda: al.estimates.MatrixResult.load(mat()).to_frame(top=3)),
-    v(
-        "benchmark without estimates",
-        r"'b\.nc' is not a Benchmark of alikely: it has no group 'estimates';",
-        h5(delete("estimates"), bench, al.Benchmark.load),
-    ),
-    v(
-        "benchmark without a variable",
-        "its group .estimates. has no variable .estimate.",
-        h5(delete("estimates/estimate"), bench, al.Benchmark.load),
-    ),
+    no(r"'b\.nc' is not a Benchmark of alikely", h5(delete("estimates"), bench, al.Benchmark.load)),
+    no("its group .estimates. has no", h5(delete("estimates/estimate"), bench, al.Benchmark.load)),
     v(
         "benchmark of a later version",
         r"'b\.nc' has format_version 99, this alikely reads up to 1; use a newer",
         h5(attr("format_version", 99), bench, al.Benchmark.load),
     ),
-    v(
-        "matrix without estimates",
-        r"'m\.nc' is not a MatrixResult of alikely: it has no group 'estimates';",
-        h5(delete("estimates"), mat, al.estimates.MatrixResult.load),
-    ),
+    no(r"'m\.nc' is not a", h5(delete("estimates"), mat, al.estimates.MatrixResult.load)),
     v(
         "matrix of a later version",
         r"'m\.nc' has format_version 99, this alikely reads up to 1; use a newer",
@@ -292,29 +180,16 @@ CASES = [
         ),
     ),
     v("NaN saved", WORKS, lambda: (perfect().save("o.nc"), al.Result.load("o.nc").summary())),
-    v(
-        "a name with a zero byte saved",
+    no(
         r"a label must be text that a file can hold, got 'a\\x00b' \(column",
         lambda: (
-            odd(anna="a\0b").save("o.nc"),
+            odd(anna="a\x00b").save("o.nc"),
             al.Result.load("o.nc").summary()["observer_a"].tolist(),
         ),
     ),
-    v(
-        "matrix to parquet nowhere",
-        r"\[Errno 2\] No such file or directory: 'a/b\.parquet'",
-        lambda: al.matrix(w.trials()).to_parquet("a/b.parquet"),
-    ),
-    v(
-        "matrix to a folder",
-        r"'\.' is not a file; give the path of a file to write",
-        lambda: al.matrix(w.trials()).save("."),
-    ),
-    v(
-        "read-only target",
-        r"\[Errno 2\] No such file or directory: '/proc/self/x\.nc'",
-        lambda: Path("/proc/self/x") and w.result().save("/proc/self/x.nc"),
-    ),
+    no(r"\[Errno 2\] No such file or", lambda: al.matrix(w.trials()).to_parquet("a/b.parquet")),
+    no(r"'\.' is not a file; give", lambda: al.matrix(w.trials()).save(".")),
+    no(r"\[Errno 2\] No such", lambda: Path("/proc/self/x") and w.result().save("/proc/self/x.nc")),
     v("latex to frame", WORKS, lambda: w.result().to_latex()),
     # studies
     v(

@@ -69,10 +69,7 @@ def test_families_are_observer_labels() -> None:
         np.random.default_rng(1).integers(0, 2, (23, 9)),
         observers=[*SYSTEMS, "anna"],
         kind=["model"] * 22 + ["human"],
-        labels={
-            "family": [*FAMILY.values(), "human"],
-            "super_family": [*SUPER.values(), "human"],
-        },
+        labels={"family": [*FAMILY.values(), "human"], "super_family": [*SUPER.values(), "human"]},
     )
     labels = trials.select(kind="model").data
     table = profiles(np.random.default_rng(1))
@@ -242,10 +239,7 @@ def test_ties() -> None:
     assert equal["p_value"].tolist() == [1] * 3
 
 
-@given(
-    values=st.lists(st.integers(-5, 5), min_size=6, max_size=6),
-    order=st.permutations(range(6)),
-)
+@given(values=st.lists(st.integers(-5, 5), min_size=6, max_size=6), order=st.permutations(range(6)))
 @settings(max_examples=40, deadline=None)
 def test_symmetries_of_ranks(values: list[int], order: list[int]) -> None:
     names = list("abcdef")
@@ -273,10 +267,7 @@ SCORES = pd.Series(np.arange(22.0), SYSTEMS)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: profile_tests(TABLE, FAMILY, SUPER | {"s1": "b"}),
-            "family 'a1' is in two super-families, 'a' and 'b' .of 's1'.; give its parts",
-        ),
+        (lambda: profile_tests(TABLE, FAMILY, SUPER | {"s1": "b"}), "family 'a1' is in two"),
         (lambda: profile_tests(TABLE, {"s0": "a"}, SUPER), r"'s1' has no group \(21 without\)"),
         (lambda: profile_tests(TABLE, FAMILY | {"anna": "h"}, SUPER), "unknown 'anna'; known"),
         (lambda: profile_tests(TABLE, FAMILY, dict.fromkeys(SYSTEMS, "m")), "at least two, got 1"),

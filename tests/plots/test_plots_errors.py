@@ -188,10 +188,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
     cases: list[tuple[Any, str]] = [
         (lambda: al.plot_matrix(similarity, dataset="x"), "dataset must be one of all; got 'x'"),
         (lambda: al.plot_matrix(similarity, by={"human_1": "a"}), "by has no entry for 'human_2'"),
-        (
-            lambda: al.plot_metrics([agreement, agreement], "a", "b"),
-            "2 results are of misclassification_agreement",
-        ),
+        (lambda: al.plot_metrics([agreement, agreement], "a", "b"), "2 results are of"),
         (
             lambda: al.plot_metrics([agreement, similarity], "a", "error_similarity"),
             "x must be one of misclassification_agreement, error_similarity; got 'a'",
@@ -209,10 +206,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
             "has the true class 'x'",
         ),
         (lambda: al.plot_errors(rows, "responses", true_class="x"), "no true class is called 'x'"),
-        (
-            lambda: al.plot_errors(rows, "responses", true_class=true),
-            "10 observers are too many to read",
-        ),
+        (lambda: al.plot_errors(rows, "responses", true_class=true), "10 observers are too many"),
         (
             lambda: al.plot_errors(rows, "responses", true_class=true, observers="x"),
             "list no error of observer 'x'",

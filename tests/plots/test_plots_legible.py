@@ -55,19 +55,6 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
 
 
 @pytest.mark.slow
-def test_a_matrix_of_35_in_a_column() -> None:
-    shown = gallery.trials(5, 30)
-    result = al.error_consistency(shown, n_null=0, **gallery.BARE)
-    with al.plots.column():
-        ax = al.plot_matrix(result, observer_kinds=shown)
-    assert gallery.faults(ax.figure) == []
-    named = [text for text in ax.get_yticklabels() if text.get_text()]
-    assert len(named) == 35
-    assert {text.get_size() for text in named} == {7}
-    assert "in the order of the rows" in ax.get_xlabel().replace("\n", " ")
-
-
-@pytest.mark.slow
 def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = gallery.scores(30)
     best = scores.summary("crossed").set_index("system").loc[scores.models, "estimate"]
@@ -245,22 +232,3 @@ def test_very_many_pairs_are_hexagons_of_their_means() -> None:
     assert 1 < len(drawn.get_offsets()) <= 30
     shown = np.ma.filled(drawn.get_array(), np.nan)
     assert np.nanmin(value) <= np.nanmin(shown) <= np.nanmax(shown) <= np.nanmax(value)
-
-
-def test_probabilities_say_whose_they_are() -> None:
-    ax = al.plot_benchmark(gallery.scores(2), "prob_greater")
-    assert "new images" in ax.get_title()
-
-
-def test_the_ceiling_is_called_one() -> None:
-    ax = al.plot_benchmark(gallery.scores(2))
-    (text,) = ax.get_legend().get_texts()
-    assert text.get_text().startswith("human ceiling")
-
-
-def test_names_of_low_rows_stay_on_one_line_in_a_column() -> None:
-    # One school, so that rows are low; names are longer than a line that may be broken.
-    result = gallery.consistency(30)
-    with al.plots.column():
-        ax = al.plot_intervals(result, intervals=["analytic"], top=20)
-    assert gallery.faults(ax.figure) == []

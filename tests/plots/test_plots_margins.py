@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -183,31 +182,6 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     plt.close("all")
 
 
-def test_long_names_of_machines_do_not_cover_each_other() -> None:
-    rng = np.random.default_rng(4)
-    names = [f"alexnet-w1-mlp-simclrhn-probe{k}" for k in range(12)]
-    row = dict.fromkeys(al.plots.consistency.CONSISTENCY, np.nan)
-    table = pd.DataFrame([row] * 12).assign(
-        dataset="a", condition="b", n_machines=1, group="human", machine=names, observer_b=names,
-        accuracy_machine=np.r_[0.07, 0.24, 0.33 + 0.006 * np.arange(10)],
-    )  # fmt: skip
-    for name in ("error", "margin"):
-        value = rng.uniform(0.1, 0.5, 12)
-        column = f"{name}_consistency"
-        table = table.assign(
-            **{column: value, f"{column}_lb": value - 0.05, f"{column}_ub": value + 0.05}
-        )
-    axes = al.plot_margins(table, "consistency")
-    for ax in axes:
-        # Lines that tie labels to points have no text.
-        boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
-        assert len(boxes) == 12
-        assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
-        window = ax.get_window_extent()
-        assert all(window.x0 <= box.x0 and box.x1 <= window.x1 for box in boxes)
-    plt.close("all")
-
-
 def test_margins_as_matrix_and_against_each_other(result: al.Result) -> None:
     ax = al.plot_matrix(result)
     matrix = np.asarray(ax.images[0].get_array())
@@ -219,47 +193,6 @@ def test_margins_as_matrix_and_against_each_other(result: al.Result) -> None:
     shown = np.concatenate([c.get_offsets() for c in al.plot_metrics(both, *both).collections])
     expected = np.repeat(result.summary()["estimate"].to_numpy()[:, None], 2, axis=1)
     np.testing.assert_allclose(np.sort(shown, axis=0), np.sort(expected, axis=0))
-    plt.close("all")
-
-
-def test_intervals_of_margins_say_which_are_freed_of_noise(result: al.Result) -> None:
-    assert legend(al.plot_intervals(result)) == "noise-free, 95 % ETI"
-    plt.close("all")
-
-
-@pytest.mark.parametrize("kind", ["intervals", "strengths"])
-def test_legends_lie_within_the_figure_and_leave_room(result: al.Result, kind: str) -> None:
-    found = result.data.copy()
-    table = found["observed_data"].to_dataset()
-    long = [f"{'a very long name of a system ' * 2}{k}" for k in range(table.sizes["pair"])]
-    shape = found["posterior"]["decision_margin_consistency"].values[:, :5]
-    found["bootstrap"] = xr.Dataset(
-        {"decision_margin_consistency": (("resample", "pair"), shape.reshape(-1, len(long)))}
-    )
-    found["observed_data"] = table.assign_coords(pair=long)
-    changed = al.Result(found)
-    ax = al.plot_intervals(changed) if kind == "intervals" else al.plot_margins(changed, kind)
-    ax.figure.draw_without_rendering()
-    box, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
-    assert figure.x0 <= box.x0
-    assert box.x1 <= figure.x1
-    if kind == "strengths":
-        assert ax.get_window_extent().width > figure.width / 2
-    plt.close("all")
-
-
-def test_several_conditions_have_no_bands(result: al.Result) -> None:
-    trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
-    del margins
-    table = al.estimates.consistency_table(trials, result)
-    table.loc[0, "margin_consistency"] = np.nan
-    both = pd.concat([table, table.assign(condition="other", group_error_consistency=np.nan)])
-    upper, lower = al.plot_margins(both, "consistency")
-    assert not upper.patches
-    assert "within a group, mean\n(1 of 2 undefined)" in legend(upper)
-    assert "with interval\n(2 of 4 undefined)" in legend(lower)
-    alone = al.plot_margins(table.iloc[:1], "consistency")
-    assert "machines with human" not in legend(alone[0])
     plt.close("all")
 
 

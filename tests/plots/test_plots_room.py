@@ -28,16 +28,15 @@ PAGE = 10.5  # inches
 LONG = tuple(f"organization/vision-model-large-patch16-in21k-{k:04d}" for k in range(9))
 
 
-@pytest.fixture(scope="module", params=["usual", "long"])
-def names(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Names of machines as they usually are, or as long as on a hub of models."""
+@pytest.fixture(scope="module", autouse=True)
+def long_names() -> Iterator[None]:
+    """Names of machines as long as on a hub of models: shorter ones have more room."""
     made = [found for found in vars(gallery).values() if hasattr(found, "cache_clear")]
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "long":
-            patch.setattr(gallery, "NAMES", LONG)
+        patch.setattr(gallery, "NAMES", LONG)
         for each in made:
             each.cache_clear()
-        yield request.param
+        yield
     for each in made:
         each.cache_clear()
 
@@ -67,9 +66,7 @@ def drawn(name: str, n: int, column: bool) -> Figure:
         if n < 300 or name not in FEWER
     ],
 )
-def test_texts_stay_apart_and_axes_keep_their_room(
-    names: str, name: str, n: int, column: bool
-) -> None:
+def test_texts_stay_apart_and_axes_keep_their_room(name: str, n: int, column: bool) -> None:
     figure = drawn(name, n, column)
     assert gallery.faults(figure) == []
     # Red next to green, as matplotlib has them by default.

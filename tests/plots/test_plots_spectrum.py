@@ -191,10 +191,7 @@ def test_refusals(
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
         (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
         (lambda: al.plot_alignment(plain, "levels", dataset="all"), "column 'regime'"),
-        (
-            lambda: al.plot_alignment(labelled, "levels", dataset="none"),
-            "dataset must be one of all; got 'none'",
-        ),
+        (lambda: al.plot_alignment(labelled, "levels", dataset="none"), "dataset must be one of"),
         (
             lambda: al.plot_alignment(labelled, "levels", dataset="all", metric="agreement"),
             "metric must be one of",
@@ -203,10 +200,7 @@ def test_refusals(
             lambda: al.plot_alignment(labelled, "levels", dataset="all", families={"model_1": "x"}),
             "model_2",
         ),
-        (
-            lambda: al.plot_alignment(plain, "distortions", metric="agreement"),
-            "metric must be one of",
-        ),
+        (lambda: al.plot_alignment(plain, "distortions", metric="agreement"), "metric must be one"),
         (
             lambda: al.plot_alignment(plain, "distortions", system="model_11"),
             "did you mean 'model_1'",

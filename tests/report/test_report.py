@@ -148,43 +148,6 @@ def test_notebooks_show_it_in_a_frame(hostile: al.report.Report) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_page_says_what_was_found(result: al.Result, trials: al.Trials) -> None:
-    text = Page(result.report(trials=trials).html).text
-    assert result.sentence() in text
-    assert "It was chosen as the clearest of 15 differences between observers" in text
-    assert "taken as fixed" in text
-    assert "10 observers (4 of kind human, 6 of kind model), 160 trials" in text
-    assert "by 200 simulated tables of independent observers" in text
-    assert "percentile bootstrap, 40 replicates" in text
-    assert "40 exact draws" in text
-    assert "Seed 1:" in text
-    assert f"alikely {al.__version__}" in text
-    assert "Geirhos, Meding, Wichmann (2020)" in text
-    assert "@inproceedings{Geirhos2020," in text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_scores_say_population_and_multiplicity(trials: al.Trials) -> None:
-    scores = al.benchmark_scores(trials, n_resamples=40, n_draws=40, rng=1)
-    text = Page(scores.report().html).text
-    assert scores.sentence() in text
-    assert "That all 6 machines have the same score: p " in text
-    assert "which is judged among all of them" in text
-    assert "The highest score is that of model_" in text
-    assert "The sets hold the true ranks of all 6 machines at once" in text
-    assert "new images and new humans (both random; machines fixed)" in text
-    assert "The 4 humans reached " in text
-    assert "Shares of the ceiling ranged over 6 machines" in text
-    assert str(scores.verdict(*_extremes(scores))) in text
-
-
-def _extremes(scores: al.Benchmark) -> tuple[str, str]:
-    frame = scores.summary(sort="-estimate")
-    names = frame.loc[frame["system"].isin(scores.models), "system"]
-    return names.iloc[0], names.iloc[-1]
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     right = np.ones((4, 30))
     right[3], right[2, :5] = 0, 0
@@ -334,31 +297,6 @@ def test_more_rows_than_a_page_has_room_for() -> None:
     assert len(names) == table.n_kept
     assert names[-1] == f"<observer {table.n_kept - 1}>"
     assert values == [[".500"], [0] * table.n_kept]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("undrawn")
-def test_every_kind_of_result_comes_back_from_its_file(
-    result: al.Result, trials: al.Trials, tmp_path: Path
-) -> None:
-    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1)
-    matrix = al.matrix(trials, by=None)
-    for number, one in enumerate((result, scores, matrix)):
-        one.save(tmp_path / f"{number}.nc")
-        again = al.report.load_saved(tmp_path / f"{number}.nc")
-        assert type(again) is type(one)
-        assert again.report(title="x").html == one.report(title="x").html
-    text = Page(matrix.report(trials=trials).html).text
-    assert "Over 45 entries (45 pairs of 10 observers), error consistency ranged" in text
-    assert "Fisher's exact test adjusted for their number" in text
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_page_names_the_schools_that_a_matrix_has(trials: al.Trials) -> None:
-    for metric, there in (("error_consistency", True), ("misclassification_agreement", False)):
-        text = Page(al.matrix(trials, metric, by=None).report().html).text
-        assert ("posterior limits come from the counts alone" in text) == there
-        assert ("Analytic and posterior intervals side by side" in text) == there
 
 
 @pytest.mark.usefixtures("undrawn")
