@@ -141,3 +141,18 @@ def test_a_model_of_ones_own_keeps_its_rows(prior_chains: None) -> None:
     tree: xr.DataTree = al.fit_cohort(trials, model=model, n_draws=100, rng=1)
     assert tree.attrs["human_effects"] == "drawn"
     assert tree["posterior"].sizes["row"] == counts.sizes["stratum"]
+
+
+def test_many_counts_are_told_and_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trials = observed(UNLIKE)
+    # Eight patterns of three people, and one machine.
+    for most, told in ((7, 1), (8, 0)):
+        monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", most)
+        caplog.clear()
+        assert form(trials) == "drawn"
+        assert len(caplog.records) == told
+    monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", 7)
+    form(trials)
+    assert caplog.messages[-1].startswith("human_effects='drawn' of 8 counts takes more than")

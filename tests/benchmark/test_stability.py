@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -236,3 +237,16 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
 def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(scores)
+
+
+def test_plots(scores: Benchmark, trials: Trials) -> None:
+    ax = al.plot_benchmark(scores, "stability")
+    heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
+    assert sum(heights) == pytest.approx(1)
+    table = pd.DataFrame(
+        {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
+    )
+    image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
+    assert image[0, 1] == image[1, 0] == 0.9
+    ax = al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")
+    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.models

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from markup import page, tabular
 
@@ -75,6 +76,7 @@ def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.B
 
 
 def test_latex_of_scores(scores: al.Benchmark) -> None:
+    assert page(scores._repr_html_())[1][1][0] == "human-human"
     rows = tabular(scores.to_latex("images", digits=2))
     assert rows[0] == [
         "system", r"error consistency [95 \% analytic CI]", r"share of ceiling [95 \% CI]",
@@ -126,3 +128,42 @@ def test_who_is_no_human_is_not_called_one() -> None:
         assert "observers of kind gpt" in text
     with pytest.raises(ValueError, match=r"kinds are gpt, llama.*al\.benchmark\.group_scores"):
         al.benchmark_scores(trials)
+
+
+@pytest.mark.parametrize(
+    ("population", "interval", "words"),
+    [
+        ("crossed", "bootstrap", "(percentile bootstrap, 200 replicates, over"),
+        ("images", "posterior", "(posterior, equal-tailed, 200 draws, over"),
+    ],
+)
+def test_other_schools_are_said(
+    scores: al.Benchmark, population: Any, interval: str, words: str
+) -> None:
+    text = scores.sentence(population, interval=interval, ci_prob=0.9)
+    frame = scores.summary(population, intervals=[interval], ci_prob=0.9).set_index("system")
+    best = frame.loc[frame.loc[scores.models, "estimate"].idxmax()]
+    assert words in text
+    assert f"90 % {'credible interval' if interval == 'posterior' else 'CI'} [" in text
+    assert f"[{apa(best[f'{interval}_eti90_lb'])}, {apa(best[f'{interval}_eti90_ub'])}])" in text
+
+
+def test_humans_are_counted_where_machines_are() -> None:
+    """Of a mean over data sets: not those of a data set that no machine took part in."""
+    met = experiment(2).to_table().assign(dataset="s")
+    alone = experiment(0, n_humans=3).to_table().assign(dataset="t")
+    trials = al.Trials.from_table(pd.concat([met, alone]))
+    scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
+    text, frame = scores.sentence(), scores.summary().set_index("system")
+    where = "with 4 humans (in s, the one of 2 data sets that has machines) ranged"
+    assert where in text
+    assert f"Among themselves the humans reached {apa(frame.loc['ceiling', 'estimate'])}," in text
+    assert "over 80 images in a condition on average) speak for" in text
+    assert '"only 4 humans: rough" (2 of 2 machines)' in text
+    assert "only 3 humans" in frame.loc["human-human", "note"]
+    said = al.benchmark.words.ceiling_sentence(scores, "crossed")
+    every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
+    assert every != own
+    assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
+    assert f"Shares of the ceiling ({own}, of the 4 humans of data sets with machines)" in said
+    assert "with 3 humans in t" in scores.sentence(level="t")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import shutil
 import warnings
 from collections.abc import Callable
@@ -35,7 +34,6 @@ KEPT = [
     for path in sorted(CARDS.glob(f"*/{RANKS}"))
     for branch in kept_branches(path)
 ]
-BRANCHES = [(name, branch) for name, case in CASES.items() for branch in case.all_branches]
 
 
 def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -> pd.DataFrame:
@@ -96,18 +94,6 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
         assert left["data_averaged_p"].isna().all()
     # Two bytes a rank, and the names.
     assert path.stat().st_size < 2 * (3 + 1) * 250 + 8 * 400
-
-
-def test_files_of_ranks_that_cannot_be_read(tmp_path: Path) -> None:
-    path = tmp_path / RANKS
-    with pytest.raises(ValueError, match=r"no file .*ranks.npz'; python -m .* run NAME makes it"):
-        kept_ranks(path)
-    keep_ranks(path, "probit", made(20))
-    with pytest.raises(ValueError, match=r"no ranks of 'probt'.*probit.*; it has those of probit"):
-        kept_ranks(path, "probt")
-    path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(ValueError, match=r"ranks.npz' is damaged; take a copy of it, or make it"):
-        kept_branches(path)
 
 
 @pytest.mark.parametrize(("name", "branch"), KEPT)
@@ -198,42 +184,6 @@ def test_a_branch_is_put_to_the_test(toy: Path, capsys: pytest.CaptureFixture[st
     (folder / "calibration.json").write_text(json.dumps(evidence))
     assert run(toy, "verdict", "copying") == 1
     assert "calibration.json says OTHERWISE" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--simulations", "1"], "--simulations must be at least 2, got 1"),
-        (["--jobs", "0"], "--jobs must be at least 1, got 0"),
-        (["--branch", "prio"], "copying has no branch 'prio'; did you mean .*prior.*default"),
-    ],
-)
-def test_bad_options_change_nothing(
-    toy: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()}
-    assert run(toy, "run", "copying", *words) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert re.search(message, line)
-    assert {path: path.read_bytes() for path in toy.rglob("*") if path.is_file()} == before
-
-
-def test_a_branch_needs_the_default_first(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (toy / "copying" / "calibration.json").unlink()
-    assert run(toy, "run", "copying", "--branch", "prior") == 2
-    assert "no calibration.json; make it first, python -m" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="copying has no branch 'x'; expected one of default"):
-        cards.calibration("copying", 2, branch="x")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "branch"), [of for of in BRANCHES if of[1] != DEFAULT])
-def test_every_branch_is_a_form_of_its_own(name: str, branch: str) -> None:
-    stated = json.loads((CARDS / name / "calibration.json").read_text())
-    # Those that are kept are of the form as it stands (above).
-    kept = stated["branches"].get(branch)
-    density = kept["density"] if kept else cards.model_density(name, branch)
-    assert not np.allclose(density, stated["density"][3:], rtol=1e-3)
 
 
 class Sampled(Exception):  # noqa: N818

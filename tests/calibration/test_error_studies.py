@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-import alikely as al
 from studies import coverage_joint, coverage_rows
 from studies.__main__ import main
 from studies.coverage_joint import joint_coverage, joint_coverage_summary
@@ -20,10 +19,9 @@ from studies.coverage_rows import (
     answers,
     data_sets,
     population,
-    row_coverage,
     row_coverage_summary,
 )
-from studies.equal_row_tests import row_tests, row_tests_summary
+from studies.equal_row_tests import row_tests_summary
 from studies.error_studies import TABLES, section
 
 CATALOGUE = Path(__file__).parents[2] / "models"
@@ -98,28 +96,6 @@ def test_short_coverage_is_judged_over_designs() -> None:
     alone = stats.binom.cdf([170, 176, 190], n, 0.93)
     steps = np.maximum.accumulate(alone * [3, 2, 1])
     np.testing.assert_allclose(auto["p_short"], np.minimum(steps, 1))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
-def test_studies_go_through_the_door_and_on_where_they_stopped(tmp_path: Path) -> None:
-    few = {"few": RowDesign(4, 4, 0.5)}
-    options = {"n_datasets": 50, "n_draws": 100, "rng": 1}
-    whole = row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
-    again = row_coverage(few, **options, folder=tmp_path)  # type: ignore[arg-type]
-    pd.testing.assert_frame_equal(whole, again)
-    auto = whole[whole["method"] == "auto"].set_index("dataset")
-    seed = np.random.SeedSequence(1).spawn(1)[0]
-    trials, values = data_sets(few["few"], np.random.default_rng(seed.spawn(2)[0]))
-    found = al.error_similarity(trials, n_resamples=0, n_draws=0, n_permutations=0).summary()
-    np.testing.assert_allclose(auto["estimate"], found["estimate"])
-    np.testing.assert_allclose(auto["truth"], values[:, 0, 1])
-    with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        row_coverage(few, n_datasets=60)
-    with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        row_tests(few, n_datasets=60)
-    with pytest.raises(ValueError, match="n_datasets must be a multiple of 50"):
-        joint_coverage(few, n_datasets=60)
 
 
 @pytest.mark.slow

@@ -53,3 +53,26 @@ def test_of_the_same_items_there_is_the_estimate_alone(
     assert max(map(len, printed.splitlines())) <= 80
     assert "no interval without the trials" in printed
     assert "[" not in next(line for line in printed.splitlines() if "human" in line)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--confusions", "A", "B", "--no-paired", "--metric", "ec"], "and ec needs that"),
+        (["--confusions", "A", "B", "--no-paired", "--metric", "all"], "and all needs that"),
+        (["--confusions", "A", "B", "--no-paired", "--null"], "--null needs the trials"),
+        (["--confusions", "A", "A", "--no-paired"], "two files are called 'human'"),
+        (["A", "--paired"], "--paired goes with --confusions"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(
+    arguments: list[str],
+    message: str,
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = {"A": files[0], "B": files[1]}
+    assert main(["compare", *(known.get(word, word) for word in arguments)]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1

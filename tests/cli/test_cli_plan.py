@@ -146,3 +146,10 @@ def test_bad_input_is_one_line(
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
+    printed = printed_by("--accuracy .98 .95 --ec .3 --n-trials 40", capsys)
+    assert printed.startswith("Show 40 trials to both: with accuracies of 98 % and 95 %")
+    assert "! fewer than 10 trials expected in a cell: simulated" in printed
+    assert "Nothing was written" in printed

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from served import Server
 
 import alikely as al
 from alikely.datasets import categories
@@ -23,44 +22,12 @@ EXPECTED = {"n03041632": "knife", "n03085013": "keyboard", "n04505470": "keyboar
 CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife_indices = [499]\n"
 
 
-class Server:
-    """A web server on this machine that counts what it is asked."""
-
-    def __init__(self) -> None:
-        self.requests = 0
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.requests += 1
-                if self.path == "/missing.txt":
-                    self.send_error(404)
-                    return
-                text = {"/page.txt": "<html>", "/other.txt": TEXT.replace("41632", "41633")}
-                body = text.get(self.path, TEXT).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                """Keep the test output clean."""
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(categories, "DIGEST", categories._digest(EXPECTED))
-    running = Server()
+    other = TEXT.replace("41632", "41633").encode()
+    others = {"/page.txt": b"<html>", "/other.txt": other, "/missing.txt": None}
+    running = Server(TEXT.encode(), others)
     yield running
     running.close()
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import io
-import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
+from served import Server
 
 from alikely.data.trials import NOT_SHOWN
 from alikely.datasets import loaders as datasets
@@ -60,44 +59,12 @@ def archive() -> bytes:
     return buffer.getvalue()
 
 
-class Server:
-    """A web server on this machine that counts what it is asked."""
-
-    def __init__(self) -> None:
-        self.requests = 0
-        outer, content = self, archive()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.requests += 1
-                if self.path == "/missing.zip":
-                    self.send_error(404)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                body = b"<html>" if self.path == "/page.zip" else content
-                if self.path in ("/cut.zip", "/page.zip"):
-                    body = body[: len(content) // 2]
-                self.wfile.write(body.ljust(len(content)) if self.path == "/page.zip" else body)
-
-            def log_message(self, *_: Any) -> None:
-                """Keep the test output clean."""
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
 def server() -> Iterator[Server]:
-    running = Server()
+    whole = archive()
+    page = b"<html>".ljust(len(whole))
+    cut = whole[: len(whole) // 2]
+    running = Server(whole, {"/missing.zip": None, "/page.zip": page, "/cut.zip": cut})
     yield running
     running.close()
 

@@ -132,11 +132,7 @@ CASES = [
     ),
     v("load report of nothing", "no file 'zz.nc'", lambda: al.report.load_saved("zz.nc")),
     # matrices
-    v(
-        "matrix of odd names",
-        lambda m: ODD in m.observers,
-        lambda: al.matrix(al.Trials.from_table(odd)),
-    ),
+    v("matrix of odd", lambda m: ODD in m.observers, lambda: al.matrix(al.Trials.from_table(odd))),
     no("metric must be the name of a metric", lambda: al.matrix(t(), None)),
     no("scores must map judges to", lambda: al.benchmark.judge_agreement(al.matrix(t()), "x")),
     no("scores must map judges", lambda: al.benchmark.judge_agreement(al.matrix(t()), {"anna": 3})),
@@ -200,12 +196,7 @@ CASES = [
     ),
     no_verb("s.csv", "choose t.csv --n 16 --shown s.csv", T | {"s.csv": ""}),
     no_verb("s.csv", "choose t.csv --n 16 --shown s.csv", T | {"s.csv": b"\xff\x00\xfe"}),
-    verb(
-        "choose with odd names",
-        WORKS,
-        "choose t.csv --n 16 --seed 1 --out p.csv",
-        {"t.csv": w.text(odd)},
-    ),
+    verb("choose with", WORKS, "choose t.csv --n 16 --seed 1 --out p.csv", {"t.csv": w.text(odd)}),
     no_verb("no observer is of kind", "choose t.csv --n 16", {"t.csv": w.ONE}),
     no_verb("t.csv", "report t.csv", {"t.csv": ""}),
     no_verb("--out names a file, and '.' is a folder", "report t.csv --out ."),
@@ -243,12 +234,7 @@ CASES = [
         {"o/blocks.csv": w.text()},
     ),
     no_verb("--out must be a folder", "matrix t.csv --quiet --out t.csv"),
-    verb(
-        "matrix with odd names",
-        WORKS,
-        "matrix t.csv --n-resamples 10 --quiet --out o",
-        {"t.csv": w.text(odd)},
-    ),
+    verb("matrix", WORKS, "matrix t.csv --n-resamples 10 --quiet --out o", {"t.csv": w.text(odd)}),
 ]
 
 

@@ -34,7 +34,7 @@ CASES = [
                 "fine",
                 WORKS,
                 (0.8, 0.8, 0.3, 0.2),
-                {"n_coverage": 0, "rng": 1, "method": "simulation" if 0 else "auto"},
+                {"n_coverage": 0, "rng": 1, "method": "auto"},
             ),
             ("accuracy 1.2", "accuracy_a must lie strictly between 0", (1.2, 0.8, 0.3, 0.2), {}),
             ("accuracy nan", "accuracy_a must lie strictly between 0", (nan, 0.8, 0.3, 0.2), {}),

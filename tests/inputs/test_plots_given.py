@@ -57,11 +57,7 @@ CASES = [
             lambda: al.plot_intervals(odd(anna="$a_{1}$", ben="$x", carl="a_b^c", net_a="\\frac$$"))
         ),
     ),
-    v(
-        "plot dollars in a column",
-        WORKS,
-        plot(in_column(lambda: al.plot_intervals(odd(anna="$a$$")))),
-    ),
+    v("plot dollars in a", WORKS, plot(in_column(lambda: al.plot_intervals(odd(anna="$a$$"))))),
     v("plot undefined", WORKS, plot(lambda: al.plot_intervals(perfect()))),
     no("kind must be one of 'agreement'", plot(lambda: al.plot_agreement(w.result(), "nul"))),
     no("kind='ranks' does not", plot(lambda: al.plot_benchmark(w.scores(), "ranks", level="all"))),
@@ -98,11 +94,7 @@ CASES = [
     ),
     no("table must be a DataFrame, got Result", plot(lambda: al.plot_plan(w.result(), "width"))),
     no("table must be a DataFrame", plot(lambda: al.plot_plan(None, "power"))),
-    v(
-        "plot spectrum",
-        WORKS,
-        plot(lambda: al.plot_spectrum(al.difficulty_spectrum(w.trials(), "clean"))),
-    ),
+    v("plot", WORKS, plot(lambda: al.plot_spectrum(al.difficulty_spectrum(w.trials(), "clean")))),
     no("spectrum must be a", plot(lambda: al.plot_spectrum(w.trials()))),
     v("plot bounds", WORKS, plot(lambda: al.plot_agreement(kind="bounds"))),
     no("table must be a DataFrame, got", plot(lambda: al.plot_robustness(None, "correlations"))),
