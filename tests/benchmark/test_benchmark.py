@@ -198,17 +198,6 @@ def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark
     np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
 
 
-def test_ranks_and_replicates_fit_together(scores: Benchmark) -> None:
-    table = scores.ranks("images", rng=1)
-    assert sorted(table["system"]) == sorted(scores.models)
-    columns = [scores.estimates["system"].values.tolist().index(m) for m in scores.models]
-    draws = scores.draws("posterior", "score")[:, columns]
-    tau = al.benchmark.kendall_tau(
-        scores.estimates["estimate"].sel(level="overall").values[columns], draws
-    )
-    assert 0 < tau.mean() < 1
-
-
 def test_differences_use_the_covariance(scores: Benchmark) -> None:
     table = scores.differences("images", intervals="all")
     assert len(table) == 15

@@ -59,18 +59,6 @@ def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: Benchmark)
         assert table.loc[name, "kappa_max"] == pytest.approx(mean[name])
 
 
-def test_a_score_that_accuracies_hold_down_says_so(scores: Benchmark) -> None:
-    table = scores.summary(columns="all").set_index("system")
-    said = table["note"].str.contains("the accuracies allow at most")
-    assert (said == (table["kappa_max"] < 0.5)).all()
-    assert said.any()
-    assert not said.all()
-    copying = al.benchmark_scores(
-        al.load_example(), metric="copy_probability", n_resamples=0, n_draws=0
-    )
-    assert not copying.summary()["note"].str.contains("accuracies allow").any()
-
-
 def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: Benchmark) -> None:
     table = al.benchmark.rank_by_metric(trials, rng=1)
     assert table.groupby("metric").size().eq(6).all()

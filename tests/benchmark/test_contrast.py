@@ -76,33 +76,6 @@ def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
 
 
-def test_each_school_speaks_for_its_population(scores: Benchmark) -> None:
-    assert scores.contrast("model_1", "model_2").index.tolist() == ["analytic"]
-    images = scores.contrast("model_1", "model_2", population="images", intervals="all")
-    assert images.index.tolist() == ["analytic", "posterior"]
-    table = scores.contrast("model_1", "model_2", ci_kind="hdi")
-    assert table.columns.tolist() == [
-        "estimate", "se", "hdi95_lb", "hdi95_ub", "p_value", "p_positive", "rope_mass",
-        "undefined_share", "note",
-    ]  # fmt: skip
-    assert table["note"].str.startswith("only 4 humans: rough").all()
-
-
-def test_one_system_has_its_row_of_the_summary(scores: Benchmark) -> None:
-    for population in ("images", "humans", "crossed"):
-        both = ["analytic", "bootstrap"]
-        summary = scores.summary(population, intervals=both).set_index("system")  # type: ignore[arg-type]
-        for system in ("model_4", "human-human"):
-            table = scores.contrast(system, population=population, intervals=both)  # type: ignore[arg-type]
-            row = summary.loc[system]
-            assert table.loc["analytic", "estimate"] == row["estimate"]
-            assert table.loc["analytic", "se"] == pytest.approx(row["se"], rel=1e-9)
-            assert table.loc["bootstrap", "se"] == pytest.approx(row["bootstrap_se"], rel=1e-9)
-            bounds = table.loc["bootstrap", ["eti95_lb", "eti95_ub"]].to_numpy(float)
-            expected = row[["bootstrap_eti95_lb", "bootstrap_eti95_ub"]].to_numpy(float)
-            np.testing.assert_allclose(bounds, expected)
-
-
 def test_the_mean_over_data_sets_adds_their_variances() -> None:
     scores = al.benchmark_scores(
         two_datasets(), missing="available", n_resamples=500, n_draws=0, rng=1

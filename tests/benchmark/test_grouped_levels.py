@@ -72,19 +72,6 @@ def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) 
         np.testing.assert_allclose(table["centre"], part["centre"])
 
 
-def test_all_schools_and_statements_take_groups(grouped: Benchmark) -> None:
-    table = grouped.summary("images", level=None, intervals=["bootstrap", "posterior"])
-    assert table["level"].unique().tolist() == ["easy", "hard", "overall"]
-    assert {"bootstrap_eti95_lb", "posterior_eti95_lb"} <= set(table)
-    assert np.isfinite(table["bootstrap_se"]).all()
-    assert grouped.verdict("model_3", "model_6", "images", "hard").level == "hard"
-    assert len(grouped.differences("crossed", "hard")) == 15
-    assert len(grouped.ranks(rng=1)) == 6
-    # Consensus is of data sets.
-    assert grouped.ceilings().filter(like="consensus").isna().all(axis=None)
-    assert grouped.estimates["n_humans"].sel(level="hard") == 4
-
-
 def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     right = np.ma.masked_array(np.random.default_rng(2).random((7, 120)) < 0.7)
     right[2:5, :60] = np.ma.masked

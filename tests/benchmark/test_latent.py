@@ -120,18 +120,6 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
         al.plot_robustness(table.drop(columns="latent"), "correlations", latent=True)
 
 
-def test_noise_of_the_same_people_is_told() -> None:
-    trials, _ = two_datasets(np.random.default_rng(4), 0.6, machines=5, humans=4, images=60)
-    notes = {
-        people: al.benchmark_scores(trials, people=people, n_resamples=40, n_draws=0, rng=1)
-        .correlations()["note"]
-        .iloc[0]
-        for people in ("label", "dataset")
-    }
-    assert "people of several data sets: their noise counts as agreement" in notes["label"]
-    assert "people" not in notes["dataset"]
-
-
 @pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
 def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure) -> None:
     """Twenty machines, reliabilities .9 and .8, noise known with 30 degrees of freedom."""

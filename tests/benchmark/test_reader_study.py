@@ -449,17 +449,6 @@ def test_a_pilot_says_how_far_its_power_is_to_be_trusted() -> None:
     assert (sure["power_ub"] - sure["power_lb"])[0] < 0.7 * (plan["power_ub"] - plan["power_lb"])[1]
 
 
-def test_more_readers_and_cases_narrow() -> None:
-    trials, _ = readers(6, 100, rng=1)
-    study = reader_study(trials, "AI")
-    table = al.planning.readers(study, [4, 8, 16], [100, 200, 400], difference=0.1)
-    assert (table["width"].diff().dropna() < 0).all()
-    assert (table["power"].diff().dropna() > 0).all()
-    # The design of the pilot itself has its standard error, but for a variance below 0.
-    same = al.planning.readers(study, 6, 100).iloc[0]
-    assert same["se"] == pytest.approx(study.differences["se"].item(), rel=0.05)
-
-
 def test_bad_input() -> None:
     trials, _ = readers(3, 30, rng=1)
     with pytest.raises(ValueError, match=r"ai must be an observer .*got 'ai'; did you mean 'AI'"):

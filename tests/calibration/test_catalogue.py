@@ -20,7 +20,7 @@ from alikely.inference.chains import SamplingWarning, nuts
 from alikely.metrics.cell_priors import check_prior
 from studies import cards, index
 from studies.cases import CASES
-from studies.described import HEADINGS, TO_WRITE, described, redescribe, unwritten
+from studies.described import HEADINGS, described, redescribe, unwritten
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
@@ -83,33 +83,6 @@ def test_names_and_files_that_a_card_speaks_of_exist(name: str) -> None:
             spoken = getattr(spoken, part)
     for file in set(re.findall(r"\bsrc/[\w/.]*\w", text)):
         assert (ROOT / file).exists(), file
-
-
-def test_priors_of_a_card_are_read_from_the_model() -> None:
-    """Against numbers written down: with the same, with several, with none that are fixed."""
-    with pm.Model(coords={"x": range(2)}) as model:
-        mean = pm.Normal("mean", 0, 1.3)
-        pm.Gamma("spread", alpha=2, beta=4)
-        pm.Beta("share", [1, 2], 0.1, dims="x")
-        pm.Exponential("time", 1 / pm.math.exp(mean))
-        pm.ZeroSumNormal("effect", 1, dims="x")
-        pm.Data("counts", [1, 2], dims="x")
-    found = described("toy", model)
-    assert found["priors"] == {
-        "mean": "Normal(0, 1.3)",
-        "spread": "Gamma(2, 4)",
-        "share": "Beta([1.0, 2.0], 0.1)",
-        "effect": "ZeroSumNormal(1)",
-    }
-    assert list(found["parameters"]) == ["mean", "spread", "share", "time", "effect"]
-    assert found["parameters"]["effect"] == {"dims": ["x"]}
-    assert TO_WRITE in found["data"]["counts"]["meaning"]
-    # What people wrote stays, of what is still there.
-    written = found | {"question": "Why?", "parameters": {"mean": {"meaning": "a mean"}, "old": {}}}
-    again = described("toy", model, written)
-    assert again["question"] == "Why?"
-    assert again["parameters"]["mean"] == {"dims": [], "meaning": "a mean"}
-    assert "old" not in again["parameters"]
 
 
 def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Path) -> None:

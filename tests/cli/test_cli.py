@@ -94,24 +94,6 @@ def test_compare_with_independent_observers(
     assert "by correctness; not for MA." in capsys.readouterr().out
 
 
-def test_eighty_columns_suffice_for_long_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rng = np.random.default_rng(1)
-    trials = al.Trials.from_correct(
-        rng.integers(0, 2, (3, 40)),
-        observers=["a_person_with_a_long_name", "an_even_longer_name_of_a_model", "x"],
-        condition=["a_condition_called_so"] * 20 + ["other"] * 20,
-        dataset=["first_dataset"] * 20 + ["second"] * 20,
-    )
-    trials.to_table().to_csv(tmp_path / "long.csv", index=False)
-    assert main(["compare", str(tmp_path / "long.csv"), "--n-draws", "0"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert "-- first_dataset" in lines
-    assert all(line.isascii() for line in lines)
-
-
 @pytest.mark.slow
 def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = al.Trials.from_correct(np.random.default_rng(1).integers(0, 2, (12, 30)))

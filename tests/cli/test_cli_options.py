@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import _tables, main
-from alikely.cli._app import IN_PYTHON, READ, RUN, Options, subcommand
+from alikely.cli._app import IN_PYTHON, READ, RUN
 from alikely.cli._words import OPTIONS, worded
 from alikely.data.reading import ROLES
 
@@ -72,48 +72,6 @@ def test_every_parameter_is_an_option_or_left_to_python(subcommand: str) -> None
 @pytest.mark.parametrize("subcommand", CALLS)
 def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str) -> None:
     assert {*READ, *RUN} <= options_of(subcommand)
-
-
-def test_options_come_from_signatures_and_docstrings() -> None:
-    def call(
-        trials: Any, *, n_draws: int = 7, how: Literal["a", "b"] = "a", cut: bool = True
-    ) -> None:
-        """Compute.
-
-        Parameters
-        ----------
-        trials : Trials
-            Data.
-        n_draws : int
-            Posterior draws, see `alikely.x`; 0 for none. More.
-        how : {"a", "b"}
-            Way of ``computing``.
-        """
-
-    @subcommand(call, defaults={"how": "b"})
-    def made(o: Options, *, own: str | None = None) -> None:
-        """Make.
-
-        Parameters
-        ----------
-        own : str
-            Own; all of it.
-        """
-
-    found = inspect.signature(made).parameters
-    assert list(found)[:5] == ["file", "own", "n_draws", "how", "cut"]
-    types = {
-        n: one.annotation.__args__[0]
-        for n, one in found.items()
-        if hasattr(one.annotation, "__args__")
-    }
-    texts = {n: one.annotation.__metadata__[0].help for n, one in found.items()}
-    assert types["n_draws"] is int
-    assert types["how"] == Literal["a", "b"]
-    assert texts["own"] == "Own; all of it"
-    assert texts["n_draws"] == "Posterior draws (default 7)"
-    assert texts["how"] == "Way of computing (default b)"
-    assert found["cut"].annotation.__metadata__[0].negative == ("--no-cut",)
 
 
 @pytest.mark.parametrize(
@@ -235,25 +193,6 @@ def test_of_an_option_given_twice_the_last_counts(
         assert main(["compare", str(noise), *few, *given, "--n-draws", "20"]) == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--mixture", "pooled"], "--mixture is of metrics of rows, and not of EC; leave it out"),
-        (["--metric", "ma", "--n-null", "9"], "--n-null is of metrics of correctness"),
-        (["--prior", "1,1,1"], "prior must be four positive numbers (n11, n10, n01, n00)"),
-        (["--prior", "u=2:1"], "the Bayes factor (--no-bayes-factor omits it) needs a Dirichlet"),
-        (["--cluster", "list"], "list"),
-    ],
-)
-def test_bad_values_end_in_one_line(
-    noise: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["compare", str(noise), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
 
 
 def test_columns_of_margins_have_names_of_their_own(

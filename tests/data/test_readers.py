@@ -300,22 +300,6 @@ def test_inspect_json(tmp_path: Path) -> None:
     assert any("1 samples of" in note and "have no score" in note for note in trials.notes)
 
 
-@pytest.mark.parametrize(
-    ("log", "message"),
-    [
-        (header(version=3, samples=SCORED), "an Inspect log of version 3; known are versions 1"),
-        (header(samples=[scored(1, 1, "P")]), "is 'P', partly right; choose another by score="),
-        (header(samples=[scored(1, 1, 7.5)]), "is 7.5, neither right nor wrong"),
-        (header(samples=[]), "has no scorer: nothing says whether"),
-        ({"eval": {"task": "x"}, "samples": SCORED}, "has no field 'eval.model': a version"),
-    ],
-)
-def test_bad_inspect_logs(tmp_path: Path, log: dict[str, Any], message: str) -> None:
-    (tmp_path / "log.json").write_text(json.dumps(log))
-    with pytest.raises(ValueError, match=message):
-        Trials.read(tmp_path / "log.json")
-
-
 def test_inspect_keeps_probabilities(tmp_path: Path) -> None:
     """Of the letter that was written, if the run asked for them; summaries do not hold them."""
 

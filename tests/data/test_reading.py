@@ -277,23 +277,6 @@ def test_bad_folders(
         Trials.read(write(tmp_path, **files), **options)
 
 
-def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no file fits '.*\*\.csv'; looked in"):
-        Trials.read(str(tmp_path / "*.csv"))
-    with pytest.raises(
-        TypeError, match=r"path must be a path, a pandas, polars or pyarrow table, .* got int"
-    ):
-        Trials.read(5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="no file was given"):
-        Trials.read([])
-    (tmp_path / "a.csv").write_text(text())
-    with pytest.raises(ValueError, match=r"a.csv' is given twice; give each once"):
-        Trials.read([tmp_path / "a.csv", tmp_path / "a.csv"])
-    (tmp_path / "a.zip").write_text("no zip")
-    with pytest.raises(ValueError, match=r"a.zip' cannot be read as a zip file"):
-        Trials.read(tmp_path / "a.zip")
-
-
 def test_the_same_rows_of_two_observers_are_noted(tmp_path: Path) -> None:
     part = TABLE[:2].drop(columns="observer")
     write(tmp_path, a_csv=text(table=part), b_csv=text(table=part))

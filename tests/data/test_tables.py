@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alikely.data.blocks import blocks, cluster_numbers
-from alikely.data.tables import check_counts, from_counts, joint_correctness
+from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency
 
@@ -108,22 +108,6 @@ def test_a_pair_without_common_trials_in_one_condition_stays_visible() -> None:
     table = joint_correctness(Trials.from_correct(masked, condition=["u", "u", "v", "v"]))
     assert table["cells"].values.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0]]
     assert consistency.undefined_reason(table["cells"].values).tolist() == ["", "no common trials"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "message"),
-    [
-        ([1, 2, 3], r"got shape \(3,\)"),
-        ([1, 2, 3, -4], "must not be negative, got -4"),
-        ([1, 2, 3, 0.5], "must be whole numbers, got 0.5"),
-        ([1, 2, 3, np.nan], "must be whole numbers, got nan"),
-    ],
-)
-def test_bad_counts(cells: list[float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        check_counts(cells)
-    with pytest.raises(ValueError, match=message):
-        from_counts(cells)
 
 
 def test_tables_from_counts_hold_trials_of_those_counts() -> None:

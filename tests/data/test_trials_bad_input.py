@@ -22,54 +22,6 @@ def table(**changes: Any) -> pd.DataFrame:
     return pd.DataFrame({**columns, **changes})
 
 
-@pytest.mark.parametrize(
-    ("bad", "options", "message"),
-    [
-        (table(), {"observer": "subject"}, "no column 'subject'; the columns are observer, item"),
-        (table(), {"condition": "level"}, "no column 'level'"),
-        (table(), {"labels": ["family"]}, "no column 'family'"),
-        (table().drop(columns="truth"), {}, "no column 'truth'"),
-        (
-            table(item=["x", "x", "x", "y"], truth=["cat", "cat", "cat", "dog"]),
-            {},
-            "observer 'a' has two rows for item 'x' .*: row 0 and row 1; number repeated trials",
-        ),
-        (table(truth=["cat", "dog", "dog", "dog"]), {}, "item 'x' has truth 'cat' for observer"),
-        (table(response=["cat", "cot", "dog", "dog"]), {}, r"'cot' \(column 'response', row 1\)"),
-        (table(), {"classes": ["cat", "bird"]}, r"'dog' \(column 'truth', row 1\) is not among"),
-        (table(truth=["cat", None, "cat", "dog"]), {}, "column 'truth' has no value in row 1"),
-        (table(observer=["a", "a", None, "b"]), {}, "column 'observer' has no value in row 2"),
-        (table(item=["x", "y", "x", None]), {}, "column 'item' has no value in row 3"),
-        (table(condition=["u", None, "u", "u"]), {}, "column 'condition' has no value in row 1"),
-        (table(truth=[0, 1, 0, 1]), {}, "column 'truth' holds numbers but column 'response' holds"),
-        (
-            pd.DataFrame(table().assign(item=np.array(["x", 1, "x", 1], dtype=object))),
-            {},
-            "column 'item' mixes text and numbers",
-        ),
-        (table(kind=["human", "model", "model", "model"]), {}, "observer 'a' has kind 'human' and"),
-        (table(family=["p", "p", "q", "r"]), {"labels": ["family"]}, "observer 'b' has family 'q'"),
-        (table(repeat=[0, 1.5, 0, 1]), {}, "column 'repeat' must hold whole numbers .* '1.5' in"),
-        (table(repeat=[0, -1, 0, 1]), {}, "column 'repeat' must hold whole numbers .* got '-1'"),
-        (table().iloc[:0], {}, "the table is empty: it has no rows"),
-        (
-            table().drop(columns=["truth", "response"]).assign(correct=[1, 0, 2, 1]),
-            {},
-            "column 'correct' must hold 0, 1 or nothing, got '2' in row 2",
-        ),
-        (
-            table().drop(columns=["truth", "response"]).assign(correct=[1, 0, 0.5, 1]),
-            {},
-            "column 'correct' must hold 0, 1 or nothing, got '0.5' in row 2",
-        ),
-        (table(item=[[1], [2], [1], [2]]), {}, "column 'item' has type list.*expected text, whole"),
-    ],
-)
-def test_bad_tables(bad: pd.DataFrame, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Trials.from_table(bad, **options)
-
-
 def test_labels_of_two_types_in_two_tables() -> None:
     one, other = table(item=["1", "2", "1", "2"]), table(item=[1, 2, 1, 2], observer=list("ccdd"))
     with pytest.raises(ValueError, match="'item' holds texts in one table and numbers in table 1"):

@@ -477,6 +477,10 @@ CASES = [
     no("--k must be a whole number or auto", "spectrum t.csv --reference clean --k some"),
     no("--k must lie between 1 and the number of", "spectrum t.csv --reference clean --k 25"),
     no("--exclude must list dataset:condition", "spectrum t.csv --reference clean --exclude x"),
+    no("--mixture is of metrics of rows, and not of EC", "compare t.csv --mixture pooled"),
+    no("--n-null is of metrics of correctness", "compare t.csv --metric ma --n-null 9"),
+    no("prior must be four positive numbers", "compare t.csv --prior 1,1,1"),
+    no("the Bayes factor .* needs a Dirichlet", "compare t.csv --prior u=2:1"),
 ]
 
 
