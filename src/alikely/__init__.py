@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import lazy_loader
+from alikely._base.lazy import attach
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,4 +1,4 @@
-"""A progress bar: shown on standard error when asked for, and as pooch uses one."""
+"""A progress bar: shown on standard error when wanted, with a total that may come later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import alikely as al
 from alikely._base.bars import Bar
 
 
-def test_what_pooch_does_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_total_that_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar("data.zip") as bar:
         bar.total = 10
         bar.update(4)

@@ -75,7 +75,7 @@ def test_download_once(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "known_hash", "message"),
     [
-        ("data.txt", "sha256:" + "0" * 64, "could not download .*SHA256 hash"),
+        ("data.txt", "sha256:" + "0" * 64, "could not download .*its hash is sha256:"),
         ("missing.txt", None, "could not download .*404.*; get the file by other means and pass p"),
         ("page.txt", None, "no categories in 'http"),
         ("other.txt", None, "are not the published ones .*; if you trust this file, pass path="),

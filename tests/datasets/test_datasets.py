@@ -147,7 +147,7 @@ def test_content_that_is_not_the_published_one(server: Server, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("path", "known_hash", "message"),
     [
-        ("data.zip", "sha256:" + "0" * 64, "could not download .*SHA256 hash"),
+        ("data.zip", "sha256:" + "0" * 64, "could not download .*its hash is sha256:"),
         ("missing.zip", None, "could not download .*404"),
         ("cut.zip", None, "could not download .*; get the data by other means and pass folder="),
         ("page.zip", None, "the download is no zip archive and was removed"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 import worlds as w
 
@@ -73,7 +74,13 @@ def test_minutes_to_come_are_told_once(
 
 def test_the_limit_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALIKELY_MEMORY", raising=False)
-    assert 0 < size.memory_limit() <= size.SHARE * psutil.virtual_memory().total
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < size.memory_limit() <= size.SHARE * whole
+    # Elsewhere there is no /proc.
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(size, "Path", lambda _: Path("/nowhere"))
+        assert size._of_machine() == whole
+    assert 0 < size._of_machine() <= whole
     monkeypatch.setattr(size, "_of_group", lambda: 4_000)
     assert size.memory_limit() == 3_000
 

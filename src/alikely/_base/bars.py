@@ -13,7 +13,7 @@ __all__ = ["Bar"]
 
 
 class Bar:
-    """Pieces of work done and to come; it has what pooch asks of a progress bar."""
+    """Pieces of work done and to come; the total may be set later."""
 
     def __init__(self, what: str, total: float = 0) -> None:
         columns = (*Progress.get_default_columns(), MofNCompleteColumn())

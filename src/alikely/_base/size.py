@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
-
-import psutil
 
 __all__ = [
     "FLOAT32",
@@ -44,7 +43,22 @@ def memory_limit() -> int:
         if found is None:
             raise ValueError(f"{VARIABLE} must be a size such as 40GB, got {said!r}")
         return int(float(found[1]) * UNITS[found[2]])
-    return int(SHARE * min(psutil.virtual_memory().available, _of_group(), _of_process()))
+    free = min(_of_machine(), _of_group(), _of_process())
+    return int(SHARE * min(free, sys.maxsize))
+
+
+def _of_machine() -> float:
+    """What is free; where the system does not tell, all that there is."""
+    try:
+        free = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+        if free:
+            return int(free[1]) * 1024
+    except OSError:  # not Linux
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return float("inf")
 
 
 def _of_group() -> float:
@@ -66,7 +80,11 @@ def _of_process() -> float:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return float("inf")
-    return max(0, most - psutil.Process().memory_info().vms)
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:  # not Linux
+        pages = 0
+    return max(0, most - pages * resource.getpagesize())
 
 
 def byte_text(n_bytes: float) -> str:

@@ -22,6 +22,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.cluster import hierarchy
+from scipy.special import comb
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
@@ -411,6 +412,16 @@ def _marks(linkage: Floats, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return marks[n:]
 
 
+def _adjusted_rand(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
+    """Pairs that two groupings both join, above chance, as a share of the most (Hubert, Arabie)."""
+    both, one, other = (
+        comb(np.unique(labels, axis=-1, return_counts=True)[1], 2).sum()
+        for labels in (np.stack([a, b]), a, b)
+    )
+    chance, most = one * other / comb(len(a), 2), (one + other) / 2
+    return 1.0 if most == chance else float((both - chance) / (most - chance))
+
+
 def _found(
     places: Sequence[Any],
     metric: Metric,
@@ -420,8 +431,6 @@ def _found(
     seed: np.random.SeedSequence,
 ) -> Floats:
     """In how many replicates each branch is found, agreement of groups, and lost replicates."""
-    from sklearn.metrics import adjusted_rand_score
-
     rng = np.random.default_rng(seed)
     draw = _of_cells if metric.all_pairs is None else _of_answers
     marks, groups = own
@@ -434,7 +443,7 @@ def _found(
             continue
         tree = hierarchy.linkage(_distances(metric, value), "average")
         found[:-2] += np.isin(marks, _marks(tree, keys))
-        found[-2] += adjusted_rand_score(groups, _cut(tree, _advised(tree)))
+        found[-2] += _adjusted_rand(groups, _cut(tree, _advised(tree)))
     return found
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.resources
+import os
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
+from http.client import HTTPException
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from alikely._base.checks import entries
+from alikely._base.files import write_file
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
 from alikely.data.files import UNPACKING, File, unreadable
@@ -138,6 +142,10 @@ def model_vs_human(
     return Trials(trials.data.assign_attrs({PEOPLE: "dataset"}))
 
 
+# Bytes that are read at once.
+BLOCK = 2**16
+
+
 def download(
     url: str,
     known_hash: str | None,
@@ -147,22 +155,42 @@ def download(
 ) -> Path:
     """Fetch a file once and keep it."""
     # Only here: the example needs no downloader.
-    import pooch
+    import urllib.request
 
     from alikely._base.bars import Bar
 
+    path = (_cache() if cache is None else Path(cache)) / name
+    if path.is_file() and known_hash in (None, _hash_of(path.read_bytes())):
+        return path
+    content = bytearray()
     try:
-        with Bar(name) as bar:
-            path = pooch.retrieve(
-                url,
-                known_hash=known_hash,
-                fname=name,
-                path=pooch.os_cache("alikely") if cache is None else Path(cache),
-                downloader=pooch.HTTPDownloader(progressbar=bar, timeout=60),
-            )
-    except Exception as error:  # requests has a family of its own for every way to fail
+        with urllib.request.urlopen(url, timeout=60) as answer, Bar(name) as bar:
+            bar.total = n_bytes = int(answer.headers["Content-Length"] or 0)
+            while part := answer.read(BLOCK):
+                content += part
+                bar.update(len(part))
+        if len(content) < n_bytes:
+            raise OSError(f"{len(content):,} of {n_bytes:,} bytes arrived")
+        if known_hash not in (None, found := _hash_of(content)):
+            raise OSError(f"its hash is {found}, not {known_hash}")
+    except (OSError, ValueError, HTTPException) as error:
         raise ValueError(f"could not download {url}: {error}; {instead}") from error
-    return Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, bytes(content))
+    return path
+
+
+def _hash_of(content: bytes | bytearray) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _cache() -> Path:
+    """Where the system keeps what programs can load again."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "alikely"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "alikely" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alikely"
 
 
 def _from_archive(path: Path, datasets: str | Sequence[str] | None) -> pa.Table:

@@ -50,8 +50,12 @@ def condition_map(
             f"perplexity must be above 0 and below the number of conditions, {len(names)}, got "
             f"{perplexity:g}"
         )
-    # Late, so that all else does without it.
-    from sklearn.manifold import TSNE
+    try:
+        from sklearn.manifold import TSNE
+    except ImportError as error:
+        raise ImportError(
+            f"a map needs scikit-learn, and it is not there ({error}); pip install scikit-learn"
+        ) from None
 
     model = TSNE(
         perplexity=perplexity,

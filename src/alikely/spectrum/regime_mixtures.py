@@ -10,14 +10,13 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from scipy.special import logsumexp
+from scipy.stats import norm
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
@@ -47,6 +46,8 @@ MOST_STEPS = 20_000
 LEAST_VARIANCE = 0.05**2
 # Reference values that are equal differ by rounding of the logarithm.
 NO_SPREAD = 1e-12
+# A part without conditions has a size all the same.
+NO_SIZE = 10 * np.finfo(float).eps
 
 
 class _Mixture(NamedTuple):
@@ -129,8 +130,7 @@ def regimes(
     tried = list(range(1, max(1, min(MOST_REGIMES, n_different - 1)) + 1))
     wanted = tried if k == "auto" or k in tried else [*tried, int(k)]
     seeds = dict(zip(wanted, start_seed.spawn(len(wanted)), strict=True))
-    with _one_thread():
-        found = {number: _fits(delta, number, n_starts, seeds[number]) for number in wanted}
+    found = {number: _fits(delta, number, n_starts, seeds[number]) for number in wanted}
     fitted = {number: fits[0] for number, fits in found.items()}
     arrived = {number: found[number][1].bic for number in tried}
     bic = {number: fitted[number].bic for number in tried}
@@ -168,8 +168,7 @@ def regimes(
     if n_resamples:
         replicates = _resampled_deltas(spectrum, n_resamples, resample_seed)
         out.attrs["n_resamples"] = len(replicates)
-        with _one_thread():
-            labels, best_k = _refitted(replicates, fitted, tried, chosen)
+        labels, best_k = _refitted(replicates, fitted, tried, chosen)
         share = _share(labels[:, :, None] == np.arange(chosen))
         out["resampled"] = (("condition", "regime"), share)
         out["stability"] = ("condition", share[np.arange(len(delta)), label])
@@ -206,16 +205,6 @@ def _checked(
             f"{n_resamples}"
         )
     return n_different
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Fits this small take longer to share out than to do."""
-    # Only libraries that are loaded can be limited.
-    import sklearn.mixture  # noqa: F401
-
-    with threadpool_limits(limits=1):
-        yield
 
 
 def _share(mask: NDArray[np.bool_]) -> Floats:
@@ -279,31 +268,37 @@ def _groupings(
 
 def _fit(x: Floats, start: _Mixture, tol: float) -> _Mixture:
     """One run of EM from a given mixture."""
-    from sklearn.mixture import GaussianMixture
-
-    k = len(start.weight)
-    # Along a line all types are one; this has no matrices to decompose.
-    mixture = GaussianMixture(
-        k,
-        covariance_type="diag",
-        tol=tol,
-        reg_covar=LEAST_VARIANCE,
-        max_iter=MOST_STEPS,
-        weights_init=start.weight / start.weight.sum(),
-        means_init=start.mean[:, None],
-        precisions_init=(1 / start.sd**2)[:, None],
-    ).fit(x[:, None])
-    order = np.argsort(mixture.means_[:, 0])
+    k, n = len(start.weight), len(x)
+    weight, mean, sd = start.weight / start.weight.sum(), start.mean, start.sd
+    before = -np.inf
+    for _ in range(MOST_STEPS):
+        log_p, gained = _densities(x, weight, mean, sd)
+        share = np.exp(log_p - gained[:, None])
+        size = share.sum(axis=0) + NO_SIZE
+        mean = x @ share / size
+        sd = np.sqrt(x**2 @ share / size - mean**2 + LEAST_VARIANCE)
+        weight = size / size.sum()
+        if abs(gained.mean() - before) < tol:
+            break
+        before = gained.mean()
+    deviance = -2 * _densities(x, weight, mean, sd)[1].sum()
+    order = np.argsort(mean)
     n_parameters = 3 * k - 1
-    room = len(x) - n_parameters - 1
+    room = n - n_parameters - 1
     extra = 2 * n_parameters * (n_parameters + 1) / room if room > 0 else np.nan
     return _Mixture(
-        mixture.weights_[order],
-        mixture.means_[order, 0],
-        np.sqrt(mixture.covariances_[order, 0]),
-        float(mixture.bic(x[:, None])),
-        float(mixture.aic(x[:, None]) + extra),
+        weight[order],
+        mean[order],
+        sd[order],
+        float(deviance + n_parameters * np.log(n)),
+        float(deviance + 2 * n_parameters + extra),
     )
+
+
+def _densities(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
+    """Log densities of the parts, weighted, and of the mixture."""
+    log_p = np.log(weight) + norm.logpdf(x[:, None], mean, sd)
+    return log_p, logsumexp(log_p, axis=1)
 
 
 def _resampled_deltas(
