@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import alikely as al
 from alikely.benchmark import Families
+from alikely.benchmark.trees import _adjusted_rand
 from alikely.estimates import MatrixResult
 
 
@@ -192,3 +193,11 @@ def test_outliers_are_no_family() -> None:
     tree = al.benchmark.families(al.matrix(al.Trials.from_correct(answers)), n_resamples=20, rng=1)
     assert tree.advised == 1
     assert tree.note == "no families: all groups but one have a single member"
+
+
+def test_agreement_of_groupings_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(2)
+    for k in (1, 2, 4):
+        a, b = rng.integers(0, k, (2, 30))
+        assert _adjusted_rand(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
+        assert _adjusted_rand(a, (a + 1) % k) == 1
