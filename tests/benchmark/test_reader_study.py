@@ -56,7 +56,7 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
     assert row["df"] == row["df_cases"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_readers=st.integers(3, 8),
