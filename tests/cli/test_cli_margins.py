@@ -182,3 +182,12 @@ def test_the_design_may_choose(
     printed = capsys.readouterr().out
     assert "by --model moments: 8 people in the smallest group" in " ".join(printed.split())
     assert max(map(len, printed.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("model", "scale"), [("moments", "share"), ("strengths", "strength")])
+def test_scales_are_printed(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], model: str, scale: str
+) -> None:
+    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--n-resamples", "0"]
+    assert main([*arguments, "--model", model, "--n-draws", "8"]) == 0
+    assert f"(scale {scale})" in " ".join(capsys.readouterr().out.split())
