@@ -370,3 +370,10 @@ def test_items_that_come_back_are_refused() -> None:
     with pytest.raises(ValueError, match="items came back"):
         al.matrix(trials)
     assert al.matrix(trials, cluster="trial").to_frame()["n_trials"].item() == 4
+
+
+def test_html_names_are_escaped() -> None:
+    correct = np.random.default_rng(1).integers(0, 2, (3, 50))
+    page = al.matrix(al.Trials.from_correct(correct, observers=["<i>", "b", "c"]))._repr_html_()
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
