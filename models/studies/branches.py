@@ -15,8 +15,8 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark import Families, families
 from alikely.estimates import matrix
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.simulate.judges import normal_consistency
 from alikely.simulate.leaderboards import random_tree, tree_answers
+from studies.simulators.judges import normal_consistency
 
 __all__ = ["BINS", "branch_calibration", "branch_table", "true_consistency"]
 

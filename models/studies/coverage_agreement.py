@@ -27,7 +27,7 @@ from alikely.estimates.errors import misclassification_agreement
 from alikely.estimates.result import Result, School
 from alikely.estimates.weighted_sums import contrast
 from alikely.inference.sampling import Sampler
-from alikely.simulate.labels import label_trials, shared_label_agreement
+from studies.simulators.labels import label_trials, shared_label_agreement
 
 __all__ = ["POPULATIONS", "agreement_coverage", "agreement_grid"]
 

@@ -40,7 +40,7 @@ from alikely.margins.shares import tied_draws
 from alikely.margins.sides import group_side, lists_of_items, machine_side
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.margins.within import classes_differ, within_classes
-from alikely.simulate.margins import (
+from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginData,
     MarginWorld,

@@ -28,8 +28,8 @@ from alikely.estimates.error_kinds import NOT_MET
 from alikely.estimates.errors import error_similarity
 from alikely.estimates.result import Result, School
 from alikely.metrics import errors
-from alikely.simulate.shared import ErrorPopulation, shared_errors
 from alikely.stats.intervals import interval
+from studies.simulators.shared import ErrorPopulation, shared_errors
 
 __all__ = ["DESIGNS", "PROMISED", "RowDesign", "row_coverage", "row_coverage_summary"]
 

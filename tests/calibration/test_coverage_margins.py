@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from alikely.simulate.margins import MarginWorld
 from studies.coverage_cohort import cohort_coverage
 from studies.coverage_items import item_coverage
 from studies.coverage_margins import margin_coverage
+from studies.simulators.margins import MarginWorld
 
 
 def test_a_short_study_has_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     # Truths from 20,000 items: to .01.
-    monkeypatch.setattr("alikely.simulate.margins.CLASSES", 400)
+    monkeypatch.setattr("studies.simulators.margins.CLASSES", 400)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     worlds = {"plain": MarginWorld(n_items=48, n_observers=4)}
     table = margin_coverage(worlds, n_datasets=10, rng=1)

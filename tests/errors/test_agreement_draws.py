@@ -18,8 +18,8 @@ from alikely.data.tables import joint_correctness
 from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
 from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.simulate.labels import label_trials
 from studies.coverage_agreement import agreement_coverage, agreement_grid
+from studies.simulators.labels import label_trials
 
 
 def pair_of(agreed: int, others: int, n_sets: int = 1) -> al.Trials:

@@ -13,7 +13,7 @@ import pytest
 import alikely as al
 from alikely.margins.moments import moment_consistency, moment_limits
 from alikely.margins.sides import group_side, machine_side
-from alikely.simulate.margins import (
+from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginWorld,
     margin_data,

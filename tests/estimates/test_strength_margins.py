@@ -9,7 +9,7 @@ import pytest
 import alikely as al
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
-from alikely.simulate.margins import MarginWorld, margin_data
+from studies.simulators.margins import MarginWorld, margin_data
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,8 @@ import alikely as al
 from alikely.cli import main
 from alikely.margins import strengths
 from alikely.papers.families import family_ranks, profile_tests
-from alikely.simulate.margins import MarginWorld
 from studies import coverage_items, coverage_margins, kept
+from studies.simulators.margins import MarginWorld
 
 CALLS: list[Call] = []
 # Calls that take seconds, most by MCMC: they are compared with the slow tests.

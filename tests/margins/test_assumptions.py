@@ -10,7 +10,7 @@ import xarray as xr
 import alikely as al
 from alikely.margins.assumptions import REMARKED, SAYS, model_checks
 from alikely.margins.tables import margin_table
-from alikely.simulate.margins import MarginWorld, margin_data
+from studies.simulators.margins import MarginWorld, margin_data
 
 
 def table_of(world: MarginWorld, seed: int) -> xr.Dataset:

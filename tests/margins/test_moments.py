@@ -14,7 +14,7 @@ from scipy import stats
 from alikely.margins.checks import bend_check, strength_line
 from alikely.margins.moments import Moments, moment_consistency, moment_limits
 from alikely.margins.sides import group_side, lists_of_items, machine_side, normal_scores
-from alikely.simulate.margins import MarginData, MarginWorld, margin_data
+from studies.simulators.margins import MarginData, MarginWorld, margin_data
 
 LEVELS = np.array([0.025, 0.5, 0.975])
 

@@ -15,7 +15,7 @@ from alikely.margins.residuals import (
     skew_check,
 )
 from alikely.margins.strengths import GroupStrengths, fit_machine, group_strengths
-from alikely.simulate.margins import MARGIN_WORLDS, margin_data
+from studies.simulators.margins import MARGIN_WORLDS, margin_data
 
 WORLDS = MARGIN_WORLDS
 

@@ -24,8 +24,8 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.ties import Influence, tied_ranks
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.simulate.margins import MarginData, MarginWorld, margin_data
 from alikely.stats.importance import importance_draws
+from studies.simulators.margins import MarginData, MarginWorld, margin_data
 
 TAILS = [0.025, 0.5, 0.975]
 

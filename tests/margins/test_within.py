@@ -9,7 +9,7 @@ from alikely.margins.moments import same_correlation
 from alikely.margins.strengths import GroupStrengths, fit_machine, group_strengths, standard_scores
 from alikely.margins.within import classes_differ, varied_within, within_classes
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.simulate.margins import MARGIN_WORLDS, MarginWorld, margin_data
+from studies.simulators.margins import MARGIN_WORLDS, MarginWorld, margin_data
 
 N, K = 160, 16
 CLASSES = np.arange(N) % K

@@ -23,10 +23,10 @@ from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.papers import outside, reconstruction
 from alikely.planning import margins as margin_plans
 from alikely.planning import power, rehearsal
-from alikely.simulate import judges as simulated_judges
-from alikely.simulate import margins as worlds
-from alikely.simulate.margins import MarginWorld, margin_data
 from alikely.stats import bands, mixtures, variance
+from studies.simulators import judges as simulated_judges
+from studies.simulators import margins as worlds
+from studies.simulators.margins import MarginWorld, margin_data
 
 INFINITE = float("inf")
 EPS = np.finfo(np.float64).eps

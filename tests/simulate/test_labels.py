@@ -9,7 +9,7 @@ import pytest
 
 import alikely as al
 from alikely.metrics import errors
-from alikely.simulate.labels import label_trials, shared_label_agreement
+from studies.simulators.labels import label_trials, shared_label_agreement
 
 ROW = np.array([[0, 0.7, 0.3, 0], [0.2, 0, 0.2, 0.6], [0.5, 0.1, 0, 0.4], [0.1, 0.1, 0.8, 0]])
 OTHER = ROW[::-1, ::-1]

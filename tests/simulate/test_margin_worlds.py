@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.simulate.margins import (
+from studies.simulators.margins import (
     MarginWorld,
     margin_data,
     true_group_consistency,
@@ -35,7 +35,7 @@ def test_the_truth_of_a_plain_world_is_an_integral() -> None:
 def test_the_truth_of_two_plain_groups_is_a_series(
     rho: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alikely.simulate.margins.CLASSES", 2_000)
+    monkeypatch.setattr("studies.simulators.margins.CLASSES", 2_000)
     world = World(group_rho=rho, ability_sd=0, log_gain_sd=0)
     z, weight = np.polynomial.hermite_e.hermegauss(100)
     weight /= weight.sum()

@@ -10,7 +10,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.metrics import errors
 from alikely.simulate.errors import wrong_rows
-from alikely.simulate.shared import ErrorPopulation, shared_errors
+from studies.simulators.shared import ErrorPopulation, shared_errors
 
 __all__ = ["label_trials", "shared_label_agreement"]
 

@@ -1,0 +1,1 @@
+"""Simulated data that only studies and tests draw."""
