@@ -291,7 +291,7 @@ def own_model(table: Any) -> pm.Model:
 
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("model", ["copying", "own"])
+@pytest.mark.parametrize("model", ["copying", pytest.param("own", marks=pytest.mark.slow)])
 def test_the_log_likelihood_is_of_trials(model: str) -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
     given = own_model(table) if model == "own" else model

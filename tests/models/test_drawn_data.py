@@ -168,6 +168,16 @@ def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
     assert all(TABLES[0, t, a, b] == n for (t, a, b), n in Counter(cells).items())
 
 
+def test_log_likelihood_of_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alikely.errors.posteriors.LARGEST_LOG_LIKELIHOOD", 10)
+    with al.models.class_copying(TABLES):
+        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
+    with pytest.raises(ValueError, match=r"would hold 380 numbers; choose fewer pairs or draws"):
+        joint_error_log_likelihood(prior, TABLES)
+    with pytest.raises(ValueError, match="take the counts that the model was given"):
+        joint_error_log_likelihood(prior, np.tile(TABLES, (2, 1, 1, 1)))
+
+
 def left_out(log_likelihood: xr.DataArray) -> tuple[float, float]:
     """Log mean likelihood over draws, and its Monte-Carlo error."""
     values = log_likelihood.values
