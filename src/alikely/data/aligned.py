@@ -24,11 +24,13 @@ from alikely.data.columns import (
     number_trials,
     outside,
     per_observer,
+    per_trial,
     read_answers,
     read_correct,
     read_repeat,
     refuse_duplicates,
     refuse_two_truths,
+    with_item_columns,
 )
 from alikely.data.ingest import Column, OddError, Source, label
 from alikely.data.pieces import KEYS, Aligned, Roles, in_pieces
@@ -55,10 +57,17 @@ def table_aligned(
     repeat: str,
     kind: str,
     labels: Sequence[str],
+    item_columns: Sequence[str],
     classes: Sequence[Any] | str | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_table`."""
     check_label_names(labels)
+    check_label_names(item_columns, "item_columns", "items")
+    if both := set(labels) & set(item_columns):
+        raise ValueError(
+            f"column {min(both)!r} is given twice, in labels and in item_columns; a column "
+            "describes either observers or items"
+        )
     _refuse_column_twice(
         observer=observer, item=item, response=response, truth=truth, correct=correct,
         condition=condition, dataset=dataset, repeat=repeat,
@@ -71,7 +80,7 @@ def table_aligned(
     # A column of another name than its role was asked for, and must be there.
     columns |= {role: name for role, name in optional.items() if name != role or source.has(name)}
     columns |= {"response": response, "truth": truth} if answered else {"correct": correct}
-    roles = Roles(columns, labels, classes, answered)
+    roles = Roles(columns, labels, item_columns, classes, answered)
     found = _read(source, roles)
 
     variables: dict[str, Any] = {}
@@ -91,13 +100,16 @@ def table_aligned(
     coords["kind"] = ("observer", found.of_observer.get("kind", none))
     for name in labels:
         coords[name] = ("observer", found.of_observer[name])
+    for name in item_columns:
+        coords[name] = ("trial", found.of_trial[name])
     notes = list(source.notes.values())
-    return xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
+    data = xr.Dataset(variables, coords=coords, attrs={NOTES: notes} if notes else None)
+    return with_item_columns(data, item_columns)
 
 
 def _read(source: Source, roles: Roles) -> Aligned:
     """Answers of a source, piece by piece where nothing is odd."""
-    needed = (*roles.columns.values(), *roles.labels)
+    needed = (*roles.columns.values(), *roles.labels, *roles.item_columns)
     try:
         if all(source.has(name) for name in needed):
             return in_pieces(source, roles)
@@ -157,6 +169,8 @@ def _at_once(source: Source, roles: Roles) -> Aligned:
         texts = np.array(columns[role].labels, dtype=object)
         of_trial[role] = texts[columns[role].codes[first]]
     of_trial["repeat"] = repeats[first]
+    for name in roles.item_columns:
+        of_trial[name] = per_trial(source, name, columns["item"], trial, first)
     for name in roles.labels:
         of_observer[name] = per_observer(source, name, source.read(name), observer)
     return Aligned(correct, coded, truth, class_labels, of_trial, observer.labels, of_observer)
@@ -182,6 +196,7 @@ def arrays_aligned(
     repeat: Sequence[int] | None,
     kind: Sequence[str] | None,
     labels: Mapping[str, Sequence[str]] | None,
+    item_columns: Mapping[str, Sequence[Any]] | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_arrays`."""
     response = _array("response", response)
@@ -219,7 +234,7 @@ def arrays_aligned(
     variables["response"] = (("observer", "trial"), coded)
     extra = {"truth": ("trial", true_code), "class": np.array(known, dtype=object)}
     trial_coords = (condition, item, dataset, repeat)
-    data = _with_coords(variables, extra, observers, kind, labels, *trial_coords)
+    data = _with_coords(variables, extra, observers, kind, labels, item_columns, *trial_coords)
     return data.assign_attrs({NOTES: [note]}) if note else data
 
 
@@ -233,6 +248,7 @@ def correct_aligned(
     repeat: Sequence[int] | None,
     kind: Sequence[str] | None,
     labels: Mapping[str, Sequence[str]] | None,
+    item_columns: Mapping[str, Sequence[Any]] | None,
 ) -> xr.Dataset:
     """Data of `Trials.from_correct`."""
     array = _array("correct", correct)
@@ -250,7 +266,7 @@ def correct_aligned(
     aligned = np.where(mask, NOT_SHOWN, np.where(np.isnan(values), NO_RESPONSE, values))
     variables = {"correct": (("observer", "trial"), aligned.astype(np.int8))}
     trial_coords = (condition, item, dataset, repeat)
-    return _with_coords(variables, {}, observers, kind, labels, *trial_coords)
+    return _with_coords(variables, {}, observers, kind, labels, item_columns, *trial_coords)
 
 
 def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
@@ -294,6 +310,7 @@ def _with_coords(
     observers: Sequence[str] | None,
     kind: Sequence[str] | None,
     labels: Mapping[str, Sequence[str]] | None,
+    item_columns: Mapping[str, Sequence[Any]] | None,
     condition: Sequence[Any] | None,
     item: Sequence[Any] | None,
     dataset: Sequence[Any] | None,
@@ -301,6 +318,7 @@ def _with_coords(
 ) -> xr.Dataset:
     """Dataset of aligned arrays, with checked coordinates, conditions side by side."""
     n_observers, n_trials = variables["correct"][1].shape
+    data_shape = {"observer": n_observers, "trial": n_trials}
     if not n_observers or not n_trials:
         raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
     texts = {
@@ -320,14 +338,16 @@ def _with_coords(
     if len(set(texts["observer"])) < n_observers:
         raise ValueError("observers must have different names; two are called alike")
     coords: dict[str, Any] = {"observer": texts["observer"], "kind": ("observer", texts["kind"])}
-    if labels is not None and not isinstance(labels, Mapping):
-        raise TypeError(
-            "labels must map names to one entry per observer, such as {'lab': ['x', 'y']}, got "
-            f"{type(labels).__name__}"
-        )
-    check_label_names(labels or ())
-    for name, values in (labels or {}).items():
-        coords[name] = ("observer", _texts(name, values, n_observers, "observer", None))
+    own = {"labels": ("observer", labels), "item_columns": ("trial", item_columns)}
+    for argument, (dim, given) in own.items():
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(
+                f"{argument} must map names to one entry per {dim}, such as {{'lab': ['x', 'y']}}, "
+                f"got {type(given).__name__}"
+            )
+        check_label_names(given or (), argument, f"{dim}s")
+        for name, values in (given or {}).items():
+            coords[name] = (dim, _texts(name, values, data_shape[dim], dim, None))
     for name in ("condition", "item", "dataset"):
         coords[name] = ("trial", texts[name])
     coords["repeat"] = ("trial", numbers.astype(np.int64))
@@ -342,7 +362,8 @@ def _with_coords(
             "trials with repeat=[...]"
         )
     group = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
-    return data.isel(trial=np.argsort(group, kind="stable"))
+    data = data.isel(trial=np.argsort(group, kind="stable"))
+    return with_item_columns(data, tuple(item_columns or ()))
 
 
 def _texts(

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.checks import entries
@@ -25,12 +27,14 @@ __all__ = [
     "number_trials",
     "outside",
     "per_observer",
+    "per_trial",
     "read_answers",
     "read_correct",
     "read_repeat",
     "refuse_duplicates",
     "refuse_two_families",
     "refuse_two_truths",
+    "with_item_columns",
     "with_silence",
 ]
 
@@ -50,6 +54,8 @@ PEOPLE = "people"
 ELSEWHERE = "true_elsewhere"
 # Attribute of trials: what was guessed or counted when they were read.
 NOTES = "notes"
+# Attribute of trials: names of the columns that describe their items.
+ITEM_COLUMNS = "item_columns"
 # Answers of classes that are never true may be this share of all answers without being asked for.
 MOST_UNTRUE = 0.02
 # What people write where there is no answer, and what is read as a class.
@@ -157,16 +163,18 @@ def outside(where: str, name: str, known: Sequence[str]) -> str:
     )
 
 
-def check_label_names(names: Iterable[str]) -> None:
-    """Refuse free labels of observers that bear a name which the trials use themselves."""
-    names = entries("labels", names)
+def check_label_names(
+    names: Iterable[str], argument: str = "labels", of: str = "observers"
+) -> None:
+    """Refuse free labels that bear a name which the trials use themselves."""
+    names = entries(argument, names)
     odd = [name for name in names if not isinstance(name, str) or not name.strip()]
     if odd:
-        raise ValueError(f"labels of observers are called by text, got {odd[0]!r}; rename it")
+        raise ValueError(f"{argument} of {of} are called by text, got {odd[0]!r}; rename it")
     taken = [name for name in names if name in OWN_NAMES]
     if taken:
         raise ValueError(
-            f"a label of observers must not be called {taken[0]!r}, as trials use "
+            f"a label of {of} must not be called {taken[0]!r}, as trials use "
             f"{', '.join(OWN_NAMES)} themselves; give the column another name"
         )
 
@@ -329,3 +337,44 @@ def per_observer(
             "the same in all rows of an observer, and two observers need two names"
         )
     return np.array(column.labels, dtype=object)[column.codes[first]]
+
+
+def per_trial(
+    source: Source,
+    name: str,
+    item: Column,
+    trial: NDArray[np.intp],
+    first: NDArray[np.intp],
+) -> NDArray[np.object_]:
+    """Label of each trial, which must be the same in the rows of all observers."""
+    column = source.read(name)
+    differs = column.codes != column.codes[first][trial]
+    if differs.any():
+        row = int(np.argmax(differs))
+        other = int(first[trial[row]])
+        raise ValueError(
+            f"item {item.labels[item.codes[row]]!r} has {name} "
+            f"{column.labels[column.codes[other]]!r} ({source.where(other)}) and "
+            f"{column.labels[column.codes[row]]!r} ({source.where(row)}); a column of "
+            "item_columns= is the same in all rows of an item"
+        )
+    return np.array(column.labels, dtype=object)[column.codes[first]]
+
+
+def with_item_columns(data: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+    """Remember which coordinates of trials describe items, the same for all repeats of one."""
+    if not names:
+        return data
+    keys = ["dataset", "condition", "item"]
+    frame = pd.DataFrame({name: data[name].values for name in (*keys, *names)})
+    number = frame.groupby(keys, sort=False)[list(names)].transform("first")
+    for name in names:
+        differs = (frame[name] != number[name]).to_numpy()
+        if differs.any():
+            row = int(np.argmax(differs))
+            raise ValueError(
+                f"{name} must be the same for all repeats of an item, got "
+                f"{number[name].iloc[row]!r} and {frame[name].iloc[row]!r} for item "
+                f"{frame['item'].iloc[row]!r}; leave it out of item_columns"
+            )
+    return data.assign_attrs({ITEM_COLUMNS: list(names)})

@@ -43,10 +43,11 @@ TWO_BYTES = np.iinfo(np.uint16).max
 
 
 class Roles(NamedTuple):
-    """Columns to read: names by role, free labels of observers, and how answers are told."""
+    """Columns to read: names by role, free labels of observers and of items, the answers."""
 
     columns: Mapping[str, str]  # only those that are there
     labels: Sequence[str]
+    item_columns: Sequence[str]
     classes: Sequence[Any] | str | None
     answered: bool  # by response and truth, not by correctness
 
@@ -58,7 +59,7 @@ class Aligned(NamedTuple):
     response: NDArray[Any] | None  # (observer, trial)
     truth: NDArray[Any] | None  # (trial,)
     classes: list[str]
-    of_trial: dict[str, NDArray[Any]]  # dataset, condition, item, repeat, where there are such
+    of_trial: dict[str, NDArray[Any]]  # dataset, condition, item, repeat, and labels of items
     observers: list[str]
     of_observer: dict[str, NDArray[np.object_]]  # kind and free labels
 
@@ -199,12 +200,14 @@ class _Reading:
         self.grid, self.keys, self.truth = _Grid(), _Keys(), _Once()
         described = [r for r in ("kind",) if r in roles.columns] + list(roles.labels)
         self.of_observer = {role: _Once() for role in described}
+        self.of_item = {name: _Once() for name in roles.item_columns}
         keep = () if roles.classes is None or isinstance(roles.classes, str) else roles.classes
         self.keep = {label(name) for name in keep}
 
     def names(self) -> list[str]:
         """Columns to read, each once."""
-        return list(dict.fromkeys([*self.roles.columns.values(), *self.roles.labels]))
+        roles = self.roles
+        return list(dict.fromkeys([*roles.columns.values(), *roles.labels, *roles.item_columns]))
 
     def add(self, table: int, start: int, coded: Mapping[str, Encoded]) -> None:
         """Take a piece of a table."""
@@ -227,6 +230,8 @@ class _Reading:
         if self.roles.answered:
             agree = self.truth.agree(trial, codes[columns["truth"]])
             self._refuse(table, ~agree, where)
+        for name, once in self.of_item.items():
+            self._refuse(table, ~once.agree(trial, codes[name]), where)
         seen = np.bincount(codes[answer] + 1, minlength=len(self.counts) + 1)
         self.n_empty += int(seen[0])
         seen[1 : 1 + len(self.counts)] += self.counts
@@ -315,6 +320,8 @@ class _Reading:
             # Repeats in the order of their numbers, all else in that of its first appearance.
             by.append(of_trial[role] if role == "repeat" and role in columns else codes)
         order = np.lexsort(by)
+        for name, once in self.of_item.items():
+            of_trial[name] = np.array(self.labels[name].names, object)[once.values[: len(keys)]]
         of_trial = {role: values[order] for role, values in of_trial.items()}
         if self.roles.answered:
             numbers, true, classes = self._classes()

@@ -179,13 +179,18 @@ def wide_trials(
     """Data of `Trials.from_wide`."""
     roles = {role: name for role, name in columns.items() if role in (*TRIAL_ROLES, "truth")}
     other = {role: name for role, name in columns.items() if role not in roles}
-    wrong = next((role for role in other if other[role] and role != "classes"), None)
+    wrong = next(
+        (role for role in other if other[role] and role not in ("classes", "item_columns")), None
+    )
     if wrong is not None:
         raise ValueError(
             f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
             "and one for each observer"
         )
-    long = long_tables(tables, names=names, observers=observers, kind=kind, **roles)
+    described = other.get("item_columns", ())
+    long = long_tables(
+        tables, names=names, observers=observers, kind=kind, item_columns=described, **roles
+    )
     source = open_tables(long.tables, names=long.names, missing=missing)
     try:
         data = _aligned(source, other)
@@ -201,7 +206,7 @@ def wide_trials(
 
 def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
     """Align a source whose columns may go by names of their own."""
-    known = (*ROLES, "labels", "classes")
+    known = (*ROLES, "labels", "item_columns", "classes")
     unknown = next((name for name in columns if name not in known), None)
     if unknown is not None:
         raise ValueError(
@@ -212,7 +217,11 @@ def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
     for name in given.values():
         source.has(name)  # files of two layouts are refused as such, before their rows clash
     return table_aligned(
-        source, labels=columns.get("labels", ()), classes=columns.get("classes"), **given
+        source,
+        labels=columns.get("labels", ()),
+        item_columns=columns.get("item_columns", ()),
+        classes=columns.get("classes"),
+        **given,
     )
 
 

@@ -39,7 +39,8 @@ class Trials:
         ``correct`` (observer, trial) int8: 1 right, 0 wrong, -1 shown without a response, -2 not
         shown to this observer. ``response`` (observer, trial): class code, -1 and -2 likewise;
         absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
-        item, repeat`` and, with classes, ``truth``; of ``observer``: ``kind`` and free labels.
+        item, repeat``, with classes ``truth``, and columns of items; of ``observer``: ``kind`` and
+        free labels.
         Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
         are true only in data sets that `select` has left out, ``notes`` what was guessed. After
         `with_options` a coordinate ``n_options`` of ``trial``; after `with_probabilities` also
@@ -74,6 +75,7 @@ class Trials:
         repeat: str = "repeat",
         kind: str = "kind",
         labels: Sequence[str] = (),
+        item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
         """Align long tables: one row per observer and trial.
@@ -94,6 +96,9 @@ class Trials:
             refers to, such as human and model.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
+        item_columns : sequence of str
+            Further columns that describe items, such as a patient, a template or a video; any of
+            them can be the cluster of an analysis, as in ``cluster="patient"``.
         classes : sequence or "seen", optional
             All admissible answers; ``"seen"`` admits those that occur. By default those that occur
             as truth, and others as long as they are at most 2 % of the answers, with a note.
@@ -126,6 +131,7 @@ class Trials:
                 repeat=repeat,
                 kind=kind,
                 labels=labels,
+                item_columns=item_columns,
                 classes=classes,
             )
         )
@@ -225,7 +231,7 @@ class Trials:
         kind : mapping of str to str, optional
             Kind of each observer.
         **columns
-            ``condition, dataset, repeat, classes`` as in `from_table`.
+            ``condition, dataset, repeat, item_columns, classes`` as in `from_table`.
 
         Returns
         -------
@@ -260,6 +266,7 @@ class Trials:
         repeat: Sequence[int] | None = None,
         kind: Sequence[str] | None = None,
         labels: Mapping[str, Sequence[str]] | None = None,
+        item_columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Trials:
         """Take responses that are aligned already.
 
@@ -278,6 +285,8 @@ class Trials:
             One per trial.
         labels : mapping of str to sequence, optional
             Further descriptions of the observers.
+        item_columns : mapping of str to sequence, optional
+            Further descriptions of the items, one entry per trial, as in `from_table`.
 
         Returns
         -------
@@ -304,6 +313,7 @@ class Trials:
             repeat=repeat,
             kind=kind,
             labels=labels,
+            item_columns=item_columns,
         )
         return cls(data)
 
@@ -319,6 +329,7 @@ class Trials:
         repeat: Sequence[int] | None = None,
         kind: Sequence[str] | None = None,
         labels: Mapping[str, Sequence[str]] | None = None,
+        item_columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Trials:
         """Take correctness alone; metrics that need class labels will say that they are missing.
 
@@ -332,6 +343,8 @@ class Trials:
             One per trial.
         labels : mapping of str to sequence, optional
             Further descriptions of the observers.
+        item_columns : mapping of str to sequence, optional
+            Further descriptions of the items, one entry per trial, as in `from_table`.
 
         Returns
         -------
@@ -356,6 +369,7 @@ class Trials:
             repeat=repeat,
             kind=kind,
             labels=labels,
+            item_columns=item_columns,
         )
         return cls(data)
 

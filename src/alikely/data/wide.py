@@ -34,6 +34,7 @@ def long_tables(
     dataset: str = "dataset",
     repeat: str = "repeat",
     kind: Mapping[str, str] | None = None,
+    item_columns: Sequence[str] = (),
 ) -> Long:
     """Make of each observer's column a long table."""
     roles = {"truth": truth, "item": item, "condition": condition, "dataset": dataset}
@@ -60,6 +61,7 @@ def long_tables(
             of["item"] = ROW
             notes.append("there is no column 'item': items are the rows, counted from 0")
         of = {role: name for role, name in of.items() if name in frame.columns}
+        of |= {name: name for name in item_columns if name in frame.columns}
         people = _observers(frame.columns, observers, set(of.values()))
         found |= dict.fromkeys(people)
         answer = "response" if "truth" in of else "correct"
