@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.checks import of_type, one_of
 from alikely._base.size import check_memory
 from alikely.data.blocks import LEFT_OUT, Block, blocks
-from alikely.data.columns import ELSEWHERE, SILENT, with_silence
+from alikely.data.columns import ELSEWHERE, ITEM_COLUMNS, SILENT, with_silence
 from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.pairs import Pairs, chosen_pairs, listed_pairs, require_common_trials
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
@@ -170,6 +170,7 @@ def joint_correctness(
             "item": ("trial", _item_labels(data, meaning.numbered)),
             "trial_dataset": ("trial", data["dataset"].values),
             "trial_condition": ("trial", data["condition"].values),
+            **{name: ("trial", data[name].values) for name in data.attrs.get(ITEM_COLUMNS, ())},
         },
         attrs={
             "by": by or "all trials",

@@ -23,7 +23,7 @@ from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 
-__all__ = ["covariance", "covariance_of", "estimate", "freedom_of", "influence_of"]
+__all__ = ["covariance", "covariance_of", "estimate", "freedom_of", "influence_of", "of_items"]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -42,7 +42,8 @@ def estimate(
         Estimand.
     cluster : str, optional
         Trial coordinate such as ``"item"``: trials that share its value within a data set are
-        dependent, and their influences are summed first.
+        dependent, and their influences are summed first. Clusters of items, such as
+        ``"template"``, have the factor G/(G - 1) for G clusters and degrees of freedom.
 
     Returns
     -------
@@ -50,7 +51,8 @@ def estimate(
         ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it is
         not. For images chosen by a plan, also ``centre``, the weighted value, on which intervals
         are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom of the
-        variance; and ``effective_images``, the number of images on which it is based.
+        variance; and ``effective_images``, the number of images on which it is based. For clusters
+        of items, ``centre``, ``df`` and ``n_clusters``.
 
     Raises
     ------
@@ -68,6 +70,7 @@ def estimate(
     >>> result["estimate"].values.round(4), result["se"].values.round(4)
     (array([0.3333]), array([0.0843]))
     """
+    clustered = of_items(cluster)
     whole = table["cells"].dtype.kind in "iu" if "cells" in table else False
     if cluster is None and metric.counts == "correctness" and whole and "inclusion" not in table:
         # Counts suffice: no pass over the trials.
@@ -82,17 +85,25 @@ def estimate(
         chosen = np.full((4, table.sizes["pair"]), np.nan)
         reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
         numbers = None if cluster is None else cluster_numbers(table, cluster)
+        df, n_clusters = np.full(len(value), np.nan), np.zeros(len(value), dtype=np.int64)
         for block in blocks(table):
             ready = evaluator(block, metric)
             slopes = ready.slopes()
             if block.chosen:
                 chosen[:, block.rows] = _of_design(block, ready, slopes)
             if numbers is not None:
-                slopes = slopes @ _indicator(numbers[block.trials])[0]
+                membership = _indicator(numbers[block.trials])[0]
+                slopes = slopes @ membership
             value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
             square[block.rows] = (slopes**2).sum(axis=1)
+            if clustered:
+                sizes = block.shown() @ membership
+                n_clusters[block.rows] = (sizes > 0).sum(axis=1)
+                square[block.rows], df[block.rows] = of_clusters(slopes, sizes)
             reasons[block.rows] = ready.reasons()
     found = {}
+    if clustered:
+        found = {"centre": ("pair", value), "df": ("pair", df), "n_clusters": ("pair", n_clusters)}
     if "inclusion" in table:
         bias, tossed, df, effective = chosen
         found = {"centre": ("pair", value), "df": ("pair", df)}
@@ -101,6 +112,23 @@ def estimate(
     se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
     found |= {"estimate": ("pair", value), "se": ("pair", se), "undefined": ("pair", reasons)}
     return xr.Dataset(found, coords={"pair": table["pair"]})
+
+
+def of_items(cluster: str | None) -> bool:
+    """Whether clusters are of several items, not the answers to one."""
+    return cluster not in (None, "item")
+
+
+def of_clusters(moved: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Variance from sums of influence (row, cluster), and its degrees of freedom."""
+    n = (sizes > 0).sum(axis=1)
+    square, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
+    df = freedom_of_sums(square, square, fourth, np.maximum(n, 1))
+    # Of clusters of unequal size the largest decide.
+    unequal = sizes.sum(axis=1) ** 2 / np.maximum((sizes**2).sum(axis=1), 1) - 1
+    df = np.minimum(df, np.minimum(np.maximum(unequal, 1), n - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(n > 1, n / (n - 1) * square, np.nan), np.where(n > 1, df, np.nan)
 
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
