@@ -184,6 +184,9 @@ class Options:
 
     def trials(self, path: Any = None, **more: Any) -> Any:
         """The trials of FILE."""
+        cluster = self.given.get("cluster")
+        if cluster not in (None, "item", "trial"):
+            more["item_columns"] = (cluster,)
         trials = self.reading.read(self.file if path is None else path, **more)
         self.notes = trials.notes  # printed below whatever the subcommand prints
         return trials

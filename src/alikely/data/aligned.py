@@ -46,21 +46,13 @@ ROW_BYTES = 200
 
 def table_aligned(
     source: Source,
+    names: Mapping[str, str],
     *,
-    observer: str,
-    item: str,
-    response: str,
-    truth: str,
-    correct: str,
-    condition: str,
-    dataset: str,
-    repeat: str,
-    kind: str,
     labels: Sequence[str],
     item_columns: Sequence[str],
     classes: Sequence[Any] | str | None,
 ) -> xr.Dataset:
-    """Data of `Trials.from_table`."""
+    """Data of `Trials.from_table`, from the names of columns by role."""
     check_label_names(labels)
     check_label_names(item_columns, "item_columns", "items")
     if both := set(labels) & set(item_columns):
@@ -68,18 +60,20 @@ def table_aligned(
             f"column {min(both)!r} is given twice, in labels and in item_columns; a column "
             "describes either observers or items"
         )
-    _refuse_column_twice(
-        observer=observer, item=item, response=response, truth=truth, correct=correct,
-        condition=condition, dataset=dataset, repeat=repeat,
-    )  # fmt: skip
-    if item == "item" and not source.has("item") and source.has("image"):
-        item = "image"
-    answered = source.has(response) or source.has(truth) or not source.has(correct)
-    columns = {"observer": observer, "item": item}
-    optional = {"condition": condition, "dataset": dataset, "kind": kind, "repeat": repeat}
+    _refuse_column_twice({role: name for role, name in names.items() if role != "kind"})
+    columns = dict(names)
+    if columns["item"] == "item" and not source.has("item") and source.has("image"):
+        columns["item"] = "image"
+    answers, right = (columns["response"], columns["truth"]), columns["correct"]
+    answered = any(map(source.has, answers)) or not source.has(right)
+    unused = ("correct",) if answered else ("response", "truth")
     # A column of another name than its role was asked for, and must be there.
-    columns |= {role: name for role, name in optional.items() if name != role or source.has(name)}
-    columns |= {"response": response, "truth": truth} if answered else {"correct": correct}
+    optional = ("condition", "dataset", "kind", "repeat")
+    columns = {
+        role: name
+        for role, name in columns.items()
+        if role not in unused and (role not in optional or name != role or source.has(name))
+    }
     roles = Roles(columns, labels, item_columns, classes, answered)
     found = _read(source, roles)
 
@@ -176,7 +170,7 @@ def _at_once(source: Source, roles: Roles) -> Aligned:
     return Aligned(correct, coded, truth, class_labels, of_trial, observer.labels, of_observer)
 
 
-def _refuse_column_twice(**roles: str) -> None:
+def _refuse_column_twice(roles: Mapping[str, str]) -> None:
     """Refuse one column in two roles (`ValueError`)."""
     for role, name in roles.items():
         first = next(other for other, column in roles.items() if column == name)

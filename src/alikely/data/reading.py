@@ -218,10 +218,10 @@ def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
         source.has(name)  # files of two layouts are refused as such, before their rows clash
     return table_aligned(
         source,
+        given,
         labels=columns.get("labels", ()),
         item_columns=columns.get("item_columns", ()),
         classes=columns.get("classes"),
-        **given,
     )
 
 

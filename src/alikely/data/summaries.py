@@ -10,7 +10,7 @@ import xarray as xr
 
 from alikely._base.html import ROWS, html_of
 from alikely._base.numbers import number
-from alikely.data.columns import NO_RESPONSE, NOT_SHOWN, NOTES
+from alikely.data.columns import ITEM_COLUMNS, NO_RESPONSE, NOT_SHOWN, NOTES
 
 __all__ = [
     "DATA_SUMMARY",
@@ -118,7 +118,8 @@ def long_table_of(data: xr.Dataset) -> pd.DataFrame:
     i, t = np.nonzero(data["correct"].values != NOT_SHOWN)
     of_observer = [name for name in data.coords if data[name].dims == ("observer",)]
     columns = {str(name): data[name].values[i] for name in of_observer}
-    for name in ("dataset", "condition", "item", "repeat"):
+    described = data.attrs.get(ITEM_COLUMNS, ())
+    for name in ("dataset", "condition", "item", "repeat", *described):
         columns[name] = data[name].values[t]
     if "response" in data:
         # One place more, so that the code -1 of a missing response finds None.

@@ -178,6 +178,7 @@ def joint_correctness(
             "recurring": "one item" if meaning.shared else "",
             "numbered": SEPARATOR.join(meaning.numbered),
             "repeats": repeats if items is not None else "",
+            ITEM_COLUMNS: SEPARATOR.join(data.attrs.get(ITEM_COLUMNS, ())),
         },
     )
     if table.attrs["repeats"] == "crossed":

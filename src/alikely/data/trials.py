@@ -121,15 +121,17 @@ class Trials:
         return cls(
             table_aligned(
                 open_tables(tables),
-                observer=observer,
-                item=item,
-                response=response,
-                truth=truth,
-                correct=correct,
-                condition=condition,
-                dataset=dataset,
-                repeat=repeat,
-                kind=kind,
+                {
+                    "observer": observer,
+                    "item": item,
+                    "response": response,
+                    "truth": truth,
+                    "correct": correct,
+                    "condition": condition,
+                    "dataset": dataset,
+                    "repeat": repeat,
+                    "kind": kind,
+                },
                 labels=labels,
                 item_columns=item_columns,
                 classes=classes,
@@ -588,8 +590,8 @@ class Trials:
         Returns
         -------
         pandas.DataFrame
-            ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``,
-            and ``truth, response`` or ``correct``.
+            ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``
+            and columns of items, and ``truth, response`` or ``correct``.
         """
         return long_table_of(self.data)
 

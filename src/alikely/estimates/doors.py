@@ -28,9 +28,11 @@ from alikely.data.sizes import n_entries
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By
 from alikely.data.trials import Trials
+from alikely.estimates.clusters import cluster_remarks
+from alikely.estimates.remarks import joined
 from alikely.estimates.result import Result, fit_groups
 from alikely.inference.cell_limits import WITHOUT_DRAWS
-from alikely.inference.influence import estimate
+from alikely.inference.influence import estimate, of_items
 from alikely.inference.resampling import bootstrap
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import Metric
@@ -154,6 +156,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         cluster = kind.cluster(table, ask)
         _foretell(table, metric, kind, ask, cluster)
         estimates = estimate(table, metric, cluster)
+        _check_clusters(table, cluster)
     with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
         found = kind.beside(table, metric, estimates, ask, other_seed)
     groups = {"observed_data": table, **found.groups}
@@ -162,6 +165,10 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
         groups[DATA_SUMMARY] = data_summary(trials.data)
         told["missing_note"] = _missing_note(trials, table, metric, ask)
     estimates = estimates.assign(found.variables)
+    remarks = cluster_remarks(table, metric, estimates, cluster)
+    if remarks.any():
+        before = [estimates["remark"].values] if "remark" in estimates else []
+        estimates["remark"] = ("pair", np.array(joined([*before, remarks]), dtype=object))
     if ask.n_resamples:
         with step(f"{of}: {ask.n_resamples:,} bootstrap replicates"):
             replicates = bootstrap(
@@ -193,6 +200,15 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
     told["cluster"] = cluster or ""
     tree.attrs = _attributes(tree, metric, kind.model(metric, ask), ask, seed) | told
     return Result(tree)
+
+
+def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
+    """Refuse clusters of which there is one (`ValueError`)."""
+    if of_items(cluster) and len(set(table[cluster].values.tolist())) < 2:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(table[cluster].values[0])!r}; leave cluster out"
+        )
 
 
 def require_cells(metric: Metric, prior: Prior | None) -> None:

@@ -55,6 +55,8 @@ CLUSTERS = {
     "gibbs": "clusters tie the posteriors of pairs, but do not widen them",
 }
 IGNORED = "the posterior ignores the clusters"
+# With fewer effective ones, draws of clusters make intervals that are too narrow.
+FEW_CLUSTERS = 50
 # What a table does with items that come back, within a condition and in others.
 AS_TRIALS = "answers to one item count as independent trials"
 NUMBERED = "labels of items have several truths: other items by condition"
@@ -478,10 +480,22 @@ class Result(Tree):
         """Whether trials of entries are items, each there once: what ``n_trials`` counts."""
         return self.data.attrs["cluster"] == "item" and not self._recurring().any()
 
+    def few_clusters(self) -> int:
+        """Effective number of clusters of items, if some entry has too few for draws; else 0."""
+        if "n_clusters" not in self.estimates:
+            return 0
+        fewest = 1 + round(float(np.nanmin(self.estimates["df"].values, initial=FEW_CLUSTERS)))
+        return fewest if fewest < FEW_CLUSTERS else 0
+
     def cluster_note(self) -> str:
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
             return ""
+        if n := self.few_clusters():
+            return (
+                f"{n} effective clusters: the posterior may be too narrow; use the analytic "
+                "interval"
+            )
         if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""
         return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)

@@ -69,7 +69,9 @@ def chosen_interval(
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
     if interval is None:
         known = [name for name in metric.recommended if name not in metric.unreliable]
-        if result.cluster_note():
+        if result.few_clusters():
+            known.sort(key=lambda name: name != "analytic")
+        elif result.cluster_note():
             known.sort(key=lambda name: name == "posterior")
         return next((own for name in known for own in there if own == name), "")
     for method in there:

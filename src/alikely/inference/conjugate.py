@@ -142,6 +142,7 @@ def joint_draws(
     rng: RandomState = None,
     images: NDArray[np.intp] | None = None,
     prior: Prior | None = None,
+    clusters: bool = False,
 ) -> dict[str, NDArray[np.float32]]:
     """Exact draws of one posterior for all pairs that share trials."""
     if n_draws < 1:
@@ -160,7 +161,7 @@ def joint_draws(
     for numbers in together:
         own = [groups[number] for number in numbers]
         unit = None if images is None else [images[block.trials] for block in own]
-        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]]))
+        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]], clusters))
     for numbers, found in zip(together, in_parallel(_joint_blocks, jobs), strict=True):
         for number, drawn in zip(numbers, found, strict=True):
             for name, values in drawn.items():
@@ -175,6 +176,7 @@ def _joint_blocks(
     metrics: Sequence[Metric],
     prior: PatternPrior,
     seed: np.random.SeedSequence,
+    clusters: bool,
 ) -> list[dict[str, NDArray[np.float32]]]:
     """Draws of groups whose images hang together."""
     if images is None or (len(own) == 1 and len(np.unique(images[0])) == len(images[0])):
@@ -195,6 +197,9 @@ def _joint_blocks(
         weights = rng.standard_gamma(1.0, size=(size, len(used)))
         # Images that nobody was shown bear one mass in all groups, with patterns of each.
         pieces = prior_pieces(rng, size, prior.mass)
+        if clusters:
+            # The prior is worth so many trials, not clusters.
+            pieces *= len(used) / len(every)
         for block, share, member, known, drawn in zip(
             own, shares, members, common, out, strict=True
         ):

@@ -22,8 +22,17 @@ from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cells import divide
 
-__all__ = ["covariance", "covariance_of", "estimate", "freedom_of", "influence_of", "of_items"]
+__all__ = [
+    "covariance",
+    "covariance_of",
+    "estimate",
+    "freedom_of",
+    "indicator",
+    "influence_of",
+    "of_items",
+]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
@@ -52,7 +61,8 @@ def estimate(
         not. For images chosen by a plan, also ``centre``, the weighted value, on which intervals
         are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom of the
         variance; and ``effective_images``, the number of images on which it is based. For clusters
-        of items, ``centre``, ``df`` and ``n_clusters``.
+        of items, ``centre``, ``df``, ``n_clusters`` and ``design_effect``, the variance over that
+        of independent trials.
 
     Raises
     ------
@@ -85,14 +95,16 @@ def estimate(
         chosen = np.full((4, table.sizes["pair"]), np.nan)
         reasons = np.full(table.sizes["pair"], "no trial", dtype=object)
         numbers = None if cluster is None else cluster_numbers(table, cluster)
-        df, n_clusters = np.full(len(value), np.nan), np.zeros(len(value), dtype=np.int64)
+        df, effect = np.full((2, len(value)), np.nan)
+        n_clusters = np.zeros(len(value), dtype=np.int64)
         for block in blocks(table):
             ready = evaluator(block, metric)
             slopes = ready.slopes()
             if block.chosen:
                 chosen[:, block.rows] = _of_design(block, ready, slopes)
             if numbers is not None:
-                membership = _indicator(numbers[block.trials])[0]
+                single = (slopes**2).sum(axis=1)
+                membership = indicator(numbers[block.trials])[0]
                 slopes = slopes @ membership
             value[block.rows] = ready.values(np.ones((1, block.correct.shape[1])))[0]
             square[block.rows] = (slopes**2).sum(axis=1)
@@ -100,10 +112,12 @@ def estimate(
                 sizes = block.shown() @ membership
                 n_clusters[block.rows] = (sizes > 0).sum(axis=1)
                 square[block.rows], df[block.rows] = of_clusters(slopes, sizes)
+                effect[block.rows] = divide(square[block.rows], single)
             reasons[block.rows] = ready.reasons()
     found = {}
     if clustered:
         found = {"centre": ("pair", value), "df": ("pair", df), "n_clusters": ("pair", n_clusters)}
+        found["design_effect"] = ("pair", effect)
     if "inclusion" in table:
         bias, tossed, df, effective = chosen
         found = {"centre": ("pair", value), "df": ("pair", df)}
@@ -283,12 +297,13 @@ def _influence_columns(table: xr.Dataset, metric: Metric, cluster: str | None) -
     columns = cluster_numbers(table, cluster)
     gathered = np.zeros((table.sizes["pair"], columns.max(initial=-1) + 1))
     for block in blocks(table):
-        membership, used = _indicator(columns[block.trials])
+        membership, used = indicator(columns[block.trials])
         gathered[block.rows, used] += evaluator(block, metric).slopes() @ membership
     yield np.arange(len(gathered)), gathered
 
 
-def _indicator(numbers: NDArray[np.intp]) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+def indicator(numbers: NDArray[np.intp]) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+    """Which cluster each trial is of, (trial, cluster), and the numbers of the clusters."""
     used, local = np.unique(numbers, return_inverse=True)
     at = np.arange(len(numbers)), local
     return sparse.csr_array((np.ones(len(numbers)), at), shape=(len(numbers), len(used))), used

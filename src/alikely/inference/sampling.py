@@ -23,6 +23,7 @@ from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import check_include, extended, labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
+from alikely.inference.influence import of_items
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
 
@@ -103,7 +104,8 @@ def posterior(
         of the cells (pair, cell). Others are for MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
-        value have one mass. Other posteriors take every trial for itself.
+        value have one mass; the prior on clusters of items is worth as many trials as without.
+        Other posteriors take every trial for itself.
 
     Returns
     -------
@@ -154,7 +156,9 @@ def posterior(
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
     if joint:
         units = None if cluster is None else cluster_numbers(table, cluster)
-        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng, units, prior)
+        drawn = joint_draws(
+            table, per_chain * CHAINS, metrics, rng, units, prior, of_items(cluster)
+        )
     else:
         cells = table["cells"].values
         drawn = pairwise_draws(cells, prior, per_chain * CHAINS, metrics, rng)

@@ -1,0 +1,212 @@
+"""Items that are not independent: columns of items as clusters of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.cli import main
+from alikely.data.tables import joint_correctness
+from alikely.estimates.clusters import design_effect
+from alikely.inference.influence import estimate
+
+EC = al.metrics.get_metric("EC")
+
+
+def answers(
+    rng: np.random.Generator, sizes: list[int], icc: float, n_observers: int = 2
+) -> al.Trials:
+    """Normal strengths, correlated .6 between observers, with an intraclass correlation."""
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    parts = []
+    for n in (len(sizes), len(label)):
+        shared = rng.normal(size=n)
+        parts.append(np.sqrt(0.6) * shared + np.sqrt(0.4) * rng.normal(size=(n_observers, n)))
+    strength = np.sqrt(icc) * parts[0][:, label] + np.sqrt(1 - icc) * parts[1]
+    accuracy = np.linspace(0.75, 0.8, n_observers)[:, None]
+    right = (strength < stats.norm.ppf(accuracy)).astype(int)
+    return al.Trials.from_correct(right, item_columns={"template": label})
+
+
+def true_consistency() -> float:
+    a, b = 0.75, 0.8
+    both = stats.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]]).cdf(stats.norm.ppf([a, b]))
+    chance = a * b + (1 - a) * (1 - b)
+    return float((1 + 2 * both - a - b - chance) / (1 - chance))
+
+
+def test_variance_and_freedom_by_hand() -> None:
+    """Sums of influence within clusters, G/(G-1), and the least of three degrees of freedom."""
+    trials = answers(np.random.default_rng(1), [3, 5, 8, 14, 30], 0.5)
+    table = joint_correctness(trials)
+    found = estimate(table, EC, "template").isel(pair=0)
+    cells = table["cells"].values.astype(float)
+    code = 2 * (1 - table["correct"].values[0]) + (1 - table["correct"].values[1])
+    psi = EC.influence(cells)[0][code] / 60
+    sums = np.array([psi[table["template"].values == str(g)].sum() for g in range(5)])
+    assert float(found["se"]) ** 2 == pytest.approx(5 / 4 * (sums**2).sum())
+    square, fourth = (sums**2).sum(), (sums**4).sum()
+    varying = 2 * square**2 / (fourth - square**2 / 5)
+    unequal = 60**2 / (9 + 25 + 64 + 196 + 900) - 1
+    assert float(found["df"]) == pytest.approx(min(varying, unequal, 4))
+    assert int(found["n_clusters"]) == 5
+    effect = 5 / 4 * square / (psi**2).sum()
+    assert float(found["design_effect"]) == pytest.approx(effect)
+    # The interval of the table is Student's.
+    row = al.error_consistency(trials, cluster="template", rng=1).summary().iloc[0]
+    half = stats.t.ppf(0.975, float(found["df"])) * float(found["se"])
+    assert row["analytic_ci95_ub"] == pytest.approx(min(row["estimate"] + half, 1))
+
+
+def test_clusters_of_one_item_are_items() -> None:
+    """G = N: the variance is N/(N - 1) times that of items, the posterior the same."""
+    trials = answers(np.random.default_rng(2), [1] * 80, 0.0)
+    table = joint_correctness(trials)
+    alone, clustered = estimate(table, EC), estimate(table, EC, "template")
+    ratio = float(clustered["se"][0] / alone["se"][0])
+    assert ratio**2 == pytest.approx(80 / 79)
+    found = [
+        al.error_consistency(trials, cluster=cluster, rng=1).draws("posterior")
+        for cluster in (None, "template")
+    ]
+    # Four Monte-Carlo errors of a difference of means of 4,000 draws each.
+    error = np.hypot(*(draws.std() / np.sqrt(len(draws)) for draws in found))
+    assert abs(found[0].mean() - found[1].mean()) < 4 * error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sizes", "icc"),
+    [([30] * 10, 0.0), ([30] * 10, 0.3), ([12] * 25, 0.3), ([3] * 100, 0.8)],
+    ids=["10 alike", "10", "25", "100"],
+)
+def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
+    """At least .92 but for four Monte-Carlo errors; items alone hold .33 to .94 of these."""
+    n, truth = sets(400, 200), true_consistency()
+    held = 0
+    for seed in range(n):
+        table = joint_correctness(answers(np.random.default_rng(seed), sizes, icc))
+        found = estimate(table, EC, "template").isel(pair=0)
+        half = stats.t.ppf(0.975, float(found["df"])) * float(found["se"])
+        held += abs(float(found["estimate"]) - truth) < half
+    assert held / n > 0.92 - 4 * (0.92 * 0.08 / n) ** 0.5
+
+
+def test_correlated_items_are_told() -> None:
+    """Ten observers and 300 items: seldom told of items that are independent."""
+    rng = np.random.default_rng(3)
+    told = {}
+    for icc in (0.0, 0.8):
+        tables = [joint_correctness(answers(rng, [12] * 25, icc, 10)) for _ in range(20)]
+        found = [design_effect(table, EC, "template") for table in tables]
+        told[icc] = np.array([effect is not None and effect[1] < 0.01 for effect in found])
+    # At level .01 more than 3 of 20 are told once in 20,000 runs.
+    assert told[0.0].sum() <= 3
+    assert told[0.8].all()
+    trials = answers(rng, [12] * 25, 0.8, 10)
+    note = al.error_consistency(trials, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
+    assert "pass cluster='template'" in note
+    clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
+    note = clustered.summary()["note"].iloc[0]
+    assert "pass cluster" not in note
+    assert "25 clusters of 'template' with a design effect of" in note
+    # Draws of few clusters are too narrow: the analytic interval is shown.
+    assert "analytic_ci95_lb" in clustered.summary()
+    assert "effective clusters" in clustered.summary(intervals="all")["note"].iloc[0]
+
+
+def table_of(**change: list[str]) -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "observer": ["a"] * 4 + ["b"] * 4,
+            "item": list("wxyz") * 2,
+            "correct": [1, 0, 1, 1, 1, 1, 0, 1],
+            "template": ["p", "p", "q", "q"] * 2,
+        }
+    )
+    return frame.assign(**change)
+
+
+@pytest.mark.parametrize("typed", [str, float])
+def test_columns_of_items_are_read(typed: type) -> None:
+    """Piece by piece, and as whole columns, as floats that mean whole numbers are."""
+    number = {"p": "1", "q": "2"} if typed is str else {"p": 1.0, "q": 2.5}
+    frame = table_of().assign(template=lambda t: t["template"].map(number))
+    trials = al.Trials.from_table(frame, item_columns=["template"])
+    expected = ["1", "1", "2", "2"] if typed is str else ["1", "1", "2.5", "2.5"]
+    assert trials.data["template"].values.tolist() == expected
+    wide = pd.DataFrame({"item": list("wxyz"), "template": list("ppqq"), "a": 1, "b": [0, 1, 1, 1]})
+    trials = al.Trials.from_wide(wide, item_columns=["template"])
+    assert trials.observers == ["a", "b"]
+    assert trials.data["template"].values.tolist() == list("ppqq")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: al.Trials.from_table(
+                table_of(template=list("ppqqpqqq")), item_columns=["template"]
+            ),
+            r"item 'x' has template 'p' \(row 1\) and 'q' \(row 5\); a column of item_columns=",
+        ),
+        (
+            lambda: al.Trials.from_table(
+                table_of(template=["p", None, "q", "q"] * 2), item_columns=["template"]
+            ),
+            "column 'template' has no value in row 1",
+        ),
+        (
+            lambda: al.Trials.from_table(table_of(), item_columns=["truth"]),
+            "a label of items must not be called 'truth'",
+        ),
+        (
+            lambda: al.Trials.from_table(table_of(), labels=["x"], item_columns=["x"]),
+            "column 'x' is given twice, in labels and in item_columns",
+        ),
+        (
+            lambda: al.Trials.from_correct([[1, 0]] * 2, item_columns={"g": ["p"]}),
+            "g must have one entry per trial: expected 2, got 1",
+        ),
+        (
+            lambda: al.Trials.from_correct(
+                [[1, 0]] * 2, item=["x", "x"], repeat=[0, 1], item_columns={"g": ["p", "q"]}
+            ),
+            "g must be the same for all repeats of an item, got 'p' and 'q' for item 'x'",
+        ),
+        (
+            lambda: al.error_consistency(
+                al.Trials.from_table(table_of()), cluster="template", n_draws=0
+            ),
+            r"cluster must name a trial coordinate .* item_columns=\['template'\] when they are",
+        ),
+        (
+            lambda: al.error_consistency(
+                al.Trials.from_table(table_of(template=["p"] * 8), item_columns=["template"]),
+                cluster="template",
+            ),
+            "cluster='template' needs at least two clusters, and all trials are of 'p'",
+        ),
+    ],
+)
+def test_bad_columns_get_one_line(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_command_line_keeps_the_cluster(
+    tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = f"{tmp_path}/trials.csv"
+    trials = answers(np.random.default_rng(1), [10] * 12, 0.3)
+    long = trials.to_table()
+    long["template"] = long["item"].str.removeprefix("trial_").astype(int) // 10
+    long.to_csv(file, index=False)
+    asked = ["compare", file, "--cluster", "template", "--n-resamples", "0", "--quiet"]
+    assert main(asked) == 0
+    assert "analytic" in capsys.readouterr().out
