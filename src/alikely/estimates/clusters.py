@@ -41,7 +41,7 @@ def cluster_remarks(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, cluster: str | None
 ) -> NDArray[np.object_]:
     """Note of each entry on the clusters that were given, or that should be."""
-    if not of_items(cluster):
+    if not of_items(table, cluster):
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
     number, df, effect = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))

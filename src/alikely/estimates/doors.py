@@ -204,7 +204,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
 
 def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
     """Refuse clusters of which there is one (`ValueError`)."""
-    if of_items(cluster) and len(set(table[cluster].values.tolist())) < 2:
+    if of_items(table, cluster) and len(set(table[cluster].values.tolist())) < 2:
         raise ValueError(
             f"cluster={cluster!r} needs at least two clusters, and all trials are of "
             f"{str(table[cluster].values[0])!r}; leave cluster out"

@@ -19,6 +19,8 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.columns import ITEM_COLUMNS
+from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
@@ -80,7 +82,7 @@ def estimate(
     >>> result["estimate"].values.round(4), result["se"].values.round(4)
     (array([0.3333]), array([0.0843]))
     """
-    clustered = of_items(cluster)
+    clustered = of_items(table, cluster)
     whole = table["cells"].dtype.kind in "iu" if "cells" in table else False
     if cluster is None and metric.counts == "correctness" and whole and "inclusion" not in table:
         # Counts suffice: no pass over the trials.
@@ -128,9 +130,9 @@ def estimate(
     return xr.Dataset(found, coords={"pair": table["pair"]})
 
 
-def of_items(cluster: str | None) -> bool:
-    """Whether clusters are of several items, not the answers to one."""
-    return cluster not in (None, "item")
+def of_items(table: xr.Dataset, cluster: str | None) -> bool:
+    """Whether clusters are of items, by a column that describes these, not of answers to one."""
+    return cluster is not None and cluster in table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)
 
 
 def of_clusters(moved: Floats, sizes: Floats) -> tuple[Floats, Floats]:

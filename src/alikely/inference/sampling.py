@@ -157,7 +157,7 @@ def posterior(
     if joint:
         units = None if cluster is None else cluster_numbers(table, cluster)
         drawn = joint_draws(
-            table, per_chain * CHAINS, metrics, rng, units, prior, of_items(cluster)
+            table, per_chain * CHAINS, metrics, rng, units, prior, of_items(table, cluster)
         )
     else:
         cells = table["cells"].values
