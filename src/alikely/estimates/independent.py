@@ -97,7 +97,7 @@ def independent_observers(
     >>> import arviz as az
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise", observer=["human_1", "human_2"])
-    >>> result = al.error_consistency(trials, rng=1, log_likelihood=True)
+    >>> result = al.error_consistency(trials, rng=1, include=["log_likelihood"])
     >>> tree = al.estimates.independent_observers(result, rng=1)
     >>> list(az.compare({"copying": result.data, "independence": tree}).index)
     ['copying', 'independence']
