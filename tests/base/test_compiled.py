@@ -51,7 +51,8 @@ def test_a_process_without_numba_gives_equal_numbers() -> None:
     """Compiled, with ``NUMBA_DISABLE_JIT=1``, and where no folder can be written: 3,000 tables."""
     code = (
         "import numpy as np\n"
-        "from alikely.inference import posterior_limits\n"
+        "from alikely.inference.cell_limits import posterior_limits\n"
+        "from alikely.inference.fisher import fisher_log10_p\n"
         "rng = np.random.default_rng(1)\n"
         "cells = rng.multinomial(300, rng.dirichlet(np.full(4, 3.0), 3_000))\n"
         "print(float(fisher_log10_p(cells).sum()), float(posterior_limits(cells).sum()))"
