@@ -33,7 +33,47 @@ __all__ = [
 def error_row_draws(
     posterior: xr.Dataset | xr.DataTree, rows: ArrayLike | xr.DataArray, rng: RandomState = None
 ) -> xr.DataArray:
-    """Draw every system's error distributions, given draws of what they are drawn from."""
+    """Draw every system's error distributions, given draws of what they are drawn from.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset or xarray.DataTree
+        ``base`` and ``concentration`` from `alikely.models.error_distributions`, with the dims
+        ``chain, draw``; of a DataTree the group ``posterior``.
+    rows : array_like or xarray.DataArray, shape (system, true_class, response_class)
+        The error counts that the model was given.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims ``sample, system, true_class, response_class``; probabilities that sum to 1 over
+        responses, 0 at the true class.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not valid or do not fit the draws.
+
+    Notes
+    -----
+    Given base ``m`` and concentration ``k`` a row of counts ``n`` of C classes has the
+    distribution Dirichlet(n + k (C - 1) m), drawn here exactly.
+
+    Examples
+    --------
+    >>> rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
+    >>> posterior = xr.Dataset(
+    ...     {
+    ...         "base": (("chain", "draw", "true_class", "response_class"),
+    ...                  np.full((1, 100, 3, 3), 0.5) * (1 - np.eye(3))),
+    ...         "concentration": (("chain", "draw"), np.full((1, 100), 0.5)),
+    ...     }
+    ... )
+    >>> dict(error_row_draws(posterior, rows, rng=1).sizes)
+    {'sample': 100, 'system': 2, 'true_class': 3, 'response_class': 3}
+    """
     counts, labels = check_errors(rows, ROW_DIMS)
     n_classes = counts.shape[-1]
     draws = _samples(posterior, ("base", "concentration"))
@@ -69,7 +109,39 @@ def error_divergence_draws(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> NDArray[np.float64]:
-    """Class-level error divergence of drawn distributions, as they are."""
+    """Class-level error divergence of drawn distributions, as they are: not smoothed again [X25]_.
+
+    Parameters
+    ----------
+    row_draws : array_like, shape (sample, system, true_class, response_class)
+        Probabilities, as from `error_row_draws`.
+    rows : array_like or xarray.DataArray, shape (system, true_class, response_class)
+        Error counts: a true class has the weight of both systems' errors.
+    pairs : sequence of (int, int), optional
+        Positions of systems; all pairs if not given.
+    mixture : {"mean", "pooled"}
+        Compare with the mean of both distributions, or with their mean weighted by the numbers of
+        errors.
+    base : {2, e, 10}
+        Of the logarithm; 2 gives bits, in [0, 1].
+
+    Returns
+    -------
+    ndarray of float64, shape (sample, pair)
+        NaN for a pair without any error.
+
+    Raises
+    ------
+    ValueError
+        If counts and draws do not fit, or a pair is not one of two systems.
+
+    Examples
+    --------
+    >>> rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
+    >>> same = np.full((100, 2, 3, 3), 0.5) * (1 - np.eye(3))
+    >>> error_divergence_draws(same, rows).max().item()
+    0.0
+    """
     counts, _ = check_errors(rows, ROW_DIMS)
     check_options(1, mixture, base)
     shares = np.asarray(row_draws, dtype=np.float64)
@@ -102,7 +174,46 @@ def error_divergence_draws(
 def replicated_agreement(
     posterior: xr.Dataset | xr.DataTree, counts: ArrayLike | xr.DataArray, rng: RandomState = None
 ) -> xr.DataArray:
-    """Misclassification agreement of data that the model of copied labels might have produced."""
+    """Misclassification agreement of data that the model of copied labels might have produced.
+
+    As many joint errors of each true class as observed are drawn anew, once for each draw.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset or xarray.DataTree
+        ``copy_probability, errors_a`` and ``own_errors_b`` from `alikely.models.class_copying`;
+        of a DataTree the group ``posterior``.
+    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
+        The joint errors that the model was given.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    xarray.DataArray
+        Dims ``sample, pair``; NaN where a replicate's agreement is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not valid or do not fit the draws.
+
+    Examples
+    --------
+    >>> copied = np.zeros((1, 3, 3, 3), dtype=int)
+    >>> copied[0, 0, 1, 1] = copied[0, 1, 2, 2] = 20
+    >>> rows = (np.full((1, 50, 1, 3, 3), 0.5)) * (1 - np.eye(3))
+    >>> dims = ("chain", "draw", "pair", "true_class", "response_class")
+    >>> posterior = xr.Dataset(
+    ...     {
+    ...         "copy_probability": (dims[:3], np.ones((1, 50, 1))),
+    ...         "errors_a": (dims, rows),
+    ...         "own_errors_b": (dims, rows),
+    ...     }
+    ... )
+    >>> replicated_agreement(posterior, copied, rng=1).min().item()
+    1.0
+    """
     tables, labels = check_errors(counts, TABLE_DIMS)
     names = ("copy_probability", "errors_a", "own_errors_b")
     draws = _samples(posterior, names)
@@ -130,7 +241,50 @@ def replicated_agreement(
 def joint_error_log_likelihood(
     posterior: xr.Dataset | xr.DataTree, counts: ArrayLike | xr.DataArray
 ) -> xr.Dataset:
-    """Log likelihood of each joint error, in the form that `arviz.loo` takes."""
+    """Log likelihood of each joint error, in the form that `arviz.loo` takes.
+
+    The unit is one trial that both observers got wrong, of one pair: its true class and both labels
+    are left out together. The likelihoods of the model itself are of counts, three for each pair
+    and class, none of which can be left out alone.
+
+    Parameters
+    ----------
+    posterior : xarray.Dataset or xarray.DataTree
+        ``class_share, copy_probability, errors_a`` and ``own_errors_b`` from
+        `alikely.models.class_copying`; of a DataTree the group ``posterior``.
+    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
+        The joint errors that the model was given.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``joint_errors`` (chain, draw, observation), those of one cell of the counts after the
+        other; ``entry`` (observation) names the pair, ``true_class, label_a, label_b`` the cell.
+
+    Raises
+    ------
+    ValueError
+        If the counts are not valid or do not fit the draws, or it would hold more than 300 million
+        numbers.
+
+    Examples
+    --------
+    >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
+    >>> counts[0, 0, 1, 1], counts[0, 0, 1, 2] = 3, 1
+    >>> dims = ("chain", "draw", "pair", "true_class", "response_class")
+    >>> rows = (dims, np.full((1, 2, 1, 3, 3), 0.5) * (1 - np.eye(3)))
+    >>> posterior = xr.Dataset(
+    ...     {
+    ...         "class_share": (dims[:4], np.full((1, 2, 1, 3), 1 / 3)),
+    ...         "copy_probability": (dims[:3], np.full((1, 2, 1), 0.4)),
+    ...         "errors_a": rows,
+    ...         "own_errors_b": rows,
+    ...     }
+    ... )
+    >>> found = joint_error_log_likelihood(posterior, counts)
+    >>> np.exp(found["joint_errors"].values[0, 0]).round(4).tolist()
+    [0.1167, 0.1167, 0.1167, 0.05]
+    """
     tables, labels = check_errors(counts, TABLE_DIMS)
     names = ("class_share", "copy_probability", "errors_a", "own_errors_b")
     draws = _chosen(posterior, names)
