@@ -651,3 +651,14 @@ def test_garbage_is_looked_for_as_before(before: tuple[int, int, int]) -> None:
         assert inside == (max(before[0], 100_000) if before[0] else 0)
     finally:
         gc.set_threshold(*own)
+
+
+def test_a_model_without_dims_can_be_fitted_again() -> None:
+    """What nutpie adds to dims of one fit is not there in the next."""
+    for seed in (1, 2):
+        with pm.Model() as model:
+            pm.Normal("x", shape=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", al.inference.SamplingWarning)
+            tree = al.inference.nuts(model, 40, 40, rng=seed)
+        assert tree["posterior"].sizes["x_dim_0"] == 2

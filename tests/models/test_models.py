@@ -140,7 +140,7 @@ def test_trouble_becomes_one_clear_warning(model: Any, n_draws: int, message: st
         warnings.simplefilter("always")
         al.inference.nuts(model(), n_draws=n_draws, tune=300, rng=1)
     (ours,) = [w for w in caught if issubclass(w.category, al.inference.SamplingWarning)]
-    assert re.search(f"^NUTS: .*{message}$", str(ours.message))
+    assert re.search(f"^NUTS: .*{message}", str(ours.message))
 
 
 @pytest.mark.slow

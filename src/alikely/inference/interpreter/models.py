@@ -83,7 +83,8 @@ class Graphs(NamedTuple):
             [places.shape for places in tapes[1].outputs],
             self.names,
             coords=self.coords,
-            dims=self.dims,
+            # nutpie adds dims of its own.
+            dims={name: list(dims) for name, dims in self.dims.items()},
             make_initial_point_fn=start,
         )
 
