@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import alikely as al
+from alikely._base import bars
 from alikely._base.random import seed_sequence
 from alikely._base.settings import DEFAULTS
 from alikely._base.steps import quietly, shows_progress
@@ -92,3 +94,15 @@ def test_bad_values_are_refused(name: str, value: object, message: str) -> None:
     with pytest.raises((AttributeError, TypeError, ValueError), match=message):
         setattr(al.options, name, value)
     assert {name: getattr(al.options, name) for name in DEFAULTS} == DEFAULTS
+
+
+def test_bars_are_silent_in_a_notebook_that_cannot_show_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """rich warns there, and warnings are errors here."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    monkeypatch.setattr(bars, "find_spec", lambda _: None)
+    with al.options(progressbar=True), bars.Bar("cells", 2) as bar:
+        bar.update(1)
+        assert bar.total == 2

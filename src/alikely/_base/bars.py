@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Self
 
 from rich.console import Console
@@ -17,7 +18,10 @@ class Bar:
 
     def __init__(self, what: str, total: float = 0) -> None:
         columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), disable=not shows_progress())
+        console = Console(stderr=True)
+        # Without ipywidgets rich warns in notebooks, and shows nothing.
+        shown = shows_progress() and not (console.is_jupyter and find_spec("ipywidgets") is None)
+        self._bars = Progress(*columns, console=console, disable=not shown)
         self._task = self._bars.add_task(what, total=total)
 
     def __enter__(self) -> Self:
