@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import alikely as al
@@ -103,6 +103,7 @@ def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -
     assert_within(simulated_judges.normal_consistency(correlation, h, k), -1)
 
 
+@example(rng=np.random.default_rng(1084))
 @given(rng=SEEDS)
 def test_error_consistency_from_shares(rng: np.random.Generator) -> None:
     """Shares summed in another order: of one who is always right where the other is, or wrong."""

@@ -98,6 +98,8 @@ def _in_classes(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[
 def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
     """Error consistency from two shares of right answers and that of both right."""
     scale = person + machine - 2 * person * machine
+    # What rounding leaves of 0: both are always right, or always wrong.
+    scale = np.where(scale > ROUNDING, scale, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A difference of shares: its rounding counts more the smaller the scale.
         return within(2 * (both - person * machine) / scale, -1, 1, ROUNDING / scale)
