@@ -14,9 +14,10 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors import paired_draws
-from alikely.errors.draws import label_draws, row_draws
+from alikely.errors.draws import row_draws
 from alikely.errors.tables import dense_joint_errors, joint_errors
 from alikely.inference.evaluation import evaluator
+from alikely.inference.process import process_draws
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import errors
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
@@ -147,7 +148,7 @@ def test_label_draws_have_the_mean_of_their_dirichlet() -> None:
         return np.asarray(statistics[..., 0] / statistics[..., 1:].sum(axis=-1) * 2)
 
     share = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, value=shares)
-    drawn = label_draws(table, 400, share, rng=8).mean(axis=0)
+    drawn = process_draws(table, 400, share, rng=8).mean(axis=0)
     # Two observers agree with probability 1/2 + 1/2 * 1/4 in the prior of mass 2.
     expected = (counts[0] + 2 * 0.625) / (sum(counts) + 2)
     assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(n_sets)
@@ -252,7 +253,9 @@ def test_correctness_alone_is_not_enough() -> None:
     with pytest.raises(ValueError, match="correctness only; count it with labels=True"):
         joint_errors(joint_correctness(trials))
     with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
-        label_draws(joint_correctness(al.load_example(), labels=True), 0)
+        process_draws(
+            joint_correctness(al.load_example(), labels=True), 0, MISCLASSIFICATION_AGREEMENT
+        )
     result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
     with pytest.raises(ValueError, match="plot a result of error_consistency"):
         al.plot_agreement(result, "null", pair="human_1 x human_2")

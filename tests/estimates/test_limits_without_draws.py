@@ -91,4 +91,4 @@ def test_a_metric_says_which_limits_it_has(counts: Any, limits: Any) -> None:
         return cells
 
     with pytest.raises(ValueError, match="limits of a metric must be 'kappa', of correctness"):
-        al.metrics.Metric("odd_one", counts, nothing, nothing, nothing, limits=limits)
+        al.metrics.Metric("odd_one", nothing, counts, limits=limits)

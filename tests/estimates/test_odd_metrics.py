@@ -80,10 +80,13 @@ def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"value": lambda cells: 1.0}, r"value of the metric 'mine' .*shape \(2,\), got \(\)"),
-        ({"influence": ERROR_CONSISTENCY.value}, r"influence of .*\(2, 4\), got \(2,\)"),
-        ({"reason": lambda cells: ""}, r"reason of .*shape \(2,\), got \(\)"),
-        ({"influence": lambda cells: ERROR_CONSISTENCY.influence(cells) + 0.1}, "influence of the"),
+        ({"value": lambda cells: 1.0}, r"value of the metric 'mine' .*shape \(3,\), got \(\)"),
+        ({"gradient": ERROR_CONSISTENCY.value}, r"gradient of .*\(3, 4\), got \(3,\)"),
+        ({"reason": lambda cells: ""}, r"reason of .*shape \(3,\), got \(\)"),
+        ({"gradient": ERROR_CONSISTENCY.influence}, "gradient of the metric 'mine' is not that of"),
+        ({"value": lambda cells: cells[..., 0]}, "must not change with the scale .*got 50 and 150"),
+        ({"value": lambda cells: cells[..., 0] / 0.0}, "must be finite where both observers err"),
+        ({"value": lambda n: abs(n[..., 1] - n[..., 2]) / n.sum(-1)}, "has a kink.*gradient="),
     ],
 )
 def test_functions_of_cells_that_fit_no_metric(change: dict[str, Any], message: str) -> None:
@@ -122,33 +125,18 @@ def test_two_metrics_do_not_share_a_name() -> None:
 def test_a_metric_knows_the_module_that_makes_it() -> None:
     assert own().module == __name__
     partial = functools.partial(ERROR_CONSISTENCY.value)
-    made = al.Metric("x", "correctness", partial, ERROR_CONSISTENCY.influence, partial)
+    made = al.Metric("x", partial)
     assert made.module == __name__
 
 
 def yule_q(cells: Any) -> Any:
-    a, b, c, d = np.moveaxis(np.asarray(cells, dtype=float), -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (a * d - b * c) / (a * d + b * c)
-
-
-def slopes_of_yule_q(cells: Any) -> Any:
-    share = np.asarray(cells, dtype=float)
-    share = share / share.sum(axis=-1, keepdims=True)
-    a, b, c, d = np.moveaxis(share, -1, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = 2 * np.stack([d * b * c, -c * a * d, -b * a * d, a * b * c], axis=-1)
-        slope /= ((a * d + b * c) ** 2)[..., None]
-    return slope - (slope * share).sum(axis=-1, keepdims=True)
+    a, b, c, d = np.moveaxis(cells, -1, 0)
+    return (a * d - b * c) / (a * d + b * c)
 
 
 def test_scores_outside_their_own_interval_say_so() -> None:
     """Three errors of 60: half a count added moves Yule's Q from -.5 to .8."""
-    metric = al.Metric(
-        "yule_q", "correctness", yule_q, slopes_of_yule_q,
-        lambda cells: np.where(np.isfinite(yule_q(cells)), "", "no error in common"),
-        independent=0.0,
-    )  # fmt: skip
+    metric = al.Metric("yule_q", yule_q, independent=0.0)
     alike, accurate = np.full((4, 1), 0.8), np.full((4, 1), 0.95)
     trials = al.simulate.cohort(alike, accurate, [0.95], 0.5, n_trials=60, rng=3)
     table = al.benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0).summary("images")

@@ -10,7 +10,7 @@ import pytest
 import alikely as al
 from alikely.inference import option_limits
 from alikely.inference.influence import estimate
-from alikely.inference.option_draws import option_draws
+from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import capa_matrices
 from alikely.metrics.options import KAPPA_P, KAPPA_P_DISCRETE
@@ -93,7 +93,7 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
     trials, *_ = leaderboard(4, 3, 25)
     table = al.data.joint_correctness(trials, labels="options")
     n = 5_000
-    found = option_draws(table, n, KAPPA_P_DISCRETE, rng=1)
+    found = process_draws(table, n, KAPPA_P_DISCRETE, rng=1)
     response, truth = trials.data["response"].values, trials.data["truth"].values
     rng = np.random.default_rng(2)
     for pair, (a, b) in enumerate(zip(table["first"].values, table["second"].values, strict=True)):
@@ -119,9 +119,9 @@ def test_draws_of_sharp_probabilities_are_those_of_answers(metric: al.Metric) ->
     trials, p, *_ = leaderboard(5, 2, 30)
     sharp = trials.with_probabilities(np.eye(4)[p.argmax(axis=2)])
     table = al.data.joint_correctness(sharp, labels="options")
-    draws = option_draws(table, 400, metric, rng=1)
+    draws = process_draws(table, 400, metric, rng=1)
     if metric is KAPPA_P:
-        hard = option_draws(table, 400, KAPPA_P_DISCRETE, rng=1)
+        hard = process_draws(table, 400, KAPPA_P_DISCRETE, rng=1)
         np.testing.assert_allclose(draws, hard, atol=1e-6)
     assert np.isfinite(draws).all()
 
@@ -131,7 +131,7 @@ def test_few_questions_with_equal_probabilities() -> None:
     p = np.full((2, 6, 4), 0.25) + 0.01 * np.array([1, -1, 1, -1])
     trials = al.Trials.from_arrays([["A"] * 6] * 2, ["A"] * 6, classes=CLASSES)
     table = al.data.joint_correctness(trials.with_probabilities(p), labels="options")
-    draws = option_draws(table, 400, KAPPA_P, rng=1)
+    draws = process_draws(table, 400, KAPPA_P, rng=1)
     # Agreement 1/4 + 4 * .01^2, by chance hardly less.
     assert np.abs(draws).max() < 0.01
 
@@ -141,7 +141,7 @@ def test_draws_without_a_common_question() -> None:
                                  [[0, 0, 1], [1, 1, 0], [0, 0, 0]])  # fmt: skip
     trials = al.Trials.from_arrays(answers, ["A", "B", "B"]).with_options(2)
     table = al.data.joint_correctness(trials, labels="options", disjoint=True)
-    draws = option_draws(table, 8, KAPPA_P_DISCRETE, rng=1)
+    draws = process_draws(table, 8, KAPPA_P_DISCRETE, rng=1)
     empty = table["cells"].values.sum(axis=1) == 0
     assert empty.any()
     assert np.isnan(draws[:, empty]).all()
@@ -152,7 +152,7 @@ def test_no_draws() -> None:
     trials, *_ = leaderboard(5, 2, 30)
     table = al.data.joint_correctness(trials, labels="options")
     with pytest.raises(ValueError, match="draws must be at least 1"):
-        option_draws(table, 0, KAPPA_P)
+        process_draws(table, 0, KAPPA_P)
 
 
 # Both right, the first, the second, both wrong and the same, and different; options.

@@ -12,7 +12,7 @@ from scipy import stats
 from alikely.data.blocks import blocks
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
-from alikely.inference import evaluation, resampling
+from alikely.inference import features, resampling
 from alikely.metrics import consistency
 
 
@@ -34,7 +34,7 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
     for _ in range(20):
         index = rng.integers(0, n, n)
         weights = np.bincount(index, minlength=n)[None].astype(np.float32)
-        cells = evaluation.weighted_cells(weights, block.shares())[0]
+        cells = features.weighted_cells(weights, block.shares())[0]
         values = consistency.error_consistency(cells)
         for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
             right_a, right_b = block.correct[a, index], block.correct[b, index]
@@ -61,7 +61,7 @@ def test_replicates_of_counts_are_those_of_trials_in_distribution() -> None:
 def test_bootstrap_standard_error(kind: Any) -> None:
     table = from_counts([600, 150, 100, 150])
     draws = resampling.bootstrap(table, n_resamples=20_000, kind=kind, rng=3).values
-    psi = consistency.error_consistency_influence([600, 150, 100, 150])
+    psi = consistency.ERROR_CONSISTENCY.influence([600, 150, 100, 150])
     se = np.sqrt(np.array([600, 150, 100, 150]) @ psi**2) / 1000
     assert draws.std() == pytest.approx(se, rel=4 / np.sqrt(40_000) + 2 / 1000)
 

@@ -12,36 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from alikely.metrics import Metric, register
-
-
-def margins(cells: Any) -> tuple[Any, Any, Any]:
-    n = np.asarray(cells, dtype=float)
-    total = n.sum(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (n[..., 0] + n[..., 1]) / total, (n[..., 0] + n[..., 2]) / total, n[..., 0] / total
+from alikely.metrics import Answers, Metric, register
 
 
 def phi(cells: Any) -> Any:
-    """Correlation of both observers' right answers, (..., 4) to (...)."""
-    a, b, both = margins(cells)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (both - a * b) / np.sqrt(a * (1 - a) * b * (1 - b))
+    n11, n10, n01, n00 = np.moveaxis(cells, -1, 0)
+    apart = (n11 + n10) * (n01 + n00) * (n11 + n01) * (n10 + n00)
+    return (n11 * n00 - n10 * n01) / np.sqrt(apart)
 
 
-def influence(cells: Any) -> Any:
-    """The influence function of a correlation, for the four kinds of trials."""
-    a, b, _ = (x[..., None] for x in margins(cells))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        x = (np.array([1, 1, 0, 0]) - a) / np.sqrt(a * (1 - a))
-        y = (np.array([1, 0, 1, 0]) - b) / np.sqrt(b * (1 - b))
-    return x * y - phi(cells)[..., None] * (x**2 + y**2) / 2
+PHI = register(Metric("phi", phi, label="phi coefficient", independent=0.0))
 
 
-def reason(cells: Any) -> Any:
-    return np.where(np.isfinite(phi(cells)), "", "an observer is always right or always wrong")
+def responses(answers: Answers) -> Any:
+    both_wrong = ~answers.correct_a & ~answers.correct_b
+    assert answers.response_a is not None
+    same = both_wrong & (answers.response_a == answers.response_b)
+    return np.stack([both_wrong, same], axis=-1)
 
 
-PHI = register(
-    Metric("phi", "correctness", phi, influence, reason, label="phi coefficient", independent=0.0)
-)
+def share_of_same(sums: Any) -> Any:
+    return sums[..., 1] / sums[..., 0]
+
+
+SAME_ERROR = register(Metric("same_error", share_of_same, responses, bounds=(0, 1)))

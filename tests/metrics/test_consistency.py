@@ -68,7 +68,7 @@ def test_undefined_cases_say_why_and_raise_no_warning() -> None:
 def test_any_leading_dimensions() -> None:
     cells = np.random.default_rng(1).integers(1, 50, size=(2, 3, 5, 4))
     assert consistency.error_consistency(cells).shape == (2, 3, 5)
-    assert consistency.error_consistency_influence(cells).shape == cells.shape
+    assert consistency.ERROR_CONSISTENCY.influence(cells).shape == cells.shape
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_bad_cells(cells: object, message: str) -> None:
 @given(cells_of.filter(lambda c: sum(c) not in (c[0], c[3])))
 def test_influence_is_the_derivative(cells: tuple[int, ...]) -> None:
     array = np.array(cells, dtype=float)
-    psi = consistency.error_consistency_influence(array)
+    psi = consistency.ERROR_CONSISTENCY.influence(array)
     assert array @ psi == pytest.approx(0, abs=1e-8 * array.sum())
     if min(array) < 1:
         return
@@ -104,7 +104,7 @@ def test_influence_is_the_derivative(cells: tuple[int, ...]) -> None:
 def test_influence_variance_equals_fleiss_cohen_everitt() -> None:
     rng = np.random.default_rng(2)
     for cells in rng.integers(1, 200, size=(200, 4)):
-        psi = consistency.error_consistency_influence(cells)
+        psi = consistency.ERROR_CONSISTENCY.influence(cells)
         ours = (cells @ psi**2) / cells.sum() ** 2
         reference = cohens_kappa(cells.reshape(2, 2))
         assert consistency.error_consistency(cells) == pytest.approx(reference.kappa, abs=1e-12)
@@ -113,7 +113,7 @@ def test_influence_variance_equals_fleiss_cohen_everitt() -> None:
 
 def test_copy_influence_variance_is_that_of_two_proportions() -> None:
     cells = np.array([60.0, 20, 15, 35])
-    psi = copying.copy_probability_influence(cells)
+    psi = copying.COPY_PROBABILITY.influence(cells)
     u, v = 60 / 80, 15 / 50
     assert cells @ psi == pytest.approx(0, abs=1e-10)
     assert (cells @ psi**2) / 130**2 == pytest.approx(

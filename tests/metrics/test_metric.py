@@ -150,7 +150,7 @@ def test_bias_of_the_less_biased_form(
 
 def test_scales_of_the_analytic_interval() -> None:
     def interval(scale: Any, bounds: tuple[float, float] = (-1, 1)) -> Any:
-        metric = Metric("x", "margins", max, max, max, scale=scale, bounds=bounds)
+        metric = Metric("x", max, "margins", scale=scale, bounds=bounds)
         return analytic_interval(metric, np.array([0.8]), np.array([0.1]), 2.0)[0]
 
     np.testing.assert_allclose(interval("identity"), [0.6, 1.0])
@@ -203,17 +203,17 @@ def other(cells: Any) -> Any:
         (lambda: find_metric("alikely.metrics:Y"), ValueError, "no metric at 'alikely.metrics:Y'"),
         (lambda: find_metric("alikely.metrics:Metric"), ValueError, "is no Metric, but of type"),
         (
-            lambda: get_metric(Metric("error_consistency", "correctness", other, other, other)),
+            lambda: get_metric(Metric("error_consistency", other)),
             ValueError,
             "'error_consistency' is registered already (by alikely.metrics.consistency); give",
         ),
         (
-            lambda: Metric("x", "pairs", other, other, other),  # type: ignore[arg-type]
+            lambda: Metric("x", other, "pairs"),  # type: ignore[arg-type]
             ValueError,
-            "counts of a metric must be one of 'correctness', 'labels', 'rows', 'margins', ",
+            "features of a metric must be one of 'correctness', 'labels', 'rows', 'margins', ",
         ),
         (
-            lambda: Metric("x", "labels", other, other, other, scale="log"),  # type: ignore[arg-type]
+            lambda: Metric("x", other, "labels", scale="log"),  # type: ignore[arg-type]
             ValueError,
             "must be 'identity', 'fisher' or 'logit', got 'log'",
         ),

@@ -26,14 +26,19 @@ HARD = ["blur", "noise"]
 
 
 @pytest.fixture(scope="module")
-def phi() -> Iterator[Any]:
-    """The metric, as importing its file makes it."""
+def module() -> Iterator[Any]:
+    """The metrics, as importing their file makes them."""
     sys.path.insert(0, str(FILE.parent))
     with known():
         import phi_metric
-    yield phi_metric.PHI
+    yield phi_metric
     sys.path.remove(str(FILE.parent))
     del sys.modules["phi_metric"]
+
+
+@pytest.fixture(scope="module")
+def phi(module: Any) -> Any:
+    return module.PHI
 
 
 @contextlib.contextmanager
@@ -48,8 +53,8 @@ def known(*metrics: Any) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def registered(phi: Any) -> Iterator[None]:
-    with known(phi):
+def registered(module: Any) -> Iterator[None]:
+    with known(module.PHI, module.SAME_ERROR):
         yield
 
 
@@ -65,7 +70,7 @@ def test_summary(result: al.Result) -> None:
     for row, counts in zip(frame.itertuples(), cells, strict=True):
         a, b = (np.repeat(right, counts) for right in ([1, 1, 0, 0], [1, 0, 1, 0]))
         if min(np.ptp(a), np.ptp(b)) == 0:
-            assert "always right or always wrong" in row.note
+            assert "no value for these trials" in row.note
         else:
             assert row.estimate == pytest.approx(stats.pearsonr(a, b).statistic)
     draws = {school: result.draws(school) for school in ("bootstrap", "posterior")}
@@ -138,7 +143,9 @@ def test_command_line_in_the_folder_of_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`--metric measures:PHI` is of the measures.py beside the user, behind what is installed."""
-    text = FILE.read_text().replace('"phi"', '"my_phi"').replace('"phi coeff', '"my phi coeff')
+    text = FILE.read_text()
+    for name in ('"phi"', '"phi coeff', '"same_error"'):
+        text = text.replace(name, f'"my_{name[1:]}')
     (tmp_path / "measures_of_mine.py").write_text(text)
     al.load_example().select(condition=HARD).to_table().to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.chdir(tmp_path)
@@ -146,6 +153,51 @@ def test_command_line_in_the_folder_of_its_file(
     few = ["--n-resamples", "50", "--n-draws", "50"]
     assert main(["compare", "t.csv", "--metric", "measures_of_mine:PHI", *few]) == 0
     assert "phi coefficient" in capsys.readouterr().out
+    assert main(["compare", "t.csv", "--metric", "measures_of_mine:SAME_ERROR", *few]) == 0
+    assert "my same error" in capsys.readouterr().out
     assert sys.path == path
     assert sys.modules["measures_of_mine"].__file__ == str(tmp_path / "measures_of_mine.py")
     del sys.modules["measures_of_mine"]
+
+
+def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
+    """A share of joint errors: the house has the same one, of answers among options."""
+    trials = al.load_example()
+    few = {"n_resamples": 400, "n_draws": 400, "rng": 1, "no_response": "drop"}
+    result = al.compare(trials, "same_error", "human-human", **few)
+    optional = trials.with_options("classes")
+    known_one = al.compare(
+        optional, "same_wrong_answer", "human-human", **few | {"n_resamples": 0, "n_draws": 0}
+    )
+    frame, house = result.summary(intervals="all"), known_one.summary()
+    for name in ("estimate", "se"):
+        np.testing.assert_allclose(frame[name], house[name], rtol=1e-9, atol=1e-12)
+    many = (frame["se"].to_numpy() > 0) & (frame["se"].to_numpy() < 0.08)
+    for school in ("bootstrap", "posterior"):
+        spread = result.draws(school)[:, many].std(axis=0)
+        assert np.median(spread / frame["se"].to_numpy()[many]) == pytest.approx(1, abs=0.1)
+    result.save(tmp_path / "pairs.nc")
+    again = al.Result.load(tmp_path / "pairs.nc")
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
+    noise = trials.select(condition="noise")
+    other = al.compare(noise, "same_error", "human-model", **few)
+    table = al.difference(other, {"observer_b": "model_1"}, {"observer_b": "model_2"})
+    mean = al.mean(other, {"observer_b": "model_1"})
+    assert (table["se"] > 0).all()
+    assert (mean["se"] > 0).all()
+    scores = al.benchmark_scores(trials, metric="same_error", n_resamples=100, n_draws=100, rng=1)
+    assert set(scores.ranks(rng=1)["system"]) == set(scores.models)
+    square = al.matrix(trials.select(kind="human"), "same_error", no_response="drop")
+    entries = square.to_frame()
+    merged = entries.merge(frame, on=["condition", "observer_a", "observer_b"])
+    assert len(merged) == len(frame)
+    np.testing.assert_allclose(merged["estimate_x"], merged["estimate_y"], rtol=1e-6)
+    np.testing.assert_allclose(merged["se_x"], merged["se_y"], rtol=1e-6)
+    assert al.plot_matrix(result) is not None
+
+
+def test_features_that_fit_no_metric() -> None:
+    trials = al.load_example().select(condition="noise")
+    flat = al.Metric("flat", lambda sums: sums[..., 0], lambda answers: answers.correct_a * 1.0)
+    with pytest.raises(ValueError, match=r"features of flat must be .*\(pair, trial, feature\)"):
+        al.compare(trials, flat)

@@ -14,7 +14,7 @@ from statsmodels.stats import inter_rater
 import alikely as al
 from alikely.data.blocks import Block
 from alikely.inference.evaluation import evaluator
-from alikely.inference.readings import counted
+from alikely.inference.features import reading_features
 from alikely.metrics import Metric
 from alikely.metrics.readings import Readings, readings
 
@@ -225,7 +225,7 @@ def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
     """Against central differences, alpha's correction for small samples held."""
     codes, k = random_codes(np.random.default_rng(seed), 4 if groups else 2, 0.2)
     block = block_of(codes, k, groups)
-    counted_block = counted(block)
+    counted_block = reading_features(block)
     for metric in ALL:
 
         def population(weights: Any, metric: Metric = metric) -> Any:
@@ -257,6 +257,6 @@ def test_counts_of_readings_refuse_what_they_cannot_be() -> None:
 @given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5))
 def test_a_block_counts_as_readings_do(seed: int, n_readers: int) -> None:
     codes, k = random_codes(np.random.default_rng(seed), n_readers, 0.3)
-    found = counted(block_of(codes, k, True)).readings(np.ones((1, codes.shape[1])))
+    found = reading_features(block_of(codes, k, True)).readings(np.ones((1, codes.shape[1])))
     for part, other in zip(found[:-1], readings(codes, k)[:-1], strict=True):
         np.testing.assert_allclose(part[0, 0], other, atol=1e-9)

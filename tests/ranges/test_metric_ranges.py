@@ -12,9 +12,8 @@ from hypothesis import given
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.errors import paired
+from alikely.inference.features import option_features, reading_features
 from alikely.inference.five_cells import option_limits
-from alikely.inference.options import chosen
-from alikely.inference.readings import counted
 from alikely.metrics import (
     bounds,
     consistency,
@@ -162,7 +161,7 @@ def test_agreement_of_readings(metric: Any, rng: np.random.Generator) -> None:
     (block,) = blocks(table)
     weights = tables(rng, 25) + 1e-12
     weights *= 25 / weights.sum(axis=1, keepdims=True)
-    assert_within(metric.value(counted(block).readings(weights)), *metric.bounds)
+    assert_within(metric.value(reading_features(block).readings(weights)), *metric.bounds)
 
 
 @given(rng=SEEDS)
@@ -200,7 +199,7 @@ def test_agreement_on_weighted_options(metric: Any, rng: np.random.Generator) ->
     trials = trials.with_probabilities(p) if soft else trials.with_options(3)
     table = al.data.joint_correctness(trials, labels="options")
     (block,) = blocks(table)
-    sums = chosen(block, soft).sums(tables(rng, 25) + 1e-12)
+    sums = option_features(block, soft).sums(tables(rng, 25) + 1e-12)
     values = metric.value(sums)
     if np.isfinite(values).any():
         assert_within(values, *metric.bounds)

@@ -22,6 +22,9 @@ def within(
 ) -> NDArray[Any]:
     """Bring values back into their range where only rounding carried them out of it."""
     array = np.asarray(values)
+    if array.dtype.kind == "c":
+        # The derivative of a value that rounding carried out of its range is that of the value.
+        return array
     outside = (array < low) | (array > high)
     if not outside.any():
         return array

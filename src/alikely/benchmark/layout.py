@@ -95,7 +95,7 @@ def laid_out(
     humans: str,
     grouping: By = "condition",
     no_response: Literal["error", "drop"] = "error",
-    labels: bool | Literal["options"] = False,
+    labels: bool | Literal["options", "any"] = False,
     both_orders: bool = False,
     level: Level = "dataset",
     groups: Mapping[str, str] | None = None,

@@ -65,8 +65,7 @@ from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer
 from alikely.estimates.doors import check_numbers, kept_prior, require_cells
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
-from alikely.inference.option_draws import option_draws
-from alikely.inference.reading_draws import readings_draws
+from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, cell_prior
@@ -551,8 +550,9 @@ def _of_rows(
 DRAWN: Mapping[str, Callable[..., Floats]] = {
     "cells": _of_cells,
     "labels": _of_entries(agreement_draws),
-    "readings": _of_entries(readings_draws),
-    "options": _of_entries(option_draws),
+    "readings": _of_entries(process_draws),
+    "options": _of_entries(process_draws),
+    "trials": _of_entries(process_draws),
     "rows": _of_rows,
 }
 

@@ -59,7 +59,7 @@ def joint_correctness(
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
     *,
-    labels: bool | Literal["options"] = False,
+    labels: bool | Literal["options", "any"] = False,
     disjoint: bool = False,
     directed: bool = False,
     repeats: Repeats = "paired",
@@ -79,10 +79,11 @@ def joint_correctness(
     no_response : {"error", "drop"}
         Whether a trial that was shown but got no response is an error (the convention of the
         model-vs-human benchmark) or is left out of the observer's pairs.
-    labels : bool or "options"
-        Keep the answers too, for metrics of wrong labels. A missing response that counts as an
-        error is then a class of its own, ``(no response)``. With ``"options"`` keep what trials
-        carry of them, too (`alikely.Trials.with_options`, `alikely.Trials.with_probabilities`).
+    labels : bool, "options" or "any"
+        Keep the answers too, for metrics of wrong labels; with ``"any"`` if there are some. A
+        missing response that counts as an error is then a class of its own, ``(no response)``.
+        With ``"options"`` keep what trials carry of them, too (`alikely.Trials.with_options`,
+        `alikely.Trials.with_probabilities`).
     disjoint : bool
         Admit pairs without a common trial, for metrics that need none.
     directed : bool
@@ -128,6 +129,7 @@ def joint_correctness(
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     refuse_lists(data, first, second)
+    labels = "response" in data if labels == "any" else labels
     found = answers(data, correct) if labels else {}
     meaning = recurring(data)
     items = presented(data)

@@ -21,16 +21,13 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
-from alikely._base.size import check_array
 from alikely.data.blocks import Block
-from alikely.errors.draws import PATTERNS, drawn_by_block, process_weights
-from alikely.inference.evaluation import joint_errors_of, wrong_answers
+from alikely.inference.features import joint_errors_of, wrong_answers
+from alikely.inference.process import PATTERNS, drawn_by_block, process_weights
 from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 
 __all__ = ["agreement_draws"]
-
-FEWER = "choose fewer pairs or a smaller n_draws"
 
 # Mass of the prior: half a joint error that agrees, half a one that does not.
 MASS = 1.0
@@ -43,13 +40,14 @@ def agreement_draws(
     n_draws: int = 4_000,
     metric: Metric = MISCLASSIFICATION_AGREEMENT,
     rng: RandomState = None,
+    cluster: str | None = None,
 ) -> NDArray[np.float32]:
     """Draws of an estimand of the labels of joint errors, for all pairs of a table."""
     if "response" not in table:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
-    return drawn_by_block(_of_block, table, n_draws, metric, rng)
+    return drawn_by_block(_of_block, table, n_draws, metric, rng, cluster)
 
 
 class _Counted(NamedTuple):
@@ -60,22 +58,26 @@ class _Counted(NamedTuple):
 
 
 def _of_block(
-    block: Block, n_draws: int, metric: Metric, seed: np.random.SeedSequence
+    block: Block,
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    clusters: NDArray[np.intp] | None,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
     n_pairs, n_trials = len(block.a), block.correct.shape[1]
     counted = _counted(block, rng)
     width = 1 + 2 * block.n_classes
-    check_array(n_draws, n_pairs, "draws", FEWER)
     out = np.empty((n_draws, n_pairs), dtype=np.float32)
     held = n_pairs * (width + 2)
-    for some, weights in process_weights(rng, n_draws, n_trials, MASS, held):
+    for some, weights in process_weights(rng, n_draws, n_trials, MASS, held, clusters):
         statistics = _summed(counted.statistics, weights, width)
         if metric.distinct is None:
             out[some] = metric.value(statistics)
         else:
             own = _summed(counted.squares, weights**2, 2)
             out[some] = metric.distinct(statistics, own)
+    out[:, ~block.shares()[:, 3].any(axis=1)] = np.nan
     return out
 
 

@@ -64,7 +64,7 @@ NULL_COPIES = 2
 # counts; on how many entries it is tried, and the seconds after which the first of these suffice.
 MUCH, OF_ENTRY, TRIED, PLENTY = 50_000_000, 100, (20, 200), 2.0
 # What draws are made of whose posterior has the prior on the cells of a pair.
-OF_CELLS = ("cells", "options", "readings")
+OF_CELLS = ("cells", "options", "readings", "trials")
 # A model that its user gave no name.
 OWN = "own"
 

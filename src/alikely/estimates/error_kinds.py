@@ -13,7 +13,7 @@ from alikely.data.columns import SILENT
 from alikely.data.inclusion import INCLUSION
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.chains import class_copying_draws, shared_base_draws
-from alikely.errors.draws import chained, label_draws, row_draws
+from alikely.errors.draws import chained, row_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.paired_chains import paired_chain_draws
@@ -22,6 +22,7 @@ from alikely.errors.tables import agreement_of_classes, class_comparison, error_
 from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.consistency import counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, model_name
+from alikely.inference.process import process_draws
 from alikely.inference.sampling import Sampler
 from alikely.metrics import Metric
 from alikely.stats.intervals import interval
@@ -116,8 +117,9 @@ def _draw_labels(
     if chains:
         draws, fits = class_copying_draws(table, ask.n_draws, metric, seed, **_for_chains(ask))
     else:
-        draw = label_draws if ask.sampler == "exact" else agreement_draws
-        draws = draw(table, ask.n_draws, metric, seed)
+        exact, unit = ask.sampler == "exact", sampling_unit(table, ask)
+        draw = process_draws if exact else agreement_draws
+        draws = draw(table, ask.n_draws, metric, seed, cluster=unit)
     posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
     return Drawn({"posterior": posterior}, _few_joint_errors(table, ask.sampler), fits)
 

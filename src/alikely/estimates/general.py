@@ -14,6 +14,7 @@ from alikely.estimates.error_kinds import LABELS, ROWS
 from alikely.estimates.errors import compare_rows
 from alikely.estimates.margins import MARGINS
 from alikely.estimates.options import OPTIONS
+from alikely.estimates.own_features import TRIALS
 from alikely.estimates.readings import READINGS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
@@ -30,6 +31,7 @@ KINDS: dict[str, Kind] = {
     "margins": MARGINS,
     "options": OPTIONS,
     "probabilities": OPTIONS,
+    "trials": TRIALS,
 }
 
 

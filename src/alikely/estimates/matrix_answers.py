@@ -86,9 +86,13 @@ def said_of(
             f"{metric.name}"
         )
     data = trials.data
-    said = answers(data, correctness(data["correct"].values, no_response))
-    classes = said.pop("class")
+    correct = correctness(data["correct"].values, no_response)
+    own = metric.counts == "trials"
+    said = {} if own and "response" not in data else answers(data, correct)
+    classes = said.pop("class", None)
     variables = {name: xr.Variable(*given) for name, given in said.items()}
+    if own:
+        variables["correct"] = xr.Variable(("observer", "trial"), correct)
     if metric.labels == "options":
         variables |= option_variables(data, classes)
     group, labels = groups_of_trials(data, by)
@@ -127,7 +131,7 @@ def _of(variable: xr.Variable, observers: Sequence[int] | NDArray[np.intp]) -> x
 
 def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[str, Any]:
     """Arrays of some observers; of all as they are, also where they lie on disk."""
-    everyone = len(observers) == said["response"].sizes["observer"]
+    everyone = len(observers) == next(iter(said.values())).sizes["observer"]
     return {name: (v if everyone else _of(v, observers)).data for name, v in said.items()}
 
 

@@ -12,9 +12,9 @@ from alikely.data.blocks import blocks
 from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind
+from alikely.inference.features import option_features
 from alikely.inference.influence import estimate
-from alikely.inference.option_draws import option_draws
-from alikely.inference.options import chosen
+from alikely.inference.process import process_draws
 from alikely.metrics import Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.option_sums import chance_agreement, same_wrong
@@ -48,7 +48,7 @@ def _beside(
     found: dict[str, Any] = {name: np.full(table.sizes["pair"], np.nan) for name in names}
     remarks = np.full(table.sizes["pair"], "", dtype=object)
     for block in blocks(table):
-        ready = chosen(block, soft)
+        ready = option_features(block, soft)
         sums = ready.sums(np.ones((1, ready.each.shape[2])))
         lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
         remarks[block.rows] = [
@@ -61,9 +61,9 @@ def _beside(
         one, _, right_a, right_b, _, _, f, both = ready.each
         wrong = one - right_a - right_b + both
         found["same_wrong_chance"][block.rows] = divide((f * wrong).sum(axis=1), wrong.sum(axis=1))
-    of_itself = dataclasses.replace(OPTION_CORRELATION, counts=metric.counts)
+    of_itself = dataclasses.replace(OPTION_CORRELATION, features=metric.features)
     r_p = estimate(table, of_itself, sampling_unit(table, ask))
-    of_errors = dataclasses.replace(SAME_WRONG_ANSWER, counts=metric.counts)
+    of_errors = dataclasses.replace(SAME_WRONG_ANSWER, features=metric.features)
     found["same_wrong_se"] = estimate(table, of_errors, sampling_unit(table, ask))["se"].values
     found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "remark": remarks}
     if not soft:
@@ -78,7 +78,7 @@ def _draw(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    draws = option_draws(table, ask.n_draws, metric, seed, ask.prior)
+    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
     return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
 
 

@@ -23,7 +23,7 @@ from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
 from alikely.estimates.result import Result
-from alikely.inference.reading_draws import readings_draws
+from alikely.inference.process import process_draws
 from alikely.metrics import Metric, consistency, get_metric
 from alikely.metrics.cell_priors import Prior
 
@@ -418,7 +418,7 @@ def _draw(
     ask: Ask,
     seed: np.random.SeedSequence,
 ) -> Drawn:
-    draws = readings_draws(table, ask.n_draws, metric, seed, ask.prior)
+    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
     return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
 
 

@@ -10,7 +10,6 @@ References
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,7 +25,8 @@ from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
-from alikely.inference.evaluation import weighted_cells
+from alikely.inference.features import weighted_cells
+from alikely.inference.process import n_pieces, prior_pieces
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import (
     CellPrior,
@@ -41,9 +41,7 @@ __all__ = [
     "COPY_MODEL",
     "independence_draws",
     "joint_draws",
-    "n_pieces",
     "pairwise_draws",
-    "prior_pieces",
 ]
 
 FEWER = "choose fewer pairs or a smaller n_draws"
@@ -142,7 +140,6 @@ def joint_draws(
     rng: RandomState = None,
     images: NDArray[np.intp] | None = None,
     prior: Prior | None = None,
-    clusters: bool = False,
 ) -> dict[str, NDArray[np.float32]]:
     """Exact draws of one posterior for all pairs that share trials."""
     if n_draws < 1:
@@ -161,7 +158,7 @@ def joint_draws(
     for numbers in together:
         own = [groups[number] for number in numbers]
         unit = None if images is None else [images[block.trials] for block in own]
-        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]], clusters))
+        jobs.append((own, unit, n_draws, metrics, base, seeds[numbers[0]]))
     for numbers, found in zip(together, in_parallel(_joint_blocks, jobs), strict=True):
         for number, drawn in zip(numbers, found, strict=True):
             for name, values in drawn.items():
@@ -176,7 +173,6 @@ def _joint_blocks(
     metrics: Sequence[Metric],
     prior: PatternPrior,
     seed: np.random.SeedSequence,
-    clusters: bool,
 ) -> list[dict[str, NDArray[np.float32]]]:
     """Draws of groups whose images hang together."""
     if images is None or (len(own) == 1 and len(np.unique(images[0])) == len(images[0])):
@@ -197,9 +193,6 @@ def _joint_blocks(
         weights = rng.standard_gamma(1.0, size=(size, len(used)))
         # Images that nobody was shown bear one mass in all groups, with patterns of each.
         pieces = prior_pieces(rng, size, prior.mass)
-        if clusters:
-            # The prior is worth so many trials, not clusters.
-            pieces *= len(used) / len(every)
         for block, share, member, known, drawn in zip(
             own, shares, members, common, out, strict=True
         ):
@@ -243,20 +236,6 @@ def _joint_block(
         # Without a common trial the prior alone would speak.
         values[:, ~common] = np.nan
     return out
-
-
-def n_pieces(mass: float) -> int:
-    """Pieces of a broken stick whose last has a millionth of the mass on average: at least 35."""
-    return max(35, 1 + round(math.log(1e-6) / math.log(mass / (mass + 1))))
-
-
-def prior_pieces(rng: np.random.Generator, size: int, mass: float) -> NDArray[np.float64]:
-    """Draw the masses of the prior's part of a Dirichlet process, broken like a stick [S94]_."""
-    total = rng.standard_gamma(mass, size=(size, 1))
-    shares = rng.beta(1.0, mass, size=(size, n_pieces(mass)))
-    shares[:, -1] = 1.0
-    shares[:, 1:] *= np.cumprod(1 - shares[:, :-1], axis=1)
-    return np.asarray(total * shares)
 
 
 def _prior_cells(

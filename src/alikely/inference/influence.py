@@ -149,10 +149,10 @@ def of_clusters(moved: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
     """Bias, variance of tossed answers, degrees of freedom, effective images: (4, pair)."""
-    bias = np.zeros(len(slopes)) if ready.bias is None else ready.bias()
+    bias = ready.bias()
     tossed, square = np.zeros(len(slopes)), slopes**2
     sampled, fourth = square.sum(axis=1), (square**2).sum(axis=1)
-    for rows, moved in [] if ready.tossed is None else ready.tossed():
+    for rows, moved in ready.tossed():
         tossed[rows] += (moved**2).sum(axis=1)
     df = freedom_of_sums(sampled + tossed, sampled, fourth, block.shown().sum(axis=1))
     # Of images that are all certain to be shown nothing is left open.
@@ -282,7 +282,7 @@ def _tossed_columns(table: xr.Dataset, metric: Metric) -> Columns:
         return
     for block in blocks(table):
         ready = evaluator(block, metric)
-        for rows, moved in [] if ready.tossed is None else ready.tossed():
+        for rows, moved in ready.tossed():
             yield block.rows.start + rows, moved
 
 

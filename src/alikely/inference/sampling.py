@@ -23,7 +23,6 @@ from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import check_include, extended, labelled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
-from alikely.inference.influence import of_items
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
 
@@ -46,10 +45,7 @@ def _log_share(cell: int) -> Metric:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(array[..., cell]) - np.log(array.sum(axis=-1))
 
-    def no_influence(cells: ArrayLike) -> NDArray[np.float64]:
-        raise TypeError("a log likelihood is evaluated at draws only")
-
-    return Metric(f"log_{CELLS[cell]}", "correctness", value, no_influence, no_influence)
+    return Metric(f"log_{CELLS[cell]}", value)
 
 
 LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
@@ -104,8 +100,7 @@ def posterior(
         of the cells (pair, cell). Others are for MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
         Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
-        value have one mass; the prior on clusters of items is worth as many trials as without.
-        Other posteriors take every trial for itself.
+        value have one mass. Other posteriors take every trial for itself.
 
     Returns
     -------
@@ -156,9 +151,7 @@ def posterior(
     metrics = (*asked, *LOG_CELLS) if log_likelihood else asked
     if joint:
         units = None if cluster is None else cluster_numbers(table, cluster)
-        drawn = joint_draws(
-            table, per_chain * CHAINS, metrics, rng, units, prior, of_items(table, cluster)
-        )
+        drawn = joint_draws(table, per_chain * CHAINS, metrics, rng, units, prior)
     else:
         cells = table["cells"].values
         drawn = pairwise_draws(cells, prior, per_chain * CHAINS, metrics, rng)

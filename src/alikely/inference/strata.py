@@ -21,7 +21,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import ROUNDING, within
 from alikely.data.blocks import Block, blocks
-from alikely.inference.evaluation import weighted_cells
+from alikely.inference.features import weighted_cells
 from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior

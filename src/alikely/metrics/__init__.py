@@ -17,6 +17,7 @@ from alikely.metrics import (
     rows,  # noqa: F401
     similarity,  # noqa: F401
 )
+from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import copy_probability
 from alikely.metrics.metric import Metric, get_metric, metrics, register
@@ -25,6 +26,7 @@ from alikely.metrics.trust import Trust
 
 __all__ = [
     "ERROR_CONSISTENCY",
+    "Answers",
     "Metric",
     "Trust",
     "alternatives",

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from alikely._base.arrays import Floats
 
 
+def as_numbers(values: ArrayLike) -> Any:
+    """Double precision; complex numbers stay complex, for gradients by complex step."""
+    array = np.asarray(values)
+    return array if array.dtype.kind == "c" else array.astype(np.float64, copy=False)
+
+
 def split(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     """The four cells, each as an array of its own."""
-    array = np.asarray(cells, dtype=np.float64)
+    array = as_numbers(cells)
     if array.ndim == 0 or array.shape[-1] != 4:
         raise ValueError(
             f"cells must have the four cells n11, n10, n01, n00 on the last axis, got shape "
             f"{array.shape}; move that axis to the end with numpy.moveaxis"
         )
-    if array.size and array.min() < 0:
-        raise ValueError(f"cells must not be negative, got {array.min():g}")
+    if array.size and array.real.min() < 0:
+        raise ValueError(f"cells must not be negative, got {array.real.min():g}")
     return array[..., 0], array[..., 1], array[..., 2], array[..., 3]
 
 
@@ -32,9 +40,7 @@ def probability(value: ArrayLike, name: str, low: float = 0.0, high: float = 1.0
 
 def divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     """Quotient that is NaN, and silent, where the denominator is 0 or an operand is NaN."""
-    top, bottom = np.broadcast_arrays(
-        np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    )
-    out = np.full(top.shape, np.nan)
+    top, bottom = np.broadcast_arrays(as_numbers(numerator), as_numbers(denominator))
+    out = np.full(top.shape, np.nan, np.result_type(top, bottom))
     np.divide(top, bottom, out=out, where=bottom != 0)
     return out

@@ -38,7 +38,6 @@ __all__ = [
     "accuracy_gap",
     "consistency_bounds",
     "error_consistency",
-    "error_consistency_influence",
     "expected_agreement",
     "less_biased_error_consistency",
     "observed_agreement",
@@ -184,28 +183,6 @@ def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
     )
 
 
-def error_consistency_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on error consistency."""
-    array = np.asarray(cells, dtype=np.float64)
-    p_a, p_b = accuracies(array)
-    p_obs = observed_agreement(array)
-    kappa = error_consistency(array)
-    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
-    agree = np.array([1.0, 0.0, 0.0, 1.0])
-    right_a = np.array([1.0, 1.0, 0.0, 0.0])
-    right_b = np.array([1.0, 0.0, 1.0, 0.0])
-    numerator = (
-        agree
-        - p_obs[..., None]
-        - (1 - kappa)[..., None]
-        * (
-            (2 * p_b - 1)[..., None] * (right_a - p_a[..., None])
-            + (2 * p_a - 1)[..., None] * (right_b - p_b[..., None])
-        )
-    )
-    return divide(numerator, (1 - p_exp)[..., None])
-
-
 def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floats:
     """Error consistency with less small-sample bias, ``N k / (N - 1 + k)`` [MA24]_."""
     k = np.asarray(kappa, dtype=np.float64)
@@ -246,10 +223,8 @@ ACCURACY_COLUMNS = MappingProxyType(
 ERROR_CONSISTENCY = register(
     Metric(
         "error_consistency",
-        "correctness",
         error_consistency,
-        error_consistency_influence,
-        undefined_reason,
+        reason=undefined_reason,
         short="EC",
         independent=0.0,
         derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},

@@ -30,7 +30,6 @@ __all__ = [
     "COPY_PROBABILITY",
     "copy_parameters",
     "copy_probability",
-    "copy_probability_influence",
     "copy_undefined_reason",
     "mismatch_factor",
     "mismatch_factor_of_responses",
@@ -112,17 +111,6 @@ def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
     )
 
 
-def copy_probability_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the copy probability."""
-    n11, n10, n01, n00 = split(cells)
-    total = n11 + n10 + n01 + n00
-    p_a = divide(n11 + n10, total)
-    u = divide(n11, n11 + n10)
-    v = divide(n01, n01 + n00)
-    numerator = np.stack([1 - u, -u, -(1 - v), v], axis=-1)
-    return divide(numerator, np.stack([p_a, p_a, 1 - p_a, 1 - p_a], axis=-1))
-
-
 def own_accuracy(cells: ArrayLike) -> Floats:
     """Accuracy of ``b`` on the trials it answers on its own, under the signed copy model [K25]_."""
     n11, n10, n01, n00 = split(cells)
@@ -168,10 +156,8 @@ def copy_parameters(
 COPY_PROBABILITY = register(
     Metric(
         "copy_probability",
-        "correctness",
         copy_probability,
-        copy_probability_influence,
-        copy_undefined_reason,
+        reason=copy_undefined_reason,
         short="copying",
         independent=0.0,
         derived={"accuracy_gap": accuracy_gap},

@@ -44,11 +44,10 @@ __all__ = [
     "expected_divergence",
     "jensen_shannon_divergence",
     "label_agreement",
-    "label_influence",
+    "label_gradient",
     "label_statistics",
     "label_undefined_reason",
     "misclassification_agreement",
-    "misclassification_influence",
     "same_distribution_bayes_factor",
 ]
 
@@ -86,15 +85,17 @@ def label_agreement(statistics: ArrayLike) -> Floats:
     return within(out, -1)
 
 
-def label_influence(statistics: ArrayLike) -> Floats:
-    """Influence of one joint error on misclassification agreement, by what it adds to [FCE69]_."""
+def label_gradient(statistics: ArrayLike) -> Floats:
+    """Gradient of misclassification agreement by label statistics [FCE69]_."""
     observed, expected, row, column = _shares(statistics)
     rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)[..., None]
     po, pe = observed[..., None], expected[..., None]
     margins = np.concatenate([column, row], axis=-1)
     # Expected agreement moves with the other's frequency of either label.
     moved = -(1 - po) * (margins - pe) / rest**2 - po / rest / 2
-    return np.concatenate([1 / rest, moved], axis=-1)
+    array = np.asarray(statistics, dtype=np.float64)
+    total = array[..., 1 : 1 + row.shape[-1]].sum(axis=-1, keepdims=True)
+    return divide(np.concatenate([1 / rest, moved], axis=-1), total)
 
 
 def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
@@ -136,14 +137,6 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
     0.407
     """
     return label_agreement(label_statistics(counts))
-
-
-def misclassification_influence(counts: ArrayLike) -> Floats:
-    """Influence of one joint error of each kind on misclassification agreement [FCE69]_."""
-    psi = label_influence(label_statistics(counts))
-    first, second = np.split(psi[..., 1:], 2, axis=-1)
-    same = np.eye(first.shape[-1]) * psi[..., :1, None]
-    return np.asarray(same + first[..., :, None] + second[..., None, :])
 
 
 def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Floats:
@@ -348,10 +341,10 @@ def _off_diagonal(table: Floats) -> Floats:
 MISCLASSIFICATION_AGREEMENT = register(
     Metric(
         "misclassification_agreement",
-        "labels",
         label_agreement,
-        label_influence,
-        label_undefined_reason,
+        "labels",
+        gradient=label_gradient,
+        reason=label_undefined_reason,
         short="MA",
         beside=("n_joint_errors", "expected"),
         requested=("n_errors_a", "n_errors_b"),

@@ -292,16 +292,16 @@ def margin_metric(method: Method = "pearson") -> Metric:
     if method not in ("pearson", "spearman"):
         raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
 
-    def reason(x: Any, y: Any) -> NDArray[Any]:
+    def reason(x: Any, y: Any, weights: Any) -> NDArray[Any]:
         constant = np.ptp(x) == 0 or np.ptp(y) == 0
-        return np.asarray(CONSTANT if constant else "")
+        return np.full(len(weights), CONSTANT if constant else "", dtype=object)
 
     return Metric(
         "decision_margin_consistency",
-        "margins",
         functools.partial(weighted_consistency, method=method),
-        functools.partial(margin_influence, method=method),
-        reason,
+        "margins",
+        gradient=functools.partial(margin_influence, method=method),
+        reason=reason,
         label="decision-margin consistency",
         short="DMC",
         scale="fisher",

@@ -1,14 +1,15 @@
 """Metrics, and the open registry of metrics.
 
-A `Metric` is all that the other rooms know of an estimand. Whoever writes a new one writes its
-value and its influence, says what is true of it, and calls `register`: every school of inference,
-every table and plot, benchmarks, files and the command line then work for it.
+A `Metric` is all that the rest of the package knows of an estimand: features of trials, and one
+function of their sums. Intervals, tables, plots, benchmarks, files and the command line work for a
+new one as for those of this package.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import math
 import sys
@@ -21,6 +22,15 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import nearest
+from alikely.metrics.answers import all_own_influences, all_own_pairs
+from alikely.metrics.gradients import (
+    KINK,
+    agree,
+    central_differences,
+    complex_step,
+    one_sided,
+    supports_complex,
+)
 from alikely.metrics.trust import TRUST, Trust
 
 __all__ = [
@@ -35,7 +45,9 @@ __all__ = [
     "register",
 ]
 
-Counts = Literal["correctness", "labels", "readings", "rows", "margins", "options", "probabilities"]
+Counts = Literal[
+    "correctness", "labels", "readings", "rows", "margins", "options", "probabilities", "trials"
+]
 Scale = Literal["identity", "fisher", "logit"]
 # Posteriors whose limits `inference` has without draws.
 Limits = Literal["", "kappa", "options"]
@@ -43,7 +55,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 # What metrics count that take one answer of an observer to an item, if not said otherwise.
-ONE_ANSWER = ("readings", "options", "probabilities")
+ONE_ANSWER = ("readings", "options", "probabilities", "trials")
 # How posterior draws of an estimand come from its table, by what it counts; the others have a way
 # of their own, or none.
 BY_COUNTS: Any = None
@@ -53,6 +65,7 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "labels": ("n_joint_errors", "joint"),
     "rows": ("n_errors", "errors"),
     "margins": ("n_trials", "items"),
+    "trials": ("n_trials", "trials"),
     "readings": ("n_trials", "items"),
     "options": ("n_trials", "questions"),
     "probabilities": ("n_trials", "questions"),
@@ -61,7 +74,7 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
 RECOMMENDED = ("posterior", "bootstrap", "analytic")
 DRAWS: Mapping[str, str] = {
     "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
-    "probabilities": "options",
+    "probabilities": "options", "trials": "trials",
 }  # fmt: skip
 # Dims and labels of the tables that hold a metric as a variable or a column.
 TAKEN = (
@@ -75,40 +88,38 @@ REMEMBERED = (
 )  # fmt: skip
 # What tells two metrics of one name apart.
 SAME = (
-    "counts", "value", "influence", "reason", "label", "short", "bounds", "independent",
+    "features", "value", "gradient", "reason", "label", "short", "bounds", "independent",
     "symmetric", "scale", "draws", "limits", "crosses_repeats",
 )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """An estimand that is a function of counts of trials.
+    """A function of sums over trials: its estimate, intervals, posterior and ranks follow.
 
     Attributes
     ----------
     name : str
         Name of the variable in a result, of the command line and of files.
-    counts : str
-        What it is a function of: the four cells of a pair (``"correctness"``); the label statistics
-        of its joint errors (``"labels"``, `errors.label_statistics`); sums over items of all that
-        readers said, right or wrong (``"readings"``, `readings.Readings`); the error rows of both
-        observers, as lists (``"rows"``, `rows.row_divergence`); both systems' margins of each item
-        (``"margins"``); or sums over questions (`options.OptionSums`) of answers among options
-        (``"options"``) or of their ``"probabilities"``.
     value : callable
-        Counts ``(..., K)`` to values ``(...)``; NaN where undefined. Of ``"correctness"`` and
-        ``"labels"`` it is scale-free, so that counts, weights and probabilities give the same
-        value. Of ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and
-        ``"probabilities"`` a `options.OptionSums`; of ``"rows"`` both observers'
-        errors, their true classes and the number of classes; of ``"margins"`` both margins (item)
-        and weights (draw, item).
-    influence : callable
-        Counts ``(..., K)`` to the influence of one trial in each cell ``(..., K)``; of
-        ``"readings"``, ``"options"`` and ``"probabilities"`` the derivatives by all sums, as they
-        are given; of ``"rows"`` both derivatives; of ``"margins"`` both margins to the influence of
-        each item.
-    reason : callable
-        Counts ``(..., K)`` to strings ``(...)``: why the value is undefined, empty where it is not.
+        Sums ``(..., K)`` to values ``(...)``; NaN where undefined. It must not change with the
+        scale of the sums: counts, weights and probabilities give the same value. Of the features
+        ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and ``"probabilities"`` a
+        `option_sums.OptionSums`, of ``"rows"`` both observers' errors, their true classes and the
+        number of classes, of ``"margins"`` both margins (item) and weights (draw, item).
+    features : str or callable
+        What is summed over trials: ``"correctness"``, the four cells of a pair, ``n11, n10, n01,
+        n00`` (both right, only the first, only the second, neither; the default); ``"labels"``,
+        the label statistics of its joint errors (`errors.label_statistics`); ``"readings"``, all
+        that readers said; ``"rows"``, error rows of both observers; ``"margins"``, both margins of
+        each item; ``"options"`` or ``"probabilities"``, answers among options. Or a function of
+        `alikely.metrics.Answers`, arrays (pair, trial), to features (pair, trial, K).
+    gradient : callable, optional
+        Sums to the derivative of the value by each sum; of ``"margins"`` the influence of each
+        item. Without it the gradient is found by complex step, or by central differences where the
+        value takes no complex numbers. A metric with a kink must have one.
+    reason : callable, optional
+        Sums to strings ``(...)``: why the value is undefined, empty where it is not.
     label : str
         In plots and sentences; the name, with spaces, if not given.
     short : str
@@ -193,10 +204,11 @@ class Metric:
     """
 
     name: str
-    counts: Counts
-    value: Callable[..., Floats]
-    influence: Callable[..., Any]
-    reason: Callable[..., NDArray[Any]]
+    value: Callable[..., Any]
+    features: Counts | Callable[[Any], Floats] = "correctness"
+    _: dataclasses.KW_ONLY
+    gradient: Callable[..., Any] | None = None
+    reason: Callable[..., NDArray[Any]] = BY_COUNTS
     label: str = ""
     short: str = ""
     bounds: tuple[float, float] = (-1.0, 1.0)
@@ -227,16 +239,20 @@ class Metric:
     def __post_init__(self) -> None:
         if self.counts not in TRUST:
             raise ValueError(
-                f"counts of a metric must be one of {', '.join(map(repr, TRUST))}; got "
-                f"{self.counts!r}"
+                f"features of a metric must be one of {', '.join(map(repr, TRUST))}, or a function "
+                f"of Answers; got {self.features!r}"
             )
         if self.scale not in ("identity", "fisher", "logit"):
             raise ValueError(
                 f"scale of a metric must be 'identity', 'fisher' or 'logit', got {self.scale!r}"
             )
         _check_metric(self)
-        label = self.label or self.name.replace("_", " ")
-        defaults = {
+        label, module = self.label or self.name.replace("_", " "), self.module or _maker()
+        foreign = not (module.startswith("alikely.") or isinstance(self.value, Quiet))
+        value = Quiet(self.value) if foreign else self.value
+        defaults: dict[str, Any] = {
+            "value": value,
+            "reason": NoValue(value) if self.reason is BY_COUNTS else self.reason,
             "label": label,
             "short": self.short or label,
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
@@ -248,17 +264,47 @@ class Metric:
             "crosses_repeats": self.counts not in ONE_ANSWER
             if self.crosses_repeats is BY_COUNTS
             else self.crosses_repeats,
-            "module": self.module or _maker(),
+            "module": module,
         }
-        for field, value in defaults.items():
-            object.__setattr__(self, field, value)
+        if callable(self.features):
+            defaults["all_pairs"] = functools.partial(all_own_pairs, self)
+            defaults["all_influences"] = functools.partial(all_own_influences, self)
+            defaults["whys"] = ("no value for these trials",)
+        for field, default in defaults.items():
+            object.__setattr__(self, field, default)
 
     @property
-    def labels(self) -> bool | Literal["options"]:
-        """What its tables hold beside correctness: nothing, answers, or options with them."""
+    def counts(self) -> Counts:
+        """What its features are; ``"trials"`` if they are a function of its own."""
+        return "trials" if callable(self.features) else self.features
+
+    def derivative(self, sums: Any) -> Any:
+        """Compute the derivative of the value by each sum: (..., K) to (..., K)."""
+        if self.gradient is not None:
+            return self.gradient(sums)
+        array = np.asarray(sums, dtype=np.float64)
+        way = complex_step if self._analytic(array.shape[-1]) else central_differences
+        return way(self.value, array)
+
+    def influence(self, sums: Any) -> Floats:
+        """Compute the influence of a trial of each kind: the derivative times their number."""
+        array = np.asarray(sums, dtype=np.float64)
+        return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
+
+    def _analytic(self, size: int) -> bool:
+        """Whether the value takes complex numbers, found out once."""
+        known = self.__dict__.get("_takes_complex")
+        if known is None:
+            known = supports_complex(self.value, typical_sums(size))
+            object.__setattr__(self, "_takes_complex", known)
+        return known
+
+    @property
+    def labels(self) -> bool | Literal["options", "any"]:
+        """What its tables hold beside correctness: nothing, answers (if any), options with them."""
         if self.counts in ("options", "probabilities"):
             return "options"
-        return self.counts not in ("correctness", "margins")
+        return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
@@ -322,32 +368,81 @@ def _check_metric(metric: Metric) -> None:
             )
 
 
-# Both err at times, as often or not.
-TABLES = np.array([[50.0, 20.0, 15.0, 15.0], [30.0, 25.0, 20.0, 25.0]])
+@dataclasses.dataclass(frozen=True)
+class Quiet:
+    """A value that is NaN where it is no finite number, without warnings."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *sums: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.asarray(self.function(*sums))
+            return np.where(np.isfinite(found), found, np.nan)
+
+
+@dataclasses.dataclass(frozen=True)
+class NoValue:
+    """Why a metric is undefined that gives no reason of its own."""
+
+    value: Callable[..., Any]
+
+    def __call__(self, *sums: Any) -> NDArray[Any]:
+        return np.where(np.isfinite(self.value(*sums)), "", "no value for these trials")
+
+
+def typical_sums(size: int) -> Floats:
+    """Three sets of sums; of four cells the last two have equal accuracies and equal agreement."""
+    if size == 4:
+        return np.array(
+            [[50.0, 20.0, 15.0, 15.0], [30.0, 25.0, 25.0, 20.0], [35.0, 20.0, 10.0, 35.0]]
+        )
+    return np.random.default_rng(size).uniform(10.0, 50.0, (3, size))
 
 
 def _check_functions(metric: Metric) -> None:
     """Refuse functions of cells whose intervals would be wrong, or fail far from here."""
     if metric.counts != "correctness":
         return
-    influence = np.asarray(metric.influence(TABLES))
-    for name, found, shape in (
-        ("value", np.shape(metric.value(TABLES)), (2,)),
-        ("influence", influence.shape, (2, 4)),
-        ("reason", np.shape(metric.reason(TABLES)), (2,)),
-    ):
-        if found != shape:
+    sums = typical_sums(4)
+    value = np.asarray(metric.value(sums))
+    checked: list[tuple[str, NDArray[Any], tuple[int, ...]]] = [
+        ("value", value, (3,)),
+        ("reason", np.asarray(metric.reason(sums)), (3,)),
+    ]
+    if metric.gradient is not None:
+        checked.append(("gradient", np.asarray(metric.gradient(sums)), (3, 4)))
+    for name, found, shape in checked:
+        if found.shape != shape:
             raise ValueError(
-                f"{name} of the metric {metric.name!r} must make of cells of shape (2, 4) an array "
-                f"of shape {shape}, got {found}"
+                f"{name} of the metric {metric.name!r} must make of cells of shape (3, 4) an array "
+                f"of shape {shape}, got {found.shape}"
             )
-    means = (TABLES * influence).sum(axis=-1) / TABLES.sum(axis=-1)
-    for cells, mean, own in zip(TABLES, means, influence, strict=True):
-        if abs(mean) > 1e-6 * np.abs(own).max():
+    if not np.isfinite(value).all():
+        at = int(np.flatnonzero(~np.isfinite(value))[0])
+        raise ValueError(
+            f"value of the metric {metric.name!r} must be finite where both observers err at "
+            f"times, got {value[at]:g} for the cells {sums[at].tolist()}"
+        )
+    scaled = np.asarray(metric.value(3 * sums))
+    if not np.allclose(scaled, value, rtol=1e-9, atol=1e-12):
+        at = int(np.abs(scaled - value).argmax())
+        raise ValueError(
+            f"value of the metric {metric.name!r} must not change with the scale of the cells, got "
+            f"{value[at]:.4g} and {scaled[at]:.4g} for three times as many; divide by their sum"
+        )
+    if metric.gradient is not None:
+        if not agree(metric.gradient(sums), central_differences(metric.value, sums), sums, KINK):
             raise ValueError(
-                f"influence of the metric {metric.name!r} must have mean 0 over the trials, got "
-                f"{mean:.3g} for the cells {cells.tolist()}; subtract it"
+                f"gradient of the metric {metric.name!r} is not that of its value: differences of "
+                "values are others; correct it or leave it out"
             )
+        return
+    above, below = (one_sided(metric.value, sums, side) for side in (1, -1))
+    if not agree(above, below, sums, KINK):
+        raise ValueError(
+            f"value of the metric {metric.name!r} has a kink, where no gradient can be found; give "
+            "gradient=, a function of the cells to its derivatives"
+        )
 
 
 _METRICS: dict[str, Metric] = {}
@@ -373,7 +468,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     ------
     ValueError
         If another metric has the name already; if a function of the cells of correctness makes
-        arrays of another shape than it must, or an influence whose mean is not 0.
+        arrays of another shape than it must, is not finite where both observers err at times,
+        changes with the scale of the cells, or has a kink and no gradient.
 
     Examples
     --------
@@ -409,7 +505,8 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
 
 def _origin(metric: Metric) -> tuple[str, str]:
     """Where a metric was made, and of which function."""
-    return metric.module, str(getattr(metric.value, "__qualname__", type(metric.value).__name__))
+    value = getattr(metric.value, "function", metric.value)
+    return metric.module, str(getattr(value, "__qualname__", type(value).__name__))
 
 
 def metrics() -> dict[str, Metric]:

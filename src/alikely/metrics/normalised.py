@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,26 +26,22 @@ from alikely._base.arrays import Floats
 from alikely._base.ranges import within
 from alikely.metrics.cells import divide, split
 from alikely.metrics.consistency import (
-    accuracies,
+    ERROR_CONSISTENCY,
     accuracy_gap,
     error_consistency,
-    error_consistency_influence,
-    observed_agreement,
     undefined_reason,
 )
+from alikely.metrics.gradients import across_kinks
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
     "MIN_MID_MAX_AGREEMENT",
     "NORMALISED_ERROR_CONSISTENCY",
     "min_mid_max_agreement",
-    "min_mid_max_influence",
     "normalised_error_consistency",
-    "normalised_influence",
 ]
 
 KINK = "analytic interval misleads: {} within 2 standard errors"
-RIGHT_A, RIGHT_B = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
 
 
 def normalised_error_consistency(cells: ArrayLike) -> Floats:
@@ -56,38 +53,6 @@ def normalised_error_consistency(cells: ArrayLike) -> Floats:
     return within(divide(error_consistency(cells), error_consistency(best)), -np.inf)
 
 
-def _emptied(cells: ArrayLike, of_b: bool) -> Floats:
-    """The same accuracies with as much agreement as can be: one disagreement cell is moved."""
-    n11, n10, n01, n00 = split(cells)
-    moved, left = (n01, n10 - n01) if of_b else (n10, n01 - n10)
-    nothing = np.zeros_like(moved)
-    disagreement = (left, nothing) if of_b else (nothing, left)
-    return np.stack([n11 + moved, *disagreement, n00 + moved], axis=-1)
-
-
-def normalised_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the normalised error consistency."""
-    _, n10, n01, _ = split(cells)
-    value, own = normalised_error_consistency(cells), error_consistency_influence(cells)
-    sides = []
-    for of_b in (False, True):
-        # On the side where the other cell is smaller this is no table, and not used.
-        best = np.maximum(_emptied(cells, of_b), 0)
-        at = error_consistency_influence(best)
-        # What one trial of the emptied cell moves: a disagreement less on the other side too.
-        gained = at[..., 0] + at[..., 3]
-        first, second = at[..., 1], at[..., 2]
-        steps = (first, gained - first) if of_b else (gained - second, second)
-        through = np.stack([at[..., 0], *steps, at[..., 3]], axis=-1)
-        sides.append(
-            divide(
-                own - value[..., None] * through, error_consistency(np.maximum(best, 0))[..., None]
-            )
-        )
-    n10, n01 = n10[..., None], n01[..., None]
-    return np.where(n10 < n01, sides[0], np.where(n10 > n01, sides[1], (sides[0] + sides[1]) / 2))
-
-
 def min_mid_max_agreement(cells: ArrayLike) -> Floats:
     """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_."""
     n11, n10, n01, n00 = split(cells)
@@ -97,28 +62,6 @@ def min_mid_max_agreement(cells: ArrayLike) -> Floats:
     kappa = error_consistency(cells)
     to_least = within(divide(kappa, -error_consistency(worst)), -1)
     return np.where(kappa > 0, normalised_error_consistency(cells), to_least)
-
-
-def min_mid_max_influence(cells: ArrayLike) -> Floats:
-    """Influence of one trial of each kind on the min-mid-max agreement."""
-    p_a, p_b = (p[..., None] for p in accuracies(cells))
-    p_obs, value = observed_agreement(cells)[..., None], min_mid_max_agreement(cells)[..., None]
-    of_a, of_b = RIGHT_A - p_a, RIGHT_B - p_b
-    observed = np.array([1.0, 0.0, 0.0, 1.0]) - p_obs
-    p_exp = p_a * p_b + (1 - p_a) * (1 - p_b)
-    expected = (2 * p_b - 1) * of_a + (2 * p_a - 1) * of_b
-    upper, lower = 1 - np.abs(p_a - p_b), np.abs(p_a + p_b - 1)
-    # The sign of 0 is 0: the mean of both sides.
-    to_upper = divide(
-        observed - expected - value * (-np.sign(p_a - p_b) * (of_a - of_b) - expected),
-        upper - p_exp,
-    )
-    to_lower = divide(
-        observed - expected - value * (expected - np.sign(p_a + p_b - 1) * (of_a + of_b)),
-        p_exp - lower,
-    )
-    above = p_obs - p_exp
-    return np.where(above > 0, to_upper, np.where(above < 0, to_lower, (to_upper + to_lower) / 2))
 
 
 def _equal_accuracies(cells: NDArray[Any]) -> NDArray[np.bool_]:
@@ -135,7 +78,7 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
     n11, n10, n01, n00 = split(cells)
     total = np.maximum(n11 + n10 + n01 + n00, 1)
     opposite = (n11 - n00) ** 2 <= 4 * (n11 + n00)
-    kappa, psi = error_consistency(cells), error_consistency_influence(cells)
+    kappa, psi = error_consistency(cells), ERROR_CONSISTENCY.influence(cells)
     square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1) / total**2
     chance = np.isfinite(kappa) & (kappa**2 <= 4 * square)
     return np.select(
@@ -160,10 +103,10 @@ def _min_mid_max_reason(cells: ArrayLike) -> NDArray[Any]:
 NORMALISED_ERROR_CONSISTENCY = register(
     Metric(
         "normalised_error_consistency",
-        "correctness",
         normalised_error_consistency,
-        normalised_influence,
-        _normalised_reason,
+        # At its kinks the mean of both sides.
+        gradient=partial(across_kinks, normalised_error_consistency),
+        reason=_normalised_reason,
         short="normalised",
         # Disagreement beyond chance is divided by a small number too.
         bounds=(-np.inf, 1.0),
@@ -176,10 +119,10 @@ NORMALISED_ERROR_CONSISTENCY = register(
 MIN_MID_MAX_AGREEMENT = register(
     Metric(
         "min_mid_max_agreement",
-        "correctness",
         min_mid_max_agreement,
-        min_mid_max_influence,
-        _min_mid_max_reason,
+        # At its kinks the mean of both sides.
+        gradient=partial(across_kinks, min_mid_max_agreement),
+        reason=_min_mid_max_reason,
         label="min-mid-max agreement",
         short="min-mid-max",
         independent=0.0,

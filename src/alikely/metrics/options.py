@@ -62,10 +62,10 @@ def _metric(
     return register(
         Metric(
             name,
-            counts,
             value,
-            slopes,
-            _reason(value, other),
+            counts,
+            gradient=slopes,
+            reason=_reason(value, other),
             label=label,
             short=short,
             beside=beside,

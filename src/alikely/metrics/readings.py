@@ -240,10 +240,10 @@ def _metric(
     return register(
         Metric(
             name,
-            "readings",
             value,
-            slopes,
-            _reason(value, one_class),
+            "readings",
+            gradient=slopes,
+            reason=_reason(value, one_class),
             label=label,
             short=short,
             # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall

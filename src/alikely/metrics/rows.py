@@ -24,7 +24,7 @@ __all__ = [
     "check_options",
     "contribution",
     "row_divergence",
-    "row_influence",
+    "row_gradient",
     "smoothed_rows",
 ]
 
@@ -120,7 +120,7 @@ def row_divergence(
     return divide((weight * rows.divergence).sum(axis=-1), weight.sum(axis=-1)) / np.log(base)
 
 
-def row_influence(
+def row_gradient(
     errors_a: ArrayLike,
     errors_b: ArrayLike,
     true_class: ArrayLike,

@@ -43,12 +43,12 @@ def error_similarity_metric(
     """Class-level error similarity [X25]_ with its options, as an estimand."""
     rows.check_options(alpha, mixture, base)
     divergence = functools.partial(rows.row_divergence, alpha=alpha, mixture=mixture, base=base)
-    slopes = functools.partial(rows.row_influence, alpha=alpha, mixture=mixture, base=base)
+    slopes = functools.partial(rows.row_gradient, alpha=alpha, mixture=mixture, base=base)
 
     def value(*counts: Any) -> Floats:
         return errors.error_similarity(divergence(*counts))
 
-    def influence(*counts: Any) -> tuple[Floats, Floats]:
+    def gradient(*counts: Any) -> tuple[Floats, Floats]:
         by_a, by_b = slopes(*counts)
         # d/dx of 1 / (1 + x).
         steep = -(value(*counts)[..., None] ** 2)
@@ -59,10 +59,10 @@ def error_similarity_metric(
 
     return Metric(
         "error_similarity",
-        "rows",
         value,
-        influence,
-        reason,
+        "rows",
+        gradient=gradient,
+        reason=reason,
         short="CLES",
         bounds=(0.0, 1.0),
         beside=(

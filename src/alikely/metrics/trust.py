@@ -92,6 +92,12 @@ TRUST: Mapping[str, Trust] = {
         biased=True,
     ),
     "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
+    "trials": Trust(
+        lambda known: known["n_trials"],
+        20,
+        "few trials: intervals may be too narrow",
+        "trials have no spread: only the posterior has one",
+    ),
     "readings": Trust(
         lambda known: known["n_trials"],
         20,

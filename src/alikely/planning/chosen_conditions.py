@@ -24,7 +24,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.doors import check_numbers
-from alikely.metrics.consistency import error_consistency, error_consistency_influence
+from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.stats.intervals import interval
 from alikely.stats.variance import mean_of_defined
 
@@ -200,7 +200,7 @@ def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> _Part:
     table = np.stack([a & b, a & ~b, ~a & b, ~a & ~b], axis=-1)
     cells = table.sum(axis=2)
     score = mean_of_defined(error_consistency(cells))
-    psi = error_consistency_influence(cells)
+    psi = ERROR_CONSISTENCY.influence(cells)
     each = np.einsum("hmic,hmc->hmi", table, np.nan_to_num(psi))
     # Over the people with whom it is defined.
     defined = np.maximum(np.isfinite(psi).all(axis=-1).sum(axis=0), 1)

@@ -275,7 +275,7 @@ def _unit_error(
 ) -> float:
     """Standard error over one item."""
     chance = _chances(counts, seen, frequency, rho)
-    slopes = metric.influence(_population(counts, chance))
+    slopes = metric.derivative(_population(counts, chance))
     # Readers are alike, and so is what a reading of any of them does.
     by_sum = [*slopes[:5], slopes.given[0]]
     moved = [

@@ -22,7 +22,7 @@ from alikely.inference.weighted import (
     spread_of_images,
     student_deviate,
 )
-from alikely.metrics.consistency import error_consistency_influence
+from alikely.metrics.consistency import ERROR_CONSISTENCY
 from alikely.planning.designs import Strata, systematic
 from alikely.planning.designs import stratified as draw_strata
 
@@ -178,7 +178,7 @@ def _bias(
     flat = shares.reshape(-1, 4, len(w))
     weights = np.broadcast_to(w, (len(flat), len(w)))
     found = second_order_bias(
-        error_consistency_influence, flat, weights, inclusion, groups, population
+        ERROR_CONSISTENCY.influence, flat, weights, inclusion, groups, population
     )
     return np.asarray(found.reshape(len(r), len(x)).mean(axis=0))
 

@@ -1,0 +1,487 @@
+"""Features of trials, and their sums over weighted trials, for each kind of metric.
+
+Every kind prepares a block of trials once, and then gives sums for any weights of the trials, and
+back: what each trial adds to an entry, given the derivative of its value by each sum.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from alikely._base.arrays import Floats
+from alikely.data.blocks import LEFT_OUT, Block
+from alikely.metrics import Metric
+from alikely.metrics.answers import pair_features
+from alikely.metrics.gradients import central_differences
+from alikely.metrics.option_sums import OptionSums
+from alikely.metrics.readings import Readings
+
+__all__ = [
+    "Features",
+    "JointErrors",
+    "features",
+    "joint_errors_of",
+    "option_features",
+    "reading_features",
+    "shares_of_options",
+    "weighted_cells",
+    "wrong_answers",
+]
+
+# Of the weight of an item, in a difference.
+STEP = 1e-5
+
+
+class Features(Protocol):
+    """What trials add to the sums of all entries of a block."""
+
+    @property
+    def width(self) -> int:
+        """Numbers that a set of weights takes."""
+
+    def known(self) -> NDArray[np.bool_]:
+        """Which entries have any trial."""
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        """Evaluate a function of sums over weighted trials: (draw, entry)."""
+
+    def of_trials(self, metric: Metric) -> Floats:
+        """Change of each entry with the weight of each trial: (entry, trial)."""
+
+
+def features(block: Block, metric: Metric, weight: Floats | None = None) -> Features:
+    """Prepare the features of a metric; with inclusion weights of trials, if there are any."""
+    if metric.counts == "correctness":
+        return _Cells(block.shares() if weight is None else block.shares() * weight)
+    if metric.counts == "margins":
+        return _Margins(block)
+    if metric.counts in ("options", "probabilities"):
+        return option_features(block, metric.counts == "probabilities")
+    if metric.counts == "trials":
+        return _Cells(_own_features(block, metric, weight))
+    if not block.n_classes:
+        raise ValueError(
+            f"{metric.name} needs class labels and this table has none; count it with labels=True"
+        )
+    if metric.counts == "labels":
+        return _label_features(block, weight)
+    return reading_features(block) if metric.counts == "readings" else _Rows(block)
+
+
+def weighted_cells(
+    weights: NDArray[np.floating], shares: NDArray[np.int8 | np.floating]
+) -> NDArray[np.floating]:
+    """Sums of all pairs under weights of the trials, by one matrix product."""
+    flat = shares.reshape(math.prod(shares.shape[:-1]), shares.shape[-1]).astype(weights.dtype)
+    return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
+
+
+class _Cells(NamedTuple):
+    """Dense features: the four cells of correctness, or those of a metric of its own."""
+
+    shares: NDArray[np.int8 | np.float64]  # (pair, feature, trial)
+
+    @property
+    def width(self) -> int:
+        return self.shares.shape[0] * self.shares.shape[1]
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.asarray(self.shares.any(axis=(1, 2)))
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        return np.asarray(function(weighted_cells(weights, self.shares)))
+
+    def totals(self) -> Floats:
+        return np.asarray(self.shares.sum(axis=2, dtype=np.float64))
+
+    def of_trials(self, metric: Metric) -> Floats:
+        sums = self.totals()
+        # An empty cell has no say, even where its derivative is undefined.
+        by_sum = np.where(sums != 0, metric.derivative(sums), 0.0)
+        return np.einsum("pk,pkt->pt", by_sum, self.shares)
+
+
+def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats:
+    """Features of a metric of its own: (pair, feature, trial), 0 where a pair has no trial."""
+    if block.crossed:
+        raise ValueError(
+            f"items came back, and {metric.name} takes one answer to each; choose one repeat, or "
+            "give cluster='trial' to take all for independent"
+        )
+    response, truth = (block.response, block.truth) if block.response.size else (None, None)
+    found = pair_features(metric, block.correct, response, truth, block.a, block.b)
+    return found if weight is None else found * weight
+
+
+def wrong_answers(block: Block) -> NDArray[np.bool_]:
+    """Which answers of a block are wrong."""
+    if not block.crossed:
+        return np.asarray(block.correct == 0)
+    return np.asarray((block.response != LEFT_OUT) & (block.response != block.truth[:, None]))
+
+
+class JointErrors(NamedTuple):
+    """Wrong answers that meet, and the share of the meetings of their trial that each is."""
+
+    pair: NDArray[np.intp]
+    trial: NDArray[np.intp]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    share: Floats
+
+
+def joint_errors_of(block: Block) -> JointErrors:
+    """List the joint errors of all pairs of a block."""
+    wrong, response = wrong_answers(block), block.response
+    if not block.crossed:
+        pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
+        first, second = (response[side[pair], trial] for side in (block.a, block.b))
+        return JointErrors(pair, trial, first, second, np.ones(len(pair)))
+    number = np.maximum((response != LEFT_OUT).sum(axis=2), 1)
+    found = []
+    for k, m in itertools.product(range(response.shape[2]), repeat=2):
+        pair, trial = np.nonzero(wrong[block.a, :, k] & wrong[block.b, :, m])
+        a, b = block.a[pair], block.b[pair]
+        share = 1 / (number[a, trial] * number[b, trial])
+        found.append((pair, trial, response[a, trial, k], response[b, trial, m], share))
+    return JointErrors(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+class _Sparse(NamedTuple):
+    """Features that few trials have: a sparse matrix (entry times feature, trial)."""
+
+    design: sparse.csr_array
+    size: int
+
+    @property
+    def width(self) -> int:
+        return int(self.design.shape[0])
+
+    def sums(self, weights: NDArray[np.floating]) -> Floats:
+        total = self.design @ weights.T.astype(np.float64)
+        return np.asarray(total.reshape(-1, self.size, len(weights)).transpose(2, 0, 1))
+
+    def gathered(self, by_sum: Floats) -> Floats:
+        """Derivatives by all sums (entry, feature) to what each trial adds (entry, trial)."""
+        rows = np.arange(by_sum.size)
+        shape = len(by_sum), by_sum.size
+        gather = sparse.csr_array((by_sum.ravel(), (rows // self.size, rows)), shape=shape)
+        return np.asarray((gather @ self.design).toarray())
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.asarray(self.totals().any(axis=1))
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        return np.asarray(function(self.sums(weights)))
+
+    def totals(self) -> Floats:
+        return self.sums(np.ones((1, self.design.shape[1])))[0]
+
+    def of_trials(self, metric: Metric) -> Floats:
+        return self.gathered(metric.derivative(self.totals()))
+
+
+def _label_features(block: Block, weight: Floats | None) -> _Sparse:
+    """Labels of joint errors: how often they agree, and both margins."""
+    k = block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
+    share = share if weight is None else share * weight[trial]
+    size, same = 1 + 2 * k, first == second
+    at = [pair * size + 1 + first, pair * size + 1 + k + second, pair[same] * size]
+    column = np.concatenate([trial, trial, trial[same]])
+    shares = np.concatenate([share, share, share[same]])
+    shape = (len(block.a) * size, block.correct.shape[1])
+    return _Sparse(sparse.csr_array((shares, (np.concatenate(at), column)), shape=shape), size)
+
+
+class ReadingFeatures(NamedTuple):
+    """What readers said, of two or of all at once."""
+
+    members: NDArray[np.intp]
+    summed: _Sparse
+    n_classes: NDArray[np.int64]
+    k: int
+
+    @property
+    def width(self) -> int:
+        return 2 * self.summed.width
+
+    def readings(self, weights: NDArray[np.floating]) -> Readings:
+        """Sums over weighted items."""
+        sums = self.summed.sums(weights)
+        ends = 3 + self.k * np.arange(3)
+        shares, paired = (sums[..., start : start + self.k] for start in ends[:2])
+        given = sums[..., ends[2] :].reshape(*sums.shape[:2], -1, self.k)
+        return Readings._make(
+            [*(sums[..., i] for i in range(3)), shares, paired, given, self.n_classes]
+        )
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.asarray(self.totals().items > 0)
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        return np.asarray(function(self.readings(weights)))
+
+    def totals(self) -> Readings:
+        sums = self.readings(np.ones((1, self.summed.design.shape[1])))
+        return Readings._make([*(part[0] for part in sums[:-1]), self.n_classes])
+
+    def of_trials(self, metric: Metric) -> Floats:
+        n = len(self.members)
+        parts = [part.reshape(n, -1) for part in metric.derivative(self.totals())[:-1]]
+        return self.summed.gathered(np.concatenate(parts, axis=1))
+
+
+def reading_features(block: Block) -> ReadingFeatures:
+    """Prepare the readings of a block."""
+    groups = block.readers.size > 0
+    if groups:
+        members = np.stack([np.flatnonzero(row) for row in block.readers])
+    else:
+        members = np.stack([block.a, block.b], axis=1)
+    codes = block.response[members]
+    n_pairs, n_readers, n_trials = codes.shape
+    k, seen = block.n_classes, codes >= 0
+    if not groups:
+        seen &= seen.all(axis=1, keepdims=True)
+    number = seen.sum(axis=1)
+    many = number > 1
+    equal = equal_readings(codes, seen, k) / np.maximum(number * (number - 1), 1)
+    pair, reader, trial = np.nonzero(seen)
+    code, of_item = codes[pair, reader, trial], number[pair, trial]
+    size = 3 + k * (2 + n_readers)
+    some, item = np.nonzero(many)
+    double = of_item > 1
+    rows = [
+        some * size,
+        some * size + 1,
+        some * size + 2,
+        pair * size + 3 + code,
+        (pair * size + 3 + k + code)[double],
+        pair * size + 3 + k * (2 + reader) + code,
+    ]
+    values = [
+        np.ones(len(some)),
+        equal[some, item],
+        equal[some, item] * number[some, item],
+        1 / of_item,
+        np.ones(double.sum()),
+        np.ones(len(pair)),
+    ]
+    columns = [item, item, item, trial, trial[double], trial]
+    at = np.concatenate(rows), np.concatenate(columns)
+    design = sparse.csr_array((np.concatenate(values), at), shape=(n_pairs * size, n_trials))
+    return ReadingFeatures(members, _Sparse(design, size), np.asarray(block.n_possible), k)
+
+
+def equal_readings(
+    codes: NDArray[np.integer], seen: NDArray[np.bool_], k: int
+) -> NDArray[np.int64]:
+    """Count ordered pairs of equal readings of each item."""
+    if codes.shape[1] == 2:
+        return np.asarray(2 * ((codes[:, 0] == codes[:, 1]) & seen[:, 0] & seen[:, 1]))
+    pair, reader, trial = np.nonzero(seen)
+    n_trials = codes.shape[2]
+    key = (pair * n_trials + trial) * k + codes[pair, reader, trial]
+    kinds, times = np.unique(key, return_counts=True)
+    shape = codes.shape[0], n_trials
+    ways = np.bincount(kinds // k, times * (times - 1), minlength=shape[0] * shape[1])
+    return np.asarray(ways.astype(np.int64).reshape(shape))
+
+
+class OptionFeatures(NamedTuple):
+    """What each question adds to the sums of each pair."""
+
+    each: Floats  # (sum, pair, question)
+
+    @property
+    def width(self) -> int:
+        return self.each.shape[0] * self.each.shape[1]
+
+    def sums(self, weights: NDArray[np.floating]) -> OptionSums:
+        """Sums over weighted questions."""
+        turned = weights.astype(np.float64).T
+        return OptionSums(*((part @ turned).T for part in self.each))
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.asarray(self.each[0].any(axis=1))
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        return np.asarray(function(self.sums(weights)))
+
+    def totals(self) -> OptionSums:
+        return OptionSums(*(part[0] for part in self.sums(np.ones((1, self.each.shape[2])))))
+
+    def of_trials(self, metric: Metric) -> Floats:
+        by_sum = np.stack(metric.derivative(self.totals()))
+        return np.asarray(np.einsum("sp,spt->pt", by_sum, self.each))
+
+
+def option_features(block: Block, soft: bool) -> OptionFeatures:
+    """Prepare the answers of a block, or the probabilities of its options."""
+    if soft and not block.probability.size:
+        raise ValueError(
+            "these trials have no probabilities of options; add them with "
+            "trials.with_probabilities(...), or compare answers by 'kappa_p_discrete'"
+        )
+    if not block.n_options.size:
+        raise ValueError(
+            "these trials do not say how many options each question had, nor is it guessed: say "
+            "trials.with_options(4), or with_options('classes') for all classes"
+        )
+    a, b = block.a, block.b
+    if soft:
+        p, shown = shares_of_options(block)
+        right = np.take_along_axis(p, block.truth[None, :, None], axis=2)[..., 0]
+        own = np.einsum("nqk,nqk->nq", p, p)
+        same = np.stack([(p[i] * p[j]).sum(axis=1) for i, j in zip(a, b, strict=True)])
+    else:
+        shown = block.response >= 0
+        right = (shown & (block.response == block.truth)).astype(np.float64)
+        own = shown.astype(np.float64)
+        same = block.response[a] == block.response[b]
+    both, f = (shown[a] & shown[b]).astype(np.float64), 1 / (block.n_options - 1.0)
+    parts = (1.0, same, right[a], right[b], own[a], own[b], f, right[a] * right[b])
+    return OptionFeatures(np.stack([both * part for part in parts]))
+
+
+def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:
+    """Probabilities of options that sum to 1, and which questions have some."""
+    p = block.probability.astype(np.float64)
+    shown = ~np.isnan(p).all(axis=2)
+    return np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0), shown
+
+
+class _Margins:
+    """Margins of both systems of each pair, on the items that both have."""
+
+    def __init__(self, block: Block) -> None:
+        x, y = block.margins[block.a], block.margins[block.b]
+        self.shape = x.shape
+        common = [np.flatnonzero(both) for both in np.isfinite(x) & np.isfinite(y)]
+        self.pairs = [(x[p, items], y[p, items], items) for p, items in enumerate(common)]
+
+    @property
+    def width(self) -> int:
+        return 8 * self.shape[1] + len(self.pairs)
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.array([len(items) > 0 for _, _, items in self.pairs], dtype=bool)
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        w = np.asarray(weights, dtype=np.float64)
+        own = (w if len(items) == w.shape[1] else w[:, items] for _, _, items in self.pairs)
+        each = [function(a, b, part) for (a, b, _), part in zip(self.pairs, own, strict=True)]
+        return np.stack(each, axis=1)
+
+    def of_trials(self, metric: Metric) -> Floats:
+        out = np.zeros(self.shape)
+        for row, (a, b, items) in zip(out, self.pairs, strict=True):
+            row[items] = _influence_of_items(metric, a, b) / len(items)
+            # An undefined value has no slope anywhere.
+            row[:] = row if np.isfinite(row).all() else np.nan
+        return out
+
+
+def _influence_of_items(metric: Metric, a: Floats, b: Floats) -> Floats:
+    if metric.gradient is not None:
+        return np.asarray(metric.gradient(a, b))
+    step = STEP * np.eye(len(a))
+    up, down = (metric.value(a, b, 1 + side * step) for side in (1, -1))
+    return np.asarray(len(a) * (up - down) / (2 * STEP))
+
+
+class _Errors(NamedTuple):
+    """Errors of one observer: which occur (true class times classes plus response), and when."""
+
+    kinds: NDArray[np.intp]
+    trials: NDArray[np.intp]
+    kind_of_error: NDArray[np.intp]
+    shares: Floats
+    design: sparse.csr_array  # (kind, trial)
+
+
+def _errors(block: Block, observer: int) -> _Errors:
+    at = np.nonzero(wrong_answers(block)[observer])
+    trials, given = at[0], block.response[observer][at]
+    shares = np.ones(len(trials))
+    if block.crossed:
+        shares = 1 / (block.response[observer] != LEFT_OUT).sum(axis=1)[trials]
+    code = block.truth[trials].astype(np.intp) * block.n_classes + given
+    kinds, kind = np.unique(code, return_inverse=True)
+    shape = (len(kinds), len(block.truth))
+    design = sparse.csr_array((shares, (kind, trials)), shape=shape)
+    return _Errors(kinds, trials, kind, shares, design)
+
+
+class _Rows:
+    """Error rows of every observer once, then pair by pair over the errors that either made."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.errors = [_errors(block, observer) for observer in range(len(block.correct))]
+        self.pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+
+    @property
+    def width(self) -> int:
+        sizes = [len(each.kinds) for each in self.errors]
+        return 6 * max(sizes, default=1) + sum(sizes) + len(self.pairs)
+
+    def _kinds(self, pair: int) -> NDArray[np.intp]:
+        a, b = self.pairs[pair]
+        return np.union1d(self.errors[a].kinds, self.errors[b].kinds)
+
+    def _listed(self, counts: list[Floats], pair: int) -> tuple[Any, ...]:
+        """Errors of both observers by kind, their true classes, and the number of classes."""
+        kinds, rows = self._kinds(pair), []
+        for observer in self.pairs[pair]:
+            row = np.zeros((len(counts[observer]), len(kinds)))
+            row[:, np.searchsorted(kinds, self.errors[observer].kinds)] = counts[observer]
+            rows.append(row)
+        return *rows, kinds // self.block.n_classes, int(self.block.n_possible[pair])
+
+    def known(self) -> NDArray[np.bool_]:
+        return np.array([len(self._kinds(pair)) > 0 for pair in range(len(self.pairs))], dtype=bool)
+
+    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
+        transposed = weights.T.astype(np.float64)
+        counts = [(observer.design @ transposed).T for observer in self.errors]
+        each = [function(*self._listed(counts, pair)) for pair in range(len(self.pairs))]
+        return np.stack(each, axis=1)
+
+    def of_trials(self, metric: Metric) -> Floats:
+        counts = [observer.design.sum(axis=1)[None] for observer in self.errors]
+        out = np.zeros((len(self.pairs), len(self.block.truth)))
+        for pair, ends in enumerate(self.pairs):
+            rows = self._listed(counts, pair)
+            if not rows[0].size:
+                out[pair] = np.nan
+                continue
+            for observer, slope in zip(ends, _by_errors(metric, rows), strict=True):
+                own = self.errors[observer]
+                at = np.searchsorted(self._kinds(pair), own.kinds)
+                np.add.at(out[pair], own.trials, own.shares * slope[0, at][own.kind_of_error])
+        # The smoothing keeps these from summing to zero; a resampled set has as many trials.
+        return out - out.mean(axis=1, keepdims=True)
+
+
+def _by_errors(metric: Metric, rows: tuple[Any, ...]) -> tuple[Floats, Floats]:
+    """Derivatives of a metric by the errors of both observers, kind by kind."""
+    if metric.gradient is not None:
+        by_a, by_b = metric.gradient(*rows)
+        return by_a, by_b
+    first, second, true, n_classes = rows
+    k = first.shape[-1]
+
+    def value(both: Floats) -> Floats:
+        return np.asarray(metric.value(both[..., :k], both[..., k:], true, n_classes))
+
+    by_both = central_differences(value, np.concatenate([first, second], axis=-1))
+    return by_both[..., :k], by_both[..., k:]
