@@ -23,7 +23,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState
 from alikely.data.blocks import Block
 from alikely.inference.features import joint_errors_of, wrong_answers
-from alikely.inference.process import PATTERNS, drawn_by_block, process_weights
+from alikely.inference.process import PATTERNS, ClusterWeights, drawn_by_block, process_weights
 from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 
@@ -62,7 +62,7 @@ def _of_block(
     n_draws: int,
     metric: Metric,
     seed: np.random.SeedSequence,
-    clusters: NDArray[np.intp] | None,
+    clusters: ClusterWeights | None,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
     n_pairs, n_trials = len(block.a), block.correct.shape[1]

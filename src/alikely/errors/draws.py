@@ -66,11 +66,16 @@ def chained(
     sampler: str,
     *,
     joint: bool = True,
+    clustered: bool = False,
 ) -> xr.Dataset:
     """Lay draws out in four chains, as ArviZ takes them."""
     shaped = draws.reshape(4, -1, table.sizes["pair"])
     return xr.Dataset(
         {metric.name: (("chain", "draw", "pair"), shaped)},
         coords={"pair": table["pair"].values},
-        attrs={"sampler": sampler if sampler in SAMPLERS else "exact", "joint": int(joint)},
+        attrs={
+            "sampler": sampler if sampler in SAMPLERS else "exact",
+            "joint": int(joint),
+            "clustered": int(clustered),
+        },
     )

@@ -120,7 +120,7 @@ def _draw_labels(
         exact, unit = ask.sampler == "exact", sampling_unit(table, ask)
         draw = process_draws if exact else agreement_draws
         draws = draw(table, ask.n_draws, metric, seed, cluster=unit)
-    posterior = chained(draws, table, metric, ask.sampler, joint=not chains)
+    posterior = chained(draws, table, metric, ask.sampler, joint=not chains, clustered=not chains)
     return Drawn({"posterior": posterior}, _few_joint_errors(table, ask.sampler), fits)
 
 

@@ -42,7 +42,7 @@ def _draw(
     seed: np.random.SeedSequence,
 ) -> Drawn:
     draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler)})
+    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, clustered=True)})
 
 
 TRIALS = Kind(_counted, _beside, _draw, lambda metric, ask: "trials", (), sampling_unit)

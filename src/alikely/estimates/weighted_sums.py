@@ -26,7 +26,13 @@ from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import of_design, several_people
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS, chosen_interval
-from alikely.inference.influence import covariance_of, influence_of
+from alikely.inference.influence import (
+    covariance_of,
+    influence_of,
+    most_freedom,
+    of_items,
+    of_sum,
+)
 from alikely.inference.pooled import Pooled, pooled_sum
 from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
@@ -243,11 +249,16 @@ def _analytic(
         sums = pooled_sum(
             metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
         )
-        moved = influence_of(part, sums.slopes, cluster)
-        return sum_interval(metric, w, value, sums, moved, ci_prob)
-    se = float(np.sqrt(covariance_of(part, metric, cluster, w[None])[0, 0]))
-    # Of chosen images about the weighted value, with the degrees of freedom that the design leaves.
-    center, df, _ = of_design(part, estimates, metric, w)
+        moved, sizes = influence_of(part, sums.slopes, cluster)
+        given = sizes if of_items(part, cluster) else None
+        return sum_interval(metric, w, value, sums, moved, ci_prob, given)
+    if cluster is not None and of_items(part, cluster):
+        center, (square, df) = value, of_sum(part, metric, cluster, w)
+    else:
+        square = covariance_of(part, metric, cluster, w[None])[0, 0]
+        # Of chosen images about the weighted value, with the freedom that the design leaves.
+        center, df, _ = of_design(part, estimates, metric, w)
+    se = float(np.sqrt(square))
     lower, upper = _bounds(metric, w, center, se, df, ci_prob)
     lower, upper = holding(lower, upper, np.array(value))
     return _Analytic(center, se, df, float(lower), float(upper), se)
@@ -260,14 +271,21 @@ def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
 
 
 def sum_interval(
-    metric: Metric, weights: Floats, value: float, sums: Pooled, moved: Floats, ci_prob: float
+    metric: Metric,
+    weights: Floats,
+    value: float,
+    sums: Pooled,
+    moved: Floats,
+    ci_prob: float,
+    sizes: Floats | None = None,
 ) -> _Analytic:
-    """Interval of a sum over tables of correctness."""
+    """Interval of a sum over tables of correctness; with the sizes of clusters of items."""
     n, square = len(moved), moved**2
     sampled = float(square.sum())
     se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
     total, fourth = np.array(sampled + sums.added), np.array((square**2).sum())
     df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
+    df = df if sizes is None else min(df, float(most_freedom(sizes)))
     lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
     lower, upper = np.fmin(lower, value), np.fmax(upper, value)
     return _Analytic(

@@ -33,7 +33,10 @@ __all__ = [
     "freedom_of",
     "indicator",
     "influence_of",
+    "most_freedom",
+    "of_clusters",
     "of_items",
+    "of_sum",
 ]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
@@ -140,11 +143,15 @@ def of_clusters(moved: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     n = (sizes > 0).sum(axis=1)
     square, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
     df = freedom_of_sums(square, square, fourth, np.maximum(n, 1))
-    # Of clusters of unequal size the largest decide.
-    unequal = sizes.sum(axis=1) ** 2 / np.maximum((sizes**2).sum(axis=1), 1) - 1
-    df = np.minimum(df, np.minimum(np.maximum(unequal, 1), n - 1))
+    df = np.minimum(df, most_freedom(sizes))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(n > 1, n / (n - 1) * square, np.nan), np.where(n > 1, df, np.nan)
+
+
+def most_freedom(sizes: Floats) -> Floats:
+    """Most degrees of freedom of clusters: of unequal size the largest decide."""
+    unequal = sizes.sum(axis=-1) ** 2 / np.maximum((sizes**2).sum(axis=-1), 1) - 1
+    return np.minimum(np.maximum(unequal, 1), (sizes > 0).sum(axis=-1) - 1)
 
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
@@ -244,8 +251,19 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
     return freedom_of_sums(total, sampled, fourth, np.maximum(n_shown, 1)), effective
 
 
-def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
-    """Influence of every trial (or cluster) on a sum over tables of correctness."""
+def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> tuple[float, float]:
+    """Variance of a weighted sum of estimates over clusters of items, and degrees of freedom."""
+    (moved,) = _moved(_influence_columns(table, metric, cluster), weights[None])
+    used = np.zeros(table.sizes["trial"])
+    for block in blocks(table):
+        used[block.trials] = block.shown()[weights[block.rows] != 0].any(axis=0)
+    sizes = np.bincount(cluster_numbers(table, cluster), used, moved.shape[1])[None]
+    square, df = of_clusters(moved, sizes.astype(np.float64))
+    return float(square[0]), float(df[0])
+
+
+def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tuple[Floats, Floats]:
+    """Influence of every trial (or cluster) on a sum over tables of correctness, and its size."""
     moved, used = np.zeros((2, table.sizes["trial"]))
     for block in blocks(table):
         moved[block.trials] = np.einsum("pc,pct->t", slopes[block.rows], block.shares())
@@ -253,7 +271,7 @@ def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floa
     if cluster is not None:
         numbers = cluster_numbers(table, cluster)
         moved, used = (np.bincount(numbers, part).astype(np.float64) for part in (moved, used))
-    return np.asarray(moved[used > 0])
+    return np.asarray(moved[used > 0]), np.asarray(used[used > 0])
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]

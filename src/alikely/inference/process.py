@@ -36,6 +36,7 @@ from alikely.metrics.cell_priors import PatternPrior, Prior, cell_prior
 
 __all__ = [
     "PATTERNS",
+    "ClusterWeights",
     "drawn_by_block",
     "four_chains",
     "n_pieces",
@@ -56,8 +57,16 @@ ENDLESS = 1e9
 # Two readings of an item of the default prior are equal so often.
 EQUAL = 2 / 3
 
+
+class ClusterWeights(NamedTuple):
+    """Weights of all clusters of a table, and which cluster each trial of a block is of."""
+
+    weights: Floats  # (draw, cluster)
+    member: NDArray[np.intp]
+
+
 type OfBlock = Callable[
-    [Block, int, Metric, np.random.SeedSequence, NDArray[np.intp] | None], NDArray[np.float32]
+    [Block, int, Metric, np.random.SeedSequence, ClusterWeights | None], NDArray[np.float32]
 ]
 
 
@@ -79,7 +88,7 @@ def _block_draws(
     n_draws: int,
     metric: Metric,
     seed: np.random.SeedSequence,
-    clusters: NDArray[np.intp] | None,
+    clusters: ClusterWeights | None,
     base: _Base,
 ) -> NDArray[np.float32]:
     rng = np.random.default_rng(seed)
@@ -104,9 +113,15 @@ def drawn_by_block(
     """Draw every block with a seed of its own, whoever works on it."""
     n_draws = four_chains(n_draws)
     groups = list(blocks(table))
-    seeds = seed_sequence(rng).spawn(len(groups))
-    numbers = None if cluster is None else cluster_numbers(table, cluster)
-    own = [None if numbers is None else numbers[block.trials] for block in groups]
+    *seeds, of_clusters = seed_sequence(rng).spawn(len(groups) + 1)
+    own: list[ClusterWeights | None] = [None] * len(groups)
+    if cluster is not None:
+        numbers = cluster_numbers(table, cluster)
+        size = (n_draws, int(numbers.max(initial=-1)) + 1)
+        check_array(*size, "weights of clusters", FEWER)
+        # A cluster has the same weight in all blocks that it reaches into.
+        weights = np.random.default_rng(of_clusters).standard_exponential(size)
+        own = [ClusterWeights(weights, numbers[block.trials]) for block in groups]
     jobs = [
         (block, n_draws, metric, seed, clusters)
         for block, seed, clusters in zip(groups, seeds, own, strict=True)
@@ -131,26 +146,20 @@ def process_weights(
     n_trials: int,
     mass: float,
     held: int,
-    clusters: NDArray[np.intp] | None = None,
+    clusters: ClusterWeights | None = None,
 ) -> Iterator[tuple[slice, Floats]]:
     """Weights of trials, and of patterns that stand for the prior of a Dirichlet process [S94]_."""
-    used, member = (0, None) if clusters is None else _numbered(clusters)
     step = max(1, CHUNK // (n_trials + PATTERNS + held))
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
         weights = np.zeros((size, n_trials + PATTERNS))
-        if member is None:
+        if clusters is None:
             weights[:, :n_trials] = rng.standard_exponential((size, n_trials))
         else:
-            weights[:, :n_trials] = rng.standard_exponential((size, used))[:, member]
+            weights[:, :n_trials] = clusters.weights[start : start + size, clusters.member]
         pattern = n_trials + rng.integers(0, PATTERNS, (size, n_pieces(mass)))
         np.add.at(weights, (np.arange(size)[:, None], pattern), prior_pieces(rng, size, mass))
         yield slice(start, start + size), weights
-
-
-def _numbered(clusters: NDArray[np.intp]) -> tuple[int, NDArray[np.intp]]:
-    used, member = np.unique(clusters, return_inverse=True)
-    return len(used), member
 
 
 def n_pieces(mass: float) -> int:
