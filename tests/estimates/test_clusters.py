@@ -210,3 +210,75 @@ def test_the_command_line_keeps_the_cluster(
     asked = ["compare", file, "--cluster", "template", "--n-resamples", "0", "--quiet"]
     assert main(asked) == 0
     assert "analytic" in capsys.readouterr().out
+
+
+def labelled() -> al.Trials:
+    """Six observers, three classes, two conditions, items of 20 templates."""
+    rng = np.random.default_rng(5)
+    n, template = 240, np.repeat(np.arange(20), 12)
+    hard = rng.normal(size=20)[template]
+    right = rng.normal(size=(6, n)) + hard > -0.3
+    truth = rng.integers(0, 4, n)
+    wrong = (truth + rng.integers(1, 4, (6, n))) % 4
+    frame = pd.DataFrame(
+        {
+            "observer": np.repeat([f"m{k}" for k in range(6)], n),
+            "item": np.tile(np.arange(n), 6),
+            "condition": np.tile(np.where(np.arange(n) % 2, "near", "far"), 6),
+            "template": np.tile(template, 6),
+            "truth": np.tile(truth, 6),
+            "response": np.where(right, truth, wrong).ravel(),
+        }
+    )
+    return al.Trials.from_table(frame, item_columns=["template"])
+
+
+@pytest.mark.parametrize("metric", ["EC", "MA", "copying"])
+def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
+    trials = labelled()
+    square = al.matrix(trials, metric, cluster="template").to_frame()
+    pairs = al.compare(
+        trials, metric, "all", cluster="template", n_resamples=0, n_draws=0, n_null=0
+    )
+    table = pairs.summary(intervals=["analytic"])
+    on = ["condition", "observer_a", "observer_b"]
+    both = square.merge(table, on=on)
+    assert len(both) == len(square)
+    for name in ("estimate", "se", "analytic_ci95_lb", "analytic_ci95_ub"):
+        np.testing.assert_allclose(both[f"{name}_x"], both[f"{name}_y"], rtol=1e-6, atol=1e-9)
+    assert "log10_p" not in square
+
+
+@pytest.mark.parametrize("metric", ["EC", "MA"])
+def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
+    """Items of both conditions share templates: a difference and a mean, by hand and by matrix."""
+    trials = labelled()
+    result = al.compare(trials, metric, "all", None, cluster="template", n_resamples=0, n_draws=0)
+    square = al.matrix(trials, metric, None, cluster="template")
+    first, second = ("m0", "m1"), ("m0", "m2")
+    table = al.difference(
+        result, *({"observer_a": a, "observer_b": b} for a, b in (first, second))
+    ).loc["analytic"]
+    found = square.difference(first, second)
+    np.testing.assert_allclose(
+        found.iloc[:4].astype(float), table.iloc[:4].astype(float), rtol=1e-6
+    )
+    mean = al.mean(result, {"observer": ["m0", "m1", "m2"]}, intervals="all").loc["analytic"]
+    alone = al.mean(
+        al.compare(trials, metric, "all", None, n_resamples=0, n_draws=0),
+        {"observer": ["m0", "m1", "m2"]}, intervals="all",
+    ).loc["analytic"]  # fmt: skip
+    assert mean["df"] <= 19
+    assert mean["se"] > 1.2 * alone["se"]
+    assert square.mean(["m0", "m1", "m2"])["se"] > 0
+
+
+def test_clusters_of_a_matrix_that_cannot_be() -> None:
+    trials = labelled()
+    with pytest.raises(ValueError, match=r"describes items \(template\), got 'temple'"):
+        al.matrix(trials, cluster="temple")
+    with pytest.raises(ValueError, match="limits without draws take items for independent"):
+        al.matrix(trials, cluster="template", intervals=["posterior"])
+    one = al.Trials.from_correct([[0, 1, 1], [1, 1, 0]], item_columns={"patient": ["a"] * 3})
+    with pytest.raises(ValueError, match="needs at least two clusters, and all trials are of 'a'"):
+        al.matrix(one, cluster="patient")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.intervals import check_interval
 from alikely._base.names import nearest
 from alikely._base.parallel import in_parallel
@@ -19,10 +20,11 @@ from alikely._base.size import check_memory
 from alikely._base.steps import step
 from alikely.data.packed import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
-from alikely.data.tables import By
+from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.doors import kept_prior
 from alikely.estimates.matrix_answers import answers_of, said_of
+from alikely.estimates.matrix_clusters import clusters_of, spread_over_clusters
 from alikely.estimates.matrix_result import ORDERS, MatrixResult
 from alikely.estimates.matrix_rows import POSTERIOR
 from alikely.inference.cell_limits import posterior_limits
@@ -52,11 +54,11 @@ def matrix(
     metric: str | Metric = "error_consistency",
     by: By = "condition",
     *,
-    intervals: Sequence[School] = ("analytic", "posterior"),
+    intervals: Sequence[School] | None = None,
     prior: Prior | None = None,
     tests: bool = True,
     no_response: Literal["error", "drop"] = "error",
-    cluster: Literal["trial"] | None = None,
+    cluster: str | None = None,
     ci_prob: float | None = None,
     **options: Any,
 ) -> MatrixResult:
@@ -76,18 +78,21 @@ def matrix(
         of a posterior only ``"kappa_p_discrete"``).
     by : {"condition", "dataset"} or None
         Trials to keep apart; None pools all. A chunked array is always pooled.
-    intervals : sequence of {"analytic", "posterior"}
+    intervals : sequence of {"analytic", "posterior"}, optional
         ``"posterior"`` keeps limits of the posterior, for metrics that have them without draws.
-        Analytic limits follow from the standard errors, which are always there.
+        Analytic limits follow from the standard errors, which are always there. Default: both;
+        analytic limits alone for clusters of items.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
         Fisher's exact test of every pair, and p-values adjusted over all entries by Benjamini and
-        Hochberg.
+        Hochberg; none for clusters of items, which it takes for independent.
     no_response : {"error", "drop"}
         Count a missing response as an error, or leave the trial out of that observer's pairs.
-    cluster : "trial", optional
-        Takes answers to items that come back as independent trials.
+    cluster : str, optional
+        Column of items whose answers are dependent, such as ``"template"`` (``item_columns=`` of
+        `alikely.Trials.from_table`): standard errors are those of clusters, limits Student's.
+        ``"trial"`` takes answers to items that come back as independent trials.
     ci_prob : float
         Probability of the posterior limits, and of others by default; in (0, 1).
     **options
@@ -129,20 +134,25 @@ def matrix(
             f"{found.counts}; take compare(trials, metric, pairs) for it"
         )
     check_interval(ci_prob, "eti")
-    for name in intervals:
+    of_items = cluster not in (None, "trial")
+    schools: Sequence[School] = ("analytic",) if of_items else ("analytic", "posterior")
+    schools = schools if intervals is None else intervals
+    for name in schools:
         if name not in ("analytic", "posterior"):
             raise ValueError(
                 f"intervals must be among 'analytic', 'posterior'; got {name!r}"
                 f"{nearest(name, ('analytic', 'posterior'))}"
             )
-    if cluster not in (None, "trial"):
+    if of_items and "posterior" in schools:
         raise ValueError(
-            f"cluster must be 'trial' or None, got {cluster!r}; see compare for others"
+            "limits without draws take items for independent, and cluster says that they are not; "
+            "leave intervals out, or take compare(trials, metric, pairs, cluster=...)"
         )
-    own = _checked_prior(prior, found, intervals)
+    own = _checked_prior(prior, found, schools)
     with step("answers as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
         said = said_of(trials, found, by, no_response) if found.all_pairs is not None else []
+        numbers = _numbers(trials, by, cluster) if of_items else []
     n = len(names)
     if n < 2:
         raise ValueError(f"a matrix needs at least 2 observers, got {n}")
@@ -155,13 +165,24 @@ def matrix(
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
                 given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
-                limits = _option_limits(given, "posterior" in intervals, ci_prob, own)
+                limits = _option_limits(given, "posterior" in schools, ci_prob, own)
                 variables = _of_matrices(cells, found, given) | limits
             else:
                 variables = _of_pairs(
-                    cells, found, own if "posterior" in intervals else None, tests, ci_prob
+                    cells,
+                    found,
+                    own if "posterior" in schools else None,
+                    tests and not of_items,
+                    ci_prob,
                 )
                 variables["own"] = ("observer", found.value(_own_cells(packed)))
+        if of_items:
+            with step(f"clusters of {len(cells):,} pairs{of}"):
+                answered = {name: v.data for name, v in said[k].items()} if said else {}
+                answered["correct"] = packed.unpacked(np.arange(n))
+                n_classes = trials.data.sizes.get("class", 0) + 1
+                spread = spread_over_clusters(found, answered, numbers[k], n_classes)
+            variables |= spread
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
     if places is not None:
@@ -171,6 +192,8 @@ def matrix(
         shape = estimates["log10_p"].shape
         estimates["p_adjusted"] = (estimates["log10_p"].dims, p.reshape(shape))
     groups = {"estimates": estimates, "answers": _as_bits(parts, names, places)}
+    if of_items:
+        groups["answers"]["cluster"] = ("trial", np.concatenate(numbers))
     missing = ""
     if isinstance(trials, Trials):
         missing = missing_note_of(trials.data, no_response)
@@ -183,11 +206,20 @@ def matrix(
         "ci_kind": "eti",
         "no_response": no_response,
         "prior": kept_prior(found, prior),
+        "cluster": str(cluster) if of_items else "",
         "missing_note": missing,
         "alikely_version": alikely.__version__,
         **found.options,
     }
     return MatrixResult(tree, trials if isinstance(trials, Trials) else None)
+
+
+def _numbers(trials: Any, by: By, cluster: str | None) -> list[NDArray[np.intp]]:
+    """Which cluster each trial of each place is of."""
+    data = of_type(trials, Trials, "an array of right and wrong answers has no clusters").data
+    numbers = clusters_of(data, str(cluster))
+    group, labels = groups_of_trials(data, by)
+    return [numbers[group == g] for g in range(len(labels))]
 
 
 def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[School]) -> CellPrior:

@@ -10,6 +10,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,7 +24,7 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import indicator, of_items
 from alikely.metrics import Metric
 
-__all__ = ["cluster_remarks", "design_effect"]
+__all__ = ["cluster_remarks", "design_effect", "few_clusters"]
 
 # With fewer clusters an interval is rough even if they are alike.
 FEWEST = 5
@@ -44,13 +45,20 @@ def cluster_remarks(
     if not of_items(table, cluster):
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
-    number, df, effect = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
+    known = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
+    return few_clusters(str(cluster), *known)
+
+
+def few_clusters(
+    cluster: str, number: NDArray[Any], df: NDArray[Any], effect: NDArray[Any]
+) -> NDArray[np.object_]:
+    """Note of each entry whose clusters are too few for their design effect."""
     remarks = np.full(len(number), "", dtype=object)
     short = (effect > LARGE) & (df < FEW)
     for row in np.flatnonzero(short | (number < FEWEST)):
         remarks[row] = (
-            f"{number[row]} clusters of {cluster!r} with a design effect of {effect[row]:.1f}: the "
-            "interval may be too narrow; collect more clusters"
+            f"{number[row]:.0f} clusters of {cluster!r} with a design effect of {effect[row]:.1f}: "
+            "the interval may be too narrow; collect more clusters"
         )
     return remarks
 

@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
+from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.files import write_file
 from alikely._base.frames import As, given_as
@@ -30,6 +31,7 @@ from alikely.estimates.latex import printed
 from alikely.estimates.matrix_answers import answers_of
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
+from alikely.inference.weighted import student_deviate
 from alikely.metrics.intervals import analytic_interval
 
 __all__ = ["MatrixResult"]
@@ -93,6 +95,17 @@ class MatrixResult(Tree):
         """Names of the conditions or data sets; one empty name where trials are pooled."""
         place = self.place
         return [str(name) for name in self.estimates[place].values.tolist()] if place else [""]
+
+    @property
+    def cluster(self) -> str:
+        """Column of items whose answers are dependent; empty where items are independent."""
+        return str(self.data.attrs.get("cluster", ""))
+
+    def cluster_numbers(self) -> list[NDArray[np.intp]]:
+        """Which cluster each trial of each place is of."""
+        answers = self.data["answers"].to_dataset()
+        ends = np.cumsum(np.atleast_1d(answers["n_trials"].values))
+        return np.split(answers["cluster"].values, ends[:-1])
 
     def with_trials(self, trials: Trials) -> MatrixResult:
         """The same matrix, as from a file, with the trials that it is of.
@@ -296,7 +309,7 @@ class MatrixResult(Tree):
             # Conditions have trials of their own.
             square = np.where(np.isfinite(row), error**2, 0.0).sum(axis=0)
             value, se = mean[order], np.sqrt(square[order]) / n_places[order]
-            bounds = analytic_interval(self.metric, value, se, special.ndtri((1 + prob) / 2))
+            bounds = analytic_interval(self.metric, value, se, self._deviate(at, order, prob))
             columns = {"estimate": value, "se": se, lower: bounds[:, 0], upper: bounds[:, 1]}
         return pd.DataFrame(
             columns | {"n_places": n_places[order]},
@@ -335,6 +348,9 @@ class MatrixResult(Tree):
             starts = np.append(0, np.cumsum(answers["n_words"].values))
             words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at])
             estimates = estimates.isel({self.place: at})
+            if self.cluster:
+                kept = np.concatenate([self.cluster_numbers()[k] for k in at])
+                answers = answers.drop_vars("cluster").assign(cluster=("trial", kept))
             answers = answers.isel({self.place: at, "word": words})
         if observers is not None:
             at = [self._position(name) for name in observers]
@@ -440,6 +456,14 @@ class MatrixResult(Tree):
         if writer is not None:
             writer.close()
         write_file(path, sink.getvalue().to_pybytes())
+
+    def _deviate(self, at: int, others: NDArray[np.intp], prob: float) -> Floats:
+        """Deviate for means of a row over places: Student's of the fewest clusters."""
+        if "df" not in self.estimates:
+            return np.asarray(special.ndtri((1 + prob) / 2))
+        n = len(self.observers)
+        df = self["df"].values.reshape(-1, n, n)[:, at, others]
+        return student_deviate(np.nanmin(df, axis=0), prob)
 
     def ends(self) -> NDArray[np.intp]:
         """Positions of both observers of every pair, (2, pair)."""

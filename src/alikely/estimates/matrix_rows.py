@@ -9,16 +9,19 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import known_columns
 from alikely._base.intervals import Intervals, bound_names, chosen_methods
+from alikely.estimates.clusters import few_clusters
 from alikely.estimates.matrix_answers import influences
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
+from alikely.inference.influence import of_clusters
 from alikely.inference.pooled import pooled_sum
+from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
 from alikely.metrics.intervals import analytic_interval, within
 
@@ -68,7 +71,8 @@ def rows_of(
         if name in estimates:
             frame[name] = estimates[name].values.ravel()[flat]
     prob = float(result.data.attrs["ci_prob"])
-    limits = {"analytic": analytic_interval(metric, value, se, special.ndtri((1 + prob) / 2))}
+    df = estimates["df"].values.ravel()[flat] if "df" in estimates else np.full(len(flat), np.inf)
+    limits = {"analytic": analytic_interval(metric, value, se, student_deviate(df, prob))}
     if POSTERIOR[0] in estimates:
         limits["posterior"] = np.stack(
             [estimates[name].values.ravel()[flat] for name in POSTERIOR], axis=1
@@ -101,6 +105,7 @@ def rows_of(
             cautions(metric, counts, defined, methods),
             wide(bounds[:, 1] - bounds[:, 0]),
             _left_out(estimates, flat, n_trials),
+            _few_clusters(result, flat),
             result.missing_notes(frame),
         ]
     )
@@ -116,6 +121,15 @@ def _left_out(
     used = estimates["n_used"].values.ravel()[flat]
     texts = [f"rests on {n:,} of {m:,} trials" for n, m in zip(used, n_trials, strict=True)]
     return np.where(used < n_trials, np.array(texts, dtype=object), "")
+
+
+def _few_clusters(result: MatrixResult, flat: NDArray[np.intp]) -> NDArray[Any]:
+    """Which entries have too few clusters."""
+    if not result.cluster:
+        return np.full(len(flat), "", dtype=object)
+    names = ("n_clusters", "df", "design_effect")
+    known = (result.estimates[name].values.ravel()[flat] for name in names)
+    return few_clusters(result.cluster, *known)
 
 
 def _reasons(
@@ -222,22 +236,43 @@ def _of_tables(result: MatrixResult, ends: NDArray[np.intp], weight: Floats, pro
         slopes = np.where(cells > 0, metric.influence(cells), 0.0) / cells.sum(axis=1)[:, None] * w
     observers, local = np.unique(ends, return_inverse=True)
     local = local.reshape(ends.shape)
-    parts = []
+    parts = {}
     for k, packed in enumerate(result.answers()):
         first, second = local[used[k]].T
         if there[k]:
             answers = packed.unpacked(observers)
-            parts.append(combined_influence(answers, first, second, slopes[place == k]))
-    moved = np.concatenate(parts)
+            parts[k] = combined_influence(answers, first, second, slopes[place == k])
+    moved, sizes = _by_cluster(result, parts)
     n_pairs = int(used.sum(axis=1)[there].min())
     if len(w) > 1:
-        found = sum_interval(metric, w, total, sums, moved, prob)
+        found = sum_interval(metric, w, total, sums, moved, prob, sizes)
         ends_of = found.lower, found.upper
         return _Sum(total, found.center, found.se, found.df, *ends_of, n_pairs, n_places)
-    se = np.asarray(np.linalg.norm(moved))
-    bounds = analytic_interval(metric, np.array(total), se, special.ndtri((1 + prob) / 2))
+    se, df = _error(moved, sizes)
+    deviate = student_deviate(np.array(df), prob)
+    bounds = analytic_interval(metric, np.array(total), np.array(se), deviate)
     lower, upper = map(float, bounds)
-    return _Sum(total, total, float(se), np.inf, lower, upper, n_pairs, n_places)
+    return _Sum(total, total, se, df, lower, upper, n_pairs, n_places)
+
+
+def _by_cluster(result: MatrixResult, moved: Mapping[int, Floats]) -> tuple[Floats, Floats | None]:
+    """Influences of the trials of places, summed over clusters of items with their sizes."""
+    every = np.concatenate(list(moved.values()))
+    if not result.cluster:
+        return every, None
+    numbers = result.cluster_numbers()
+    of_trials = np.concatenate([numbers[place] for place in moved])
+    sizes = np.bincount(of_trials).astype(np.float64)
+    summed = np.bincount(of_trials, every).astype(np.float64)
+    return summed[sizes > 0], sizes[sizes > 0]
+
+
+def _error(moved: Floats, sizes: Floats | None) -> tuple[float, float]:
+    """Standard error of a sum, and its degrees of freedom."""
+    if sizes is None:
+        return float(np.linalg.norm(moved)), np.inf
+    square, df = of_clusters(moved[None], sizes[None])
+    return float(np.sqrt(square[0])), float(df[0])
 
 
 def _of_influences(
@@ -256,16 +291,17 @@ def _of_influences(
     full[:, 0, pair] = kept
     n_places, metric = int(there.sum()), result.metric
     value = float(np.where(kept != 0, kept * values, 0.0).sum()) / n_places
-    se = float(np.linalg.norm([np.linalg.norm(psi) for psi in influences(result, list(full))]))
+    moved = {k: psi.sum(axis=0) for k, psi in enumerate(influences(result, list(full)))}
+    se, df = _error(*_by_cluster(result, moved))
     se /= n_places
-    z = special.ndtri((1 + prob) / 2)
+    z = float(student_deviate(np.array(df), prob))
     if len(weight) == 1 == n_places:
         bounds = analytic_interval(metric, np.array(value), np.array(se), z)
     else:
         bounds = within(metric, value + np.array([-1, 1]) * z * se, weight)
     n_pairs = int((kept != 0).sum(axis=1)[there].min())
     lower, upper = map(float, bounds)
-    return _Sum(value, value, se, np.inf, lower, upper, n_pairs, n_places)
+    return _Sum(value, value, se, df, lower, upper, n_pairs, n_places)
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
