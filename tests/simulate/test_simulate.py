@@ -49,7 +49,7 @@ def test_the_number_of_copies_is_random() -> None:
     """A fixed number of copied trials would halve the spread of kappa here."""
     probabilities = simulate.cell_probabilities(0.75, 0.75, 0.5)
     cells = simulate.correctness_cells(probabilities, 400, 20_000, rng=1)
-    psi = consistency.error_consistency_influence(probabilities)
+    psi = consistency.ERROR_CONSISTENCY.influence(probabilities)
     expected = np.sqrt(probabilities @ psi**2 / 400)
     spread = np.nanstd(consistency.error_consistency(cells))
     assert spread == pytest.approx(expected, rel=4 / np.sqrt(2 * 20_000) + 2 / 400)

@@ -90,8 +90,8 @@ def matrix(
     no_response : {"error", "drop"}
         Count a missing response as an error, or leave the trial out of that observer's pairs.
     cluster : str, optional
-        Column of items whose answers are dependent, such as ``"template"`` (``item_columns=`` of
-        `alikely.Trials.from_table`): standard errors are those of clusters, limits Student's.
+        Column of items whose answers are dependent, such as ``"template"``: standard errors are
+        those of clusters, limits Student's.
         ``"trial"`` takes answers to items that come back as independent trials.
     ci_prob : float
         Probability of the posterior limits, and of others by default; in (0, 1).

@@ -22,6 +22,7 @@ __all__ = [
     "agree",
     "central_differences",
     "complex_step",
+    "complex_step_of",
     "one_sided",
     "supports_complex",
 ]
@@ -43,6 +44,24 @@ def complex_step(value: Value, sums: Floats) -> Floats:
             moved[..., k] += 1j * IMAGINARY
             out[..., k] = np.imag(value(moved)) / IMAGINARY
     return out
+
+
+def complex_step_of[Sums: tuple[Any, ...]](value: Value, sums: Sums) -> Sums:
+    """The same of named sums, whose fields may have further axes behind those of the value."""
+    n_dims = np.ndim(value(sums))
+    found = []
+    for place, field in enumerate(sums):
+        array = np.asarray(field, dtype=np.float64)
+        out = np.zeros(array.shape)
+        if not np.issubdtype(np.asarray(field).dtype, np.integer):
+            for at in np.ndindex(array.shape[n_dims:]):
+                moved = array.astype(np.complex128)
+                moved[(..., *at)] += 1j * IMAGINARY
+                parts = [*sums[:place], moved, *sums[place + 1 :]]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    out[(..., *at)] = np.imag(value(type(sums)(*parts))) / IMAGINARY
+        found.append(out)
+    return type(sums)(*found)
 
 
 def central_differences(value: Value, sums: Floats) -> Floats:

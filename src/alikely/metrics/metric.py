@@ -28,6 +28,7 @@ from alikely.metrics.gradients import (
     agree,
     central_differences,
     complex_step,
+    complex_step_of,
     one_sided,
     supports_complex,
 )
@@ -282,6 +283,8 @@ class Metric:
         """Compute the derivative of the value by each sum: (..., K) to (..., K)."""
         if self.gradient is not None:
             return self.gradient(sums)
+        if isinstance(sums, tuple):
+            return complex_step_of(self.value, sums)
         array = np.asarray(sums, dtype=np.float64)
         way = complex_step if self._analytic(array.shape[-1]) else central_differences
         return way(self.value, array)

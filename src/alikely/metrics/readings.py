@@ -85,132 +85,56 @@ def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
     )
 
 
-def _nothing(counted: Readings) -> dict[str, Any]:
-    """Derivatives by all sums, before those that are not 0 are set."""
-    return {name: np.zeros_like(value) for name, value in counted._asdict().items()}
-
-
 def _corrected(observed: Floats, expected: Floats) -> Floats:
     """Agreement beyond that expected; NaN where no other is possible."""
     # Rounding of shares leaves this much where all readings are of one class.
-    rest = np.where(expected < 1 - 1e-12, 1 - expected, 0.0)
+    rest = np.where(expected.real < 1 - 1e-12, 1 - expected, 0.0)
     beyond = observed - expected
     # Where a reader says the same throughout, all of it is rounding.
-    return within(divide(np.where(np.abs(beyond) < 1e-15, 0.0, beyond), rest), -1)
+    beyond = np.where(np.abs(beyond.real) < 1e-15, beyond - beyond.real, beyond)
+    return within(divide(beyond, rest), -1)
 
 
 def _raw(counted: Readings) -> Floats:
     return within(divide(counted.agreement, counted.items))
 
 
-def _raw_slopes(counted: Readings) -> Readings:
-    one = divide(1.0, counted.items)
-    slopes = {"agreement": one, "items": -_raw(counted) * one}
-    return Readings(**(_nothing(counted) | slopes))
-
-
-def _corrected_slopes(counted: Readings, expected: Floats, moved: dict[str, Floats]) -> Readings:
-    """Derivatives of a corrected agreement, from those of the expected agreement."""
-    observed = _raw(counted)
-    rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)
-    slopes = {
-        "agreement": divide(1.0, counted.items) / rest,
-        "items": -divide(observed, counted.items) / rest,
-    }
-    steep = -(1 - observed) / rest**2
-    for name, change in moved.items():
-        extra = change.ndim - steep.ndim
-        slopes[name] = steep.reshape(*steep.shape, *[1] * extra) * change
-    return Readings(**(_nothing(counted) | slopes))
-
-
-def _mixed(counted: Readings) -> tuple[Floats, Floats, Floats]:
-    """Shares of the classes over all readers, the sum of their squares, and its derivative."""
+def _square_of_shares(counted: Readings) -> Floats:
+    """Sum of the squared shares of the classes over all readers."""
     total = counted.shares.sum(axis=-1, keepdims=True)
-    share = divide(counted.shares, total)
-    square = (share**2).sum(axis=-1)
-    return share, square, divide(2 * (share - square[..., None]), total)
-
-
-def _cohen_expected(counted: Readings) -> tuple[Floats, Floats]:
-    """Expected agreement of two raters from their margins: value and gradient (reader, class)."""
-    total = counted.given.sum(axis=-1, keepdims=True)
-    share = divide(counted.given, total)
-    n_readers = share.shape[-2]
-    ways = n_readers * (n_readers - 1)
-    of_others = share.sum(axis=-2, keepdims=True) - share
-    slope = 2 * of_others / ways
-    centred = slope - (share * slope).sum(axis=-1, keepdims=True)
-    return (share * of_others).sum(axis=(-2, -1)) / ways, divide(centred, total)
+    return np.asarray((divide(counted.shares, total) ** 2).sum(axis=-1))
 
 
 def _cohen(counted: Readings) -> Floats:
-    return _corrected(_raw(counted), _cohen_expected(counted)[0])
-
-
-def _cohen_slopes(counted: Readings) -> Readings:
-    expected, moved = _cohen_expected(counted)
-    return _corrected_slopes(counted, expected, {"given": moved})
+    share = divide(counted.given, counted.given.sum(axis=-1, keepdims=True))
+    n_readers = share.shape[-2]
+    of_others = share.sum(axis=-2, keepdims=True) - share
+    expected = (share * of_others).sum(axis=(-2, -1)) / (n_readers * (n_readers - 1))
+    return _corrected(_raw(counted), expected)
 
 
 def _fleiss(counted: Readings) -> Floats:
-    return _corrected(_raw(counted), _mixed(counted)[1])
-
-
-def _fleiss_slopes(counted: Readings) -> Readings:
-    _, square, moved = _mixed(counted)
-    return _corrected_slopes(counted, square, {"shares": moved})
-
-
-def _ac1_expected(counted: Readings) -> tuple[Floats, Floats]:
-    _, square, moved = _mixed(counted)
-    others = np.asarray(counted.n_classes - 1.0)
-    return divide(1 - square, others), -divide(moved, others[..., None])
+    return _corrected(_raw(counted), _square_of_shares(counted))
 
 
 def _ac1(counted: Readings) -> Floats:
-    return _corrected(_raw(counted), _ac1_expected(counted)[0])
-
-
-def _ac1_slopes(counted: Readings) -> Readings:
-    expected, moved = _ac1_expected(counted)
-    return _corrected_slopes(counted, expected, {"shares": moved})
+    expected = divide(1 - _square_of_shares(counted), counted.n_classes - 1.0)
+    return _corrected(_raw(counted), expected)
 
 
 def _brennan(counted: Readings) -> Floats:
     return _corrected(_raw(counted), 1 / np.asarray(counted.n_classes, np.float64))
 
 
-def _brennan_slopes(counted: Readings) -> Readings:
-    return _corrected_slopes(counted, 1 / np.asarray(counted.n_classes, np.float64), {})
-
-
-def _disagreement(counted: Readings) -> tuple[Floats, Floats, Floats, Floats]:
-    """Number of paired readings, disagreement over that of a population, and its derivatives."""
-    paired = counted.paired
-    n = paired.sum(axis=-1)
-    different = within(n - counted.coincident, high=np.inf, slack=ROUNDING * n)
-    pairs = n**2 - (paired**2).sum(axis=-1)
-    pairs = np.where(pairs > 1e-12 * n**2, pairs, 0.0)
-    ratio = divide(n * different, pairs)
-    by_class = divide(
-        (n + different)[..., None] - ratio[..., None] * 2 * (n[..., None] - paired),
-        pairs[..., None],
-    )
-    return n, ratio, -divide(n, pairs), by_class
-
-
 def _alpha(counted: Readings) -> Floats:
-    n, ratio, _, _ = _disagreement(counted)
-    return within(1 - divide(n - 1, n) * ratio, -1)
-
-
-def _alpha_slopes(counted: Readings) -> Readings:
+    """1 less the disagreement over that of a population."""
+    n = counted.paired.sum(axis=-1)
+    different = within(n - counted.coincident, high=np.inf, slack=ROUNDING * n.real)
+    pairs = n**2 - (counted.paired**2).sum(axis=-1)
+    pairs = np.where(pairs.real > 1e-12 * n.real**2, pairs, 0.0)
     # The correction for a small sample is that of so many readings, whatever these are.
-    n, _, by_same, by_class = _disagreement(counted)
-    less = -divide(n - 1, n)
-    slopes = {"coincident": less * by_same, "paired": less[..., None] * by_class}
-    return Readings(**(_nothing(counted) | slopes))
+    less = divide(n.real - 1, n.real)
+    return within(1 - less * divide(n * different, pairs), -1)
 
 
 def _reason(value: Any, one_class: str) -> Any:
@@ -234,15 +158,12 @@ RARE = Trust(
 )
 
 
-def _metric(
-    name: str, short: str, label: str, value: Any, slopes: Any, one_class: str, **more: Any
-) -> Metric:
+def _metric(name: str, short: str, label: str, value: Any, one_class: str, **more: Any) -> Metric:
     return register(
         Metric(
             name,
             value,
             "readings",
-            gradient=slopes,
             reason=_reason(value, one_class),
             label=label,
             short=short,
@@ -266,7 +187,6 @@ COHEN_KAPPA = _metric(
     "Cohen",
     "Cohen's kappa of readings",
     _cohen,
-    _cohen_slopes,
     ONE_CLASS,
     trust=RARE,
     sources=("10.1177/001316446002000104", "10.1037/0033-2909.88.2.322"),
@@ -277,7 +197,6 @@ FLEISS_KAPPA = _metric(
     "Fleiss",
     "Fleiss' kappa of readings",
     _fleiss,
-    _fleiss_slopes,
     ONE_CLASS,
     trust=RARE,
     sources=("10.1037/h0031619",),
@@ -287,7 +206,6 @@ GWET_AC1 = _metric(
     "AC1",
     "Gwet's AC1",
     _ac1,
-    _ac1_slopes,
     ONE_POSSIBLE,
     sources=("10.1348/000711006X126600",),
 )
@@ -296,7 +214,6 @@ KRIPPENDORFF_ALPHA = _metric(
     "alpha",
     "Krippendorff's alpha",
     _alpha,
-    _alpha_slopes,
     ONE_CLASS,
     trust=RARE,
     sources=("10.1177/001316447003000105",),
@@ -307,10 +224,9 @@ BRENNAN_PREDIGER = _metric(
     "PABAK",
     "PABAK of readings",
     _brennan,
-    _brennan_slopes,
     ONE_POSSIBLE,
     sources=("10.1177/001316448104100307", "10.1016/0895-4356(93)90018-V"),
 )
 RAW_AGREEMENT = _metric(
-    "raw_agreement", "equal", "share of equal readings", _raw, _raw_slopes, "", bounds=(0.0, 1.0)
+    "raw_agreement", "equal", "share of equal readings", _raw, "", bounds=(0.0, 1.0)
 )
