@@ -24,6 +24,7 @@ from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_metho
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import of_design, several_people
+from alikely.estimates.clusters import few_clusters
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS, chosen_interval
 from alikely.inference.influence import (
@@ -154,7 +155,12 @@ def contrast(
     found = _analytic(result, part, chosen, w, ci_prob)
     _, _, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
     estimate = float(w @ result.estimates["estimate"].values[chosen])
-    remarks = [told["analytic"], _undefined_note(result, chosen), result.repeats_note()]
+    remarks = [
+        told["analytic"],
+        _few_clusters(result, part, w),
+        _undefined_note(result, chosen),
+        result.repeats_note(),
+    ]
     if found.disagreements is not None and found.sampled < ROUNDING:
         remarks.append(PRIOR_ALONE)
     rows: dict[str, dict[str, object]] = {
@@ -253,7 +259,8 @@ def _analytic(
         given = sizes if of_items(part, cluster) else None
         return sum_interval(metric, w, value, sums, moved, ci_prob, given)
     if cluster is not None and of_items(part, cluster):
-        center, (square, df) = value, of_sum(part, metric, cluster, w)
+        clusters = of_sum(part, metric, cluster, w)
+        center, square, df = value, clusters.variance, clusters.df
     else:
         square = covariance_of(part, metric, cluster, w[None])[0, 0]
         # Of chosen images about the weighted value, with the freedom that the design leaves.
@@ -262,6 +269,16 @@ def _analytic(
     lower, upper = _bounds(metric, w, center, se, df, ci_prob)
     lower, upper = holding(lower, upper, np.array(value))
     return _Analytic(center, se, df, float(lower), float(upper), se)
+
+
+def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
+    """Note on a sum over too few clusters of items; empty of others."""
+    cluster = result.data.attrs["cluster"]
+    if not cluster or not of_items(part, cluster):
+        return ""
+    found = of_sum(part, result.metric, cluster, w)
+    known = ([found.number], [found.df], [found.design_effect])
+    return str(few_clusters(cluster, *map(np.array, known))[0])
 
 
 def is_pooled(part: xr.Dataset, metric: Metric) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -27,6 +28,7 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import divide
 
 __all__ = [
+    "OfClusters",
     "covariance",
     "covariance_of",
     "estimate",
@@ -251,15 +253,26 @@ def freedom_of(table: xr.Dataset, metric: Metric, weights: Floats) -> tuple[Floa
     return freedom_of_sums(total, sampled, fourth, np.maximum(n_shown, 1)), effective
 
 
-def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> tuple[float, float]:
-    """Variance of a weighted sum of estimates over clusters of items, and degrees of freedom."""
+class OfClusters(NamedTuple):
+    """Variance of a weighted sum over clusters of items, and what it is based on."""
+
+    variance: float
+    df: float
+    number: int
+    design_effect: float
+
+
+def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> OfClusters:
+    """Variance of a weighted sum of estimates over clusters of items."""
     (moved,) = _moved(_influence_columns(table, metric, cluster), weights[None])
     used = np.zeros(table.sizes["trial"])
     for block in blocks(table):
         used[block.trials] = block.shown()[weights[block.rows] != 0].any(axis=0)
     sizes = np.bincount(cluster_numbers(table, cluster), used, moved.shape[1])[None]
     square, df = of_clusters(moved, sizes.astype(np.float64))
-    return float(square[0]), float(df[0])
+    single = covariance_of(table, metric, None, weights[None])[0, 0]
+    effect = float(square[0] / single) if single > 0 else np.nan
+    return OfClusters(float(square[0]), float(df[0]), int((sizes > 0).sum()), effect)
 
 
 def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tuple[Floats, Floats]:
