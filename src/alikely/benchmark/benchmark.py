@@ -121,7 +121,11 @@ class Benchmark(Tree):
         return Decomposition(
             of_level["centre"].values,
             of_level["influence"].values[:, here],
-            *(of_level[name].values for name in ("invented", "people", "shared", "df_people")),
+            of_level["invented"].values,
+            of_level["people"].values,
+            of_level["shared"].values,
+            of_level["df_people"].values,
+            float(of_level["most_df"]) if "most_df" in of_level else np.inf,
         )
 
     def summary(

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.settings import resolve
+from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.scores import benchmark_scores
@@ -92,9 +92,8 @@ def rank_by_metric(
     seeds = seed_sequence(rng).spawn(len(chosen))
     frames = []
     for metric, seed in zip(chosen, seeds, strict=True):
-        scores = benchmark_scores(
-            trials, metric=metric, n_resamples=0, n_draws=0, ci_prob=ci_prob, **scoring
-        )
+        with options(ci_prob=ci_prob):
+            scores = benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0, **scoring)
         frames.append(_ranked(scores, population, seed))
     table = pd.concat(frames, ignore_index=True)
     labels = {metric.name: metric.label for metric in chosen}

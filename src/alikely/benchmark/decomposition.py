@@ -75,6 +75,8 @@ class Decomposition(NamedTuple):
     people: Floats
     shared: Floats
     df_people: Floats
+    # Most degrees of freedom of images: clusters of these may be few, or of unequal size.
+    most_df: float = np.inf
 
 
 class Spread(NamedTuple):
@@ -170,7 +172,7 @@ def spread(parts: Decomposition, contrasts: Floats, population: Population) -> S
     v_images = n_images / max(n_images - 1, 1) * square + _form(contrasts, parts.invented)
     unknown = (involved & np.isnan(parts.score)).any(axis=1)
     v_images[unknown] = np.nan
-    df_images = degrees_of_images(influence)
+    df_images = np.minimum(degrees_of_images(influence), parts.most_df)
     # People are unknown where a system has too few of them, and only if it takes part.
     none = (involved & np.isnan(np.diag(parts.people))).any(axis=1) | unknown
     v_people = _form(contrasts, np.nan_to_num(parts.people))
@@ -279,6 +281,7 @@ def only(parts: Decomposition, systems: Sequence[int]) -> Decomposition:
         parts.people[both],
         parts.shared[both],
         parts.df_people[systems],
+        parts.most_df,
     )
 
 
@@ -292,6 +295,7 @@ def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
         w @ parts.people @ w.T,
         w @ parts.shared @ w.T,
         np.where(w != 0, parts.df_people, np.inf).min(axis=1),
+        parts.most_df,
     )
 
 

@@ -28,10 +28,10 @@ from alikely.benchmark.degrees import degrees_of_people
 from alikely.benchmark.layout import Layout, People
 from alikely.benchmark.nesting import human_shifts, nested_scores
 from alikely.benchmark.tables import one_of
-from alikely.data.blocks import Block, blocks
+from alikely.data.blocks import Block, blocks, cluster_numbers
 from alikely.data.columns import PEOPLE
 from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.inference.influence import estimate
+from alikely.inference.influence import estimate, most_freedom
 from alikely.metrics import Metric
 
 __all__ = [
@@ -59,6 +59,7 @@ class _Walk(NamedTuple):
     metric: Metric
     groups: list[Block]
     image: NDArray[np.intp]  # (trial,)
+    unit: NDArray[np.intp]  # (trial,): clusters of images, else images
     person: list[NDArray[np.intp]]  # of each part: (human,)
     absent: NDArray[np.bool_]  # (part, system)
 
@@ -135,9 +136,10 @@ def decompositions(
     items: Items,
     added: float | None = None,
     overall: bool = True,
+    cluster: str | None = None,
 ) -> list[Decomposition]:
     """Decompose the scores of each level of a layout, and of their mean."""
-    walk = _prepared(table, layout, metric, people, items)
+    walk = _prepared(table, layout, metric, people, items, cluster)
     shares = [_share(~walk.absent, parts) for parts in layout.levels.values()]
     if overall:
         there = np.stack([share.any(axis=0) for share in shares])
@@ -149,8 +151,10 @@ def decompositions(
     ]
 
 
-def image_numbers(table: xr.Dataset, items: Items) -> NDArray[np.intp]:
-    """Number the images of the trials of a table."""
+def image_numbers(table: xr.Dataset, items: Items, cluster: str | None = None) -> NDArray[np.intp]:
+    """Number the images of the trials of a table, or clusters of images within data sets."""
+    if cluster is not None:
+        return cluster_numbers(table, cluster)
     keys = {
         "item": table["item"].values,
         "trial_dataset": table["trial_dataset"].values,
@@ -167,7 +171,12 @@ def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
 
 
 def _prepared(
-    table: xr.Dataset, layout: Layout, metric: Metric, people: People, items: Items
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    people: People,
+    items: Items,
+    cluster: str | None,
 ) -> _Walk:
     labels = [
         [(part.dataset if people == "dataset" else "", name) for name in part.people]
@@ -178,7 +187,8 @@ def _prepared(
     raw = estimate(table, metric)["estimate"].values
     absent = np.isnan(nested_scores(layout, raw[None])[0])
     image = image_numbers(table, items)
-    return _Walk(table, layout, metric, list(blocks(table)), image, person, absent)
+    unit = image if cluster is None else image_numbers(table, items, cluster)
+    return _Walk(table, layout, metric, list(blocks(table)), image, unit, person, absent)
 
 
 def _added(walk: _Walk, level: list[int]) -> float:
@@ -229,7 +239,7 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
         part_both = np.zeros((part.n_humans, size, len(at)))
         for block, (_, slopes, waves) in zip(own, found, strict=True):
             # An image that a block shows more than once is one image.
-            own_images, number = np.unique(walk.image[block.trials], return_inverse=True)
+            own_images, number = np.unique(walk.unit[block.trials], return_inverse=True)
             of_image = _summed(slopes, number)
             images[:, column[own_images]] += full[:, block.rows] @ of_image
             place = np.searchsorted(shown[d], own_images)
@@ -248,7 +258,17 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
     people[lost] = np.nan
     people[:, lost] = np.nan
     df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
-    return Decomposition(score, images, invented, people, shared, np.array(df))
+    most_df = _most_df(walk, [block for own in of_part.values() for block in own])
+    return Decomposition(score, images, invented, people, shared, np.array(df), most_df)
+
+
+def _most_df(walk: _Walk, own: list[Block]) -> float:
+    """Most degrees of freedom of the clusters of a level; infinite where images are no clusters."""
+    if walk.unit is walk.image:
+        return np.inf
+    trials = np.concatenate([block.trials for block in own])
+    pairs = np.unique(np.stack([walk.unit[trials], walk.image[trials]]), axis=1)
+    return float(most_freedom(np.unique(pairs[0], return_counts=True)[1].astype(np.float64)))
 
 
 def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
@@ -258,12 +278,12 @@ def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
 
 
 def _images_of(walk: _Walk, own: list[Block]) -> NDArray[np.intp]:
-    return np.unique(np.concatenate([walk.image[block.trials] for block in own]))
+    return np.unique(np.concatenate([walk.unit[block.trials] for block in own]))
 
 
 def _columns(walk: _Walk, shown: list[NDArray[np.intp]]) -> tuple[NDArray[np.intp], int]:
     """Column of each image among those of a level, and their number."""
     used = np.unique(np.concatenate(shown))
-    column = np.full(walk.image.max() + 1, -1)
+    column = np.full(walk.unit.max() + 1, -1)
     column[used] = np.arange(len(used))
     return column, len(used)

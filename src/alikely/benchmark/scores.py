@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
-from alikely.benchmark.decomposition import joint_covariance
+from alikely.benchmark.decomposition import Decomposition, joint_covariance
 from alikely.benchmark.exclusions import Exclusions, exclude_conditions
 from alikely.benchmark.layout import (
     CEILING,
@@ -54,6 +53,7 @@ from alikely.benchmark.nesting import (
     undefined_entries,
 )
 from alikely.benchmark.tables import CONSENSUS
+from alikely.data.blocks import cluster_numbers
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
@@ -64,7 +64,7 @@ from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
 from alikely.estimates.doors import check_numbers, kept_prior, require_cells
 from alikely.inference.conjugate import joint_draws
-from alikely.inference.influence import estimate
+from alikely.inference.influence import estimate, of_items
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
@@ -91,11 +91,11 @@ def benchmark_scores(  # noqa: PLR0913
     exclude: str | Exclusions | None = None,
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
+    cluster: str | None = None,
     cohort: bool = False,
     n_resamples: int = 0,
     n_draws: int | None = None,
     prior: Prior | None = None,
-    ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Benchmark:
     """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
@@ -131,6 +131,9 @@ def benchmark_scores(  # noqa: PLR0913
         Refuse machines that lack some data sets with machines, or average over what they have.
     no_response : {"error", "drop"}
         Count a missing response as an error, or leave the trial out of that observer's pairs.
+    cluster : str, optional
+        Column of items whose responses are dependent, such as ``"template"``: new clusters of items
+        are drawn in place of new items.
     cohort : bool
         Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
         takes minutes.
@@ -142,8 +145,6 @@ def benchmark_scores(  # noqa: PLR0913
     prior : mapping or sequence of four numbers, optional
         Prior on the cells of each pair, as in `joint_draws`; of metrics of
         readings as in `alikely.agreement`.
-    ci_prob : float, optional
-        Probability of the intervals that `Benchmark.summary` shows by default.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -186,10 +187,8 @@ def benchmark_scores(  # noqa: PLR0913
     >>> table["system"].tolist()[-2:]
     ['human-human', 'ceiling']
     """
-    ci_prob = resolve("ci_prob", ci_prob)
     n_draws = resolve("n_draws", n_draws)
     require_trials(trials)
-    check_interval(ci_prob, options.ci_kind)
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = _checked(metric, missing, cohort, levels)
     _check_prior(trials, estimand, prior, n_draws, cohort)
@@ -201,14 +200,15 @@ def benchmark_scores(  # noqa: PLR0913
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
 
+    _check_cluster(table, cluster, estimand, cohort)
     value = estimate(table, estimand)["estimate"].values
-    shown = image_numbers(table, one_image)
+    shown = image_numbers(table, one_image, cluster)
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
     consensus = _consensus(trials, layout, estimand, humans, no_response, own=levels is None)
     groups = {
         DATA_SUMMARY: as_read,
         "estimates": estimates.assign(consensus),
-        **_analytic(table, layout, estimand, one_person, one_image),
+        **_analytic(table, layout, estimand, one_person, one_image, cluster),
     }
     if n_resamples:
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
@@ -217,7 +217,7 @@ def benchmark_scores(  # noqa: PLR0913
     withheld = CHOSEN.format(SPEAKS[table.attrs["population"]]) if INCLUSION in table else ""
     if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(
-            table, layout, estimand, n_draws, posterior_seed, shown, prior
+            table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
         )
     if cohort:
         fitted = fit_cohort(
@@ -233,13 +233,14 @@ def benchmark_scores(  # noqa: PLR0913
     tree.attrs = {
         "metric": estimand.name,
         "metric_module": estimand.module,
-        "ci_prob": ci_prob,
+        "ci_prob": options.ci_prob,
         "ci_kind": options.ci_kind,
         "exclude": str(exclude or ""),
         **_missing(trials, no_response, models, humans),
         "humans": humans,
         "people": one_person,
         "items": one_image,
+        "cluster": cluster or "",
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
         "posterior_withheld": withheld,
@@ -426,11 +427,44 @@ def _consensus(
     return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
 
 
+def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric, cohort: bool) -> None:
+    """Refuse clusters that are none of items, and what takes items for independent."""
+    if cluster is None:
+        return
+    numbers = cluster_numbers(table, cluster)
+    if not of_items(table, cluster):
+        raise ValueError(
+            f"cluster must be a column that describes items, got {cluster!r}; say with items= what "
+            "makes two trials those of one image"
+        )
+    if len(np.unique(numbers)) < 2:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(table[cluster].values[0])!r}; leave cluster out"
+        )
+    if INCLUSION in table:
+        raise ValueError(
+            "images were chosen by a plan, whose variance knows no clusters; leave cluster out"
+        )
+    if cohort or metric.draws == "rows":
+        what = "the cohort model" if cohort else f"the posterior of {metric.label}"
+        raise ValueError(
+            f"{what} takes items for independent; leave out cluster, or "
+            f"{'cohort=True' if cohort else 'give n_draws=0'}"
+        )
+
+
 def _analytic(
-    table: xr.Dataset, layout: Layout, metric: Metric, people: People, items: Items
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    people: People,
+    items: Items,
+    cluster: str | None,
 ) -> dict[str, xr.Dataset]:
     """Decompositions of all levels, and the covariances that they make."""
-    levels = decompositions(table, layout, metric, people=people, items=items)
+    how: Any = {"people": people, "items": items}
+    levels = decompositions(table, layout, metric, **how, cluster=cluster)
     images = [parts.images.shape[1] for parts in levels]
     by_level = ("level", "system", "system_other")
     variables = {
@@ -442,6 +476,14 @@ def _analytic(
         "df_people": (("level", "system"), np.stack([parts.df_people for parts in levels])),
         "image_level": ("image", np.repeat(np.arange(len(images)), images)),
     }
+    if cluster is not None:
+        alone = decompositions(table, layout, metric, **how)
+        effect = np.array(
+            [_images_variance(a) / _images_variance(b) for a, b in zip(levels, alone, strict=True)]
+        )
+        variables["most_df"] = ("level", np.array([parts.most_df for parts in levels]))
+        variables["design_effect"] = (("level", "system"), effect)
+        variables["n_clusters"] = ("level", np.array(images))
     names: dict[str, Any] = {
         "level": _levels(layout),
         "system": layout.systems,
@@ -453,6 +495,12 @@ def _analytic(
         "covariance": xr.Dataset(covariance, {"population": list(POPULATIONS), **names}),
         "decomposition": xr.Dataset(variables, names),
     }
+
+
+def _images_variance(parts: Decomposition) -> Floats:
+    """Variance of each score for new images, or for new clusters of images."""
+    with np.errstate(invalid="ignore"):
+        return np.where((found := np.diag(joint_covariance(parts, "images"))) > 0, found, np.nan)
 
 
 def _replicates(
@@ -482,10 +530,13 @@ def _posterior(
     seed: np.random.SeedSequence,
     images: NDArray[np.intp],
     prior: Prior | None,
+    cluster: str | None,
 ) -> xr.Dataset:
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
-    drawn = DRAWN[metric.draws](table, layout, metric, N_CHAINS * per_chain, seed, images, prior)
+    drawn = DRAWN[metric.draws](
+        table, layout, metric, N_CHAINS * per_chain, seed, images, prior, cluster
+    )
     scores = drawn.astype(np.float32)
     shape = (N_CHAINS, per_chain, *scores.shape[1:])
     return xr.Dataset(
@@ -502,6 +553,7 @@ def _of_cells(
     seed: np.random.SeedSequence,
     images: NDArray[np.intp],
     prior: Prior | None,
+    _cluster: str | None,
 ) -> Floats:
     drawn = joint_draws(table, n_draws, [metric], seed, images, prior)[metric.name]
     return by_level(layout, nested_scores(layout, drawn))
@@ -518,8 +570,10 @@ def _of_entries(draw: Callable[..., NDArray[np.floating]]) -> Callable[..., Floa
         seed: np.random.SeedSequence,
         _images: NDArray[np.intp],
         prior: Prior | None,
+        cluster: str | None,
     ) -> Floats:
-        given = {} if prior is None else {"prior": prior}
+        given: dict[str, Any] = {} if prior is None else {"prior": prior}
+        given |= {} if cluster is None else {"cluster": cluster}
         return by_level(layout, nested_scores(layout, draw(table, n_draws, metric, seed, **given)))
 
     return scores
@@ -533,6 +587,7 @@ def _of_rows(
     seed: np.random.SeedSequence,
     _images: NDArray[np.intp],
     _prior: Prior | None,
+    _cluster: str | None,
 ) -> Floats:
     """Scores with limits of their own: those of entries do not average."""
     if table.attrs["repeats"] == "crossed":

@@ -21,9 +21,11 @@ from alikely.benchmark.decomposition import (
     spread,
     student_bounds,
 )
+from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
 from alikely.benchmark.spoken import in_kinds
+from alikely.estimates.clusters import few_clusters
 from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 from alikely.stats.intervals import interval
@@ -333,13 +335,14 @@ def _notes(
         shared.append(withheld)
     if scores.missing_note:
         shared.append(scores.missing_note)
+    clusters = _cluster_notes(scores, population, level)
     systems = scores.estimates["system"].values.tolist()
     notes = []
-    columns = (ceiled[:, 0], undefined, allowed, outside)
-    for name, share, holes, most, apart in zip(
+    columns = (ceiled[:, 0], undefined, allowed, outside, clusters)
+    for name, share, holes, most, apart, few in zip(
         systems, *(column.tolist() for column in columns), strict=True
     ):
-        own = [*crowd[name == HUMANS], *shared]
+        own = [*crowd[name == HUMANS], *filter(None, [few]), *shared]
         if apart:
             own.append(
                 "the estimate lies outside its interval, which is about the score with a little "
@@ -353,6 +356,18 @@ def _notes(
             own.append("above the ceiling: closer to the humans than they are to each other")
         notes.append("; ".join(own))
     return notes
+
+
+def _cluster_notes(scores: Benchmark, population: Population, level: str) -> NDArray[np.object_]:
+    """Note on each score of too few clusters of images."""
+    group = scores.data["decomposition"].to_dataset().sel(level=level)
+    size = scores.estimates.sizes["system"]
+    if "n_clusters" not in group or population == "humans":
+        return np.full(size, "", dtype=object)
+    df = degrees_of_images(scores.decomposition(level).images)
+    df = np.minimum(df, float(group["most_df"]))
+    number = np.full(size, int(group["n_clusters"]))
+    return few_clusters(scores.data.attrs["cluster"], number, df, group["design_effect"].values)
 
 
 def levels_met(scores: Benchmark | DrawnScores) -> list[str]:

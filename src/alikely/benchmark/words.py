@@ -53,6 +53,12 @@ SPEAKS: dict[Population, str] = {
 HEADINGS = {"ceiled": "share of ceiling", "n_entries": "entries"}
 
 
+def _speaks(cluster: str, population: Population) -> str:
+    """For whom intervals speak; new clusters stand for new images where they are drawn."""
+    new = f"new clusters of images ({cluster})" if cluster else "new images"
+    return SPEAKS[population].replace("new images", new)
+
+
 def benchmark_sentence(
     scores: Benchmark,
     population: Population,
@@ -94,7 +100,9 @@ def benchmark_sentence(
         method = _method(scores, school, population, kind)
         if school == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
             method += " about scores with a little added to the counts of each pair"
-        parts.append(say.speaks(method, ground, SPEAKS[population]))
+        parts.append(
+            say.speaks(method, ground, _speaks(scores.data.attrs.get("cluster", ""), population))
+        )
     if not is_plug_in(scores.metric) and machines["estimate"].notna().sum() > 1 and not few:
         p = scores.differences(population, level, ci_prob=prob)["p_value_simultaneous"].dropna()
         parts.append(_told(int((p < 1 - prob).sum()), len(p), prob))
@@ -136,17 +144,19 @@ def drawn_sentence(
     return " ".join(filter(None, parts))
 
 
-def equality_sentence(test: EqualityTest, population: Population) -> str:
+def equality_sentence(test: EqualityTest, population: Population, cluster: str = "") -> str:
     """Say the test that all scores are equal."""
     return (
         f"That all {test.n_systems} machines have the same score: {p_words('p', test.p_value)}, by "
         "the difference that is largest beside its standard error "
         f"({test.system} less {test.other}), which is judged among all of them. It speaks for "
-        f"{SPEAKS[population]}."
+        f"{_speaks(cluster, population)}."
     )
 
 
-def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -> str:
+def rank_sentence(
+    ranks: pd.DataFrame, population: Population, ci_prob: float, cluster: str = ""
+) -> str:
     """Say who leads a ranking, and who is tied with the top."""
     n, first = len(ranks), ranks.iloc[0]
     tied = ranks.loc[ranks["tied_with_top"], "system"].tolist()
@@ -161,7 +171,7 @@ def rank_sentence(ranks: pd.DataFrame, population: Population, ci_prob: float) -
     return (
         f"The highest score is that of {first['system']}; {told}. The sets hold the true ranks of "
         f"all {n} machines at once in {percent(ci_prob)} of experiments; they speak for "
-        f"{SPEAKS[population]}."
+        f"{_speaks(cluster, population)}."
     )
 
 
@@ -182,12 +192,12 @@ def ceiling_sentence(
     )
     if not np.isnan(row["p_human_human"]):
         text += f"; that this is above 0, {p_words('p', row['p_human_human'])} (one-sided)"
-    text += f". It speaks for {SPEAKS[population]}."
+    text += f". It speaks for {_speaks(scores.data.attrs.get('cluster', ''), population)}."
     low, high = (number(row[f"consensus_{end}"], digits, zero) for end in ("lower", "upper"))
     if MISSING not in (low, high):
         text += (
             f" A system without noise of its own could reach between {low} and {high} (consensus "
-            f"bounds); these speak for {SPEAKS['images']}."
+            f"bounds); these speak for {_speaks(scores.data.attrs.get('cluster', ''), 'images')}."
         )
     frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
     shares = frame[frame["ceiled"].notna()]

@@ -48,7 +48,7 @@ def benchmark(
         What is treated as a random sample: images, humans, or both (crossed, the default).
     """
     trials = o.trials()
-    with step("scores of models against humans"):
+    with step("scores of models against humans"), al.options(ci_prob=o.ci_prob):
         scores = al.benchmark_scores(trials, **o.of(al.benchmark_scores))
     level = o.level
     frame = scores.summary(population, level).sort_values("estimate", ascending=False)

@@ -48,7 +48,7 @@ def score_findings(scores: Benchmark) -> list[str]:
 
 
 def _equality(scores: Benchmark) -> list[str]:
-    return [equality_sentence(scores.equality(BOTH), BOTH)]
+    return [equality_sentence(scores.equality(BOTH), BOTH, _cluster(scores))]
 
 
 def _verdicts(scores: Benchmark) -> list[str]:
@@ -63,7 +63,7 @@ def _verdicts(scores: Benchmark) -> list[str]:
 
 def _ranking(scores: Benchmark) -> list[str]:
     prob, _ = scores.interval_options(None, None)
-    return [rank_sentence(scores.ranks(BOTH, rng=SEED), BOTH, prob)]
+    return [rank_sentence(scores.ranks(BOTH, rng=SEED), BOTH, prob, _cluster(scores))]
 
 
 def score_sections(scores: Benchmark) -> list[Section]:
@@ -140,7 +140,7 @@ def _ranks(scores: Benchmark) -> list[Block]:
     }  # fmt: skip
     heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
     return [
-        Text(rank_sentence(ranks, BOTH, prob)),
+        Text(rank_sentence(ranks, BOTH, prob, _cluster(scores))),
         table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
             lambda: plot_benchmark(scores, "ranks", population=BOTH, rng=SEED),
@@ -165,7 +165,8 @@ def _apart(scores: Benchmark) -> list[Block]:
     if is_plug_in(scores.metric):
         return [table_of(table, NO_METHOD, sort="-difference", headings=heads)]
     blocks += attempted(
-        "Test of equal scores.", lambda: [Text(equality_sentence(scores.equality(BOTH), BOTH))]
+        "Test of equal scores.",
+        lambda: [Text(equality_sentence(scores.equality(BOTH), BOTH, _cluster(scores)))],
     )
     blocks.append(
         table_of(table, "Smallest p values first.", sort="p_value_simultaneous", headings=heads)
@@ -240,3 +241,8 @@ def drawn_sections(scores: DrawnScores) -> list[Section]:
         Section("Ranks", attempted("Ranks.", ranks)),
         Section("Differences between machines", attempted("Differences.", apart)),
     ]
+
+
+def _cluster(scores: Benchmark) -> str:
+    """Column of items whose clusters are drawn; empty where items are."""
+    return str(scores.data.attrs.get("cluster", ""))
