@@ -21,9 +21,8 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.calibration.studies import run_study
 from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
-from alikely.planning.designs import allocation, probabilities, strata_of
-from alikely.planning.rehearsal import Drawing, Found, by_strata, by_weights, true_contrasts
-from alikely.planning.sizes import sizes
+from alikely.planning.designs import Drawing, allocation, probabilities, sizes, strata_of
+from alikely.planning.rehearsal import Found, by_strata, by_weights, true_contrasts
 
 __all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
 
@@ -68,10 +67,10 @@ def _design(
         strata = strata_of(machines, planned)
         shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
         pi = (shown / held)[strata.number]
-        drawing = Drawing(pi, strata, shown, None)
+        drawing = Drawing(pi, strata, shown)
     else:
         even = np.full(count, n / count)
-        drawing = Drawing(even if name == "random" else probabilities(size, n), None, NONE, None)
+        drawing = Drawing(even if name == "random" else probabilities(size, n))
 
     def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
         at = drawing.draw(rng)

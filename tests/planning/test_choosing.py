@@ -10,16 +10,14 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.planning.batches import renewed_shown
 from alikely.planning.designs import (
     allocation,
+    effects,
     fewest_images,
     probabilities,
-    strata_of,
     systematic,
 )
 from alikely.planning.rehearsal import by_strata, by_weights, kappa, true_contrasts
-from alikely.planning.sizes import effects, sizes
 
 
 def pool(n: int = 240, machines: int = 6, seed: int = 1) -> tuple[Any, Any]:
@@ -58,15 +56,6 @@ def test_weights_of_all_images_give_the_pool_itself() -> None:
     found = by_weights(x, people, np.ones(240), contrast, "pool")
     assert found.value[0] == pytest.approx(true_contrasts(x, people, contrast)[0], abs=1e-12)
     assert found.lower[0] == found.upper[0]
-
-
-def test_only_discordant_images_tell_of_observed_agreement() -> None:
-    x, _ = pool()
-    size = sizes(x, np.array([[1.0, -1, 0, 0, 0, 0]]), "observed_agreement")
-    apart = x[0] != x[1]
-    # An answer moves the difference by 1 there, either way; elsewhere only from the mean.
-    np.testing.assert_allclose(size[apart], 1, atol=0.05)
-    assert size[~apart].max() < 0.1
 
 
 def test_allocation_keeps_to_its_bounds() -> None:
@@ -170,9 +159,6 @@ def test_three_machines_make_strata_with_a_posterior() -> None:
     # skewness (Cornish-Fisher): within a tenth of the deviation up to a skewness of .6.
     error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
     assert abs(found["estimate"] - ours.value[0]) < 4 * error + 0.1 * found["se"]
-    longer = plan.next_batch(everybody, 20, rng=4)
-    assert longer.table["item"].nunique() == 80
-    assert (1 / longer.table["inclusion"]).sum() == pytest.approx(240)
     few = al.planning.choose_images(everybody, 20, pairs, rng=1)
     assert "stratum" not in few.table
     assert "strata of these machines need" in repr(few)
@@ -245,31 +231,6 @@ def test_plans_are_tried_on_people_who_are_known() -> None:
             plan.simulate(**more)  # type: ignore[arg-type]
 
 
-def test_batches_are_renewed_within_their_strata() -> None:
-    x, people = pool()
-    plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
-    answers = trials(x, people)
-    longer = plan.next_batch(answers, 20, rng=2)
-    assert longer.table["batch"].value_counts().to_dict() == {1: 40, 2: 20}
-    assert longer.table["item"].nunique() == 60
-    assert set(plan.table["item"]) < set(longer.table["item"])
-    weights = (1 / longer.table["inclusion"]).sum()
-    assert weights == pytest.approx(240)
-    with pytest.raises(ValueError, match="n must be from 1 to 200, the images"):
-        plan.next_batch(answers, 500)
-    many = al.planning.choose_images(trials(x), 40, rng=1)
-    with pytest.raises(ValueError, match="this plan is drawn by size"):
-        many.next_batch(answers, 20)
-    with pytest.raises(ValueError, match="this plan is drawn by size"):
-        many.simulate_batches(0.2)
-    strata = strata_of(x, (0, 1))
-    held = np.bincount(strata.number)
-    contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
-    more = renewed_shown(strata, held, held // 4, held // 2, 15, contrast)
-    assert more.sum() == 15
-    assert (more <= held - held // 2).all()
-
-
 def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
     x, people = pool()
     rng = np.random.default_rng(1)
@@ -299,53 +260,22 @@ def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
-def test_a_further_batch_renews_what_the_plan_says() -> None:
-    """Expected errors and notes are of all images together, and classes are heeded."""
-    x, people = pool()
+def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
+    machines = al.load_example().select(condition="blur", kind="model")
+    for n, noted in ((40, True), (150, False)):
+        hard = al.planning.choose_images(machines, n, ("model_1", "model_4"), rng=1)
+        assert any("half of the machines" in note for note in hard.notes) is noted
+    x, _ = pool()
     truth = np.repeat(list("abcd"), 60)
-    said = np.where(np.concatenate([people, x]), truth, "e")
-    kinds = ["human"] * 2 + ["model"] * 6
-    everybody = al.Trials.from_arrays(said, truth, classes=list("abcde"), kind=kinds)
-    pair = tuple(everybody.select(kind="model").observers[:2])
-    plan = al.planning.choose_images(everybody, 40, pair, by_class=True, rng=1)
-    longer = plan.next_batch(everybody, 180, rng=2)
-    before, after = (p.expected.set_index("design").loc["chosen"] for p in (plan, longer))
-    assert (before["n_images"], after["n_images"]) == (40, 220)
-    assert after["se_pool"] < before["se_pool"]
-    needed = int(after["n_images"] * after["trials_saved"] + 0.5)
-    assert f"as {needed} images drawn at random ({needed / 220:.1f} times" in longer.sentence()
-    blur = al.load_example().select(condition="blur")
-    hard = al.planning.choose_images(blur.select(kind="model"), 40, ("model_1", "model_4"), rng=1)
-    assert any("half of the machines" in note for note in hard.notes)
-    # Nearly the whole pool is no harder than the pool.
-    assert not hard.next_batch(blur, 110, rng=1).notes
-    # Of each stratum as many of each class as it allows, give or take one.
-    short = plan.next_batch(everybody, 40, rng=2).table.query("batch == 2")
-    (drawing,) = plan._drawings
-    (held,) = plan._pools
+    said = np.where(x, truth, "e")
+    named = al.Trials.from_arrays(said, truth, classes=list("abcde"), kind=["model"] * 6)
+    pair = tuple(named.observers[:2])
+    plan = al.planning.choose_images(named, 80, pair, by_class=True, rng=1)
+    (drawing,), (held,) = plan._drawings, plan._pools
     number = pd.Series(drawing.strata.number, index=held.items)
-    left = pd.Series(held.truth, index=held.items).drop(plan.table["item"])
-    for g, own in short.groupby(short["item"].map(number)):
-        rest = left[left.index.map(number) == g]
-        counts = own["truth"].value_counts().reindex(rest.unique(), fill_value=0)
-        share = rest.value_counts().reindex(counts.index) * len(own) / len(rest)
-        assert (abs(counts - share) < 1 + 1e-9).all()
-
-
-def test_batches_are_of_error_consistency_and_of_two_populations() -> None:
-    x, people = pool()
-    other = al.planning.choose_images(
-        trials(x), 40, ("m0", "m1"), metric="observed_agreement", rng=1
-    )
-    for ask in (
-        lambda: other.next_batch(trials(x, people), 20),
-        lambda: other.simulate_batches(0.2),
-    ):
-        with pytest.raises(ValueError, match="renewed for error_consistency; this plan is for"):
-            ask()
-    plan = al.planning.choose_images(trials(x), 40, ("m0", "m1"), rng=1)
-    with pytest.raises(ValueError, match="population must be 'pool' or 'images', got 'all'"):
-        plan.simulate_batches(0.2, population="all")  # type: ignore[arg-type]
-    three = al.planning.choose_images(trials(x), 20, [("m0", "m1"), ("m0", "m2")], rng=1)
-    with pytest.raises(ValueError, match="or too few images for strata"):
-        three.next_batch(trials(x, people), 20)
+    truths = pd.Series(held.truth, index=held.items)
+    # Of each stratum as many of each class as it allows, give or take one.
+    for g, own in plan.table.groupby(plan.table["item"].map(number)):
+        rest = truths[number == g].value_counts()
+        counts = own["truth"].value_counts().reindex(rest.index, fill_value=0)
+        assert (abs(counts - rest * len(own) / rest.sum()) < 1 + 1e-9).all()

@@ -23,9 +23,7 @@ def choose(
     *,
     n: int,
     target: list[str] | None = None,
-    metric: Literal[
-        "error_consistency", "observed_agreement", "misclassification_agreement"
-    ] = "error_consistency",
+    metric: Literal["error_consistency", "misclassification_agreement"] = "error_consistency",
     machines: str = "model",
     shown: str | None = None,
     layout: Literal["plan", "psychopy", "jspsych"] = "plan",

@@ -1,5 +1,6 @@
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
+from .choosing import StimulusPlan as StimulusPlan
 from .choosing import choose_images as choose_images
 from .chosen_conditions import ChosenConditions as ChosenConditions
 from .chosen_conditions import choose_conditions as choose_conditions
@@ -21,7 +22,6 @@ from .reader_studies import readers as readers
 from .repeats import further_repeats as further_repeats
 from .sequential import posterior_by_batch as posterior_by_batch
 from .sequential import sequential_design as sequential_design
-from .stimulus_plan import StimulusPlan as StimulusPlan
 from .widths import interval_width as interval_width
 from .widths import trials_for_width as trials_for_width
 

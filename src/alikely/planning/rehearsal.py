@@ -1,17 +1,22 @@
-"""Estimates of contrasts from a design, in arrays: for plans that are tried before they are run."""
+"""Plans tried on people who are known: coverage, power and precision before money is spent."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.ranges import ROUNDING, within
+from alikely.data.columns import NOT_SHOWN
+from alikely.data.trials import Trials
 from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
 from alikely.inference.weighted import (
+    FEWEST_EFFECTIVE,
     TOSSED,
     Population,
     deviations,
@@ -23,22 +28,32 @@ from alikely.inference.weighted import (
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
-from alikely.planning.designs import Strata, systematic
-from alikely.planning.designs import stratified as draw_strata
+from alikely.planning.designs import (
+    NO_STRATA,
+    Drawing,
+    Strata,
+    drawing_of,
+    easiness,
+    lacks_room,
+    sizes_of,
+)
+from alikely.planning.pools import Pool, Target
 
 __all__ = [
-    "NO_STRATA",
-    "Drawing",
     "Found",
+    "Human",
     "by_strata",
     "by_weights",
-    "drawn_alike",
     "kappa",
-    "simulated_people",
+    "rehearsed",
     "true_contrasts",
 ]
 
-NO_STRATA = np.empty(0, dtype=np.intp)
+Human = Literal["model", "machines"] | Trials
+N_DRAWS = 1_000
+FEWEST_DESIGNS = 20
+# Limits that are the truth but for rounding.
+EQUAL = 1e-9
 
 
 class Found(NamedTuple):
@@ -48,51 +63,6 @@ class Found(NamedTuple):
     lower: Floats
     upper: Floats
     effective: Floats
-
-
-class Drawing(NamedTuple):
-    """How images of a pool are drawn."""
-
-    inclusion: Floats
-    strata: Strata | None
-    shown: NDArray[np.intp]
-    classes: NDArray[np.intp] | None
-    even: float | None = None
-
-    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw positions of images, ascending."""
-        if self.strata is None:
-            order = None if self.classes is None else _in_classes(self.classes, rng)
-            return systematic(self.inclusion, rng, order)
-        if self.classes is None:
-            return draw_strata(self.strata.number, self.shown, rng)
-        number = self.strata.number
-        parts = [
-            drawn_alike(np.flatnonzero(number == g), wanted, self.classes, rng)
-            for g, wanted in enumerate(self.shown)
-        ]
-        return np.sort(np.concatenate(parts))
-
-
-def drawn_alike(
-    images: NDArray[np.intp],
-    wanted: int,
-    classes: NDArray[np.intp] | None,
-    rng: np.random.Generator,
-) -> NDArray[np.intp]:
-    """Draw so many images, all as likely, spread over classes where these are given."""
-    if classes is None:
-        return rng.permutation(images)[:wanted]
-    if not wanted:
-        return images[:0]
-    equal = np.full(len(images), wanted / len(images))
-    return images[systematic(equal, rng, _in_classes(classes[images], rng))]
-
-
-def _in_classes(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Images class by class, classes and images in random order: neighbours are seldom drawn."""
-    order = rng.permutation(int(classes.max(initial=0)) + 1)
-    return np.lexsort((rng.random(len(classes)), order[classes]))
 
 
 def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
@@ -126,61 +96,38 @@ def by_weights(
 ) -> Found:
     """Estimate contrasts from chosen images by weighted influence."""
     used = contrasts.any(axis=0)
-    x, r, c = correct[used].astype(float), people.astype(float), contrasts[:, used]
+    x, r, c = correct[used].astype(float), people.astype(float)[:, None], contrasts[:, used]
     w = 1 / inclusion
     w = w / w.sum()
-    p, h = x @ w, r @ w
-    both = (r * w) @ x.T
-    value = kappa(h[:, None], p[None], both)
-    chance = p * h[:, None] + (1 - p) * (1 - h)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Influence is linear in either answer and their product.
-        rest = 1 - value
-        base = 1 - (value * (1 - chance) + chance)
-        base += rest * ((2 * p - 1) * h[:, None] + (2 * h[:, None] - 1) * p)
-        of_r = -1 - rest * (2 * p - 1)
-        of_x = -1 - rest * (2 * h[:, None] - 1)
-        parts = [part / (1 - chance) / len(r) for part in (base, of_r, of_x, 2 + 0 * base)]
-        # What an answer of each person moves the contrasts by: (person, contrast, image).
-        answer = np.stack([(c * of_both) @ x for of_both in parts[3]])
-        answer += (parts[1] @ c.T)[:, :, None]
-        # Sum over people: (contrast, image).
-        psi = (c @ parts[0].sum(axis=0))[:, None] + (c * parts[2].sum(axis=0)) @ x
-        middle = c @ value.mean(axis=0)
-    psi += np.einsum("hci,hi->ci", answer, r)
-    shown = np.ones(len(w), dtype=bool)
-    u = deviations(psi * w, inclusion, shown, population)
-    spread = w * spread_of_images(inclusion, shown, population) * np.sqrt(TOSSED / len(w))
-    tossed = answer * spread / 2
+    # Cells of each person with each machine: (person, machine, cell, image).
+    shares = np.stack([r * x, r * (1 - x), (1 - r) * x, (1 - r) * (1 - x)], axis=2)
+    cells = shares @ w
+    both = cells[..., 0]
+    value = kappa(both + cells[..., 1], both + cells[..., 2], both)
+    slopes = ERROR_CONSISTENCY.influence(cells)
+    slopes[np.isnan(value)] = np.nan
+    n11, n10, n01, n00 = np.moveaxis(slopes / len(r), -1, 0)[..., None]
+    psi = c @ np.einsum("hmk,hmki->mi", slopes / len(r), shares)
+    # What an answer of each person moves the contrasts by, tossed: (person, contrast, image).
+    spread = w * spread_of_images(inclusion, w > 0, population) * np.sqrt(TOSSED / len(w))
+    tossed = c @ np.where(x == 1, n11 - n01, n10 - n00) * spread / 2
+    u = deviations(psi * w, inclusion, w > 0, population)
     sampled = (u**2).sum(axis=1)
     total = sampled + (tossed**2).sum(axis=(0, 2))
     df = freedom_of_sums(total, sampled, (u**4).sum(axis=1), len(w))
     half = student_deviate(df, ci_prob) * np.sqrt(total)
-    without = middle - c @ _bias(x, r, w, inclusion, stratum, population)
-    limits = holding(middle - half, middle + half, without)
-    # Where all images are certain to be shown nothing is left open.
-    settled = population == "pool" and bool((inclusion == 1).all())
-    return Found(without, *limits, np.where(settled, np.inf, effective_images(u)))
-
-
-def _bias(
-    x: Floats,
-    r: Floats,
-    w: Floats,
-    inclusion: Floats,
-    stratum: NDArray[np.intp],
-    population: Population,
-) -> Floats:
-    """Bias of each machine's weighted error consistency with the mean person."""
-    sides = [(r, x), (r, 1 - x), (1 - r, x), (1 - r, 1 - x)]
-    shares = np.stack([one[:, None] * other[None] for one, other in sides], axis=2)
     groups = [stratum == g for g in np.unique(stratum)] or [np.ones(len(w), dtype=bool)]
     flat = shares.reshape(-1, 4, len(w))
-    weights = np.broadcast_to(w, (len(flat), len(w)))
-    found = second_order_bias(
-        ERROR_CONSISTENCY.influence, flat, weights, inclusion, groups, population
+    every = np.broadcast_to(w, (len(flat), len(w)))
+    bias = second_order_bias(
+        ERROR_CONSISTENCY.influence, flat, every, inclusion, groups, population
     )
-    return np.asarray(found.reshape(len(r), len(x)).mean(axis=0))
+    middle = c @ value.mean(axis=0)
+    without = middle - c @ bias.reshape(value.shape).mean(axis=0)
+    # Where all images are certain to be shown nothing is left open.
+    settled = population == "pool" and bool((inclusion == 1).all())
+    effective = np.where(settled, np.inf, effective_images(u))
+    return Found(without, *holding(middle - half, middle + half, without), effective)
 
 
 def by_strata(
@@ -233,3 +180,162 @@ def simulated_people(
         else:
             high = middle
     return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))
+
+
+class _Scene(NamedTuple):
+    """People who are known, and the plan for them."""
+
+    person: str
+    accuracy: float
+    follows: float
+    correct: NDArray[np.bool_]
+    people: NDArray[np.bool_]
+    contrasts: Floats
+    drawing: Drawing
+
+
+def rehearsed(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    metric: str,
+    human: Human,
+    accuracy: Sequence[float],
+    follows: Sequence[float],
+    n_people: int,
+    population: Population,
+    n_designs: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Table of `alikely.planning.StimulusPlan.simulate`."""
+    if metric != "error_consistency":
+        raise ValueError(f"plans are tried for error_consistency; this one is for {metric}")
+    if n_designs < FEWEST_DESIGNS:
+        raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
+    if population not in ("pool", "images"):
+        raise ValueError(f"population must be 'pool' or 'images', got {population!r}")
+    if not isinstance(human, Trials) and human not in ("model", "machines"):
+        raise ValueError(
+            f"human must be 'model', 'machines' or Trials of earlier people, got {human!r}"
+        )
+    if not all(0 < value < 1 for value in accuracy):
+        raise ValueError(f"accuracy must lie in (0, 1), got {list(accuracy)}")
+    if not all(0 <= value <= 1 for value in follows):
+        raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
+    if n_people < 1:
+        raise ValueError(f"n_people must be at least 1, got {n_people}")
+    rows = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        if isinstance(human, Trials):
+            scenes = _earlier(human, pool, drawing, target)
+        elif human == "machines":
+            scenes = _left_out(pool, drawing, target, metric)
+        else:
+            contrasts, ease = target.each(len(pool.machines)), easiness(pool.correct)
+            scenes = (
+                _Scene(
+                    "simulated", share, degree, pool.correct,
+                    simulated_people(ease, share, degree, n_people, rng), contrasts, drawing,
+                )
+                for share in accuracy for degree in follows
+            )  # fmt: skip
+        for scene in scenes:
+            for row in _tried(scene, population, n_designs, rng):
+                place = {"dataset": pool.dataset, "condition": pool.condition}
+                rows.append({**place, **dict(zip(_Scene._fields[:3], scene, strict=False)), **row})
+    return pd.DataFrame(rows)
+
+
+def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
+    """Earlier people who answered all images of a pool."""
+    data = trials.data
+    here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
+    at = pd.Index(data["item"].values[here].astype(str)).get_indexer(pool.items.astype(str))
+    found = 0
+    if len(at) and (at >= 0).all():
+        raw = data["correct"].values[:, np.flatnonzero(here)[at]]
+        for name, row in zip(trials.observers, raw, strict=True):
+            if (row != NOT_SHOWN).all() and name not in pool.machines:
+                found += 1
+                answers, contrasts = (row == 1)[None], target.each(len(pool.machines))
+                share = float(answers.mean())
+                yield _Scene(name, share, np.nan, pool.correct, answers, contrasts, drawing)
+    if not found:
+        raise ValueError(
+            f"none of these people answered all {pool.n_images} images of {pool.name}; simulate "
+            "with human='model'"
+        )
+
+
+def _left_out(pool: Pool, drawing: Drawing, target: Target, metric: str) -> Iterator[_Scene]:
+    """Each machine outside the target as if it were human, and a plan without it."""
+    used = np.zeros(len(pool.machines), dtype=bool)
+    if target.contrasts is not None:
+        used = target.contrasts.any(axis=0)
+    others = np.flatnonzero(~used)
+    if not len(others) or len(pool.machines) < 3:
+        raise ValueError(
+            "no machine is left to stand in for a human: all are in the target; use human='model'"
+        )
+    n = round(float(drawing.inclusion.sum()))
+    for out in others:
+        kept = np.delete(np.arange(len(pool.machines)), out)
+        names = [pool.machines[i] for i in kept]
+        rest = pool._replace(machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept])
+        contrasts = None if target.contrasts is None else target.contrasts[:, kept]
+        settled = tuple(int(i - (i > out)) for i in target.settled if i != out)
+        own = target._replace(contrasts=contrasts, settled=settled)
+        if lacks_room(rest, own, n):
+            # Two machines have halved cells, which may need more than cells of three.
+            own = own._replace(settled=())
+        size = sizes_of(rest, own, metric)
+        again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
+        person, each = pool.correct[out], own.each(len(kept))
+        share = float(person.mean())
+        yield _Scene(pool.machines[out], share, np.nan, rest.correct, person[None], each, again)
+
+
+def _tried(
+    scene: _Scene, population: Population, n_designs: int, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Rows of one scene: random sampling and the plan, by each of its estimators."""
+    correct, people, contrasts, drawing = scene[3:]
+    truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
+    shown, strata = round(float(drawing.inclusion.sum())), drawing.strata
+    found: dict[str, list[Found]] = {"random": [], "chosen": []}
+    if strata is not None:
+        found["strata"], held = [], np.bincount(strata.number)
+    for _ in range(n_designs):
+        for name, way in {"random": Drawing(np.full(n, shown / n)), "chosen": drawing}.items():
+            at = way.draw(rng)
+            x, own, pi = correct[:, at], people[:, at], way.inclusion[at]
+            stratum = NO_STRATA if way.strata is None else way.strata.number[at]
+            weighted = by_weights(x, own, pi, contrasts, population, stratum=stratum)
+            found[name].append(weighted)
+            if way.strata is not None:
+                found["strata"].append(
+                    by_strata(way.strata, stratum, held, own, contrasts, N_DRAWS, population, rng)
+                )
+    chance, defined = np.nan, np.isfinite(truth)
+    for name, estimates in found.items():
+        value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)[:, :, defined]
+        square = float(np.nanmean((value - truth[defined]) ** 2))
+        # Where all that matters was shown, limits are the truth but for rounding.
+        inside = (lower <= truth[defined] + EQUAL) & (truth[defined] - EQUAL <= upper)
+        covered = inside.mean(axis=0)
+        per_image = chance / (1 / shown - 1 / n) if shown < n else np.nan
+        if name == "random":
+            chance, saved = square, 1.0
+        else:
+            saved = 1 / (square / per_image + 1 / n) / shown
+        yield {
+            "design": name,
+            "n_images": shown,
+            "effect": float(np.sqrt(np.nanmean(truth**2))),
+            "rmse": float(np.sqrt(square)),
+            "trials_saved": saved,
+            "coverage": float(covered.mean()),
+            "worst_coverage": float(covered.min()),
+            "power": float(((lower > 0) | (upper < 0)).mean()),
+            "starved": float((effective < FEWEST_EFFECTIVE).mean()),
+        }
