@@ -126,8 +126,8 @@ CASES = [
     no("n_answers must be a whole", lambda: P.item_precision(0.8, 10.5)),
     no("dmc must lie strictly between", lambda: P.items_for_margins(2)),
     no("a difference of zero cannot be", lambda: P.items_for_margins(0)),
-    no("target must lie strictly", lambda: P.participants_for_reliability(0.7, 0.1, target=1)),
-    no("item_sd must be above", lambda: P.participants_for_reliability(0.7, 0)),
+    no("target must lie strictly", lambda: P.item_reliability(0.7, 0.1, target=1)),
+    no("item_sd must be above", lambda: P.item_reliability(0.7, 0)),
     no("kappa must lie strictly", lambda: P.repeats_for_self_consistency(2, 0.9)),
     no("a pilot must be a result of a metric of", lambda: P.further_repeats(w.result())),
     *[

@@ -8,6 +8,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -16,6 +17,12 @@ from alikely.metrics.reliability import spearman_brown
 from alikely.planning import margins as designs
 
 Figure = Callable[[str], None]
+
+
+def power_at(
+    dmc: Any, n_items: Any, *group: Any, against: Any = 0.0, alpha: float = 0.05
+) -> pd.DataFrame:
+    return designs.items_for_margins(dmc, *group, against=against, alpha=alpha, n_items=n_items)
 
 
 def beta_items(rng: np.random.Generator, mean: float, sd: float, shape: Any) -> np.ndarray:
@@ -79,11 +86,11 @@ def test_inputs_broadcast_to_rows() -> None:
     ],
 )
 def test_answers_by_brute_force(accuracy: float, tolerance: float, outside: float) -> None:
-    found = designs.answers_for_precision(accuracy, tolerance, outside).iloc[0]
+    found = designs.item_precision(accuracy, tolerance=tolerance, outside=outside).iloc[0]
     every = designs.item_precision(accuracy, np.arange(1, 5_001), tolerance)["outside"].to_numpy()
     failing = np.flatnonzero(every > outside) + 1
     assert found["n_answers"] == (failing.max(initial=0) + 1)
-    assert found["reached"] == every[int(found["n_answers"]) - 1]
+    assert found["outside"] == every[int(found["n_answers"]) - 1]
 
 
 @pytest.mark.parametrize(("n", "mean", "sd"), [(4, 0.75, 0.15), (9, 0.5, 0.25), (1, 0.9, 0.1)])
@@ -92,7 +99,7 @@ def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
     truth = beta_items(rng, mean, sd, 400_000)
     halves = [rng.binomial(size, truth) for size in (n // 2, n - n // 2)]
     again = rng.binomial(n, truth)
-    row = designs.item_reliability(n, mean, sd).iloc[0]
+    row = designs.item_reliability(mean, sd, n).iloc[0]
     pairs = {"r_truth": (sum(halves), truth), "reliability": (sum(halves), again)}
     if n > 1:
         pairs["split_half"] = (halves[0], halves[1])
@@ -105,7 +112,7 @@ def test_item_reliability_by_simulation(n: int, mean: float, sd: float) -> None:
 
 
 def test_halves_step_up_to_the_group() -> None:
-    table = designs.item_reliability([2, 10, 40], 0.6, [[0.05], [0.2]])
+    table = designs.item_reliability(0.6, [[0.05], [0.2]], [2, 10, 40])
     stepped = spearman_brown(table["split_half"].to_numpy())
     assert stepped == pytest.approx(table["reliability"].to_numpy())
     noise = 0.6 * 0.4 - table["item_sd"] ** 2
@@ -113,29 +120,26 @@ def test_halves_step_up_to_the_group() -> None:
     assert table["reliability"].to_numpy() == pytest.approx(ratio.to_numpy())
 
 
-@pytest.mark.parametrize(
-    ("of", "column"),
-    [("truth", "r_truth"), ("reliability", "reliability"), ("split_half", "split_half")],
-)
-def test_one_participant_fewer_is_not_enough(of: Any, column: str) -> None:
+@pytest.mark.parametrize("of", ["r_truth", "reliability", "split_half"])
+def test_one_participant_fewer_is_not_enough(of: Any) -> None:
     sd = np.array([0.02, 0.1, 0.15, 0.2, 0.35])[:, None]
-    table = designs.participants_for_reliability(0.75, sd, [0.2, 0.7, 0.9, 0.99], of)
-    for _, row in table.iterrows():
+    targets = [0.2, 0.7, 0.9, 0.99]
+    table = designs.item_reliability(0.75, sd, target=targets, of=of)
+    for (_, row), target in zip(table.iterrows(), targets * len(sd), strict=True):
         n = np.arange(1, row["n_observers"] + 1)
-        every = designs.item_reliability(n, 0.75, row["item_sd"])[column].to_numpy()
-        assert every[-1] == row["reached"]
+        every = designs.item_reliability(0.75, row["item_sd"], n)[of].to_numpy()
+        assert every[-1] == row[of]
         # Ties are a matter of rounding.
-        enough = every >= row["target"] - 1e-12
+        enough = every >= target - 1e-12
         assert enough[-1]
         assert not enough[:-1].any()
 
 
-@pytest.mark.parametrize("of", ["truth", "reliability", "split_half"])
+@pytest.mark.parametrize("of", ["r_truth", "reliability", "split_half"])
 @pytest.mark.parametrize("n", [2, 3, 7, 10, 31])
 def test_a_target_that_is_just_reached_counts(of: Any, n: int) -> None:
-    column = "r_truth" if of == "truth" else of
-    target = designs.item_reliability(n, 0.7, 0.21)[column].item()
-    assert designs.participants_for_reliability(0.7, 0.21, target, of)["n_observers"].item() == n
+    target = designs.item_reliability(0.7, 0.21, n)[of].item()
+    assert designs.item_reliability(0.7, 0.21, target=target, of=of)["n_observers"].item() == n
 
 
 @pytest.mark.parametrize(("mean", "kappa"), [(0.75, 0.3), (0.5, 0.6), (0.9, 0.15)])
@@ -182,7 +186,7 @@ def test_power_by_simulated_experiments(
     dmc: float, n_items: int, group: tuple[int, float, float], against: float, figure: Figure
 ) -> None:
     n, mean, sd = group
-    row = designs.power_of_margins(dmc, n_items, n, mean, sd, against).iloc[0]
+    row = power_at(dmc, n_items, n, mean, sd, against=against).iloc[0]
     rng = np.random.default_rng(4)
     truth = beta_items(rng, mean, sd, (N_SETS, n_items))
     noise = np.sqrt(1 - dmc**2) * rng.normal(size=truth.shape)
@@ -199,24 +203,24 @@ def test_power_by_simulated_experiments(
     assert abs(power - row["power"]) < 0.02 + 4 * np.sqrt(power * (1 - power) / N_SETS)
     assert abs(covered - 0.95) < 0.02 + 4 * np.sqrt(0.95 * 0.05 / N_SETS)
     # Seen from the other end.
-    mirrored = designs.power_of_margins(-dmc, n_items, n, mean, sd, -against).iloc[0]
+    mirrored = power_at(-dmc, n_items, n, mean, sd, against=-against).iloc[0]
     assert mirrored["power"] == pytest.approx(row["power"])
     assert mirrored["lower"] == pytest.approx(-row["upper"])
 
 
 def test_power_by_hand_and_without_noise() -> None:
-    row = designs.power_of_margins(0.3, 100).iloc[0]
+    row = power_at(0.3, 100).iloc[0]
     shift = np.arctanh(0.3) * np.sqrt(97)
     tails = stats.norm.sf(1.959964 - shift) + stats.norm.cdf(-1.959964 - shift)
     assert row["power"] == pytest.approx(tails, abs=1e-6)
     assert row["observed"] == pytest.approx(0.3)
     assert row["reliability"] == 1
     assert np.isnan(row["n_observers"])
-    many = designs.power_of_margins(0.3, 100, [1, 10, 10**6], 0.75, 0.15)["power"]
+    many = power_at(0.3, 100, [1, 10, 10**6], 0.75, 0.15)["power"]
     assert many.is_monotonic_increasing
     assert many.iloc[-1] == pytest.approx(row["power"], abs=1e-4)
     # At the null hypothesis a test finds what its level says, noise or not.
-    null = designs.power_of_margins(0.4, [10, 300], 8, 0.75, 0.15, against=0.4, alpha=0.1)
+    null = power_at(0.4, [10, 300], 8, 0.75, 0.15, against=0.4, alpha=0.1)
     assert null["power"].to_numpy() == pytest.approx(0.1)
     assert list(null)[:5] == ["dmc", "against", "n_items", "n_observers", "reliability"]
 
@@ -230,11 +234,11 @@ def test_one_item_fewer_is_not_enough(power: float, group: tuple[float, ...]) ->
     more = group or (None, None, None)
     for _, row in table.iterrows():
         n = int(row["n_items"])
-        at = designs.power_of_margins(row["dmc"], n, *more, against=0.1)["power"].item()
+        at = power_at(row["dmc"], n, *more, against=0.1)["power"].item()
         assert at == row["power"]
         assert at >= power - 1e-12
         if n > 5:
-            fewer = designs.power_of_margins(row["dmc"], n - 1, *more, against=0.1)
+            fewer = power_at(row["dmc"], n - 1, *more, against=0.1)
             assert fewer["power"].item() < power
     if power < 0.05:
         assert (table["n_items"] == 5).all()
@@ -322,28 +326,38 @@ def test_difference_by_symmetry() -> None:
         ("item_precision", (0.5, np.inf), "n_answers must be a whole number .* got inf"),
         ("item_precision", (0.5, 10, 0), "tolerance must lie strictly between 0 and 1, got 0; "),
         ("item_precision", (0.5, 10, 0.05, 1), "ci_prob must lie strictly between 0 and 1, got 1"),
-        ("item_precision", ([0.5] * 3, [5, 6]), r"got shapes accuracy \(3,\), n_answers \(2,\); f"),
-        ("answers_for_precision", (0.0,), "accuracy must .* got 0; give"),
-        ("answers_for_precision", (0.5, 5), "tolerance must .* got 5; give it as a share"),
-        ("answers_for_precision", (0.5, 0.05, 1), "outside must .* got 1; give it as a share"),
-        ("answers_for_precision", (0.5, 1e-5), "tolerance of 1e-05 .* 5,000,000 answers .* raise"),
-        ("item_reliability", (0, 0.5, 0.1), "n_observers must be a whole number of at least 1"),
-        ("item_reliability", (9, 1.2, 0.1), "item_mean must .* got 1.2; give"),
-        ("item_reliability", (9, 0.5, 0.5), "above 0 and below 0.5 for .* of mean 0.5.* got 0.5; "),
-        ("item_reliability", (9, [0.5, 0.9], 0.4), "below 0.3 for .* of mean 0.9.* got 0.4; give"),
-        ("item_reliability", (9, 0.5, 0), "item_sd must be above 0 .* got 0; give"),
-        ("item_reliability", (9, 0.5, np.nan), "item_sd must be above 0 .* got nan; give"),
-        ("participants_for_reliability", (0.5, 0.2, 1), "target must .* got 1; no finite number"),
-        ("participants_for_reliability", (0.5, 0.2, 0.9, "alpha"), "of must be .* got 'alpha'"),
+        ("item_precision", ([0.5] * 3, [5, 6]), r"accuracy \(3,\), .* n_answers \(2,\); for"),
+        ("item_precision", (0.5, None, 5), "tolerance must .* got 5; give it as a share"),
+        (
+            "item_precision",
+            {"accuracy": 0.5, "outside": 1},
+            "outside must .* got 1; give it as a share",
+        ),
+        ("item_precision", (0.5, None, 1e-5), "tolerance of 1e-05 .* 5,000,000 answers .* raise"),
+        ("item_reliability", (0.5, 0.1, 0), "n_observers must be a whole number of at least 1"),
+        ("item_reliability", (1.2, 0.1, 9), "item_mean must .* got 1.2; give"),
+        ("item_reliability", (0.5, 0.5, 9), "above 0 and below 0.5 for .* of mean 0.5.* got 0.5; "),
+        ("item_reliability", ([0.5, 0.9], 0.4), "below 0.3 for .* of mean 0.9.* got 0.4; give"),
+        ("item_reliability", (0.5, 0), "item_sd must be above 0 .* got 0; give"),
+        ("item_reliability", (0.5, np.nan), "item_sd must be above 0 .* got nan; give"),
+        (
+            "item_reliability",
+            {"item_mean": 0.5, "item_sd": 0.2, "target": 1},
+            "target must .* got 1; no finite number",
+        ),
+        (
+            "item_reliability",
+            {"item_mean": 0.5, "item_sd": 0.2, "of": "alpha"},
+            "of must be .* got 'alpha'",
+        ),
         ("repeats_for_self_consistency", (0, 0.9), "kappa must .* got 0; at or below 0 no"),
         ("repeats_for_self_consistency", (0.5, 1), "target must .* got 1; no finite number"),
-        ("power_of_margins", (1, 100), "dmc must lie strictly between -1 and 1, got 1; a perfect"),
-        ("power_of_margins", (0.3, 4), "n_items must be a whole number of at least 5, got 4; "),
-        ("power_of_margins", (0.3, 50, 5), "got only n_observers; give all three, or none"),
-        ("power_of_margins", (0.3, 50, None, 0.5, 0.1), "got only item_mean and item_sd; give"),
-        ("power_of_margins", (0.3, 50, 5, 0.5, 0.6), "item_sd must be above 0 and below 0.5"),
-        ("power_of_margins", (0.3, 50, None, None, None, -1), "against must .* got -1; a perfect"),
-        ("power_of_margins", (0.3, 50, 5, 0.5, 0.1, 0, 0), "alpha must .* got 0; give"),
+        ("items_for_margins", (1,), "dmc must lie strictly between -1 and 1, got 1; a perfect"),
+        ("items_for_margins", {"dmc": 0.3, "n_items": 4}, "n_items must be a whole .* got 4; "),
+        ("items_for_margins", (0.3, 5), "got only n_observers; give all three, or none"),
+        ("items_for_margins", (0.3, None, 0.5, 0.1), "got only item_mean and item_sd; give"),
+        ("items_for_margins", (0.3, 5, 0.5, 0.6), "item_sd must be above 0 and below 0.5"),
+        ("items_for_margins", {"dmc": 0.3, "against": -1}, "against must .* got -1; a perfect"),
         ("items_for_margins", (0.0,), "zero cannot be found with any number of items: .* are 0; "),
         ("items_for_margins", (0.3, None, None, None, 1), "power must .* got 1; no finite number"),
         ("items_for_margins", (0.3, None, None, None, 0.8, 2), "alpha must .* got 2; give"),
@@ -352,7 +366,10 @@ def test_difference_by_symmetry() -> None:
         ("power_of_margin_difference", (0.9, 0.8, 0.2, 99), "must lie between 0.458 and 0.982 for"),
     ],
 )
-def test_bad_input_gets_one_line(function: str, arguments: tuple[Any, ...], message: str) -> None:
+def test_bad_input_gets_one_line(
+    function: str, arguments: tuple[Any, ...] | dict[str, Any], message: str
+) -> None:
+    given = arguments if isinstance(arguments, dict) else {}
     with pytest.raises(ValueError, match=message) as caught:
-        getattr(designs, function)(*arguments)
+        getattr(designs, function)(*(() if given else arguments), **given)
     assert "\n" not in str(caught.value)

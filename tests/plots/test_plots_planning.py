@@ -43,7 +43,7 @@ def test_widths_by_consistency() -> None:
 
 
 def test_power_of_items_is_drawn_too() -> None:
-    table = al.planning.power_of_margins([[0.2], [0.4]], [20, 50, 100, 200])
+    table = al.planning.items_for_margins([[0.2], [0.4]], n_items=[20, 50, 100, 200])
     ax = al.plot_plan(table, "power", x="n_items", hue="dmc", goal=0.9)
     drawn = points(ax, hollow=False)
     assert drawn == set(zip(table["n_items"].astype(float), table["power"], strict=True))

@@ -134,8 +134,8 @@ def _metric(o: Options) -> Metric:
     asked = o.given.get("metric", TESTED)
     if metric.counts == "margins":
         raise ValueError(
-            f"--metric {asked} is planned in Python: al.planning.items_for_margins, "
-            "participants_for_reliability, power_of_margins"
+            f"--metric {asked} is planned in Python: al.planning.items_for_margins and "
+            "item_reliability"
         )
     if metric.counts == "rows":
         raise ValueError(

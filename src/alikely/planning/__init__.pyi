@@ -8,13 +8,10 @@ from .crossed import best_design as best_design
 from .crossed import expected_errors as expected_errors
 from .crossed import variance_components as variance_components
 from .items_of_agreement import items_for_agreement as items_for_agreement
-from .margins import answers_for_precision as answers_for_precision
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
-from .margins import participants_for_reliability as participants_for_reliability
 from .margins import power_of_margin_difference as power_of_margin_difference
-from .margins import power_of_margins as power_of_margins
 from .margins import repeats_for_self_consistency as repeats_for_self_consistency
 from .power import trials_for_difference as trials_for_difference
 from .power import trials_for_power as trials_for_power
@@ -28,7 +25,6 @@ from .widths import trials_for_width as trials_for_width
 __all__ = [
     "ChosenConditions",
     "StimulusPlan",
-    "answers_for_precision",
     "assurance",
     "best_design",
     "choose_conditions",
@@ -40,11 +36,9 @@ __all__ = [
     "item_reliability",
     "items_for_agreement",
     "items_for_margins",
-    "participants_for_reliability",
     "plan_from",
     "posterior_by_batch",
     "power_of_margin_difference",
-    "power_of_margins",
     "readers",
     "repeats_for_self_consistency",
     "sequential_design",

@@ -23,13 +23,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
@@ -37,15 +36,13 @@ from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
+from alikely.stats.search import smallest_with
 
 __all__ = [
-    "answers_for_precision",
     "item_precision",
     "item_reliability",
     "items_for_margins",
-    "participants_for_reliability",
     "power_of_margin_difference",
-    "power_of_margins",
     "repeats_for_self_consistency",
 ]
 
@@ -66,35 +63,48 @@ FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
 
 
 def item_precision(
-    accuracy: ArrayLike, n_answers: ArrayLike, tolerance: float = 0.05, ci_prob: float | None = None
+    accuracy: ArrayLike,
+    n_answers: ArrayLike | None = None,
+    tolerance: ArrayLike = 0.05,
+    ci_prob: float | None = None,
+    *,
+    outside: ArrayLike = 0.05,
 ) -> pd.DataFrame:
-    """How far the observed share of right answers to an item may lie from its accuracy.
+    """Compute how far the proportion of correct responses to an item may lie from its accuracy.
 
-    For an accuracy of .75, [AK24]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
-    answers, from simulations.
+    Without `n_answers`, the smallest number that suffices together with every larger one: the exact
+    probability is jagged, and one answer more may widen what is outside. Chernoff's bound [C52]_
+    holds from some number on; below it, exact probabilities are searched downwards.
 
     Parameters
     ----------
     accuracy : array_like
-        Probability of a right answer, in (0, 1).
-    n_answers : array_like of int
+        Probability of a correct response, in (0, 1).
+    n_answers : array_like of int, optional
         Answers to the item, at least 1: participants times repeats.
-    tolerance : float
+    tolerance : array_like
         Distance that would still do, in (0, 1).
     ci_prob : float
         In (0, 1).
+    outside : array_like
+        Without `n_answers`: highest probability of a larger distance, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        ``accuracy``, ``n_answers``; ``outside``: exact binomial probability that the share lies
-        further than `tolerance` from the accuracy, a share just so far off being inside; ``lower``
-        and ``upper``: central range of the share; ``sd``: its standard deviation.
+        ``accuracy``, ``tolerance``, ``n_answers``; ``outside``: exact binomial probability that the
+        proportion lies further than `tolerance` from the accuracy, one just so far off being
+        inside; ``lower`` and ``upper``: its central range; ``sd``: its standard deviation.
 
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If a number is out of range, or millions of answers would be needed.
+
+    Notes
+    -----
+    For an accuracy of .75, [AK24]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
+    answers, from simulations.
 
     Examples
     --------
@@ -104,13 +114,18 @@ def item_precision(
     0         10    0.468   0.50  1.000
     1         20    0.439   0.55  0.900
     2        300    0.038   0.70  0.797
+    >>> item_precision([0.75, 0.9], tolerance=0.1)["n_answers"].tolist()
+    [75, 30]
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
-    _check("tolerance", tolerance)
-    rows = _rows(accuracy=accuracy, n_answers=n_answers)
+    wanted = {"n_answers": n_answers} if n_answers is not None else {"outside": outside}
+    rows = _rows(accuracy=accuracy, tolerance=tolerance, **wanted)
+    if n_answers is None:
+        found = [_answers(*row) for row in zip(*rows.values(), strict=True)]
+        rows["n_answers"] = np.array(found, dtype=np.float64)
     p, n = rows["accuracy"], rows["n_answers"]
-    rows["outside"] = _outside(p, n, tolerance)
+    rows["outside"] = _outside(p, n, rows["tolerance"])
     rows["lower"], rows["upper"] = (
         stats.binom.ppf(q, n, p) / n for q in ((1 - ci_prob) / 2, (1 + ci_prob) / 2)
     )
@@ -123,44 +138,6 @@ def _outside(p: ArrayLike, n: ArrayLike, tolerance: ArrayLike) -> Floats:
     p, n, reach = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
     first, last = np.ceil(n * (p - reach)), np.floor(n * (p + reach))
     return within(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
-
-
-def answers_for_precision(
-    accuracy: ArrayLike, tolerance: ArrayLike = 0.05, outside: ArrayLike = 0.05
-) -> pd.DataFrame:
-    """Fewest answers to an item from which on its share of right answers is precise.
-
-    The exact probability is jagged: one answer more may widen what is outside. Chernoff's bound
-    [C52]_ holds either tail below half of `outside` from some number of answers on; below it, exact
-    probabilities are looked through from above down to the largest number that fails.
-
-    Parameters
-    ----------
-    accuracy, tolerance : array_like
-        As in `item_precision`.
-    outside : array_like
-        Highest probability of a larger distance, in (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``accuracy``, ``tolerance``, ``outside``, ``n_answers``: smallest number that suffices
-        together with every larger one; ``reached``: probability outside with that number.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, or millions of answers would be needed.
-
-    Examples
-    --------
-    >>> from alikely.planning import answers_for_precision
-    >>> answers_for_precision([0.75, 0.9], tolerance=0.1)["n_answers"].tolist()
-    [75, 30]
-    """
-    rows = _rows(accuracy=accuracy, tolerance=tolerance, outside=outside)
-    n = np.array([_answers(*row) for row in zip(*rows.values(), strict=True)], dtype=np.float64)
-    return _table(rows, n_answers=n, reached=_outside(rows["accuracy"], n, rows["tolerance"]))
 
 
 def _answers(p: float, tolerance: float, outside: float) -> int:
@@ -186,48 +163,82 @@ def _answers(p: float, tolerance: float, outside: float) -> int:
 
 
 def item_reliability(
-    n_observers: ArrayLike, item_mean: ArrayLike, item_sd: ArrayLike
+    item_mean: ArrayLike,
+    item_sd: ArrayLike,
+    n_observers: ArrayLike | None = None,
+    *,
+    target: ArrayLike = 0.9,
+    of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
-    """Reliability of the mean accuracies of items over a group.
+    """Compute the reliability of the mean accuracies of items over a group, or the group for one.
 
     A single answer has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``, which
-    Spearman and Brown [S10]_ step up to that of a group.
+    Spearman and Brown [S10]_ step up to that of a group. Without `n_observers`, the fewest
+    participants that reach the `target`.
 
     Parameters
     ----------
-    n_observers : array_like of int
-        Participants, each of whom answers every item once; at least 1.
     item_mean : array_like
         Mean of the true accuracies of items, in (0, 1).
     item_sd : array_like
         Their standard deviation without the noise of answers, above 0 and below
         ``sqrt(item_mean * (1 - item_mean))``.
+    n_observers : array_like of int, optional
+        Participants, each of whom answers every item once; at least 1.
+    target : array_like
+        Without `n_observers`: value to reach, in (0, 1).
+    of : {"r_truth", "reliability", "split_half"}
+        Which value is to reach the target.
 
     Returns
     -------
     pandas.DataFrame
-        The inputs; ``reliability``, ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``;
-        ``r_truth``, correlation of the item means with the true accuracies, the root of the
-        reliability [S04]_; ``split_half``, correlation of two halves of the group, one larger by a
-        participant if the number is odd. NaN for one participant, who has no halves.
+        ``item_mean``, ``item_sd``, ``n_observers``; ``reliability``,
+        ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``; ``r_truth``, correlation of the
+        item means with the true accuracies, the root of the reliability [S04]_; ``split_half``,
+        correlation of two halves of the group, one larger by a participant if the number is odd.
+        NaN for one participant, who has no halves.
 
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If a number is out of range or `of` is unknown.
+
+    Notes
+    -----
+    [AK24]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
+    needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
+    standard deviation of .134 to .185.
 
     Examples
     --------
     >>> from alikely.planning import item_reliability
-    >>> item_reliability([10, 40], item_mean=0.75, item_sd=0.15).round(3)
-       n_observers  item_mean  item_sd  reliability  r_truth  split_half
-    0           10       0.75     0.15        0.577    0.760       0.405
-    1           40       0.75     0.15        0.845    0.919       0.732
+    >>> item_reliability(0.75, 0.15, [10, 40]).round(3)
+       item_mean  item_sd  n_observers  reliability  r_truth  split_half
+    0       0.75     0.15           10        0.577    0.760       0.405
+    1       0.75     0.15           40        0.845    0.919       0.732
+    >>> item_reliability(0.75, [0.14, 0.18, 0.25], target=0.9)["n_observers"].tolist()
+    [37, 21, 9]
     """
-    rows = _rows(n_observers=n_observers, item_mean=item_mean, item_sd=item_sd)
-    single, n = _single_answer(rows), rows["n_observers"]
-    rows["reliability"] = _stepped_up(single, n)
-    return _table(rows, r_truth=_truth(single, n), split_half=_halves(single, n))
+    wanted = {"n_observers": n_observers} if n_observers is not None else {"target": target}
+    rows = _rows(item_mean=item_mean, item_sd=item_sd, **wanted)
+    single = _single_answer(rows)
+    values = {"r_truth": _truth, "reliability": spearman_brown, "split_half": _halves}
+    if of not in values:
+        raise ValueError(f"of must be 'r_truth', 'reliability' or 'split_half', got {of!r}")
+    if n_observers is None:
+        value, fewest = values[of], 2 if of == "split_half" else 1
+        rows["n_observers"] = np.array(
+            [
+                smallest_with(lambda n, r=r: float(value(r, n)), goal - SLACK, fewest)
+                for r, goal in zip(single, rows.pop("target"), strict=True)
+            ],
+            dtype=np.float64,
+        )
+    for name in ("reliability", "r_truth", "split_half"):
+        pairs = zip(single, rows["n_observers"], strict=True)
+        rows[name] = np.array([values[name](r, n) for r, n in pairs], dtype=np.float64)
+    return _table(rows)
 
 
 def _single_answer(rows: dict[str, Floats]) -> Floats:
@@ -244,84 +255,17 @@ def _single_answer(rows: dict[str, Floats]) -> Floats:
     return np.asarray(sd**2 / bound**2)
 
 
-def _stepped_up(single: Floats, n: Floats) -> Floats:
-    return np.array([spearman_brown(r, people) for r, people in zip(single, n, strict=True)])
+def _truth(single: float, n: float) -> Floats:
+    return np.sqrt(spearman_brown(single, n))
 
 
-def _truth(single: Floats, n: Floats) -> Floats:
-    return np.sqrt(_stepped_up(single, n))
-
-
-def _halves(single: Floats, n: Floats) -> Floats:
-    small, large = np.floor(n / 2), np.ceil(n / 2)
+def _halves(single: float, n: float) -> Floats:
     # Halves share nothing but the truth: their correlation is the product of theirs with it.
-    r = _truth(single, np.maximum(small, 1)) * _truth(single, large)
-    return np.where(small > 0, r, np.nan)
-
-
-def participants_for_reliability(
-    item_mean: ArrayLike,
-    item_sd: ArrayLike,
-    target: ArrayLike = 0.9,
-    of: Literal["truth", "reliability", "split_half"] = "truth",
-) -> pd.DataFrame:
-    """Fewest participants whose mean accuracies of items are reliable.
-
-    [AK24]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
-    needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
-    standard deviation of .134 to .185. Items that differ more need fewer participants.
-
-    Parameters
-    ----------
-    item_mean, item_sd : array_like
-        As in `item_reliability`.
-    target : array_like
-        Value to reach, in (0, 1).
-    of : {"truth", "reliability", "split_half"}
-        Which of the values of `item_reliability`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``item_mean``, ``item_sd``, ``target``, ``n_observers`` and ``reached``, the value with so
-        many participants.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range or `of` is unknown.
-
-    Examples
-    --------
-    >>> from alikely.planning import participants_for_reliability
-    >>> participants_for_reliability(0.75, [0.14, 0.18, 0.25])["n_observers"].tolist()
-    [37, 21, 9]
-    """
-    rows = _rows(item_mean=item_mean, item_sd=item_sd, target=target)
-    single = _single_answer(rows)
-    goal, odds = rows["target"], (1 - single) / single
-    ways = {
-        "truth": (_truth, odds * goal**2 / (1 - goal**2), 1),
-        "reliability": (_stepped_up, odds * goal / (1 - goal), 1),
-        "split_half": (_halves, 2 * odds * goal / (1 - goal), 2),
-    }
-    if of not in ways:
-        raise ValueError(f"of must be 'truth', 'reliability' or 'split_half', got {of!r}")
-    value, about, fewest = ways[of]
-    n = _smallest(about, fewest, lambda n: value(single, n) - goal)
-    return _table(rows, n_observers=n, reached=value(single, n))
-
-
-def _smallest(about: Floats, fewest: int, excess: Callable[[Floats], Floats]) -> Floats:
-    """Smallest whole number with an excess of at least 0, not far from what algebra says."""
-    # One below for rounding, one above for halves that differ by a participant.
-    near = np.maximum(np.ceil(about) + np.arange(-1, 2)[:, None], fewest)
-    enough = np.array([excess(n) >= -SLACK for n in near])
-    return np.take_along_axis(near, enough.argmax(axis=0)[None], axis=0)[0]
+    return _truth(single, n // 2) * _truth(single, n - n // 2) if n > 1 else np.asarray(np.nan)
 
 
 def repeats_for_self_consistency(kappa: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """Fewest repeats of all items with which an observer agrees with itself.
+    """Find the fewest repeats of all items with which an observer agrees with itself.
 
     Parameters
     ----------
@@ -349,40 +293,47 @@ def repeats_for_self_consistency(kappa: ArrayLike, target: ArrayLike) -> pd.Data
     [10, 3]
     """
     rows = _rows(kappa=kappa, target=target)
-    single, goal = rows["kappa"], rows["target"]
-    about = (1 - single) / single * goal / (1 - goal)
-    n = _smallest(about, 1, lambda n: _stepped_up(single, n) - goal)
-    return _table(rows, n_repeats=n, reached=_stepped_up(single, n))
+    found = [
+        smallest_with(lambda n, r=r: float(spearman_brown(r, n)), goal - SLACK, 1)
+        for r, goal in zip(*rows.values(), strict=True)
+    ]
+    reached = [float(spearman_brown(r, n)) for r, n in zip(rows["kappa"], found, strict=True)]
+    return _table(rows, n_repeats=np.array(found, float), reached=np.array(reached))
 
 
-def power_of_margins(
+def items_for_margins(
     dmc: ArrayLike,
-    n_items: ArrayLike,
     n_observers: ArrayLike | None = None,
     item_mean: ArrayLike | None = None,
     item_sd: ArrayLike | None = None,
-    against: ArrayLike = 0.0,
+    power: float = 0.8,
     alpha: float = 0.05,
+    against: ArrayLike = 0.0,
+    *,
+    n_items: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Power to tell the decision-margin consistency of a machine with a group from a value.
+    """Find the items that separate a machine's decision-margin consistency from a value.
 
-    The noise of the group shrinks `dmc` and `against` by the root of the reliability [S04]_.
-    Correlations are normal on Fisher's z scale [F21]_ with variance ``1 / (n_items - 3)``, which
-    holds for normal margins and is close for others that are not heavy-tailed.
+    Without `n_items`, the fewest with the wanted `power`. The noise of the group shrinks `dmc` and
+    `against` by the root of the reliability [S04]_. Correlations are normal on Fisher's z scale
+    [F21]_ with variance ``1 / (n_items - 3)``, which holds for normal margins and is close for
+    others that are not heavy-tailed.
 
     Parameters
     ----------
     dmc : array_like
         Correlation of the machine's margins with the true accuracies of items, in (-1, 1).
-    n_items : array_like of int
-        At least 5.
     n_observers, item_mean, item_sd : array_like, optional
         The group and its items, as in `item_reliability`; without them, the true accuracies are
-        taken as known.
-    against : array_like
-        Consistency under the null hypothesis, in (-1, 1), freed of noise as `dmc` is.
+        treated as known.
+    power : float
+        Power to reach, in (0, 1).
     alpha : float
         Level of the two-sided test, in (0, 1).
+    against : array_like
+        Consistency under the null hypothesis, in (-1, 1), noise-corrected as `dmc` is.
+    n_items : array_like of int, optional
+        Numbers of items whose power is wanted, at least 5.
 
     Returns
     -------
@@ -394,21 +345,42 @@ def power_of_margins(
     Raises
     ------
     ValueError
-        If a number is out of range, or the group is described in part.
+        If a number is out of range, the group is described in part, or a number of items is to be
+        found and `dmc` and `against` are the same.
 
     Examples
     --------
-    >>> from alikely.planning import power_of_margins
-    >>> power_of_margins(0.3, 100, [5, 20], 0.75, 0.15).round(2)[["observed", "power"]]
+    >>> from alikely.planning import items_for_margins
+    >>> items_for_margins(0.3, [5, 20], item_mean=0.75, item_sd=0.15)["n_items"].tolist()
+    [213, 117]
+    >>> items_for_margins(0.3, [5, 20], 0.75, 0.15, n_items=100).round(2)[["observed", "power"]]
        observed  power
     0      0.19   0.48
     1      0.26   0.73
     """
+    _check("power", power)
     _check("alpha", alpha)
     group = {"n_observers": n_observers, "item_mean": item_mean, "item_sd": item_sd}
-    rows = _rows(dmc=dmc, against=against, n_items=n_items, **group)
-    root, steps = np.sqrt(rows["reliability"]), np.sqrt(rows["n_items"] - 3)
+    rows = _rows(
+        dmc=dmc, against=against, n_items=FEWEST_ITEMS if n_items is None else n_items, **group
+    )
+    root = np.sqrt(rows["reliability"])
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
+    if n_items is None:
+        # So small a difference needs more items than whole numbers can be told apart.
+        if len(same := rows["dmc"][np.abs(z - null) < 1e-7]):
+            raise ValueError(
+                "a difference of zero cannot be found with any number of items: dmc and against "
+                f"must differ, both are {same[0]:g}; state what difference matters"
+            )
+        found = [
+            smallest_with(
+                lambda n, d=d: float(_power(d * np.sqrt(n - 3), alpha)), power - SLACK, FEWEST_ITEMS
+            )
+            for d in z - null
+        ]
+        rows["n_items"] = np.array(found, dtype=np.float64)
+    steps = np.sqrt(rows["n_items"] - 3)
     half = -special.ndtri(alpha / 2) / steps
     rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}
     return _table(rows, power=_power((z - null) * steps, alpha))
@@ -418,65 +390,6 @@ def _power(shift: Floats | float, alpha: float) -> Floats:
     """Probability that a normal number of unit variance around the shift is significant."""
     critical = -special.ndtri(alpha / 2)
     return np.asarray(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
-
-
-def items_for_margins(
-    dmc: ArrayLike,
-    n_observers: ArrayLike | None = None,
-    item_mean: ArrayLike | None = None,
-    item_sd: ArrayLike | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    against: ArrayLike = 0.0,
-) -> pd.DataFrame:
-    """Fewest items that tell the decision-margin consistency of a machine from a value.
-
-    Parameters
-    ----------
-    dmc, n_observers, item_mean, item_sd, alpha, against
-        As in `power_of_margins`.
-    power : float
-        Power to reach, in (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        As of `power_of_margins`, with the smallest number of items, 5 or more.
-
-    Raises
-    ------
-    ValueError
-        As in `power_of_margins`, or if `dmc` and `against` are the same.
-
-    Examples
-    --------
-    >>> from alikely.planning import items_for_margins
-    >>> items_for_margins(0.3)["n_items"].item()
-    85
-    >>> items_for_margins(0.3, [5, 20], item_mean=0.75, item_sd=0.15)["n_items"].tolist()
-    [213, 117]
-    """
-    _check("power", power)
-    others = (n_observers, item_mean, item_sd, against, alpha)
-    few = power_of_margins(dmc, FEWEST_ITEMS, *others)
-    null = np.arctanh(few["against"] * np.sqrt(few["reliability"]))
-    shift = (np.arctanh(few["observed"]) - null).to_numpy()
-    # So small a difference needs more items than whole numbers can be told apart.
-    same = few[np.abs(shift) < 1e-7]
-    if len(same):
-        raise ValueError(
-            "a difference of zero cannot be found with any number of items: dmc and against must "
-            f"differ, both are {same['dmc'].iloc[0]:g}; state what difference matters"
-        )
-    # A test at level alpha has at least this power, with however few items.
-    needed = 0.0
-    if power > alpha:
-        far = special.ndtri(power) - special.ndtri(alpha / 2)
-        needed = optimize.brentq(lambda u: float(_power(u, alpha)) - power, 0, far, xtol=1e-14)
-    about = 3 + (needed / shift) ** 2
-    n = _smallest(about, FEWEST_ITEMS, lambda n: _power(shift * np.sqrt(n - 3), alpha) - power)
-    given = [x for x in (dmc, *others[:-1]) if x is not None]
-    return power_of_margins(dmc, n.reshape(np.broadcast(*given).shape), *others)
 
 
 def power_of_margin_difference(
@@ -502,7 +415,7 @@ def power_of_margin_difference(
     margin_correlation : array_like
         Correlation of the two machines' margins, in (-1, 1).
     n_items, n_observers, item_mean, item_sd, alpha
-        As in `power_of_margins`. The noise of the group shrinks correlations with it, not that of
+        As in `items_for_margins`. The noise of the group shrinks correlations with it, not that of
         the machines.
 
     Returns
@@ -572,8 +485,11 @@ def _rows(**inputs: ArrayLike | None) -> dict[str, Floats]:
     if "n_items" not in rows:
         return rows
     ones = np.ones_like(rows["n_items"])
-    reliability = _stepped_up(_single_answer(rows), rows["n_observers"]) if group else ones
     people = rows.pop("n_observers", np.nan * ones)
+    reliability = ones
+    if group:
+        pairs = zip(_single_answer(rows), people, strict=True)
+        reliability = np.array([float(spearman_brown(r, n)) for r, n in pairs])
     rows = {name: x for name, x in rows.items() if name not in group}
     return rows | {"n_observers": people, "reliability": reliability}
 

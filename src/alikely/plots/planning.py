@@ -65,7 +65,7 @@ def plot_plan(
     - ``"width"``: width of intervals, of a table of `alikely.planning.interval_width`, as Figures 3
       and 6 of [K25]_ (`x`, `hue`, `references`)
     - ``"power"``: power, of a table of `alikely.trials_for_power`,
-      `alikely.planning.trials_for_difference` or `alikely.planning.power_of_margins` (`x`, `hue`,
+      `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`,
       `goal`)
     - ``"items"``: precision of the accuracy of one item, of a table of
       `alikely.planning.item_precision`, as Figure 3 of [AK24]_ (`tolerance`)

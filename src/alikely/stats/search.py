@@ -43,9 +43,9 @@ def smallest_number(
     return found
 
 
-def smallest_with(power: Callable[[float], float], goal: float) -> int:
-    """Smallest number of trials with a power, which grows with it."""
-    low, high = 1, 2
+def smallest_with(power: Callable[[int], float], goal: float, fewest: int = 2) -> int:
+    """Smallest number from the fewest on with a power, which grows with it."""
+    low, high = fewest - 1, fewest
     while power(high) < goal:
         low, high = high, 2 * high
     while high - low > 1:
