@@ -111,3 +111,85 @@ def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[
         row = scores.summary("images", intervals=["analytic"]).iloc[0]
         held += row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"]
     assert held / n > 0.92 - 4 * (0.92 * 0.08 / n) ** 0.5
+
+
+def readings(rng: np.random.Generator, sizes: list[int], icc: float) -> al.Trials:
+    """Six readers and an AI, lesions of patients, two modalities with the same lesions."""
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    n, names = len(label), [f"r{k}" for k in range(6)] + ["AI"]
+    right = []
+    for _ in range(2):
+        parts = []
+        for size in (len(sizes), n):
+            shared = rng.normal(size=size)
+            parts.append(np.sqrt(0.6) * shared + np.sqrt(0.4) * rng.normal(size=(7, size)))
+        strength = np.sqrt(icc) * parts[0][:, label] + np.sqrt(1 - icc) * parts[1]
+        right.append((strength < 0.8).astype(int))
+    return al.Trials.from_correct(
+        np.concatenate(right, axis=1),
+        observers=names,
+        kind=["human"] * 6 + ["model"],
+        condition=np.repeat(["CT", "MR"], n),
+        item=np.tile(np.arange(n), 2),
+        item_columns={"patient": np.tile(label, 2)},
+    )
+
+
+def test_cases_of_patients() -> None:
+    """Patients of one case are cases; patients of many make intervals wider, and are counted."""
+    alone, one_each = (
+        al.benchmark.reader_study(
+            readings(np.random.default_rng(5), [1] * 90, 0.0), "AI", cluster=cluster
+        ).modalities
+        for cluster in (None, "patient")
+    )
+    assert one_each["se"].tolist() == pytest.approx(alone["se"].tolist())
+    trials = readings(np.random.default_rng(6), [10] * 20, 0.8)
+    plain, found = (
+        al.benchmark.reader_study(trials, "AI", cluster=cluster, n_resamples=200, rng=1)
+        for cluster in (None, "patient")
+    )
+    assert (found.modalities["se_cases"] > 1.5 * plain.modalities["se_cases"]).all()
+    assert found.modalities[["n_cases", "n_clusters"]].values.tolist() == [[200, 20]] * 2
+    assert (found.modalities["df_cases"] <= 19).all()
+    assert found.modalities["note"].str.contains("20 clusters of 'patient'").all()
+    width = found.differences["bootstrap_eti95_ub"] - found.differences["bootstrap_eti95_lb"]
+    without = plain.differences["bootstrap_eti95_ub"] - plain.differences["bootstrap_eti95_lb"]
+    assert (width > 1.2 * without).all()
+    with pytest.raises(ValueError, match="must be a column that describes items, got 'item'"):
+        al.benchmark.reader_study(trials, "AI", cluster="item")
+
+
+def test_groups_families_and_judges_draw_clusters() -> None:
+    """Wider means of groups, less support of branches, more noise of questions."""
+    trials = board(np.random.default_rng(7), [15] * 20, 0.8)
+    plain, found = (
+        al.benchmark.group_scores(trials, rng=1, cluster=cluster, **LIGHT)
+        for cluster in (None, "template")
+    )
+    analytic = [scores.groups.query("school == 'analytic'")["se"] for scores in (plain, found)]
+    assert (analytic[1] > 1.3 * analytic[0]).all()
+    ranks = [scores.observers.set_index("observer") for scores in (plain, found)]
+    width = [(each["rank_ub"] - each["rank_lb"]).sum() for each in ranks]
+    assert width[1] >= width[0]
+    squares = [al.matrix(trials, cluster=cluster) for cluster in (None, "template")]
+    support = [
+        al.benchmark.families(square, n_resamples=200, rng=1).support[:-1].mean()
+        for square in squares
+    ]
+    assert support[1] < support[0]
+    panel = al.simulate.leaderboard(10, 2, 300, rng=1)
+    label = np.repeat(np.arange(30), 10)
+    clustered = al.Trials.from_correct(
+        panel.data["correct"].values,
+        observers=panel.observers,
+        item_columns={"topic": label},
+    )
+    judge, *candidates = panel.observers
+    given = {judge: dict(zip(candidates, np.linspace(0, 1, len(candidates)), strict=True))}
+    noise = [
+        al.benchmark.judge_agreement(al.matrix(clustered, cluster=cluster), given)["noise"].iloc[0]
+        for cluster in (None, "topic")
+    ]
+    assert np.isfinite(noise).all()
+    assert noise[0] != noise[1]

@@ -282,3 +282,20 @@ def test_clusters_of_a_matrix_that_cannot_be() -> None:
     one = al.Trials.from_correct([[0, 1, 1], [1, 1, 0]], item_columns={"patient": ["a"] * 3})
     with pytest.raises(ValueError, match="needs at least two clusters, and all trials are of 'a'"):
         al.matrix(one, cluster="patient")
+
+
+@pytest.mark.parametrize("metric", ["MA", "cohen_kappa", "kappa_p_discrete"])
+def test_every_posterior_draws_clusters(metric: str) -> None:
+    """Draws are about as wide as the analytic error; in all conditions a cluster is one draw."""
+    trials = labelled().with_options("classes")
+    result = al.compare(trials, metric, "all", cluster="template", n_resamples=500, rng=1)
+    se = result.estimates["se"].values
+    for school in ("bootstrap", "posterior"):
+        ratio = result.draws(school).std(axis=0) / se
+        assert np.median(ratio) == pytest.approx(0.95, abs=0.15)
+    draws = result.draws("posterior")
+    # Entries of one pair in both conditions share clusters: draws that were apart would correlate
+    # by 1/sqrt(4000) or so.
+    pairs = result.pairs.reset_index().groupby(["observer_a", "observer_b"])["index"].agg(list)
+    together = [np.corrcoef(draws[:, a], draws[:, b])[0, 1] for a, b in pairs]
+    assert np.mean(np.abs(together)) > 0.06

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import Intervals
@@ -28,7 +29,8 @@ from alikely.data.trials import Trials
 from alikely.estimates.general import compare
 from alikely.estimates.result import Result
 from alikely.estimates.weighted_sums import contrast
-from alikely.inference.influence import covariance_of
+from alikely.inference.influence import covariance_of, of_items, of_sum
+from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric
 
 __all__ = ["GroupScores", "group_scores"]
@@ -253,6 +255,15 @@ def _contrast(
     return found
 
 
+def _of_few_clusters(result: Result, cluster: str, weights: Floats, ci_prob: float) -> float:
+    """Factor by which normal limits become those of so many clusters."""
+    found = [of_sum(result.table, result.metric, cluster, each) for each in weights]
+    number, df = min(each.number for each in found), min(each.df for each in found)
+    student = float(student_deviate(np.array(df), ci_prob))
+    normal = float(special.ndtri((1 + ci_prob) / 2))
+    return number / max(number - 1, 1) * (student / normal) ** 2
+
+
 def _observers(
     result: Result, group: Mapping[str, str], ci_prob: float, rng: RandomState
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -271,6 +282,8 @@ def _observers(
     cluster = result.data.attrs["cluster"] or None
     kept = np.flatnonzero(~undefined)
     spread = covariance_of(result.table, result.metric, cluster, w[kept])
+    if cluster is not None and of_items(result.table, cluster):
+        spread *= _of_few_clusters(result, cluster, w[kept], ci_prob)
     told = [names[i] for i in kept]
     ranking, differing = seed_sequence(rng).spawn(2)
     ranks = rank_sets(estimate[kept], spread, told, ci_prob=ci_prob, rng=ranking)

@@ -26,6 +26,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.ranges import within
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
+from alikely.inference.influence import indicator
 
 __all__ = ["judge_agreement", "partial_correlation"]
 
@@ -219,11 +220,14 @@ def _known(
         mean = right.sum(axis=1, keepdims=True) / n_shown
         accuracy.append(mean[:, 0])
         both.append(np.stack([agreement, np.where(shown, right - mean, 0.0) / n_shown]))
-    return (
-        value.mean(axis=0),
-        np.mean(accuracy, axis=0),
-        np.concatenate(both, axis=2) / n_places,
-    )
+    influence = np.concatenate(both, axis=2) / n_places
+    if matrix.cluster:
+        # Questions of a cluster are one draw.
+        summed = indicator(np.concatenate(part.cluster_numbers()))[0]
+        number = summed.shape[1]
+        flat = influence.reshape(-1, influence.shape[-1]) @ summed
+        influence = np.sqrt(number / (number - 1)) * flat.reshape(2, -1, number)
+    return value.mean(axis=0), np.mean(accuracy, axis=0), influence
 
 
 def _interval(

@@ -33,7 +33,9 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
+from alikely.estimates.clusters import few_clusters, require_clusters
 from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import most_freedom
 from alikely.metrics import Metric
 from alikely.stats.intervals import interval
 
@@ -88,6 +90,7 @@ def reader_study(
     *,
     readers: str = "human",
     no_response: Literal["error", "drop"] = "drop",
+    cluster: str | None = None,
     n_resamples: int = 0,
     ci_prob: float | None = None,
     rng: RandomState = None,
@@ -112,6 +115,9 @@ def reader_study(
     no_response : {"error", "drop"}
         Count missing readings as errors, or exclude them, as `alikely.agreement` does. Default
         ``"drop"``: a case that was not read says nothing about the reader.
+    cluster : str, optional
+        Column of cases whose readings are dependent, such as ``"patient"`` for lesions: new
+        patients are drawn in place of new cases.
     n_resamples : int
         Replicates, of readers and cases drawn anew; 0 for none.
     ci_prob : float
@@ -173,19 +179,27 @@ def reader_study(
         repeats="crossed",
     )  # fmt: skip
     refuse_inclusion(table, "a study of readers")
-    found = _influences(table, estimand, alone=ai is not None)
+    if cluster is not None:
+        require_clusters(table, cluster)
+    found = _influences(table, estimand, cluster, alone=ai is not None)
+    of_cases = _influences(table, estimand, None, alone=ai is not None) if cluster else found
     compared = list(itertools.chain(*pairs))
     missing = missing_note_of(trials.data, no_response, observers=compared)
-    drawn = _replicates(table, estimand, found, n_resamples, rng)
+    drawn = _replicates(table, estimand, found, cluster, n_resamples, rng)
     names = list(found)
-    single = [_row(found, {name: 1.0}, ci_prob, drawn, missing) for name in names]
+
+    def row(weights: dict[str, float]) -> dict[str, Any]:
+        told = _row(found, weights, ci_prob, drawn, missing)
+        return _of_clusters(told, of_cases, weights, cluster) if cluster else told
+
+    single = [row({name: 1.0}) for name in names]
     modalities = pd.DataFrame([{"modality": n, **r} for n, r in zip(names, single, strict=True)])
     rows = []
     for one, other in itertools.combinations(names, 2):
-        row = _row(found, {one: 1.0, other: -1.0}, ci_prob, drawn, missing)
-        t = row["estimate"] / row["se"] if row["se"] else np.nan
-        p = 2 * special.stdtr(row["df"], -abs(t))
-        rows.append({"modality": one, "other": other, **row, "p_value": float(p)})
+        told = row({one: 1.0, other: -1.0})
+        t = told["estimate"] / told["se"] if told["se"] else np.nan
+        p = 2 * special.stdtr(told["df"], -abs(t))
+        rows.append({"modality": one, "other": other, **told, "p_value": float(p)})
     of_readers = [
         {"modality": name, "reader": reader, "estimate": value, "n_cases": n}
         for name, part in found.items()
@@ -227,8 +241,9 @@ class _Modality(NamedTuple):
     member: NDArray[np.bool_]
     values: Floats
     n_cases: NDArray[np.int64]
-    slopes: Floats
+    slopes: Floats  # (entry, case), or (entry, cluster)
     undefined: int
+    sizes: Floats  # cases of each cluster
 
     def of_readers(self) -> Floats:
         """Mean of the entries of each reader."""
@@ -242,16 +257,19 @@ class _Modality(NamedTuple):
         return np.asarray(np.sqrt((n - 1) / n) * shift)
 
 
-def _influences(table: Any, metric: Metric, *, alone: bool) -> dict[str, _Modality]:
+def _influences(
+    table: Any, metric: Metric, cluster: str | None, *, alone: bool
+) -> dict[str, _Modality]:
     """Each modality; `alone` if the second of a pair is no reader."""
     cases = cluster_numbers(table, "item")
-    width = int(cases.max(initial=-1)) + 1
+    units = cases if cluster is None else cluster_numbers(table, cluster)
+    width = int(units.max(initial=-1)) + 1
     out = {}
     for block in blocks(table):
         ready = evaluator(block, metric)
         value = np.asarray(ready.values(np.ones((1, len(block.trials))))[0], np.float64)
         slopes = np.zeros((len(value), width))
-        np.add.at(slopes.T, cases[block.trials], ready.slopes().T)
+        np.add.at(slopes.T, units[block.trials], ready.slopes().T)
         kept = np.isfinite(value)
         readers = np.unique(block.a[kept] if alone else [block.a[kept], block.b[kept]])
         member = block.a[kept, None] == readers
@@ -268,8 +286,15 @@ def _influences(table: Any, metric: Metric, *, alone: bool) -> dict[str, _Modali
             n_cases,
             slopes[kept],
             int((~kept).sum()),
+            _cases_of(units[block.trials], cases[block.trials], width),
         )
     return out
+
+
+def _cases_of(units: NDArray[np.intp], cases: NDArray[np.intp], width: int) -> Floats:
+    """Number of cases of each cluster."""
+    one_each = np.unique(np.stack([units, cases]), axis=1)[0]
+    return np.bincount(one_each, minlength=width).astype(np.float64)
 
 
 def _numbers_of_cases(
@@ -291,13 +316,18 @@ def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Flo
 
 
 def _replicates(
-    table: Any, metric: Metric, found: dict[str, _Modality], n_resamples: int, rng: RandomState
+    table: Any,
+    metric: Metric,
+    found: dict[str, _Modality],
+    cluster: str | None,
+    n_resamples: int,
+    rng: RandomState,
 ) -> dict[str, Floats]:
     """Means of each modality (replicate,), readers and cases drawn anew; NaN without a value."""
     if not n_resamples:
         return {}
     generator = np.random.default_rng(seed_sequence(rng))
-    cases, groups = cluster_numbers(table, "item"), list(blocks(table))
+    cases, groups = cluster_numbers(table, cluster or "item"), list(blocks(table))
     people = list(dict.fromkeys(itertools.chain(*(part.readers for part in found.values()))))
     of_people = np.array([[name in part.readers for part in found.values()] for name in people])
     of_cases = np.zeros((int(cases.max(initial=-1)) + 1, len(groups)), dtype=bool)
@@ -322,6 +352,19 @@ def _replicates(
         np.divide((weight * np.nan_to_num(values)).sum(axis=1), total, out=mean, where=total > 0)
         out[name] = mean
     return out
+
+
+def _of_clusters(
+    row: dict[str, Any], of_cases: dict[str, _Modality], weights: dict[str, float], cluster: str
+) -> dict[str, Any]:
+    """A row over clusters of cases, with their number, and a note where they are too few."""
+    alone = _row(of_cases, weights, 0.95, {}, "")
+    number = row["n_cases"]
+    effect = (row["se_cases"] / alone["se_cases"]) ** 2 if alone["se_cases"] > 0 else np.nan
+    known = ([number], [row["df_cases"]], [effect])
+    note = str(few_clusters(cluster, *map(np.array, known))[0])
+    told = {"n_cases": alone["n_cases"], "n_clusters": number, "design_effect": effect}
+    return row | told | {"note": "; ".join(filter(None, [note, row["note"]]))}
 
 
 def study_variance(
@@ -388,10 +431,15 @@ def _row(
         used |= part.slopes.any(axis=0)
         counts.append(n)
     by_readers = float((of_reader**2).sum())
-    by_cases = float((of_case**2).sum())
-    by_both = float((readings**2).sum())
+    sizes = np.where(used, np.max([found[name].sizes for name in weights], axis=0), 0.0)
+    clustered = bool(sizes.max(initial=1) > 1)
     n_readers, n_cases = min(counts), int(used.sum())
+    factor = n_cases / max(n_cases - 1, 1) if clustered else 1.0
+    by_cases = factor * float((of_case**2).sum())
+    by_both = factor * float((readings**2).sum())
     df_cases = degrees_of_images(of_case)
+    if clustered:
+        df_cases = np.minimum(df_cases, most_freedom(sizes))
     variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     se = float(np.sqrt(variance))
     half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se

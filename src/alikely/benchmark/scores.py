@@ -53,7 +53,6 @@ from alikely.benchmark.nesting import (
     undefined_entries,
 )
 from alikely.benchmark.tables import CONSENSUS
-from alikely.data.blocks import cluster_numbers
 from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
@@ -62,9 +61,10 @@ from alikely.data.trials import Trials
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
+from alikely.estimates.clusters import require_clusters
 from alikely.estimates.doors import check_numbers, kept_prior, require_cells
 from alikely.inference.conjugate import joint_draws
-from alikely.inference.influence import estimate, of_items
+from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
@@ -431,17 +431,7 @@ def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric, cohor
     """Refuse clusters that are none of items, and what takes items for independent."""
     if cluster is None:
         return
-    numbers = cluster_numbers(table, cluster)
-    if not of_items(table, cluster):
-        raise ValueError(
-            f"cluster must be a column that describes items, got {cluster!r}; say with items= what "
-            "makes two trials those of one image"
-        )
-    if len(np.unique(numbers)) < 2:
-        raise ValueError(
-            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
-            f"{str(table[cluster].values[0])!r}; leave cluster out"
-        )
+    require_clusters(table, cluster)
     if INCLUSION in table:
         raise ValueError(
             "images were chosen by a plan, whose variance knows no clusters; leave cluster out"

@@ -303,8 +303,9 @@ def families(
     )
     own = _marks(linkage, keys), _cut(linkage, _advised(linkage))
     starts = range(0, n_resamples, REPLICATES)
+    clusters = matrix.cluster_numbers() if matrix.cluster else None
     jobs = [
-        (answers, metric, keys, own, min(REPLICATES, n_resamples - start), child)
+        (answers, metric, keys, own, min(REPLICATES, n_resamples - start), child, clusters)
         for start, child in zip(starts, seed.spawn(len(starts)), strict=True)
     ]
     with step(f"{n_resamples:,} trees"):
@@ -429,6 +430,7 @@ def _found(
     own: tuple[NDArray[np.uint64], NDArray[np.intp]],
     n_replicates: int,
     seed: np.random.SeedSequence,
+    clusters: Sequence[NDArray[np.intp]] | None,
 ) -> Floats:
     """In how many replicates each branch is found, agreement of groups, and lost replicates."""
     rng = np.random.default_rng(seed)
@@ -436,8 +438,10 @@ def _found(
     marks, groups = own
     found = np.zeros(len(marks) + 2)
     given = [draw(of_place, metric, len(keys)) for of_place in places]
+    chosen = _trials_drawn(rng, [_n_trials(place) for place in places], clusters)
     for _ in range(n_replicates):
-        value = np.mean([replicate(rng) for replicate in given], axis=0)
+        parts = zip(given, next(chosen), strict=True)
+        value = np.mean([of_trials(drawn) for of_trials, drawn in parts], axis=0)
         if np.isnan(value).any():
             found[-1] += 1
             continue
@@ -447,12 +451,30 @@ def _found(
     return found
 
 
-def _of_cells(packed: Packed, metric: Metric, n: int) -> Callable[[np.random.Generator], Floats]:
-    """Estimates of all pairs from trials drawn anew, of a metric of correctness."""
+def _n_trials(of_place: Packed | Mapping[str, xr.Variable]) -> int:
+    if isinstance(of_place, Packed):
+        return of_place.n_trials
+    return int(next(v.sizes["trial"] for v in of_place.values() if "trial" in v.dims))
+
+
+def _trials_drawn(
+    rng: np.random.Generator, sizes: Sequence[int], clusters: Sequence[NDArray[np.intp]] | None
+) -> Iterator[list[NDArray[np.intp]]]:
+    """Trials of each place, drawn anew without end; with clusters, all trials of those drawn."""
+    while clusters is None:
+        yield [rng.integers(0, size, size) for size in sizes]
+    every = np.unique(np.concatenate(clusters))
+    members = [{g: np.flatnonzero(own == g) for g in every.tolist()} for own in clusters]
+    while True:
+        drawn = rng.choice(every, len(every)).tolist()
+        yield [np.concatenate([of_place[g] for g in drawn]) for of_place in members]
+
+
+def _of_cells(packed: Packed, metric: Metric, n: int) -> Callable[[NDArray[np.intp]], Floats]:
+    """Estimates of all pairs from chosen trials, of a metric of correctness."""
     answers = packed.unpacked(np.arange(n))
 
-    def replicate(rng: np.random.Generator) -> Floats:
-        chosen = rng.integers(0, answers.shape[1], answers.shape[1])
+    def replicate(chosen: NDArray[np.intp]) -> Floats:
         return metric.value(all_cells(pack(answers[:, chosen])).astype(np.float64))
 
     return replicate
@@ -460,14 +482,12 @@ def _of_cells(packed: Packed, metric: Metric, n: int) -> Callable[[np.random.Gen
 
 def _of_answers(
     said: Mapping[str, xr.Variable], metric: Metric, n: int
-) -> Callable[[np.random.Generator], Floats]:
+) -> Callable[[NDArray[np.intp]], Floats]:
     """The same of a metric that has a way of its own to all pairs."""
     assert metric.all_pairs is not None
     all_pairs, above = metric.all_pairs, np.triu_indices(n, k=1)
-    n_trials = said["truth"].sizes["trial"]
 
-    def replicate(rng: np.random.Generator) -> Floats:
-        chosen = rng.integers(0, n_trials, n_trials)
+    def replicate(chosen: NDArray[np.intp]) -> Floats:
         found = all_pairs({name: v.isel(trial=chosen).data for name, v in said.items()})
         return np.asarray(found["estimate"][above])
 

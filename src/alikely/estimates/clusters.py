@@ -24,7 +24,7 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import indicator, of_items
 from alikely.metrics import Metric
 
-__all__ = ["cluster_remarks", "design_effect", "few_clusters"]
+__all__ = ["cluster_remarks", "design_effect", "few_clusters", "require_clusters"]
 
 # With fewer clusters an interval is rough even if they are alike.
 FEWEST = 5
@@ -47,6 +47,21 @@ def cluster_remarks(
         return np.full(table.sizes["pair"], advice, dtype=object)
     known = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
     return few_clusters(str(cluster), *known)
+
+
+def require_clusters(table: xr.Dataset, cluster: str) -> None:
+    """Refuse clusters that are none of items, or all one (`ValueError`)."""
+    numbers = cluster_numbers(table, cluster)
+    if not of_items(table, cluster):
+        raise ValueError(
+            f"cluster must be a column that describes items, got {cluster!r}; "
+            "item_columns= keeps one when data are read"
+        )
+    if len(np.unique(numbers)) < 2:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(table[cluster].values[0])!r}; leave cluster out"
+        )
 
 
 def few_clusters(
