@@ -135,7 +135,7 @@ def _variances(
     correct: NDArray[np.bool_], contrasts: Floats, number: NDArray[np.intp]
 ) -> tuple[Floats, float]:
     """Variance of an image's influence within strata and overall, averaged over contrasts."""
-    member = np.eye(number.max() + 1)[number]
+    member = np.eye(int(number.max()) + 1)[number]
     member /= member.sum(axis=0)
     found = []
     for likely, wrong, right in _moved(correct, contrasts):
@@ -144,8 +144,8 @@ def _variances(
         within = (square @ member - (mean @ member) ** 2).mean(axis=0)
         overall = (square.mean(axis=1) - mean.mean(axis=1) ** 2).mean()
         found.append([*within, overall])
-    *within, overall = np.mean(found, axis=0)
-    return np.maximum(within, 0), float(overall)
+    total = np.mean(found, axis=0)
+    return np.maximum(total[:-1], 0), float(total[-1])
 
 
 def _joint_error_sizes(

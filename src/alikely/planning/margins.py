@@ -23,7 +23,9 @@ References
 
 from __future__ import annotations
 
-from typing import Literal
+import functools
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -45,6 +47,8 @@ __all__ = [
     "power_of_margin_difference",
     "repeats_for_self_consistency",
 ]
+
+type Value = Callable[[float, float], Any]
 
 MOST_ANSWERS = 5_000_000
 # Values that differ by rounding alone count as equal.
@@ -223,21 +227,18 @@ def item_reliability(
     wanted = {"n_observers": n_observers} if n_observers is not None else {"target": target}
     rows = _rows(item_mean=item_mean, item_sd=item_sd, **wanted)
     single = _single_answer(rows)
-    values = {"r_truth": _truth, "reliability": spearman_brown, "split_half": _halves}
+    values: dict[str, Value] = {
+        "r_truth": _truth,
+        "reliability": spearman_brown,
+        "split_half": _halves,
+    }
     if of not in values:
         raise ValueError(f"of must be 'r_truth', 'reliability' or 'split_half', got {of!r}")
     if n_observers is None:
-        value, fewest = values[of], 2 if of == "split_half" else 1
-        rows["n_observers"] = np.array(
-            [
-                smallest_with(lambda n, r=r: float(value(r, n)), goal - SLACK, fewest)
-                for r, goal in zip(single, rows.pop("target"), strict=True)
-            ],
-            dtype=np.float64,
-        )
+        least = 2 if of == "split_half" else 1
+        rows["n_observers"] = _fewest(values[of], single, rows.pop("target"), least)
     for name in ("reliability", "r_truth", "split_half"):
-        pairs = zip(single, rows["n_observers"], strict=True)
-        rows[name] = np.array([values[name](r, n) for r, n in pairs], dtype=np.float64)
+        rows[name] = _each(values[name], single, rows["n_observers"])
     return _table(rows)
 
 
@@ -293,12 +294,23 @@ def repeats_for_self_consistency(kappa: ArrayLike, target: ArrayLike) -> pd.Data
     [10, 3]
     """
     rows = _rows(kappa=kappa, target=target)
-    found = [
-        smallest_with(lambda n, r=r: float(spearman_brown(r, n)), goal - SLACK, 1)
-        for r, goal in zip(*rows.values(), strict=True)
-    ]
-    reached = [float(spearman_brown(r, n)) for r, n in zip(rows["kappa"], found, strict=True)]
-    return _table(rows, n_repeats=np.array(found, float), reached=np.array(reached))
+    n = _fewest(spearman_brown, rows["kappa"], rows["target"], 1)
+    return _table(rows, n_repeats=n, reached=_each(spearman_brown, rows["kappa"], n))
+
+
+def _each(value: Value, known: Floats, n: Floats) -> Floats:
+    return np.array([value(*pair) for pair in zip(known, n, strict=True)], dtype=np.float64)
+
+
+def _fewest(value: Value, known: Floats, goals: Floats, least: int) -> Floats:
+    """Fewest people, repeats or items with which a value reaches its goal, row by row."""
+    return np.array(
+        [
+            smallest_with(functools.partial(value, each), goal - SLACK, least)
+            for each, goal in zip(known, goals, strict=True)
+        ],
+        dtype=np.float64,
+    )
 
 
 def items_for_margins(
@@ -373,13 +385,10 @@ def items_for_margins(
                 "a difference of zero cannot be found with any number of items: dmc and against "
                 f"must differ, both are {same[0]:g}; state what difference matters"
             )
-        found = [
-            smallest_with(
-                lambda n, d=d: float(_power(d * np.sqrt(n - 3), alpha)), power - SLACK, FEWEST_ITEMS
-            )
-            for d in z - null
-        ]
-        rows["n_items"] = np.array(found, dtype=np.float64)
+        goals = np.full(len(z), power)
+        rows["n_items"] = _fewest(
+            lambda away, n: _power(away * np.sqrt(n - 3), alpha), z - null, goals, FEWEST_ITEMS
+        )
     steps = np.sqrt(rows["n_items"] - 3)
     half = -special.ndtri(alpha / 2) / steps
     rows |= {"observed": np.tanh(z), "lower": np.tanh(z - half), "upper": np.tanh(z + half)}
@@ -488,8 +497,7 @@ def _rows(**inputs: ArrayLike | None) -> dict[str, Floats]:
     people = rows.pop("n_observers", np.nan * ones)
     reliability = ones
     if group:
-        pairs = zip(_single_answer(rows), people, strict=True)
-        reliability = np.array([float(spearman_brown(r, n)) for r, n in pairs])
+        reliability = _each(spearman_brown, _single_answer(rows), people)
     rows = {name: x for name, x in rows.items() if name not in group}
     return rows | {"n_observers": people, "reliability": reliability}
 
