@@ -52,7 +52,7 @@ SLOW_EXAMPLES = {
     "alikely.inference.complete.extended",
     "alikely.margins.noise.fit_observers",
     "alikely.planning.beliefs.assurance",
-    "alikely.planning.widths.trials_for_width",
+    "alikely.planning.trials.trials_for_width",
     "alikely.report.pages.Report",
     "alikely.spectrum.covariates.covariate_contrasts",
     "alikely.spectrum.posterior.compare_regimes",

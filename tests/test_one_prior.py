@@ -86,12 +86,6 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "trials_for_power": lambda p: al.trials_for_power(
         *ACCURACIES, 0.4, n_coverage=100, prior=p, rng=1
     )["posterior_width"],
-    "trials_for_difference": lambda p: al.planning.trials_for_difference(
-        0.75, *ACCURACIES, 0.5, 0.3, n_coverage=100, prior=p, rng=1
-    )["posterior_width"],
-    "posterior_by_batch": lambda p: al.planning.posterior_by_batch(
-        [1, 0] * 50, [1, 0, 1, 1] * 25, 50, 0.2, prior=p, rng=1
-    )["width"],
     "sequential_design": lambda p: al.planning.sequential_design(
         *ACCURACIES, 0.4, 0.3, prior=p, **SIMULATED
     )["expected_trials"],
@@ -114,7 +108,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
 # A wide posterior grows narrower under a strong prior; the middle of the others rises.
 NARROWER = {
     "difference", "plan_from", "assurance", "interval_width", "trials_for_width",
-    "trials_for_power", "trials_for_difference", "posterior_by_batch", "sequential_design",
+    "trials_for_power", "sequential_design",
 }  # fmt: skip
 EITHER_WAY = {
     "benchmark_scores", "scores_of", "group_scores", "compare", "compare_models", "elpd",
@@ -145,6 +139,7 @@ OTHER_POSTERIORS = {
     "coverage_study": "a study whose methods have priors of their own",
     "coverage_summary": "a summary of such a study",
     "default_grid": "data of such a study",
+    "trials_for_difference": "plans the analytic interval; its coverage study has the default prior",
 }
 # Called for the same table, which has its posterior columns from another function.
 WITHOUT_POSTERIOR = {"choose_images", "decision_margins"}

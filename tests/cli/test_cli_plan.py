@@ -33,13 +33,12 @@ def three(pilot: Path) -> Path:
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
-    every = operating.coverage_table
+    every = operating.interval_study
 
-    def few(setting: Any, n_trials: Any, study: operating.Study, *rest: Any) -> pd.DataFrame:
-        fewer = study._replace(n_coverage=study.n_coverage // 10)
-        return every(setting, n_trials, fewer, *rest)
+    def few(setting: Any, n_trials: Any, n_datasets: int, *rest: Any) -> dict[str, float]:
+        return every(setting, n_trials, n_datasets // 10, *rest)
 
-    monkeypatch.setattr(operating, "coverage_table", few)
+    monkeypatch.setattr(operating, "interval_study", few)
 
 
 def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -684,18 +684,14 @@ def trials_for_width(rng: int) -> pd.DataFrame:
 @golden("trials_for_power", "planning.trials_for_difference")
 def trials_for_power(rng: int) -> pd.DataFrame:
     plan = al.trials_for_power(0.75, 0.8, 0.2, n_datasets=2000, n_coverage=200, rng=rng)
-    other = al.planning.trials_for_difference(
-        0.75, 0.7, 0.7, 0.5, 0.2, n_datasets=2000, n_coverage=200, rng=rng
-    )
+    other = al.planning.trials_for_difference(0.75, 0.7, 0.7, 0.5, 0.2, n_coverage=200, rng=rng)
     return stacked(zero=frame(plan), difference=frame(other))
 
 
 @golden("planning.plan_from")
 def plan_from(rng: int) -> pd.DataFrame:
     result = al.error_consistency(data.noise(), FOUR[:2], n_null=0, rng=rng, **DRAWS)
-    return frame(
-        al.planning.plan_from(result, n_trials=[200, 400], n_datasets=200, n_draws=400, rng=rng)
-    )
+    return frame(al.planning.plan_from(result, n_trials=[200, 400], n_datasets=200, rng=rng))
 
 
 @golden("planning.variance_components", "planning.best_design")

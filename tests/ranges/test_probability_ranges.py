@@ -22,7 +22,7 @@ from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.papers import outside, reconstruction
 from alikely.planning import margins as margin_plans
-from alikely.planning import power, rehearsal
+from alikely.planning import rehearsal, trials
 from alikely.stats import bands, mixtures, variance
 from studies.simulators import judges as simulated_judges
 from studies.simulators import margins as worlds
@@ -93,7 +93,7 @@ def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -
     assert_within(cells / pieces.sum(axis=1)[:, None, None], 0, 1 + 1e-12)
     counts = rng.integers(0, 30, (N, 4))
     counts[:, 0] += 1
-    null = power._null_tables(counts, float(rng.choice([0.0, 0.3, -1.0, 1.0])))
+    null = trials._null_tables(counts, float(rng.choice([0.0, 0.3, -1.0, 1.0])))
     assert_within(null)
     humans = np.clip(edges(rng, 5), 1e-6, 1 - 1e-6)
     drawn = reconstruction._pairs(rng, humans, float(rng.choice([0.2, 0.999])), 0.9, 0.5, 20, 3)

@@ -1,5 +1,6 @@
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
+from .beliefs import sequential_design as sequential_design
 from .choosing import StimulusPlan as StimulusPlan
 from .choosing import choose_images as choose_images
 from .chosen_conditions import ChosenConditions as ChosenConditions
@@ -13,14 +14,12 @@ from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
 from .margins import power_of_margin_difference as power_of_margin_difference
 from .margins import repeats_for_self_consistency as repeats_for_self_consistency
-from .power import trials_for_difference as trials_for_difference
-from .power import trials_for_power as trials_for_power
 from .reader_studies import readers as readers
 from .repeats import further_repeats as further_repeats
-from .sequential import posterior_by_batch as posterior_by_batch
-from .sequential import sequential_design as sequential_design
-from .widths import interval_width as interval_width
-from .widths import trials_for_width as trials_for_width
+from .trials import interval_width as interval_width
+from .trials import trials_for_difference as trials_for_difference
+from .trials import trials_for_power as trials_for_power
+from .trials import trials_for_width as trials_for_width
 
 __all__ = [
     "ChosenConditions",
@@ -37,7 +36,6 @@ __all__ = [
     "items_for_agreement",
     "items_for_margins",
     "plan_from",
-    "posterior_by_batch",
     "power_of_margin_difference",
     "readers",
     "repeats_for_self_consistency",

@@ -30,7 +30,7 @@ from alikely._base.settings import resolve
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import Readings
-from alikely.planning.widths import check_trials, check_width
+from alikely.planning.trials import check_trials, check_width
 
 __all__ = ["items_for_agreement"]
 

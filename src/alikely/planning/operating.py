@@ -12,7 +12,8 @@ References
 from __future__ import annotations
 
 import itertools
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,15 +29,13 @@ from alikely.stats.intervals import defined_quantiles
 from alikely.stats.variance import mean_of_defined, variance_of_defined
 
 __all__ = [
-    "FEWEST_EXPECTED",
+    "N_DRAWS",
     "N_DRAWS_FOR_WIDTH",
     "SCHOOLS",
     "Method",
     "Setting",
-    "Study",
     "central_range",
     "check_options",
-    "coverage_table",
     "describe",
     "draw_tables",
     "estimates",
@@ -44,6 +43,7 @@ __all__ = [
     "intervals",
     "is_simulated",
     "one_pair",
+    "row_by_row",
     "second_order_bias",
     "smallest_expected",
     "standard_errors",
@@ -81,16 +81,6 @@ class Setting(NamedTuple):
     def row(self, index: int) -> Setting:
         """One of several truths."""
         return self._replace(probabilities=self.probabilities[index])
-
-
-class Study(NamedTuple):
-    """How a plan is simulated."""
-
-    ci_prob: float
-    n_datasets: int
-    n_coverage: int
-    against: float = 0.0
-    n_draws: int = N_DRAWS
 
 
 def one_pair(
@@ -233,8 +223,8 @@ def interval_study(
     n_draws: int,
     ci_prob: float,
     against: float,
+    goal: float,
     seed: np.random.SeedSequence,
-    goal: float | None = None,
 ) -> dict[str, float]:
     """Coverage, mean width and power of each method's interval, by simulation."""
     first, second = seed.spawn(2)
@@ -247,7 +237,7 @@ def interval_study(
         found[f"{school}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
         found[f"{school}_width"] = float(mean_of_defined(upper - lower))
         found[f"{school}_power"] = float(np.mean((lower > against) | (upper < against)))
-        if goal is not None:
+        if not np.isnan(goal):
             found[f"{school}_assurance"] = float(np.mean(upper - lower <= goal))
     return found
 
@@ -285,28 +275,45 @@ def central_range(values: NDArray[np.float64], ci_prob: float) -> tuple[float, f
     return float(lower), float(upper)
 
 
+def row_by_row(
+    function: Callable[..., Any],
+    setting: Setting,
+    seed: np.random.SeedSequence,
+    *columns: Any,
+    at: NDArray[np.intp] | None = None,
+) -> list[Any]:
+    """Simulate rows of a plan: each with its truth, its entries of columns and a seed."""
+    rows = np.arange(len(setting.probabilities)) if at is None else at
+    jobs = [
+        (setting.row(i), *(x[i] if np.ndim(x) else x for x in columns), own)
+        for i, own in zip(rows.tolist(), seed.spawn(len(rows)), strict=True)
+    ]
+    return list(in_parallel(function, jobs))
+
+
 def describe(
     rows: pd.DataFrame,
     setting: Setting,
     n_trials: NDArray[np.int64],
     simulated: NDArray[np.bool_],
-    study: Study,
+    ci_prob: float,
+    n_datasets: int,
+    n_coverage: int,
     rng: RandomState,
+    *,
     goals: Floats | None = None,
+    against: float = 0.0,
+    n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
     """What a plan says of the number of trials in each of its rows."""
-    z = special.ndtri((1 + study.ci_prob) / 2)
+    z = special.ndtri((1 + ci_prob) / 2)
     se = np.sqrt(unit_variance(setting) / n_trials)
     value, bias = true_value(setting), second_order_bias(setting) / n_trials
     lower, upper = value - z * se, value + z * se
     first, second = seed_sequence(rng).spawn(2)
-    at = np.flatnonzero(simulated).tolist()
-    jobs = [
-        (setting.row(i), n_trials[i], study, seed)
-        for i, seed in zip(at, first.spawn(len(at)), strict=True)
-    ]
-    if jobs:
-        lower[at], upper[at], se[at], bias[at] = np.transpose(list(in_parallel(_spread, jobs)))
+    if len(at := np.flatnonzero(simulated)):
+        found = row_by_row(_spread, setting, first, n_trials, n_datasets, ci_prob, at=at)
+        lower[at], upper[at], se[at], bias[at] = np.transpose(found)
     share = undefined_share(setting, n_trials)
     table = rows.assign(
         n_trials=n_trials,
@@ -318,8 +325,10 @@ def describe(
         bias=bias,
         undefined_share=share,
     )
-    if study.n_coverage:
-        table = table.join(coverage_table(setting, n_trials, study, second, goals))
+    if n_coverage:
+        wanted = np.nan if goals is None else goals
+        study = (n_trials, n_coverage, n_draws, ci_prob, against, wanted)
+        table = table.join(pd.DataFrame(row_by_row(interval_study, setting, second, *study)))
     few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
     what = np.where(simulated, "simulated", "the formula may be off")
     notes = [
@@ -331,31 +340,12 @@ def describe(
 
 
 def _spread(
-    setting: Setting, n: int, study: Study, seed: np.random.SeedSequence
+    setting: Setting, n: int, n_datasets: int, ci_prob: float, seed: np.random.SeedSequence
 ) -> tuple[float, float, float, float]:
     """Central range, standard deviation and bias of the defined estimates."""
-    values = estimates(draw_tables(setting, n, study.n_datasets, seed), setting)
-    bounds = central_range(values, study.ci_prob)
+    values = estimates(draw_tables(setting, n, n_datasets, seed), setting)
+    bounds = central_range(values, ci_prob)
     if np.count_nonzero(~np.isnan(values)) < 2:
         return *bounds, np.nan, np.nan
     sd = float(np.sqrt(variance_of_defined(values, ddof=0)))
     return *bounds, sd, float(mean_of_defined(values) - true_value(setting))
-
-
-def coverage_table(
-    setting: Setting,
-    n_trials: NDArray[np.int64],
-    study: Study,
-    seed: np.random.SeedSequence,
-    goals: Floats | None = None,
-) -> pd.DataFrame:
-    """What the intervals of each school do, row by row."""
-    wanted = [None] * len(n_trials) if goals is None else goals.tolist()
-    every = study.n_coverage, study.n_draws, study.ci_prob, study.against
-    jobs = [
-        (setting.row(i), n, *every, own, goal)
-        for i, (n, own, goal) in enumerate(
-            zip(n_trials, seed.spawn(len(n_trials)), wanted, strict=True)
-        )
-    ]
-    return pd.DataFrame(list(in_parallel(interval_study, jobs)))

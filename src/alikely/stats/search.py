@@ -5,21 +5,56 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
-__all__ = ["own_seed", "smallest_number", "smallest_with"]
+__all__ = ["number_for_power", "number_for_width", "smallest_with"]
 
 AROUND = np.array([0.7, 0.84, 1.0, 1.19, 1.42])
 FEWEST, MOST = 2, 10_000_000
 
 
-def smallest_number(
+def number_for_width(
+    width: Callable[[int, np.random.SeedSequence], float],
+    start: float,
+    goal: float,
+    seed: np.random.SeedSequence,
+    slack: float,
+    rounds: int,
+) -> int:
+    """Number of trials at which a width that is simulated is no larger than a goal."""
+
+    def narrowness(n: int) -> float:
+        found = width(n, _own_seed(seed, n))
+        # All estimates alike: nothing narrower is to be had.
+        return -float(np.log(found)) if found != 0 else np.inf
+
+    return _smallest_number(narrowness, start, -np.log(goal), np.log, np.exp, slack, rounds)
+
+
+def number_for_power(
+    power: Callable[[int, np.random.SeedSequence], float],
+    start: float,
+    goal: float,
+    seed: np.random.SeedSequence,
+    rounds: int,
+) -> int:
+    """Number of trials at which a power that is simulated reaches a goal."""
+
+    def deviate(n: int) -> float:
+        return float(special.ndtri(power(n, _own_seed(seed, n))))
+
+    wanted = float(special.ndtri(goal))
+    return _smallest_number(deviate, start, wanted, np.sqrt, np.square, 0.03, rounds)
+
+
+def _smallest_number(
     gain: Callable[[int], float],
     start: float,
     goal: float,
     scale: Callable[[float], float],
     number: Callable[[float], float],
     slack: float,
-    rounds: int = 4,
+    rounds: int,
 ) -> int:
     """Number of trials at which a gain that is known with noise reaches a goal."""
     guess = float(np.clip(start, 2 * FEWEST, MOST))
@@ -54,6 +89,6 @@ def smallest_with(power: Callable[[int], float], goal: float, fewest: int = 2) -
     return high
 
 
-def own_seed(seed: np.random.SeedSequence, n_trials: int) -> np.random.SeedSequence:
+def _own_seed(seed: np.random.SeedSequence, n_trials: int) -> np.random.SeedSequence:
     """A stream of its own for each number of trials that a search tries."""
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n_trials))
