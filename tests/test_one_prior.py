@@ -139,7 +139,7 @@ OTHER_POSTERIORS = {
     "coverage_study": "a study whose methods have priors of their own",
     "coverage_summary": "a summary of such a study",
     "default_grid": "data of such a study",
-    "trials_for_difference": "plans the analytic interval; its coverage study has the default prior",
+    "trials_for_difference": "plans the analytic interval; its study has the default prior",
 }
 # Called for the same table, which has its posterior columns from another function.
 WITHOUT_POSTERIOR = {"choose_images", "decision_margins"}
