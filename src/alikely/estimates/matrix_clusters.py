@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
@@ -17,10 +16,10 @@ from alikely._base.parallel import in_parallel
 from alikely.data.blocks import Block
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.inference.evaluation import evaluator
-from alikely.inference.influence import indicator, of_clusters
+from alikely.inference.influence import cluster_influence, of_clusters
 from alikely.metrics import Metric
 
-__all__ = ["clusters_of", "spread_over_clusters"]
+__all__ = ["clusters_of", "pairs_of", "spread_over_clusters"]
 
 # Numbers of one job: influences of so many pairs and trials.
 CHUNK = 8_000_000
@@ -54,9 +53,8 @@ def spread_over_clusters(
     turns = [pairs] if metric.symmetric else [pairs, pairs[::-1]]
     ends = np.concatenate(turns, axis=1)
     step = max(1, CHUNK // max(n_trials, 1))
-    membership = indicator(numbers)[0]
     jobs = [
-        (metric, said, ends[:, start : start + step], membership, n_classes)
+        (metric, said, ends[:, start : start + step], numbers, n_classes)
         for start in range(0, ends.shape[1], step)
     ]
     found = np.concatenate(list(in_parallel(_spread, jobs)), axis=1)
@@ -72,20 +70,23 @@ def _spread(
     metric: Metric,
     said: Mapping[str, Any],
     ends: NDArray[np.intp],
-    membership: sparse.csr_array,
+    numbers: NDArray[np.intp],
     n_classes: int,
 ) -> Floats:
     """Standard error, freedom, number of clusters and design effect of some pairs: (4, pair)."""
-    names = ("response", "truth", "n_options", "probability")
-    known: dict[str, Any] = {name: np.asarray(said[name]) for name in names if name in said}
-    correct = np.asarray(said["correct"])
-    every = np.arange(correct.shape[1])
-    first, second = ends
-    block = Block(slice(0, len(first)), first, second, correct, every, n_classes=n_classes, **known)
-    slopes = evaluator(block, metric).slopes()
-    single = (slopes**2).sum(axis=1)
-    sizes = block.shown().astype(np.float64) @ membership
-    square, df = of_clusters(slopes @ membership, sizes)
+    ready = evaluator(pairs_of(said, ends, n_classes), metric)
+    single = (ready.slopes() ** 2).sum(axis=1)
+    moved, sizes = cluster_influence(ready, numbers)
+    square, df = of_clusters(moved, sizes)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(single > 0, square / single, np.nan)
     return np.stack([np.sqrt(square), df, (sizes > 0).sum(axis=1), effect])
+
+
+def pairs_of(said: Mapping[str, Any], ends: NDArray[np.intp], n_classes: int) -> Block:
+    """A block of pairs of observers, from what all observers answered."""
+    names = ("response", "truth", "n_options", "probability")
+    known: dict[str, Any] = {name: np.asarray(said[name]) for name in names if name in said}
+    correct, (first, second) = np.asarray(said["correct"]), ends
+    every = np.arange(correct.shape[1])
+    return Block(slice(0, len(first)), first, second, correct, every, n_classes=n_classes, **known)

@@ -9,18 +9,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import sparse, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import known_columns
 from alikely._base.intervals import Intervals, bound_names, chosen_methods
 from alikely.estimates.clusters import few_clusters
-from alikely.estimates.matrix_answers import influences
+from alikely.estimates.matrix_answers import influences, said_by
+from alikely.estimates.matrix_clusters import pairs_of
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
 from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
-from alikely.inference.influence import of_clusters
-from alikely.inference.pooled import pooled_sum
+from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import cluster_influence, of_clusters
+from alikely.inference.pooled import left_out, pooled_sum
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
 from alikely.metrics.intervals import analytic_interval, within
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["POSTERIOR", "combined", "rows_of"]
 
 POSTERIOR = ("posterior_lower", "posterior_upper")
+# Cells of entries by cluster that are held at once; of more, first derivatives do.
+MOST_CELLS = 5_000_000
 
 
 def rows_of(
@@ -243,6 +247,11 @@ def _of_tables(result: MatrixResult, ends: NDArray[np.intp], weight: Floats, pro
             answers = packed.unpacked(observers)
             parts[k] = combined_influence(answers, first, second, slopes[place == k])
     moved, sizes = _by_cluster(result, parts)
+    if sizes is not None:
+        parted = _cells_of_clusters(result, ends, used)
+        if parted is not None:
+            alone = len(w) == 1
+            moved = (_left_out_of_one if alone else left_out)(metric, cells, parted, w, place)
     n_pairs = int(used.sum(axis=1)[there].min())
     if len(w) > 1:
         found = sum_interval(metric, w, total, sums, moved, prob, sizes)
@@ -265,6 +274,41 @@ def _by_cluster(result: MatrixResult, moved: Mapping[int, Floats]) -> tuple[Floa
     sizes = np.bincount(of_trials).astype(np.float64)
     summed = np.bincount(of_trials, every).astype(np.float64)
     return summed[sizes > 0], sizes[sizes > 0]
+
+
+def _cells_of_clusters(
+    result: MatrixResult, ends: NDArray[np.intp], used: NDArray[np.bool_]
+) -> Floats | None:
+    """Cells of the entries that are used, by cluster; None where memory would not hold them."""
+    numbers, observers = result.cluster_numbers(), np.unique(ends)
+    there = np.flatnonzero(used.any(axis=1))
+    every = np.unique(np.concatenate([numbers[k] for k in there]))
+    if used.sum() * len(every) > MOST_CELLS:
+        return None
+    local, answers = np.searchsorted(observers, ends), result.answers()
+    out = []
+    for k in there:
+        said = {"correct": answers[k].unpacked(observers)}
+        block = pairs_of(said, local[used[k]].T, 0)
+        member = sparse.csr_array(
+            (
+                np.ones(len(numbers[k])),
+                (np.arange(len(numbers[k])), np.searchsorted(every, numbers[k])),
+            ),
+            shape=(len(numbers[k]), len(every)),
+        )
+        shares = block.shares().reshape(-1, len(numbers[k])).astype(np.float64)
+        out.append((shares @ member).reshape(-1, 4, len(every)))
+    return np.concatenate(out)
+
+
+def _left_out_of_one(
+    metric: Metric, cells: Floats, of_clusters: Floats, weights: Floats, _: NDArray[np.intp]
+) -> Floats:
+    """What each cluster moves one entry by; first derivatives are too small."""
+    n = of_clusters.shape[-1]
+    without = np.maximum(cells[..., None] - of_clusters, 0.0)[0].T
+    return (n - 1) / n * weights[0] * (metric.value(cells[0]) - metric.value(without))
 
 
 def _error(moved: Floats, sizes: Floats | None) -> tuple[float, float]:
@@ -291,8 +335,11 @@ def _of_influences(
     full[:, 0, pair] = kept
     n_places, metric = int(there.sum()), result.metric
     value = float(np.where(kept != 0, kept * values, 0.0).sum()) / n_places
-    moved = {k: psi.sum(axis=0) for k, psi in enumerate(influences(result, list(full)))}
-    se, df = _error(*_by_cluster(result, moved))
+    if result.cluster:
+        se, df = _error(*_jackknife(result, kept, low, high))
+    else:
+        moved = {k: psi.sum(axis=0) for k, psi in enumerate(influences(result, list(full)))}
+        se, df = _error(*_by_cluster(result, moved))
     se /= n_places
     z = float(student_deviate(np.array(df), prob))
     if len(weight) == 1 == n_places:
@@ -302,6 +349,32 @@ def _of_influences(
     n_pairs = int((kept != 0).sum(axis=1)[there].min())
     lower, upper = map(float, bounds)
     return _Sum(value, value, se, df, lower, upper, n_pairs, n_places)
+
+
+def _jackknife(
+    result: MatrixResult, kept: Floats, low: NDArray[np.intp], high: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """What each cluster moves a weighted sum of entries by, over all places, and its size."""
+    metric, numbers = result.metric, result.cluster_numbers()
+    size = max(int(own.max(initial=-1)) for own in numbers) + 1
+    moved, sizes = np.zeros((2, size))
+    said = said_by(result)
+    for weight, own, of_place, packed in zip(kept, numbers, said, result.answers(), strict=True):
+        used = np.flatnonzero(weight)
+        observers, ends = np.unique(np.stack([low[used], high[used]]), return_inverse=True)
+        answers = {
+            name: np.asarray(v.isel(observer=observers) if "observer" in v.dims else v)
+            for name, v in of_place.items()
+        }
+        answers["correct"] = packed.unpacked(observers)
+        assert result.trials is not None
+        n_classes = result.trials.data.sizes.get("class", 0) + 1
+        block = pairs_of(answers, ends.reshape(2, -1), n_classes)
+        of_cluster, own_sizes = cluster_influence(evaluator(block, metric), own)
+        here = np.unique(own)
+        moved[here] += weight[used] @ of_cluster
+        sizes[here] += own_sizes.max(axis=0, initial=0)
+    return moved[sizes > 0], sizes[sizes > 0]
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:

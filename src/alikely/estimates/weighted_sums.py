@@ -28,13 +28,14 @@ from alikely.estimates.clusters import few_clusters
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS, chosen_interval
 from alikely.inference.influence import (
+    cells_of_clusters,
     covariance_of,
     influence_of,
     most_freedom,
     of_items,
     of_sum,
 )
-from alikely.inference.pooled import Pooled, pooled_sum
+from alikely.inference.pooled import Pooled, left_out, pooled_sum
 from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
 from alikely.metrics.intervals import analytic_interval, within
@@ -255,9 +256,12 @@ def _analytic(
         sums = pooled_sum(
             metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
         )
-        moved, sizes = influence_of(part, sums.slopes, cluster)
-        given = sizes if of_items(part, cluster) else None
-        return sum_interval(metric, w, value, sums, moved, ci_prob, given)
+        if cluster is None or not of_items(part, cluster):
+            moved, _ = influence_of(part, sums.slopes, cluster)
+            return sum_interval(metric, w, value, sums, moved, ci_prob)
+        cells, sizes = cells_of_clusters(part, cluster)
+        moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)
+        return sum_interval(metric, w, value, sums, moved, ci_prob, sizes)
     if cluster is not None and of_items(part, cluster):
         clusters = of_sum(part, metric, cluster, w)
         center, square, df = value, clusters.variance, clusters.df

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely.metrics import Metric
 
-__all__ = ["Pooled", "pooled_sum"]
+__all__ = ["Pooled", "left_out", "pooled_sum"]
 
 # Disagreements that independent observers would have in the pseudo-trials of an entry of many.
 MASS = 2.0
@@ -51,6 +51,18 @@ def pooled_sum(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np
             value, added = value + side.value, added + side.added
             slopes[own], disagreements[own] = side.slopes, side.disagreements
     return Pooled(value, slopes, added, disagreements)
+
+
+def left_out(
+    metric: Metric, cells: Floats, of_clusters: Floats, weights: Floats, group: NDArray[np.intp]
+) -> Floats:
+    """What each cluster moves a pooled sum by, from its cells (pair, cell, cluster)."""
+    n = of_clusters.shape[-1]
+    value = pooled_sum(metric, cells, weights, group).value
+    # Differences of counts fall a few ulp below 0.
+    without = np.maximum(cells[..., None] - of_clusters, 0.0)
+    left = [pooled_sum(metric, without[..., g], weights, group).value for g in range(n)]
+    return (n - 1) / n * (value - np.array(left))
 
 
 def _side(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp]) -> Pooled:
