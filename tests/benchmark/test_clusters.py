@@ -62,8 +62,12 @@ def test_clusters_of_one_image_are_images() -> None:
     )
     for population in ("images", "crossed"):
         one, other = (scores.summary(population, intervals="all") for scores in (found, alone))
-        for name in one.columns.drop(["level", "system", "note"]):
-            np.testing.assert_allclose(one[name].astype(float), other[name].astype(float))
+        for name in one.columns.drop(["level", "system", "note", "df"]):
+            # Each left out in turn, instead of first derivatives: intervals differ by 1/N or so.
+            near = 0.0 if name == "estimate" else 0.04
+            np.testing.assert_allclose(
+                one[name].astype(float), other[name].astype(float), rtol=near, atol=near
+            )
 
 
 def test_all_methods_draw_clusters() -> None:
@@ -143,7 +147,7 @@ def test_cases_of_patients() -> None:
         ).modalities
         for cluster in (None, "patient")
     )
-    assert one_each["se"].tolist() == pytest.approx(alone["se"].tolist())
+    assert one_each["se"].tolist() == pytest.approx(alone["se"].tolist(), rel=0.05)
     trials = readings(np.random.default_rng(6), [10] * 20, 0.8)
     plain, found = (
         al.benchmark.reader_study(trials, "AI", cluster=cluster, n_resamples=200, rng=1)

@@ -28,6 +28,7 @@ from alikely.benchmark.ceilings import fieller_interval
 from alikely.benchmark.degrees import NOISE, crossed_degrees, degrees_of_images
 from alikely.data.blocks import Block
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
+from alikely.inference.influence import cluster_influence, indicator
 from alikely.inference.weighted import Population as Drawn
 from alikely.inference.weighted import deviations
 from alikely.metrics import Metric
@@ -38,6 +39,7 @@ __all__ = [
     "Share",
     "Spread",
     "added_count",
+    "block_clusters",
     "block_influence",
     "invented_spread",
     "joint_covariance",
@@ -129,6 +131,23 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
     scale = np.sqrt(n / np.maximum(n - 1, 1))
     slopes = np.where(np.isfinite(value), scale, 0.0)[:, None] * np.nan_to_num(ready.slopes())
     return value, slopes, np.zeros((len(value), 4))
+
+
+def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[np.intp]) -> Floats:
+    """What each cluster of images moves the pairs of a block by, each left out: (pair, cluster)."""
+    if metric.counts != "correctness":
+        moved, _ = cluster_influence(evaluator(block, metric), numbers)
+        return np.nan_to_num(moved)
+    membership = indicator(numbers)[0]
+    shares = block.shares().astype(np.float64)
+    parted = (shares.reshape(-1, shares.shape[2]) @ membership).reshape(*shares.shape[:2], -1)
+    cells = shares.sum(axis=2)
+    # Differences of counts fall a few ulp below 0.
+    without = np.maximum(cells[..., None] - parted, 0.0).transpose(0, 2, 1)
+    n = parted.any(axis=1).sum(axis=1, keepdims=True)
+    moved = metric.value(cells + added)[:, None] - metric.value(without + added)
+    left = np.where(without.sum(axis=2) > 0, moved, 0.0)
+    return np.nan_to_num((n - 1) / np.maximum(n, 1) * left)
 
 
 def invented_spread(

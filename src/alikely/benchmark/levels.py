@@ -21,6 +21,7 @@ from alikely._base.arrays import Floats
 from alikely.benchmark.decomposition import (
     Decomposition,
     added_count,
+    block_clusters,
     block_influence,
     invented_spread,
 )
@@ -240,7 +241,11 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
         for block, (_, slopes, waves) in zip(own, found, strict=True):
             # An image that a block shows more than once is one image.
             own_images, number = np.unique(walk.unit[block.trials], return_inverse=True)
-            of_image = _summed(slopes, number)
+            of_image = (
+                _summed(slopes, number)
+                if walk.unit is walk.image
+                else block_clusters(block, walk.metric, added, number)
+            )
             images[:, column[own_images]] += full[:, block.rows] @ of_image
             place = np.searchsorted(shown[d], own_images)
             part_both[:, :, place] += left[:, :, block.rows] @ of_image

@@ -35,7 +35,7 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.clusters import few_clusters, require_clusters
 from alikely.inference.evaluation import evaluator
-from alikely.inference.influence import most_freedom
+from alikely.inference.influence import cluster_influence, most_freedom
 from alikely.metrics import Metric
 from alikely.stats.intervals import interval
 
@@ -269,7 +269,11 @@ def _influences(
         ready = evaluator(block, metric)
         value = np.asarray(ready.values(np.ones((1, len(block.trials))))[0], np.float64)
         slopes = np.zeros((len(value), width))
-        np.add.at(slopes.T, units[block.trials], ready.slopes().T)
+        own = units[block.trials]
+        if cluster is None:
+            np.add.at(slopes.T, own, ready.slopes().T)
+        else:
+            slopes[:, np.unique(own)] = cluster_influence(ready, own)[0]
         kept = np.isfinite(value)
         readers = np.unique(block.a[kept] if alone else [block.a[kept], block.b[kept]])
         member = block.a[kept, None] == readers
