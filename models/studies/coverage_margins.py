@@ -21,25 +21,34 @@ from scipy import special
 from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
-from alikely.margins import shares, strength_tables
-from alikely.margins.checks import bend_check, class_check, is_moved, raw_consistency, repeat_check
+from alikely.margins import entries
+from alikely.margins.checks import (
+    LEVEL as SHARED_LEVEL,
+)
+from alikely.margins.checks import (
+    bend_check,
+    class_check,
+    is_moved,
+    raw_consistency,
+    repeat_check,
+)
 from alikely.margins.moments import (
     Moments,
+    group_side,
+    lists_of_items,
+    machine_side,
     moment_consistency,
     moment_limits,
     same_correlation,
+    tied_ranks,
 )
-from alikely.margins.residuals import (
-    class_residuals,
-    law_check,
-    line_check,
-    residuals,
+from alikely.margins.strengths import (
+    fit_machine,
+    group_strengths,
     skew_check,
+    strength_checks,
+    strength_limits,
 )
-from alikely.margins.shares import tied_draws
-from alikely.margins.sides import group_side, lists_of_items, machine_side
-from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
-from alikely.margins.within import classes_differ, within_classes
 from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginData,
@@ -55,16 +64,15 @@ __all__ = ["margin_coverage"]
 LEVEL = 0.05
 # Scopes of which no check speaks.
 OTHERS = ("difference", "groups")
-STRENGTHS = ("strengths", "strengths within")
 # Of a difference: its limits are then right to a twentieth of its standard error.
 N_DRAWS = 4_000
 # Checks of which a note speaks, and from which level on. Classes have one by either estimator.
 SPEAK = {
-    "total": (("p_bend_told", "p_within"), shares.REMARKED),
-    "strengths": (
-        ("p_within_strengths", *(name for name in strength_tables.SAYS if name != "p_within")),
-        strength_tables.REMARKED,
-    ),
+    scope: (
+        [{"p_bend": "p_bend_told"}.get(name, name) for name in entries.SAYS[model]],
+        SHARED_LEVEL / len(entries.SAYS[model]),
+    )
+    for scope, model in (("total", "moments"), ("strengths", "strengths"))
 }
 
 
@@ -104,8 +112,7 @@ def _study(
     truth_seed, data_seed = seed.spawn(2)
     truths = _truths(made, truth_seed)
     if strengths:
-        of_strengths = true_strength_consistency(made, truth_seed.spawn(1)[0])
-        truths |= dict(zip(STRENGTHS, of_strengths, strict=True))
+        truths["strengths"] = true_strength_consistency(made, truth_seed.spawn(1)[0])
     generator = np.random.default_rng(data_seed)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     found = [_analysed(made, generator, tails, strengths) for _ in range(n_datasets)]
@@ -195,15 +202,7 @@ def _analysed(
         fit = fit_machine(group, margins, classes, rng=generator)
         middle, *ends = strength_limits(fit, [0.5, *tails]).tolist()
         limits["strengths"] = [middle, *ends]
-        left = residuals(group, fit, margins)
-        checks |= {
-            "p_line": line_check(left),
-            "p_residuals": class_residuals(left, classes),
-            "p_law": law_check(left),
-        }
-        inside = within_classes(group, fit, margins, classes, tails[1] - tails[0])
-        limits["strengths within"] = [inside.rho, inside.lower, inside.upper]
-        checks["p_within_strengths"] = classes_differ(fit, inside, classes)
+        checks |= strength_checks(group, fit, margins)
     return limits, checks
 
 
@@ -228,8 +227,10 @@ def _difference(
     ]
     if any(found.reason for found in pair):
         return [np.nan] * 3
-    drawn = tied_draws(pair, classes, N_DRAWS, generator)
-    limits = np.quantile(drawn[:, 0] - drawn[:, 1], tails)
+    n, levels = len(strata), (np.arange(N_DRAWS) + 0.5) / N_DRAWS
+    ranks = tied_ranks(n, [(np.arange(n), one.slopes, classes) for one in pair], N_DRAWS, generator)
+    first, second = (moment_limits(one, levels)[r] for one, r in zip(pair, ranks.T, strict=True))
+    limits = np.quantile(first - second, tails)
     return [pair[0].rho - pair[1].rho, *limits.tolist()]
 
 

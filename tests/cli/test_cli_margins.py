@@ -174,16 +174,6 @@ def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: P
     assert not plt.get_fignums()
 
 
-def test_the_design_may_choose(
-    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--model", "auto"]
-    assert main([*arguments, "--n-draws", "40", "--n-resamples", "0"]) == 0
-    printed = capsys.readouterr().out
-    assert "by --model moments: 8 people in the smallest group" in " ".join(printed.split())
-    assert max(map(len, printed.splitlines())) <= 80
-
-
 @pytest.mark.parametrize(("model", "scale"), [("moments", "share"), ("strengths", "strength")])
 def test_scales_are_printed(
     files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], model: str, scale: str

@@ -280,7 +280,10 @@ def test_undefined_entries_say_why() -> None:
     [
         ({"group": "lab"}, "group must name a label of observers"),
         ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
-        ({"model": "x", "n_draws": 4}, "model must be 'moments', 'strengths', 'auto', 'items',"),
+        (
+            {"model": "x", "n_draws": 4},
+            "model must be 'moments', 'strengths', 'items', 'observers',",
+        ),
         ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
         ({"m": None, "n_draws": 4, "model": "items"}, "correctness only: give the number of"),
         ({"n_draws": 4, "include": ["prior"]}, "include is of a model that chains sample"),

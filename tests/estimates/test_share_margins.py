@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.moments import moment_consistency, moment_limits
-from alikely.margins.sides import group_side, machine_side
+from alikely.margins.moments import group_side, machine_side, moment_consistency, moment_limits
 from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginWorld,
@@ -90,7 +89,7 @@ def test_between_is_of_means_of_classes() -> None:
     assert "classes matter (" in row["note"]
     data = margin_data(world, 5)
     kinds = data.classes == np.arange(16)[:, None]
-    from alikely.margins.sides import normal_scores
+    from alikely.margins.moments import normal_scores
 
     v = kinds @ normal_scores(data.margins) / 10
     x = data.right @ kinds.T / 10

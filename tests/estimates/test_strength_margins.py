@@ -9,7 +9,7 @@ import pytest
 import alikely as al
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
-from studies.simulators.margins import MarginWorld, margin_data
+from studies.simulators.margins import MARGIN_WORLDS, MarginWorld, margin_data
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_differences_are_of_draws_that_belong_together(result: al.Result) -> Non
     assert 0.3 < low < 0.75 < high < 1.3
 
 
-def test_groups_of_people() -> None:
+def test_two_groups_of_people_have_none() -> None:
     data = margin_data(MarginWorld(n_items=60), 2)
     person, item = np.nonzero(data.shown)
     frame = pd.DataFrame({
@@ -65,25 +65,32 @@ def test_groups_of_people() -> None:
     found = al.decision_margin_consistency(
         halves, group="half", model="strengths", m=16, n_resamples=0, rng=1
     ).summary()
-    assert found["scale"].tolist() == ["strength"]
-    # Halves of one population: their strengths are the same.
-    assert found["posterior_eti95_ub"].iloc[0] == 1.0
+    assert np.isnan(found["posterior_median"].iloc[0])
+    assert "two groups of observers: use model='moments'" in found["note"].iloc[0]
+
+
+def test_classes_that_matter_have_a_note() -> None:
+    made = margin_data(MARGIN_WORLDS["opposite classes"], 1)
+    person, item = np.nonzero(made.shown)
+    correct = made.right[person, item] > 0
+    truth = made.classes[item].astype(str)
+    frame = pd.DataFrame({
+        "observer": [f"p{o}" for o in person],
+        "item": [f"i{i}" for i in item],
+        "truth": truth,
+        "response": np.where(correct, truth, np.roll(truth, 1)),
+        "kind": "human",
+    })  # fmt: skip
+    margins = pd.DataFrame({
+        "observer": "net", "item": [f"i{i}" for i in range(len(made.margins))],
+        "margin": made.margins,
+    })  # fmt: skip
+    found = al.decision_margin_consistency(
+        al.Trials.from_table(frame), margins, model="strengths", m=16, n_resamples=0, rng=1
+    )
+    assert "classes matter to shares (" in found.summary()["note"].iloc[0]
 
 
 def test_what_is_of_chains_is_refused(made: tuple[al.Trials, pd.DataFrame]) -> None:
     with pytest.raises(ValueError, match="priors is of a model that chains sample"):
         al.decision_margin_consistency(*made, model="strengths", priors={"strength_mean": (0, 1)})
-
-
-@pytest.mark.parametrize(("people", "model"), [(3, "strengths"), (6, "moments")])
-def test_the_design_chooses_and_says_so(people: int, model: str) -> None:
-    made = al.simulate.detection_experiment(people, 40, rho={"near": 0.9, "far": 0.2}, rng=2)
-    result = al.decision_margin_consistency(*made, model="auto", n_resamples=0, rng=1)
-    asked = al.decision_margin_consistency(*made, model=model, n_resamples=0, rng=1)
-    np.testing.assert_array_equal(result.draws("posterior"), asked.draws("posterior"))
-    attributes = result.data.attrs
-    assert attributes["model"] == attributes["sampler"] == model
-    assert f"{people} people in the smallest group" in attributes["model_reason"]
-    assert "model_reason" not in asked.data.attrs
-    told = result.summary()["note"].str.startswith("model='strengths': 3 people")
-    assert told.all() == (model == "strengths")

@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from alikely.margins.checks import bend_check, strength_line
-from alikely.margins.moments import Moments, moment_consistency, moment_limits
-from alikely.margins.sides import group_side, lists_of_items, machine_side, normal_scores
+from alikely.margins.moments import (
+    Moments,
+    group_side,
+    lists_of_items,
+    machine_side,
+    moment_consistency,
+    moment_limits,
+    normal_scores,
+    same_correlation,
+)
 from studies.simulators.margins import MarginData, MarginWorld, margin_data
 
 LEVELS = np.array([0.025, 0.5, 0.975])
@@ -214,3 +222,21 @@ def test_a_bend_of_a_line_that_two_items_hold_is_unknown() -> None:
     assert (basis**2).sum(axis=1).max() == pytest.approx(1, abs=1e-12)
     side = group_side(right, np.ones((3, n)), np.zeros(n, int))
     assert np.isnan(bend_check(side, share, margins, 2))
+
+
+def test_correlations_that_are_one_are_told_apart_in_the_share_of_the_level() -> None:
+    """Of normal variables in all and of their first half: a known world."""
+    rng = np.random.default_rng(1)
+    p = []
+    for _ in range(400):
+        x, y = rng.standard_normal((2, 200))
+        values, slopes = [], []
+        for here in (np.arange(200) < 200, np.arange(200) < 100):
+            own = here.sum()
+            values.append(float(np.corrcoef(x[here], y[here])[0, 1]))
+            a, b = (np.where(here, (v - v[here].mean()) / v[here].std(), 0) for v in (x, y))
+            slopes.append((a * b - values[-1] * (a**2 + b**2) / 2) / own)
+        p.append(same_correlation((values[0], values[1]), (slopes[0], slopes[1])))
+    assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
+    nothing = np.zeros(5)
+    assert np.isnan(same_correlation((0.5, 0.4), (nothing, nothing)))

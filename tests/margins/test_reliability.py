@@ -11,10 +11,13 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.margins import incomplete, reliability, repeats
-from alikely.margins.moments import moment_consistency
-from alikely.margins.sides import group_side, lists_of_items, machine_side
-from alikely.metrics import alternatives
+from alikely.margins import reliability
+from alikely.margins.moments import (
+    group_side,
+    lists_of_items,
+    machine_side,
+    moment_consistency,
+)
 from alikely.metrics.consistency import error_consistency
 
 
@@ -51,19 +54,33 @@ def test_random_splits_come_close_to_all() -> None:
     assert low < every.reliability < high
 
 
+def alpha(x: np.ndarray, people: Any = 1, items: Any = 1, shown: Any = 1) -> float:
+    kinds = np.ones((1, x.shape[1]))
+    weights = np.broadcast_to(people, len(x)), np.broadcast_to(items, x.shape[1])
+    p, w = (np.array(part, dtype=float)[None] for part in weights)
+    return float(reliability._alpha(x, np.full(x.shape, float(shown)), kinds, p, w)[0])
+
+
 def test_alpha_is_cronbachs() -> None:
     x = group(np.random.default_rng(8))
     variances = x.var(axis=1).sum() / x.sum(axis=0).var()
     expected = len(x) / (len(x) - 1) * (1 - variances)
-    ones = np.ones(len(x)), np.ones(x.shape[1])
-    assert reliability._alpha(x, *ones) == pytest.approx(expected)
+    assert alpha(x) == pytest.approx(expected)
+    assert alpha(x, shown=2) == pytest.approx(expected)
     # Weights are repetitions, of items; of people but for pairs with themselves.
     twice = np.ones(x.shape[1])
     twice[:20] = 2
     longer = np.concatenate([x, x[:, :20]], axis=1)
-    assert reliability._alpha(x, ones[0], twice) == pytest.approx(
-        reliability._alpha(longer, ones[0], np.ones(longer.shape[1]))
-    )
+    assert alpha(x, 1, twice) == pytest.approx(alpha(longer))
+    doubled = np.array([2, 2, 1, 1, 0, 0])
+    centred = x - x.mean(axis=1, keepdims=True)
+    covariance = centred @ centred.T / x.shape[1]
+    pairs = np.outer(doubled, doubled) * (1 - np.eye(6))
+    between = (pairs * covariance).sum() / pairs.sum()
+    own = doubled @ np.diag(covariance) / doubled.sum()
+    assert alpha(x, doubled) == pytest.approx(6 * between / (own + 5 * between))
+    assert np.isnan(alpha(x, np.array([6, 0, 0, 0, 0, 0])))
+    assert np.isnan(alpha(np.ones((3, 6))))
 
 
 def lone(n_both: int) -> np.ndarray:
@@ -87,25 +104,12 @@ def lists(
     return np.where(shown > 0, right / np.maximum(shown, 1), np.nan), shown
 
 
-def test_of_a_complete_table_the_covariances_give_alpha() -> None:
+def test_equal_numbers_of_answers_are_a_complete_table() -> None:
     x = group(np.random.default_rng(13))
-    found = incomplete.incomplete_alpha(x, np.full(x.shape, 2))
-    ones = np.ones(len(x)), np.ones(x.shape[1])
-    assert found.alpha == pytest.approx(reliability._alpha(x, *ones), abs=1e-12)
-    assert found.of_lists == (found.alpha,)
-    # Resampled alike, too: the same replicates give the same numbers.
-    drawn, of_data = incomplete.incomplete_deviations(found, 40, np.random.default_rng(2))
-    generator = np.random.default_rng(2)
-    people = generator.multinomial(6, np.full(6, 1 / 6), 40)
-    items = generator.multinomial(60, np.full(60, 1 / 60), 40)
-    plain = [reliability._alpha(x, p, w) for p, w in zip(people, items, strict=True)]
-    assert of_data == pytest.approx(found.alpha, abs=1e-12)
-    np.testing.assert_allclose(drawn, plain, atol=1e-12)
-    # And the door of the function is what it was.
     every = reliability.split_half_reliability(x, n_resamples=10, rng=1)
     twice = reliability.split_half_reliability(x, np.full(x.shape, 2), n_resamples=10, rng=1)
-    assert every == twice
-    assert every.of_lists == (pytest.approx(found.alpha, abs=1e-12),)
+    np.testing.assert_allclose(np.hstack(twice), np.hstack(every), atol=1e-12)
+    assert every.of_lists == (pytest.approx(alpha(x), abs=1e-12),)
 
 
 def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
@@ -144,37 +148,32 @@ def test_levels_of_lists_and_of_people_do_not_count() -> None:
 
 def test_halves_of_an_incomplete_table_by_hand() -> None:
     x, shown = lists(np.random.default_rng(16), 8, 80)
-    found = incomplete.incomplete_alpha(np.nan_to_num(x), shown)
-    r, every = incomplete.incomplete_splits(found, 5, np.random.default_rng(1))
+    strata = lists_of_items(shown)
+    kinds = (strata == np.arange(2)[:, None]).astype(float)
+    answers, _, _ = reliability._without_levels(np.nan_to_num(x), shown.astype(float), strata)
+    of_observer = (shown @ kinds.T).argmax(axis=1)
+    halves, every = reliability._splits(of_observer, 5, np.random.default_rng(1), complete=False)
     assert not every
-    generator = np.random.default_rng(1)
-    halves = np.zeros((5, 8), dtype=bool)
-    for k in (0, 1):
-        people = np.flatnonzero(shown[:, found.lists == k].any(axis=1))
-        halves[:, people] = np.argsort(generator.random((5, 4)), axis=1) < 2
-    for half, value in zip(halves, r, strict=True):
+    # Two of the four observers of each list.
+    assert (halves @ (of_observer[:, None] == [0, 1]) == 2).all()
+    r = reliability._half_correlations(answers, shown.astype(float), kinds, halves)
+    for half, value in zip(halves > 0, r, strict=True):
         a, b = (
-            (shown[own] * found.answers[own]).sum(axis=0) / shown[own].sum(axis=0)
+            (shown[own] * answers[own]).sum(axis=0) / shown[own].sum(axis=0)
             for own in (half, ~half)
         )
-        for own in (found.lists == 0, found.lists == 1):
+        for own in (strata == 0, strata == 1):
             a[own] -= a[own].mean()
             b[own] -= b[own].mean()
         assert value == pytest.approx((a @ b) / np.sqrt((a @ a) * (b @ b)))
-    # Of a complete table these are the halves' correlations, in another order.
-    whole = group(np.random.default_rng(18), 4)
-    full = incomplete.incomplete_alpha(whole, np.ones(whole.shape))
-    some, _ = incomplete.incomplete_splits(full, 60, np.random.default_rng(1))
-    all_of_them, _ = reliability._half_correlations(whole, 10, np.random.default_rng(1))
-    assert set(some.round(9)) == set(all_of_them.round(9))
 
 
 def test_self_consistency_of_trials() -> None:
     trials, _ = al.simulate.detection_experiment(3, 40, 3, rng=5)
     raw = trials.data["correct"].values
     x = raw.reshape(3, 3, 40).transpose(0, 2, 1).astype(float)
-    table = repeats.self_consistency(trials)
-    plain = repeats.self_consistency(x)
+    table = reliability.self_consistency(trials)
+    plain = reliability.self_consistency(x)
     assert table["observer"].tolist() == trials.observers
     pd.testing.assert_frame_equal(table.drop(columns="observer"), plain.drop(columns="observer"))
     assert (table["note"] == "").all()
@@ -182,13 +181,13 @@ def test_self_consistency_of_trials() -> None:
     frame = trials.to_table()
     keep = (frame["repeat"] == 0) | frame["item"].isin([f"item_{i}" for i in range(1, 13)])
     keep &= (frame["repeat"] < 2) | (frame["item"].isin([f"item_{i}" for i in range(1, 9)]))
-    part = repeats.self_consistency(al.Trials.from_table(frame[keep]), kind="human")
+    part = reliability.self_consistency(al.Trials.from_table(frame[keep]), kind="human")
     assert part["n_items"].tolist() == [12] * 3
     assert part["note"].tolist() == ["12 of 40 items came back"] * 3
     cut = x.copy()
     cut[:, 12:, 1:] = np.nan
     cut[:, 8:, 2] = np.nan
-    again = repeats.self_consistency(cut)
+    again = reliability.self_consistency(cut)
     np.testing.assert_allclose(part["kappa"], again["kappa"])
     one, two, three = x[0, :12, 0], x[0, :12, 1], x[0, :8, 2]
     pairs = [(one, two), (one[:8], three), (two[:8], three)]
@@ -207,7 +206,7 @@ def test_self_consistency_by_hand() -> None:
     rng = np.random.default_rng(10)
     x = (rng.random((2, 80, 2)) < 0.7).astype(float)
     x[1, :10, 1] = np.nan
-    table = repeats.self_consistency(x)
+    table = reliability.self_consistency(x)
     assert table["n_items"].tolist() == [80, 70]
     for observer, row in table.iterrows():
         a, b = x[observer][~np.isnan(x[observer]).any(axis=1)].T
@@ -218,29 +217,14 @@ def test_self_consistency_by_hand() -> None:
         assert row["noise_share"] == pytest.approx(1 - r)
         assert row["noise_share_squared"] == pytest.approx(1 - r**2)
     three = np.concatenate([x[:1], x[:1, :, :1]], axis=2)
-    again = repeats.self_consistency(three).iloc[0]
+    again = reliability.self_consistency(three).iloc[0]
     # First and third repeat are the same: one pair of three agrees wholly.
     assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
-    constant = repeats.self_consistency(np.ones((1, 9, 2)))
+    constant = reliability.self_consistency(np.ones((1, 9, 2)))
     assert constant["r"].isna().all()
 
 
-def test_disattenuation_by_hand() -> None:
-    rng = np.random.default_rng(11)
-    x = group(rng, 6, 80)
-    y = x.mean(axis=0) + rng.normal(0, 0.3, 80)
-    table = reliability.disattenuation(y, x, m=4, n_resamples=50, rng=1)
-    table = table.set_index(["scale", "value"])
-    alpha = reliability._alpha(x, np.ones(6), np.ones(80))
-    strength, edge = alternatives.empirical_d_prime(x.sum(axis=0), 6, 4)
-    for scale, index in (("share", x.mean(axis=0)), ("strength", strength)):
-        r = stats.pearsonr(y, index).statistic
-        assert table["estimate"][scale, "naive"] == pytest.approx(r)
-        assert table["estimate"][scale, "corrected"] == pytest.approx(r / np.sqrt(alpha))
-    assert (table["n_edge"] == edge.sum()).all()
-
-
-split, own = reliability.split_half_reliability, repeats.self_consistency
+split, own = reliability.split_half_reliability, reliability.self_consistency
 
 
 @pytest.mark.parametrize(
@@ -263,8 +247,6 @@ split, own = reliability.split_half_reliability, repeats.self_consistency
         (lambda: split(np.eye(6), ci_prob=2), "ci_prob"),
         (lambda: own(np.ones((2, 9))), r"shape \(observer, item, repeat"),
         (lambda: own(np.ones((2, 9, 1))), "at least 2 repeats"),
-        (lambda: reliability.disattenuation(np.ones(6), np.eye(6), m=2), "margins must be 6"),
-        (lambda: reliability.disattenuation(np.arange(5), np.eye(6), m=2), "must be 6 finite"),
     ],
 )
 def test_bad_input(call: Any, message: str) -> None:

@@ -12,20 +12,27 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import alikely as al
-from alikely.margins.laws import log_law_prior, paired, placed, strength_of
-from alikely.margins.likelihoods import GRID, item_likelihoods, log_likelihood
-from alikely.margins.sides import normal_scores
+from alikely.margins.moments import normal_scores, tied_ranks
 from alikely.margins.strengths import (
+    GRID,
+    Mode,
     StrengthFit,
     fit_machine,
     group_strengths,
+    item_likelihoods,
     item_strengths,
+    law_checks,
+    log_law_prior,
+    log_likelihood,
+    placed,
+    skew_check,
+    strength_checks,
     strength_limits,
+    strength_of,
 )
-from alikely.margins.ties import Influence, tied_ranks
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.stats.importance import importance_draws
-from studies.simulators.margins import MarginData, MarginWorld, margin_data
+from studies.simulators.margins import MARGIN_WORLDS, MarginData, MarginWorld, margin_data
 
 TAILS = [0.025, 0.5, 0.975]
 
@@ -72,37 +79,15 @@ def test_quadrature_is_the_integral_over_strengths(eta: float, n_observers: int)
     group = group_strengths(data.right, data.shown, 16)
     law = group.law[None] + np.array([[0.1, -0.1, 0.1, -0.1]])
     v = normal_scores(data.margins)
-    value = placed(law, np.array([eta]), v[None, :, None], group.likelihoods)
+    value, _, weight = placed(law, np.array([eta]), v[None], group.likelihoods)
     z = np.linspace(-8, 8, 4001)
     u = np.tanh(eta) * v[:, None] + z / np.cosh(eta)
     log_p = log_likelihood(group.likelihoods, strength_of(law, u[None]), np.zeros(1))[0]
     brute = special.logsumexp(log_p + stats.norm.logpdf(z), axis=1) + np.log(z[1] - z[0])
-    assert value.weight.sum(axis=-1) == pytest.approx(1)
+    assert weight.sum(axis=-1) == pytest.approx(1)
     # A tenth of what moves a likelihood ratio by anything that matters, over all items.
-    gap = value.log_likelihood[0, :, 0] - brute
+    gap = value[0] - brute
     assert abs(gap - gap.mean()).sum() < 0.25
-
-
-def test_two_groups_are_the_integral_over_both_strengths() -> None:
-    data = experiment(2, n_observers=10, n_items=20)
-    halves = [group_strengths(data.right[i::2], data.shown[i::2], 16) for i in (0, 1)]
-    law = np.concatenate([half.law for half in halves])[None]
-    found = (halves[0].likelihoods, halves[1].likelihoods)
-    x = np.linspace(-6, 6, 241)
-    inner = {}
-    for eta in (0.3, 1.2):
-        u = x[None, None, :] * np.ones((1, 20, 1))
-        own = log_likelihood(found[0], strength_of(law[:, :4], u), np.zeros(1))[0]
-        z = np.linspace(-6, 6, 121)
-        other = np.tanh(eta) * x[:, None] + z / np.cosh(eta)
-        at = strength_of(law[:, 4:], other[None]).reshape(1, 1, -1)
-        at = np.broadcast_to(at, (1, 20, other.size))
-        log_p = log_likelihood(found[1], at, np.zeros(1))[0].reshape(20, *other.shape)
-        second = special.logsumexp(log_p - z**2 / 2, axis=2)
-        inner[eta] = special.logsumexp(own - x**2 / 2 + second, axis=1).sum()
-    value = paired(np.repeat(law, 2, axis=0), np.array([0.3, 1.2]), found).sum(axis=1)
-    # Differences of likelihoods are what counts; the rest is a constant.
-    assert value[1] - value[0] == pytest.approx(inner[1.2] - inner[0.3], abs=0.05)
 
 
 def test_importance_draws_of_a_known_density() -> None:
@@ -197,7 +182,7 @@ def test_ranks_hang_together_as_influences_do() -> None:
     generator = np.random.default_rng(1)
     base = generator.normal(size=(2, 200))
     rows = [base[0], 0.8 * base[0] + 0.6 * base[1], -base[0]]
-    parts = [Influence(np.arange(200), row, None) for row in rows]
+    parts = [(np.arange(200), row, None) for row in rows]
     ranks = tied_ranks(200, parts, 4_000, rng=2)
     assert (np.sort(ranks, axis=0) == np.arange(4_000)[:, None]).all()
     expected = 6 / np.pi * np.arcsin(np.corrcoef(rows) / 2)
@@ -220,6 +205,54 @@ def test_the_prior_is_that_of_the_card() -> None:
 
 def test_grid_reaches_from_chance_to_certainty() -> None:
     assert m_afc_probability(GRID[[0, -1]], 2) == pytest.approx([0, 1], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "check"), [("bimodal strengths", "p_law"), ("skewed strengths", "p_line")]
+)
+def test_each_check_finds_what_it_should(name: str, check: str) -> None:
+    data = margin_data(MARGIN_WORLDS[name], 3)
+    group = group_strengths(data.right, data.shown, 16)
+    fit = fit_machine(group, data.margins, plain=True, n_points=64, rng=1)
+    assert strength_checks(group, fit, data.margins)[check] < 0.05
+
+
+def test_skewness_is_of_strengths_and_not_of_margins() -> None:
+    for name, skewed in (("exp", False), ("skewed strengths", True)):
+        data = margin_data(MARGIN_WORLDS[name], 1)
+        assert (skew_check(group_strengths(data.right, data.shown, 16)) < 0.01) == skewed
+
+
+def checked(v: np.ndarray, u: np.ndarray, rho: float) -> dict[str, float]:
+    """Nothing is unknown of strengths, and nothing was fitted but the correlation."""
+    none = np.zeros((len(u), 1))
+    mode = Mode(np.array([np.arctanh(rho)]), 0.0, np.eye(1), np.eye(1), none)
+    return law_checks(v, u[:, None], none + 1, mode)
+
+
+@pytest.mark.parametrize("rho", [0.7, -0.5])
+def test_slope_of_a_line_in_skewed_strengths_is_its_information(rho: float) -> None:
+    n, bend, s = 200_000, 0.04, np.sqrt(1 - rho**2)
+    w, noise = np.random.default_rng(1).standard_normal((2, n))
+    u, v = (
+        stats.norm.ppf((stats.rankdata(x) - 0.5) / n)
+        for x in (w, rho * (w + bend * (w**2 - 1)) + s * noise)
+    )
+    p = checked(v, u, float(np.corrcoef(u, v)[0, 1]))["p_line"]
+    # Expected: bend times the root of the information in what bends along margins.
+    information = n * (2 * rho**2 * s) ** 2 * 2
+    z = stats.norm.isf(p / 2)
+    # Four errors of a standard score, and twice the square of the bend, which is of that order.
+    assert z == pytest.approx(bend * np.sqrt(information), abs=4 + n**0.5 * 2 * bend**2)
+
+
+def test_two_modes_along_margins_are_none_of_the_margins() -> None:
+    generator = np.random.default_rng(2)
+    # Four values: normal scores of margins have gaps, strengths given margins are normal.
+    v = normal_scores(generator.integers(0, 4, 40_000).astype(float))
+    noise = generator.standard_normal(40_000)
+    assert checked(v, 0.8 * v + 0.6 * noise, 0.8)["p_law"] > 1e-3
+    assert checked(v, 0.8 * v + 0.6 * np.sign(noise), 0.8)["p_law"] < 1e-6
 
 
 @pytest.mark.slow

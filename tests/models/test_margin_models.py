@@ -14,7 +14,7 @@ from pytensor.compile.mode import Mode
 from scipy import integrate, special, stats
 
 import alikely as al
-from alikely.margins.laws import strength_of
+from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
 from alikely.models.margins import log_m_afc

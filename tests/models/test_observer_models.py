@@ -13,7 +13,7 @@ import xarray as xr
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.margins.repeats import self_consistency
+from alikely.margins.reliability import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.models import _repeats
@@ -259,18 +259,12 @@ def test_fit_observers_from_trials(chains: bool) -> None:
     np.testing.assert_allclose(draws["share"].sum("source"), 1, atol=1e-12)
     gain = np.exp(draws["log_gain"]) * draws["strength_sd"]
     np.testing.assert_allclose(draws["ceiling"], gain / np.hypot(gain, draws["stable_sd"]))
-    own = al.margins.individual_ceilings(tree, 0.9)
-    assert own["observer"].tolist() == trials.observers
-    np.testing.assert_allclose(
-        own["ceiling"], np.median(tree["posterior"]["ceiling"].values, axis=(0, 1))
-    )
+    assert draws["observer"].values.tolist() == trials.observers
     correct, _, _ = counts(trials)
     np.testing.assert_array_equal(tree["constant_data"]["correct"].values, correct)
     frame = al.margins.explained_consistency(tree, 200, rng=1)
     if chains:
         assert frame["inside"].mean() > 0.7
-    with pytest.raises(ValueError, match="individual ceilings need stable deviations"):
-        al.margins.individual_ceilings(fitted(correct, stable=False))
     with pytest.raises(ValueError, match="no observer is of kind 'model'; kinds are human"):
         al.fit_observers(trials, kind="model")
 

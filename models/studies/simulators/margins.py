@@ -185,7 +185,7 @@ def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float
     return min(max(value, -1.0), 1.0)
 
 
-def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
+def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> float:
     """As `true_margin_consistency`, with normal scores of items' strengths in place of shares."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_ALL) % (OF_ALL // OF_CLASS)
@@ -202,11 +202,7 @@ def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> tu
             evidence = (line + side * items.apart) / items.noise
             share += np.interp(evidence, GRID, _of_grid(world.m))
     scores = [special.ndtri((stats.rankdata(x) - 0.5) / len(x)) for x in (share, items.margins)]
-    # Items stand class by class in turn.
-    tables = [x.reshape(OF_CLASS, -1) for x in scores]
-    apart = [(x - x.mean(axis=0)).ravel() for x in tables]
-    total, within = (float(np.corrcoef(x)[0, 1].round(6)) for x in (scores, apart))
-    return total, within
+    return float(np.corrcoef(scores)[0, 1].round(6))
 
 
 def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.Generator) -> _Items:

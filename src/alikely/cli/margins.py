@@ -100,9 +100,6 @@ def margins(
     result = al.compare(trials, name, link=link, method=method, **asked)
     show_result(result, o.out, trials, intervals)
     _show_matched(result)
-    attrs = result.data.attrs
-    if "model_reason" in attrs:
-        say(f"Noise correction by --model {attrs['model']}: {attrs['model_reason']}.")
     _show_scales(result)
     _show_ceilings(result.data["ceilings"].to_dataset().to_dataframe(), o.ci_prob)
     files = Folder(o.out, "tables and plots")
@@ -163,10 +160,8 @@ def _show_scales(result: Result) -> None:
     found = set(estimates["scale"].values.tolist())
     texts = [text for scale, text in SCALES.items() if scale in found]
     told = f"Noise-free: correlation {'; '.join(texts)}."
-    for of in ("share", "strength"):
-        name = f"{of}_within"
-        if name in estimates and estimates[name].notnull().any():
-            told += f" Within and between classes: {name}, {of}_between in the table of --out."
+    if "share_within" in estimates and estimates["share_within"].notnull().any():
+        told += " Within and between classes: share_within, share_between in the table of --out."
     say("", told)
 
 

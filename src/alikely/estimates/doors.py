@@ -127,7 +127,6 @@ class Drawn(NamedTuple):
     fits: Mapping[str, xr.DataTree] = {}
     variables: Mapping[str, Any] = {}
     model: str = ""
-    reason: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,8 +186,6 @@ def analyse(trials: Any, metric: Metric, kind: Kind, ask: Ask) -> Result:
             told["priors"] = _priors(drawn.fits)
         if drawn.model:
             told["model"] = drawn.model
-        if drawn.reason:
-            told["model_reason"] = drawn.reason
     if not ask.n_draws and kind.closed(table, metric, ask):
         told["posterior_limits"] = WITHOUT_DRAWS
     elif not ask.n_draws and ask.prior is not None:

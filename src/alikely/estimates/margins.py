@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,15 +17,12 @@ from alikely.data.trials import Trials
 from alikely.errors.draws import chained
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
-from alikely.margins.assumptions import model_checks
-from alikely.margins.designs import ChosenModel, model_of_design
+from alikely.margins.checks import entry_remarks, model_checks
+from alikely.margins.entries import entry_draws
 from alikely.margins.machines import decision_margins
 from alikely.margins.moments import FEWEST_CLASSES
 from alikely.margins.posterior import MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.remarks import entry_remarks
-from alikely.margins.shares import share_draws
-from alikely.margins.strength_tables import strength_draws
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import Metric
 from alikely.metrics.alternatives import check_task
@@ -37,9 +34,10 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-Model = Literal["moments", "strengths", "auto", MarginModel]
+Direct = Literal["moments", "strengths"]
+Model = Direct | MarginModel
 # Without chains: what is of chains is refused.
-DIRECT = ("moments", "strengths", "auto")
+DIRECT = get_args(Direct)
 
 __all__ = ["MARGINS", "decision_margin_consistency"]
 
@@ -88,15 +86,13 @@ def decision_margin_consistency(  # noqa: PLR0913
         `alikely.Trials`, or ``"observer"`` for each on its own.
     m : int, optional
         Number of alternatives of the task; the number of classes if not given.
-    model : {"moments", "strengths", "auto", "items", "observers", "criteria"}
+    model : {"moments", "strengths", "items", "observers", "criteria"}
         What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
         shares, the correlation of normal scores of margins with the shares of right answers that
         endlessly many people like these would give; no law of strengths is assumed. The others are
         of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
-        normal scores of margins with those of strengths of any skewness and tail, with room for
-        what that law leaves out. ``"auto"``: one of these two for
-        all entries, by people, repeats and lists;
-        ``result.data.attrs`` has which (``model``) and why (``model_reason``). By chains:
+        normal scores of margins with those of strengths of any skewness and tail, of a model and a
+        group, with room for what that distribution leaves out. By chains:
         ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
         group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
         each item often. ``"criteria"``: for a model and a group, a criterion for each class, which
@@ -137,8 +133,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
         machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
         deviations from the means of classes, and ``share_between``, of these means (of two machines
-        both are of normal scores of margins), with ``"strengths"``, of machine and group,
-        ``strength_within`` and ``strength_between`` alike; and in
+        both are of normal scores of margins); and in
         ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
         checks. The column ``note`` speaks of those that matter to what stands in the row: with
         ``"moments"`` below .04 of ``p_bend`` (strengths are no line in raw margins), if their raw
@@ -146,8 +141,8 @@ def decision_margin_consistency(  # noqa: PLR0913
         within classes is another one than in all), and not of ``p_skew`` (strengths are skewed),
         ``p_repeats`` (people have something of their own on items) and ``p_classes`` (classes
         differ beyond what margins tell). With ``"strengths"`` these are below .02 ``p_line``
-        (margins are a line in skewed strengths), ``p_law`` (strengths have two humps), ``p_within``
-        and ``p_skew``, and without a note ``p_residuals`` (classes) and ``p_repeats``;
+        (margins are a line in skewed strengths), ``p_law`` (strengths have two modes), ``p_within``
+        (of shares) and ``p_skew``, and without a note ``p_repeats``;
         ``inflation`` is the variance that items show over that by the model. With models by chains,
         of machine and group, below .027 ``p_bend``, ``p_skew`` and, but for ``"observers"``,
         ``p_repeats``.
@@ -244,8 +239,7 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
         **{name: options[name] for name in ("group", "unmatched")},
     )  # fmt: skip
     if ask.n_draws:
-        needs_none = _direct(options) in ("moments", "auto")
-        if not needs_none or options["m"] is not None or trials.has_classes:
+        if _direct(options) != "moments" or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
         if isinstance(options["model"], str) and options["model"] == "criteria":
             attrs = table.attrs
@@ -253,7 +247,7 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     return table
 
 
-def _direct(options: dict[str, Any]) -> str | None:
+def _direct(options: dict[str, Any]) -> Direct | None:
     """Which estimator without chains, if any; refuses what only models take."""
     model = options["model"]
     if isinstance(model, str) and model in DIRECT:
@@ -268,7 +262,7 @@ def _direct(options: dict[str, Any]) -> str | None:
                 f"link is of models of strengths, and model is {model!r}, which has none: use "
                 "model='strengths' or 'items'"
             )
-        return model
+        return cast(Direct, model)
     if not (isinstance(model, str) and model in get_args(MarginModel)):
         # The models' room imports PyMC: only when needed.
         from alikely.models._asked import is_named
@@ -304,11 +298,7 @@ def _draw(
 ) -> Drawn:
     options = DEFAULTS | ask.options
     if direct := _direct(options):
-        of = {"moments": _draw_shares, "strengths": _draw_strengths}
-        if direct != "auto":
-            return of[direct](table, metric, ask, seed)
-        chosen = model_of_design(table, table.attrs.get("n_alternatives"))
-        return _told(of[chosen.model](table, metric, ask, seed), chosen)
+        return _draw_directly(table, metric, ask, direct, seed)
     drawn = margin_draws(
         table,
         ask.n_draws,
@@ -330,9 +320,9 @@ def _draw(
     if isinstance(options["model"], str):
         fitted = remarks == ""
         m = table.attrs["n_alternatives"]
-        checked = model_checks(table, options["model"], m, options["link"], fitted)
-        variables |= {name: ("pair", p) for name, p in checked.p_values.items()}
-        remarks = np.where(fitted, checked.remarks, remarks)
+        p_values, told = model_checks(table, options["model"], m, options["link"], fitted)
+        variables |= {name: ("pair", p) for name, p in p_values.items()}
+        remarks = np.where(fitted, told, remarks)
     return Drawn(groups, remarks, drawn.fits, variables)
 
 
@@ -366,50 +356,25 @@ def _scale(table: xr.Dataset, of_people: str) -> tuple[str, NDArray[np.object_]]
     return "pair", np.where(machines, "margin", of_people).astype(object)
 
 
-def _draw_shares(
-    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
+def _draw_directly(
+    table: xr.Dataset, metric: Metric, ask: Ask, model: Direct, seed: np.random.SeedSequence
 ) -> Drawn:
-    drawn = share_draws(
+    drawn = entry_draws(
         table,
         # Four chains of equal length, as all results have.
         4 * -(-ask.n_draws // 4),
+        model=model,
         m=table.attrs.get("n_alternatives"),
-        ci_prob=ask.ci_prob,
-        cluster=ask.cluster,
-        rng=seed,
-    )
-    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
-    variables["scale"] = _scale(table, "share")
-    posterior = chained(drawn.values, table, metric, "moments")
-    return Drawn({"posterior": posterior}, drawn.reasons, variables=variables)
-
-
-def _told(drawn: Drawn, chosen: ChosenModel) -> Drawn:
-    """With the name of what was chosen, and the reason: in rows, where it is not the default."""
-    told = f"model='strengths': {chosen.reason}" if chosen.model == "strengths" else ""
-    of_rows: Any = () if drawn.remarks is None else drawn.remarks
-    remarks = np.array(["; ".join(filter(None, [told, row])) for row in of_rows], dtype=object)
-    return drawn._replace(remarks=remarks, model=chosen.model, reason=chosen.reason)
-
-
-def _draw_strengths(
-    table: xr.Dataset, metric: Metric, ask: Ask, seed: np.random.SeedSequence
-) -> Drawn:
-    drawn = strength_draws(
-        table,
-        4 * -(-ask.n_draws // 4),
-        m=table.attrs["n_alternatives"],
         link=(DEFAULTS | ask.options)["link"],
         ci_prob=ask.ci_prob,
         cluster=ask.cluster,
         rng=seed,
     )
     variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
-    variables["scale"] = _scale(table, "strength")
-    groups = {
-        "posterior": chained(drawn.values, table, metric, "strengths"),
-        "strengths": _strengths(table, drawn.strength, drawn.spread),
-    }
+    variables["scale"] = _scale(table, "share" if model == "moments" else "strength")
+    groups = {"posterior": chained(drawn.values, table, metric, model)}
+    if model == "strengths":
+        groups["strengths"] = _strengths(table, drawn.strength, drawn.spread)
     return Drawn(groups, drawn.reasons, variables=variables)
 
 

@@ -12,26 +12,36 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.quadrature import normal_nodes
 from alikely._base.ranges import within
-from alikely.margins.sides import Side
-from alikely.metrics.alternatives import distractor_nodes
+from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
+from alikely.margins.posterior import MarginModel
+from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
+from alikely.margins.tables import answers_of_group, common_items
+from alikely.metrics.alternatives import Link, distractor_nodes
 from alikely.metrics.margins import repeated
 
 __all__ = [
-    "Line",
-    "Residuals",
+    "LEVEL",
+    "LISTS_AS_ONE",
+    "Known",
     "bend_check",
     "class_check",
     "class_residuals",
+    "entry_remarks",
     "is_moved",
+    "known_strengths",
+    "model_checks",
+    "pair_checks",
+    "pair_sides",
     "raw_consistency",
     "repeat_check",
     "strength_line",
@@ -45,6 +55,22 @@ STEPS = 12
 FREE = np.sqrt(np.finfo(np.float64).eps)
 # Fewer items in a class say nothing of it.
 FEWEST_OF_CLASS = 2
+# Where all holds, a remark in less than one of ten data sets: the checks share its probability.
+LEVEL = 0.08
+# Of models by chains; that of observers knows that answers repeat themselves.
+SAYS = {
+    "p_bend": "strengths bend along the margins, which the model takes for a line",
+    "p_skew": "strengths are skewed, and the model takes them for normal",
+    "p_repeats": "answers repeat themselves, and the model takes them for chance",
+}
+REMARKED = LEVEL / len(SAYS)
+LISTS_AS_ONE = "lists that different people saw are taken for one"
+# Margins of networks have tails, of up to some tens of these spreads; saturated or broken ones lie
+# orders of magnitude beyond.
+FAR = 1_000
+
+# Strengths of a group on the items of an entry.
+Known = dict[tuple[int, bytes], GroupStrengths]
 
 
 class Line(NamedTuple):
@@ -209,3 +235,206 @@ def _around(strength: Floats, spread: float, m: int) -> float:
     z, weight = normal_nodes(NODES)
     p = _curve((strength[:, None] + spread * z).ravel(), 0.0, m)[0].reshape(-1, NODES)
     return float(((p - (p @ weight)[:, None]) ** 2 @ weight).mean())
+
+
+# Checks of the entries of a table
+
+
+def model_checks(
+    table: xr.Dataset, model: str, m: int, link: Link = "m_afc", fitted: ArrayLike = True
+) -> tuple[dict[str, Floats], NDArray[np.object_]]:
+    """Test what a model by chains takes for granted of each entry: p-values and remarks."""
+    n_pairs = table.sizes["pair"]
+    found = {name: np.full(n_pairs, np.nan) for name in SAYS}
+    remarks = np.full(n_pairs, "", dtype=object)
+    known: Known = {}
+    for pair in np.flatnonzero(np.broadcast_to(fitted, n_pairs)).tolist():
+        a, b, items = common_items(table, pair)
+        sides, strata = pair_sides(table, (a, b), items, None)
+        if len(items) < int(strata.max()) + 3:
+            continue
+        said = []
+        for name, p in pair_checks(table, (a, b), items, sides, m, known, link).items():
+            found[name][pair] = p
+            if p < REMARKED and not (name == "p_repeats" and model == "observers"):
+                said.append(SAYS[name])
+        remarks[pair] = "; ".join(said)
+    return found, remarks
+
+
+def pair_checks(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    sides: tuple[Side, Side],
+    m: int | None,
+    known: Known,
+    link: Link = "m_afc",
+    classes: NDArray[np.intp] | None = None,
+) -> dict[str, float]:
+    """Test what may be taken for granted of a machine and a group."""
+    machine = table["is_machine"].values[list(systems)]
+    if machine[0] == machine[1]:
+        return {}
+    at = int(machine[0])
+    group, net = systems[at], systems[1 - at]
+    right, shown = answers_of_group(table, group, items)
+    found = {"p_repeats": repeat_check(right, shown)}
+    if m is not None:
+        share = right.sum(axis=0) / shown.sum(axis=0)
+        margins = table["margins"].values[net, items]
+        found["p_bend"] = bend_check(sides[at], share, margins, m)
+        found["p_skew"] = skew_check(known_strengths(table, group, items, m, link, known))
+    if classes is not None:
+        found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
+    return found
+
+
+def known_strengths(
+    table: xr.Dataset, group: int, items: NDArray[np.intp], m: int, link: Link, known: Known
+) -> GroupStrengths:
+    """Strengths of a group on some items, worked out once for all that it is compared with."""
+    key = group, items.tobytes()
+    if key not in known:
+        known[key] = group_strengths(*answers_of_group(table, group, items), m, link)
+    return known[key]
+
+
+def pair_sides(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    classes: NDArray[np.intp] | None,
+) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
+    """Lay both systems out on the same strata: those that the people of both leave apart."""
+    machine = table["is_machine"].values
+    counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
+    nobody = np.zeros(len(items), np.intp) if classes is None else classes
+    strata = nobody
+    for _, shown in counts.values():
+        own = lists_of_items(shown, classes)
+        strata = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
+    one, other = (
+        group_side(*counts[s], strata)
+        if s in counts
+        else machine_side(table["margins"].values[s, items], strata)
+        for s in systems
+    )
+    return (one, other), strata
+
+
+# Notes on the data of entries
+
+
+def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+    """Say what is odd about a machine's margins in a group of trials."""
+    name = table["observer"].values[system]
+    margins = table["margins"].values[system]
+    here = (table["trial_group"].values == group) & ~np.isnan(margins)
+    own, kinds = margins[here], table["true_class"].values[here]
+    texts = []
+    if note := table["source_note"].values[system]:
+        texts.append(f"{name}: {note}")
+    if constant := len(own) > 0 and np.ptp(own) == 0:
+        texts.append(f"all margins of {name} are {own[0]:g}")
+    else:
+        texts += _odd(own, str(name))
+    flat = 0 if constant else _flat_classes(own, kinds)
+    if flat:
+        texts.append(f"all margins of {name} are equal within {flat} of its classes")
+    if against := int(table["n_contradictions"].values[system, here].sum()):
+        texts.append(f"{against} answers of {name} against its margins")
+    if lost := int(table["n_unmatched"].values[system]):
+        texts.append(f"{lost} items of {name} in groups of trials that nobody answered")
+    return texts
+
+
+def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+    """Say what is uneven about a group's answers in a group of trials."""
+    shown = table["member_shown"].values[table["member_group"].values == system]
+    shown = shown[:, (table["trial_group"].values == group) & shown.any(axis=0)]
+    shown = shown[shown.any(axis=1)]
+    if not shown.size:
+        return []
+    texts = []
+    times = np.unique(shown[shown > 0])
+    if len(times) > 1:
+        texts.append(f"unbalanced repeats ({times[0]} to {times[-1]})")
+    # Who saw one list had nothing to answer of the others.
+    lists = lists_of_items(shown)
+    seen = (shown > 0).astype(int) @ (lists[:, None] == np.arange(lists.max() + 1))
+    if missing := int((np.bincount(lists) * (seen > 0)).sum() - seen.sum()):
+        name = table["observer"].values[system]
+        texts.append(f"{missing} answer{'s' * (missing > 1)} of {name} missing")
+    return texts
+
+
+def entry_remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
+    """Say what a reader of each entry should know of its data."""
+    names, machine = table["observer"].values, table["is_machine"].values
+    known: dict[tuple[int, int], list[str]] = {}
+    found = []
+    for p in range(table.sizes["pair"]):
+        texts = []
+        for side, ends in (("a", "first"), ("b", "second")):
+            if alone := int(table[f"n_only_{side}"].values[p]):
+                texts.append(f"{alone} items of {names[table[ends].values[p]]} only")
+        for system in (int(table["first"].values[p]), int(table["second"].values[p])):
+            key = system, int(table["pair_group"].values[p])
+            if key not in known:
+                if machine[system]:
+                    known[key] = machine_remarks(table, *key)
+                else:
+                    known[key] = group_remarks(table, *key) + _for_model(table, *key, model)
+            texts += known[key]
+        found.append("; ".join(texts))
+    return np.array(found, dtype=object)
+
+
+def _for_model(table: xr.Dataset, system: int, group: int, model: Any) -> list[str]:
+    """What a model by chains makes of a group's answers."""
+    if not (isinstance(model, str) and model in get_args(MarginModel)):
+        return []
+    items = np.flatnonzero(
+        (table["trial_group"].values == group) & (table["shown"].values[system] > 0)
+    )
+    _, shown = answers_of_group(table, system, items)
+    texts = []
+    if len(shown) > 1:
+        if model == "observers" and not repeated(shown):
+            texts.append("one answer each: stable deviations of observers count as noise")
+        if model != "observers" and repeated(shown):
+            texts.append("repeats count as new people; model='observers' knows better")
+        if lists_of_items(shown).max() > 0:
+            texts.append(LISTS_AS_ONE)
+    if "answers" in table and (silent := int(table["n_silent"].values[system, items].sum())):
+        texts.append(f"{silent} trials without a response are in no class")
+    return texts
+
+
+def _odd(own: Floats, name: str) -> list[str]:
+    """Margins far from the rest, and ties."""
+    texts = []
+    off = np.abs(own - np.median(own))
+    # Where most margins are equal, the rest alone has a spread.
+    spread = np.median(off) or np.median(off[off > 0])
+    if (far := off > FAR * spread).any():
+        worst = own[np.argmax(off)]
+        which = "a margin" if far.sum() == 1 else f"{far.sum()} margins"
+        verb = "is" if far.sum() == 1 else "lie up to"
+        texts.append(
+            f"{which} of {name} {verb} {worst:g}, far from the others: the raw estimate hangs on it"
+        )
+    _, count = np.unique(own, return_counts=True)
+    if tied := int(count[count > 1].sum()):
+        texts.append(f"{tied} margins of {name} tie (mid-ranks)")
+    return texts
+
+
+def _flat_classes(own: Floats, kinds: np.ndarray) -> int:
+    """Classes of two items and more whose margins are all equal."""
+    found = 0
+    for kind in np.unique(kinds[kinds >= 0]):
+        part = own[kinds == kind]
+        found += len(part) > 1 and bool(np.ptp(part) == 0)
+    return found

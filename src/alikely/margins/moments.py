@@ -1,7 +1,7 @@
-"""Interval of the correlation of two systems over items, freed of noise, by moments alone.
+"""Interval of the correlation of two systems over items, corrected for noise, by moments alone.
 
-No law of strengths is assumed and no shape of the relation: the correlation is that of normal
-scores of margins with the shares of right answers that endlessly many people like these would give.
+No distribution of strengths is assumed and no shape of the relation: the correlation is that of
+normal scores of margins with the shares of right answers of infinitely many such observers.
 
 References
 ----------
@@ -16,21 +16,37 @@ References
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import sparse, stats
+from scipy.sparse import csgraph
 
 from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
-from alikely.margins.sides import Side
-from alikely.metrics.margins import CONSTANT
+from alikely.metrics.margins import CONSTANT, normal_scores
 
-__all__ = ["FEWEST_CLASSES", "Moments", "moment_consistency", "moment_limits", "same_correlation"]
+__all__ = [
+    "FEWEST_CLASSES",
+    "Moments",
+    "Side",
+    "group_side",
+    "lists_of_items",
+    "machine_side",
+    "moment_consistency",
+    "moment_limits",
+    "same_correlation",
+    "tied_ranks",
+    "unknown_moments",
+]
 
 # With fewer classes errors by class rest on too few of them, and items stand alone.
 FEWEST_CLASSES = 5
+# Draws of influences over items that are held at a time.
+CHUNK = 8_000_000
 
 
 class Moments(NamedTuple):
@@ -66,11 +82,9 @@ def moment_consistency(
         for square, total in zip(squares, totals, strict=True)
     )
     if reason := _reason(squares, totals):
-        nan = np.nan
-        return Moments(
-            nan, nan, covariance / shrunk, nan, np.full(3, nan), 1,
-            (reliability[0], reliability[1]), np.full(n, nan), reason,
-        )  # fmt: skip
+        return unknown_moments(reason, n)._replace(
+            covariance=covariance / shrunk, reliability=(reliability[0], reliability[1])
+        )
     scale = float(np.sqrt(squares[0] * squares[1]))
     a = one.ease * other.ease + _by_rank(one, other.ease) + _by_rank(other, one.ease)
     parts = [
@@ -112,6 +126,12 @@ def moment_consistency(
         slopes,
         "",
     )
+
+
+def unknown_moments(reason: str, n: int) -> Moments:
+    """Moments that are not known, of so many items, and why."""
+    nan = np.nan
+    return Moments(nan, nan, nan, nan, np.full(3, nan), 1, (nan, nan), np.full(n, nan), reason)
 
 
 def moment_limits(found: Moments, tail: ArrayLike) -> Floats:
@@ -222,3 +242,120 @@ def _of_people(
     excess = (by_people - by_chance) / n**2
     at = np.array([1.0, -rho])
     return excess if at @ excess @ at > 0 else np.zeros((2, 2))
+
+
+# Sides of a comparison
+
+
+class Side(NamedTuple):
+    """One system on some items, as deviations from the means of the items' strata."""
+
+    ease: Floats
+    square: Floats
+    cells: Floats
+    square_cells: Floats
+    weights: Floats
+    slopes: Floats | None
+    values: Floats
+
+
+def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArray[np.intp]:
+    """Strata within which items can be compared: lists that no observer ties, and classes."""
+    n = np.asarray(shown)
+    if not (n > 0).any(axis=0).all():
+        item = int(np.argmin((n > 0).any(axis=0)))
+        raise ValueError(f"item {item} has no answer; leave it out of both systems")
+    kinds = np.zeros(n.shape[1], dtype=np.intp) if classes is None else np.asarray(classes)
+    n_kinds = int(kinds.max()) + 1
+    observer, item = np.nonzero(n)
+    # An observer of two classes ties nothing between them.
+    ends = (observer * n_kinds + kinds[item], len(n) * n_kinds + item)
+    size = len(n) * n_kinds + n.shape[1]
+    graph = sparse.coo_array((np.ones(len(item)), ends), shape=(size, size))
+    label = csgraph.connected_components(graph, directed=False)[1][len(n) * n_kinds :]
+    return np.asarray(np.unique(label, return_inverse=True)[1])
+
+
+def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
+    """Normal scores of a machine's margins, as a side of a comparison."""
+    scores = normal_scores(margins)
+    ease = _centred(scores, strata)
+    none = np.zeros((0, len(ease)))
+    slopes = 1 / (np.exp(-(scores**2) / 2) / np.sqrt(2 * np.pi))
+    return Side(ease, ease**2, none, none, none, slopes, np.asarray(margins, dtype=np.float64))
+
+
+def group_side(right: ArrayLike, shown: ArrayLike, strata: NDArray[np.intp]) -> Side:
+    """Shares of right answers of a group, as a side of a comparison."""
+    r, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    x = np.divide(r, n, out=np.zeros_like(r), where=n > 0)
+    weight = n / n.sum(axis=0)
+    y = np.where(n > 0, x - _levels(x, n, strata), 0.0)
+    mean = (weight * y).sum(axis=0)
+    shift = mean - _centred(mean, strata)
+    y = np.where(n > 0, y - shift, 0.0)
+    cells = weight * y
+    ease = cells.sum(axis=0)
+    both = 1 - (weight**2).sum(axis=0)
+    alone = (n > 0).sum(axis=0) < 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square_cells = np.where(alone, np.nan, cells * (ease - cells) / both)
+    return Side(ease, square_cells.sum(axis=0), cells, square_cells, weight, None, ease)
+
+
+def _centred(x: Floats, strata: NDArray[np.intp]) -> Floats:
+    means = np.bincount(strata, x) / np.bincount(strata)
+    return np.asarray(x - means[strata])
+
+
+def _levels(x: Floats, n: Floats, strata: NDArray[np.intp]) -> Floats:
+    """Level of each observer in each stratum, by least squares with one effect for each item."""
+    out = np.zeros_like(x)
+    for stratum in range(int(strata.max()) + 1):
+        own = strata == stratum
+        part, answers = x[:, own], n[:, own]
+        there = answers.any(axis=1)
+        part, answers = part[there], answers[there]
+        if (answers == answers[:1, :1]).all():
+            level = part.mean(axis=1)
+        else:
+            share = answers / answers.sum(axis=0)
+            normal = np.diag(answers.sum(axis=1)) - share @ answers.T
+            gap = (answers * (part - (share * part).sum(axis=0))).sum(axis=1)
+            # All levels move together: what rounding leaves of that direction is no information.
+            level = np.linalg.pinv(normal, rcond=1e-10, hermitian=True) @ gap
+        out[np.ix_(there, own)] = level[:, None]
+    return out
+
+
+# Draws of several correlations
+
+
+def tied_ranks(
+    n_trials: int,
+    parts: Sequence[tuple[NDArray[np.intp], Floats, NDArray[np.intp] | None]],
+    n_draws: int,
+    rng: RandomState = None,
+) -> NDArray[np.intp]:
+    """Ranks of draws of each estimate, correlated as the estimates are over items.
+
+    A part has the items of an estimate, its influences of these, and their clusters.
+    """
+    generator = np.random.default_rng(seed_sequence(rng))
+    slopes = np.zeros((len(parts), n_trials))
+    of_trial = np.arange(n_trials)
+    for row, (items, influences, clusters) in zip(slopes, parts, strict=True):
+        row[items] = np.nan_to_num(influences)
+        if clusters is not None:
+            # The first item of a cluster stands for it, alike in all entries of these trials.
+            _, first = np.unique(clusters, return_index=True)
+            of_trial[items] = items[first[clusters]]
+    total = np.empty((n_draws, len(parts)))
+    step = max(1, CHUNK // max(n_trials, 1))
+    for start in range(0, n_draws, step):
+        rows = slice(start, min(start + step, n_draws))
+        multipliers = generator.standard_normal((rows.stop - rows.start, n_trials))
+        total[rows] = multipliers[:, of_trial] @ slopes.T
+    loose = ~total.any(axis=0)
+    total[:, loose] = generator.standard_normal((n_draws, int(loose.sum())))
+    return np.asarray(total.argsort(axis=0).argsort(axis=0))

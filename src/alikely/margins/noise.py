@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import labelled, with_constants
 from alikely.margins.posterior import THIN, TUNE, target_accept
-from alikely.margins.repeats import repeated_answers
+from alikely.margins.reliability import repeated_answers
 from alikely.metrics.alternatives import Link, m_afc_probability
 from alikely.metrics.consistency import error_consistency
 from alikely.stats.intervals import interval
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from alikely.models._asked import AskedModel
     from alikely.models._given_priors import Priors
 
-__all__ = ["explained_consistency", "fit_observers", "individual_ceilings", "variance_shares"]
+__all__ = ["explained_consistency", "fit_observers", "variance_shares"]
 
 # What tables are made of.
 QUANTITIES = {
@@ -195,63 +195,11 @@ def variance_shares(
     check_interval(ci_prob, ci_kind)
     share = tree["posterior"].to_dataset()["share"]
     draws = share.values.reshape(-1, share.sizes["source"])
-    return _with_bounds("source", share["source"].values, "median", draws, ci_prob, ci_kind)
-
-
-def individual_ceilings(
-    tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
-) -> pd.DataFrame:
-    """How consistent each observer could be with the group, if its answers had no noise.
-
-    Parameters
-    ----------
-    tree : xarray.DataTree
-        As from `fit_observers`, with all components.
-    ci_prob : float
-        In (0, 1).
-    ci_kind : {"eti", "hdi"}
-        Equal-tailed or highest-density.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``observer, ceiling`` (median of the correlation of its own strengths, in which its stable
-        deviations are, with the shared ones) and its bounds.
-
-    Raises
-    ------
-    ValueError
-        If the fit has no stable deviations, or the probability or the kind is not valid.
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    ci_kind = resolve("ci_kind", ci_kind)
-    check_interval(ci_prob, ci_kind)
-    posterior = tree["posterior"].to_dataset()
-    if "ceiling" not in posterior:
-        raise ValueError(
-            "individual ceilings need stable deviations, which single answers do not show; fit "
-            "repeated answers"
-        )
-    draws = posterior["ceiling"].values.reshape(-1, posterior.sizes["observer"])
-    return _with_bounds(
-        "observer", posterior["observer"].values, "ceiling", draws, ci_prob, ci_kind
-    )
-
-
-def _with_bounds(
-    key: str,
-    labels: NDArray[Any],
-    value: str,
-    draws: NDArray[np.floating],
-    ci_prob: float,
-    ci_kind: CiKind,
-) -> pd.DataFrame:
-    bounds = interval(draws, ci_prob, ci_kind)
     return pd.DataFrame(
         {
-            key: labels.astype(object),
-            value: np.median(draws, axis=0),
-            **bound_columns("", ci_kind, ci_prob, bounds),
+            "source": share["source"].values.astype(object),
+            "median": np.median(draws, axis=0),
+            **bound_columns("", ci_kind, ci_prob, interval(draws, ci_prob, ci_kind)),
         }
     )
 

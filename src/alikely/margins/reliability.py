@@ -1,4 +1,4 @@
-"""How reliable a group's item difficulties are: split halves, repeats, and correction for noise.
+"""Reliability of a group's item accuracies, and consistency of observers with themselves.
 
 References
 ----------
@@ -6,44 +6,50 @@ References
    doi:10.1007/BF02310555
 .. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
    sample. Metron 1, 3-32.
-.. [S04] Spearman (1904). The proof and measurement of association between two things.
-   doi:10.2307/1412159
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import bound_names, check_interval
+from alikely._base.checks import known_kind
+from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
 from alikely._base.settings import resolve
-from alikely.margins.incomplete import (
-    Incomplete,
-    incomplete_alpha,
-    incomplete_deviations,
-    incomplete_splits,
-)
-from alikely.metrics.alternatives import empirical_d_prime
-from alikely.metrics.margins import FEWEST_ITEMS, margin_consistency
+from alikely.data.blocks import LEFT_OUT
+from alikely.data.inclusion import refuse_inclusion
+from alikely.data.tables import correctness
+from alikely.data.trials import Trials
+from alikely.margins.moments import group_side, lists_of_items
+from alikely.metrics.consistency import error_consistency
+from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
+from alikely.stats.variance import mean_of_defined
 
 __all__ = [
     "Reliability",
-    "disattenuation",
+    "repeated_answers",
+    "self_consistency",
     "spearman_brown",
     "split_half_reliability",
 ]
 
 ALL_SPLITS = 2_000
+PLACE = ["dataset", "condition", "item"]
+# Less variance of shares is what rounding leaves of none.
+NOTHING = 1e-12
+# Numbers that are held at a time, in replicates times items.
+CHUNK = 2_000_000
 
 
 class Reliability(NamedTuple):
@@ -70,7 +76,7 @@ def split_half_reliability(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Reliability:
-    """Reliability of the shares of correct answers of a group, from splits of its members.
+    """Estimate the reliability of a group's shares of correct answers from splits of its members.
 
     Parameters
     ----------
@@ -129,17 +135,25 @@ def split_half_reliability(
         )
     x, n = _answers_given(correct, shown)
     generators = [np.random.default_rng(seed) for seed in seed_sequence(rng).spawn(2)]
-    if (n == n[0, 0]).all():
-        r, every = _half_correlations(x, n_splits, generators[0])
-        deviations = _alpha_deviations(x, n_resamples, generators[1])
-        ones = np.ones(len(x)), np.ones(x.shape[1])
-        estimate = np.nan
-        of_lists: tuple[float, ...] = (_alpha(x, *ones),)
-    else:
-        found = incomplete_alpha(x, n)
-        r, every = incomplete_splits(found, n_splits, generators[0])
-        deviations = _incomplete_z(found, n_resamples, generators[1])
-        estimate, of_lists = found.alpha, found.of_lists
+    complete = bool((n == n[0, 0]).all())
+    lists = lists_of_items(n)
+    if not complete:
+        x, estimate, of_lists = _without_levels(x, n, lists)
+    kinds = (lists == np.arange(lists.max() + 1)[:, None]).astype(np.float64)
+    # An observer has one list: else its answers would tie two.
+    of_observer = (n @ kinds.T).argmax(axis=1)
+    halves, every = _splits(of_observer, n_splits, generators[0], complete)
+    r = _half_correlations(x, n, kinds, halves)
+    people, items = np.ones((n_resamples + 1, len(x))), np.ones((n_resamples + 1, x.shape[1]))
+    for k, kind in enumerate(kinds):
+        for counts, own in (people, of_observer == k), (items, kind > 0):
+            shares = np.full(own.sum(), 1 / own.sum())
+            counts[1:, own] = generators[1].multinomial(own.sum(), shares, n_resamples)
+    step = max(1, CHUNK // x.shape[1])
+    alpha = np.concatenate([
+        _alpha(x, n, kinds, people[i : i + step], items[i : i + step])
+        for i in range(0, len(people), step)
+    ])  # fmt: skip
     r = r[np.isfinite(r)]
     if not len(r):
         raise ValueError("all items are equally hard for one half of every split: no reliability")
@@ -150,9 +164,11 @@ def split_half_reliability(
         else np.nan
     )
     middle = float(stepped.mean())
-    estimate = middle if np.isnan(estimate) else estimate
-    tails = np.nanquantile(deviations, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    lower, upper = np.tanh(_z(estimate) + tails)
+    if complete:
+        estimate, of_lists = middle, (float(alpha[0]),)
+    z = np.arctanh(np.clip([estimate, *alpha], -1 + 1e-9, 1 - 1e-9))
+    tails = np.nanquantile(z[2:] - z[1], [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
+    lower, upper = np.tanh(z[0] + tails)
     return Reliability(
         float(r.mean()),
         estimate,
@@ -165,22 +181,6 @@ def split_half_reliability(
         (middle - half_width, middle + half_width),
         of_lists,
     )
-
-
-def _half_correlations(
-    x: Floats, n_splits: int, generator: np.random.Generator
-) -> tuple[Floats, bool]:
-    """Correlations of the shares of two halves of a complete table; whether of all splits."""
-    halves, every = _splits(len(x), n_splits, generator)
-    sizes = halves.sum(axis=1, keepdims=True)
-    first = halves @ x / sizes
-    second = (1 - halves) @ x / (len(x) - sizes)
-    return margin_consistency(first, second), every
-
-
-def _incomplete_z(found: Incomplete, n_resamples: int, generator: np.random.Generator) -> Floats:
-    drawn, of_data = incomplete_deviations(found, n_resamples, generator)
-    return np.array([_z(value) for value in drawn]) - _z(of_data)
 
 
 def _answers_given(correct: ArrayLike, shown: ArrayLike | None) -> tuple[Floats, Floats]:
@@ -224,150 +224,219 @@ def _answers(correct: ArrayLike) -> Floats:
     return x
 
 
-def _splits(n: int, most: int, generator: np.random.Generator) -> tuple[Floats, bool]:
-    """Indicator of the first half, shape (split, observer); whether these are all."""
-    size = n // 2
+def _without_levels(
+    x: Floats, n: Floats, lists: NDArray[np.intp]
+) -> tuple[Floats, float, tuple[float, ...]]:
+    """Answers with levels of observers and means of lists taken off; alpha, and that of lists."""
+    by_two = int(((n > 0).sum(axis=0) > 1).sum())
+    if by_two < FEWEST_ITEMS:
+        raise ValueError(
+            f"a reliability needs at least {FEWEST_ITEMS} items that two observers answered, got "
+            f"{by_two}"
+        )
+    side = group_side(np.where(n > 0, x, 0) * n, n, lists)
+
+    def alpha(square: Floats, ease: Floats) -> float:
+        total, known = float((ease**2).mean()), square[np.isfinite(square)]
+        return float(within(known.mean() / total, -np.inf)) if total > NOTHING**2 else np.nan
+
+    estimate = alpha(side.square, side.ease)
+    if not np.isfinite(estimate):
+        raise ValueError("all items are equally hard: no reliability")
+    answers = np.divide(side.cells, side.weights, out=np.zeros_like(side.cells), where=n > 0)
+    own = [lists == k for k in range(int(lists.max()) + 1)]
+    return answers, estimate, tuple(alpha(side.square[k], side.ease[k]) for k in own)
+
+
+def _splits(
+    of_observer: NDArray[np.intp], most: int, generator: np.random.Generator, complete: bool
+) -> tuple[Floats, bool]:
+    """Indicator of the first half, shape (split, observer); whether these are all.
+
+    Halves are of the observers of each list. All are taken of a complete table, if not too many.
+    """
+    n = len(of_observer)
     # With an even number each split would come twice, once from either half.
-    number = math.comb(n, size) // (2 if n % 2 == 0 else 1)
-    if number <= most:
-        members = list(itertools.islice(itertools.combinations(range(n), size), number))
+    number = math.comb(n, n // 2) // (2 if n % 2 == 0 else 1)
+    if complete and number <= most:
+        members = itertools.islice(itertools.combinations(range(n), n // 2), number)
         out = np.zeros((number, n))
-        for row, chosen in zip(out, members, strict=True):
-            row[list(chosen)] = 1
+        np.put_along_axis(out, np.array(list(members)), 1, axis=1)
         return out, True
-    order = np.argsort(generator.random((most, n)), axis=1)
-    return (order < size).astype(np.float64), False
+    out = np.zeros((most, n))
+    for k in range(int(of_observer.max()) + 1):
+        people = np.flatnonzero(of_observer == k)
+        order = np.argsort(generator.random((most, len(people))), axis=1)
+        # Of an odd number the larger half is either one's turn.
+        out[:, people] = order < (len(people) + k) // 2
+    return out, False
 
 
-def _alpha_deviations(x: Floats, n_resamples: int, generator: np.random.Generator) -> Floats:
-    """Fisher's z of coefficient alpha less that of the data, with participants and items anew."""
-    n, n_items = x.shape
-    people = generator.multinomial(n, np.full(n, 1 / n), n_resamples)
-    items = generator.multinomial(n_items, np.full(n_items, 1 / n_items), n_resamples)
-    out = np.empty(n_resamples)
-    for k in range(n_resamples):
-        out[k] = _z(_alpha(x, people[k], items[k]))
-    return out - _z(_alpha(x, np.ones(n), np.ones(n_items)))
+def _half_correlations(x: Floats, n: Floats, kinds: Floats, halves: Floats) -> Floats:
+    """Correlations of the shares of two halves, over items that both answered, within lists."""
+    answers = np.stack([halves @ n, (1 - halves) @ n])
+    index = _ratio(np.stack([halves @ (n * x), (1 - halves) @ (n * x)]), answers)
+    there = (answers > 0).all(axis=0).astype(np.float64)
+    # Less the means of each list, over items that are there; 0 elsewhere.
+    a, b = there * (index - _ratio((there * index) @ kinds.T, there @ kinds.T) @ kinds)
+    spread = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    known = (spread > NOTHING) & (there.sum(axis=1) >= FEWEST_ITEMS)
+    r = np.divide((a * b).sum(axis=1), spread, out=np.full(len(spread), np.nan), where=known)
+    return within(r, -1)
 
 
-def _alpha(x: Floats, people: NDArray[np.number], items: NDArray[np.number]) -> float:
-    """Coefficient alpha; a participant drawn twice is no pair with itself."""
-    share = items / items.sum()
-    centred = x - (x @ share)[:, None]
-    covariance = (centred * share) @ centred.T
-    pairs = np.outer(people, people).astype(np.float64)
-    np.fill_diagonal(pairs, 0)
-    if not pairs.any():
-        return np.nan
-    between = (pairs * covariance).sum() / pairs.sum()
-    own = people @ np.diag(covariance) / people.sum()
-    total = own + (len(x) - 1) * between
-    # Items that were drawn may all be alike.
-    return float(within(len(x) * between / total, -np.inf)) if total else np.nan
+def _alpha(y: Floats, n: Floats, kinds: Floats, p: Floats, w: Floats) -> Floats:
+    """Alpha of groups like this one, with weights of observers (draw, observer) and items [C51]_.
+
+    An observer drawn twice is no pair with itself. Levels are what an observer is above the others
+    on the items that were drawn.
+    """
+    sums, squares, answers = n * y, n**2, p @ n
+    level = _ratio(w @ sums.T - (w * _ratio(p @ sums, answers)) @ n.T, w @ n.T)
+    share = _ratio(p @ sums - (p * level) @ n, answers)
+    there = w * (answers > 0)
+    mean = _ratio((there * share) @ kinds.T, there @ kinds.T) @ kinds
+
+    def spread(q: Floats) -> Floats:
+        """Sums of squares of answers less levels and means, with weights of observers."""
+        moved = q * level
+        once = q @ (squares * y) - moved @ squares
+        twice = q @ sums**2 - 2 * moved @ (squares * y) + (moved * level) @ squares
+        return twice - 2 * mean * once + mean**2 * (q @ squares)
+
+    # Products of different observers, over their number; of each one's own share of an item.
+    pairs, n_pairs = (answers * (share - mean)) ** 2 - spread(p**2), answers**2 - p**2 @ squares
+    several = w * (n_pairs > 0)
+    known = several.any(axis=1)
+    common = _ratio((several * _ratio(pairs, n_pairs)).sum(axis=1), several.sum(axis=1))
+    weight = there / there.sum(axis=1, keepdims=True)
+    alone = (weight * _ratio(spread(p), answers**2)).sum(axis=1)
+    itself = (weight * _ratio(p @ squares, answers**2)).sum(axis=1)
+    total = alone + (1 - itself) * common
+    return np.where(known & (total > NOTHING), _ratio(common, total), np.nan)
 
 
-def _z(r: float) -> float:
-    return float(np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)))
+def _ratio(a: Floats, b: Floats) -> Floats:
+    """Quotient; 0 where there is nothing to divide by."""
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
-def disattenuation(
-    margins: ArrayLike,
-    correct: ArrayLike,
+def repeated_answers(
+    trials: Trials, kind: str | None = "human", no_response: Literal["error", "drop"] = "error"
+) -> xr.Dataset:
+    """Answers of observers by item and repeat."""
+    data = trials.data
+    kinds = data["kind"].values
+    if kind is not None:
+        known_kind("kind", kind, kinds)
+    chosen = np.flatnonzero(kinds == kind) if kind is not None else np.arange(len(kinds))
+    refuse_inclusion(data, "models of items")
+    correct = correctness(data["correct"].values[chosen], no_response)
+    taken = (correct != LEFT_OUT).any(axis=0)
+    frame = pd.DataFrame({key: data[key].values[taken] for key in PLACE})
+    item = frame.groupby(PLACE, sort=False).ngroup().to_numpy()
+    order = np.argsort(data["repeat"].values[taken], kind="stable")
+    rank = np.empty(len(frame), np.int64)
+    rank[order] = frame.iloc[order].groupby(PLACE, sort=False).cumcount().to_numpy()
+    out = np.full((len(chosen), item.max() + 1, rank.max() + 1), LEFT_OUT, np.int8)
+    out[:, item, rank] = correct[:, taken]
+    places = frame.drop_duplicates(ignore_index=True)
+    return xr.Dataset(
+        {"correct": (("observer", "item", "repeat"), out)},
+        coords={
+            "observer": data["observer"].values[chosen].astype(object),
+            "item_label": ("item", places["item"].to_numpy(object)),
+            "dataset": ("item", places["dataset"].to_numpy(object)),
+            "condition": ("item", places["condition"].to_numpy(object)),
+        },
+    )
+
+
+def self_consistency(
+    answers: Trials | ArrayLike,
     *,
-    m: int,
-    n_resamples: int = 2_000,
-    ci_prob: float | None = None,
-    rng: RandomState = None,
+    kind: str | None = None,
+    no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Correlation of a machine's margins with a group's item difficulties, freed of noise.
-
-    Shares of right answers of few observers are noisy, and a noisy index correlates less. Dividing
-    by the root of its reliability [S04]_ gives what an endless group would show, if observers are
-    alike but for noise.
+    """Estimate how well observers agree with themselves when items come back.
 
     Parameters
     ----------
-    margins : array_like, shape (item,)
-        Decision margins of a machine.
-    correct : array_like, shape (observer, item)
-        As in `split_half_reliability`.
-    m : int
-        Number of alternatives, for the scale of item strengths.
-    n_resamples : int
-        Bootstrap replicates of participants and items.
-    ci_prob : float
-        In (0, 1).
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
+    answers : Trials or array_like, shape (observer, item, repeat)
+        Trials in which items come back, to all observers or some, unequally often; or 1 right,
+        0 wrong, NaN where an item was not shown so often.
+    kind : str, optional
+        Of trials, the kind of the observers; all of them if not given.
+    no_response : {"error", "drop"}
+        Of trials, whether a missing response is an error, or no answer.
 
     Returns
     -------
     pandas.DataFrame
-        Rows ``naive`` and ``corrected``, each with shares of right answers and with item strengths
-        (``scale`` is ``"share"`` or ``"strength"``): ``estimate`` and an interval for new people
-        and items. Corrected values above 1 are kept. ``n_edge`` counts items that all or none of
-        the group got right, whose strength rests on half an answer.
+        One row per observer: ``observer`` (name, or position), ``n_items`` shown at least twice,
+        ``kappa`` and ``r`` (means over pairs of repeats, weighted by their items), the shares of
+        noise ``1 - r`` and ``1 - r**2``, columns ``noise_share`` and ``noise_share_squared``, and
+        ``note``: how many of its items came back, where not all did. NaN where an observer was
+        never shown an item twice, or always or never right.
 
     Raises
     ------
     ValueError
-        If there is not one finite margin for each item, they are constant, or as in
-        `split_half_reliability`.
-
-    Notes
-    -----
-    The intervals are those of deviations of the replicates from their own median, on Fisher's z
-    scale for naive values; resampled people agree with their duplicates, which would shift the
-    replicates themselves.
+        If the shape does not fit, no item came back, no observer is of that kind, or `kind` is
+        given with an array.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(1)
-    >>> ease = rng.normal(size=300)
-    >>> correct = ease + rng.normal(size=(8, 300)) > 0
-    >>> table = disattenuation(ease + rng.normal(size=300), correct, m=2, rng=2)
-    >>> table["estimate"].round(1).tolist()
-    [0.6, 0.7, 0.6, 0.7]
+    >>> import alikely as al
+    >>> trials, _ = al.simulate.detection_experiment(2, 500, rng=1)
+    >>> self_consistency(trials)[["observer", "n_items"]].values.tolist()
+    [['human_1', 500], ['human_2', 500]]
     """
-    ci_prob = resolve("ci_prob", ci_prob)
-    check_interval(ci_prob, "eti")
-    x, y = _answers(correct), np.asarray(margins, dtype=np.float64)
-    if y.shape != (x.shape[1],) or not np.isfinite(y).all() or np.ptp(y) == 0:
-        raise ValueError(
-            f"margins must be {x.shape[1]} finite numbers, not all the same; got shape {y.shape}"
-        )
-    generator = np.random.default_rng(seed_sequence(rng))
-    n, n_items = x.shape
-    people = generator.multinomial(n, np.full(n, 1 / n), n_resamples)
-    items = generator.multinomial(n_items, np.full(n_items, 1 / n_items), n_resamples)
-    # The data first, then the replicates.
-    people = np.concatenate([np.ones((1, n), dtype=people.dtype), people])
-    items = np.concatenate([np.ones((1, n_items), dtype=items.dtype), items])
-    right = people @ x
-    # Few different numbers of right answers, each inverted once.
-    kinds, kind = np.unique(right, return_inverse=True)
-    strength, edge = empirical_d_prime(kinds, n, m)
-    indices = {"share": right / n, "strength": strength[kind].reshape(right.shape)}
-    n_edge = int(edge[kind].reshape(right.shape)[0].sum())
-    alpha = [_alpha(x, p, w) for p, w in zip(people, items, strict=True)]
+    names, x = _observers(answers, kind, no_response)
     rows = []
-    for scale, index in indices.items():
-        naive = np.array([_correlation(y, i, w) for i, w in zip(index, items, strict=True)])
-        positive = np.array(alpha) > 0
-        corrected = naive / np.sqrt(np.where(positive, alpha, np.nan))
-        for name, drawn in (("naive", naive), ("corrected", corrected)):
-            forth, back = (_z, np.tanh) if name == "naive" else (float, float)
-            values = np.array([forth(v) for v in drawn[1:] if np.isfinite(v)])
-            tails = np.quantile(values - np.median(values), [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-            low, high = (float(back(forth(drawn[0]) + t)) for t in tails)
-            rows.append((name, scale, drawn[0], low, high, n_edge))
-    names = ["value", "scale", "estimate", *bound_names("", "ci", ci_prob), "n_edge"]
-    return pd.DataFrame(rows, columns=names)
+    for name, own in zip(names, x, strict=True):
+        found = []
+        given = ~np.isnan(own)
+        for one, other in itertools.combinations(range(own.shape[1]), 2):
+            both = given[:, one] & given[:, other]
+            a, b = own[both, one], own[both, other]
+            cells = [
+                (a * b).sum(),
+                (a * (1 - b)).sum(),
+                ((1 - a) * b).sum(),
+                ((1 - a) * (1 - b)).sum(),
+            ]
+            kappa = float(error_consistency(cells))
+            spread = len(a) > 1 and a.std() > 0 and b.std() > 0
+            found.append((kappa, float(np.corrcoef(a, b)[0, 1]) if spread else np.nan, len(a)))
+        kappas, correlations, weights = np.array(found).T
+        kappa, r = (float(mean_of_defined(values, weights)) for values in (kappas, correlations))
+        again, shown = int((given.sum(axis=1) > 1).sum()), int(given.any(axis=1).sum())
+        note = f"{again} of {shown} items came back" if again < shown else ""
+        rows.append((name, again, kappa, r, 1 - r, 1 - r**2, note))
+    columns = ["observer", "n_items", "kappa", "r", "noise_share", "noise_share_squared", "note"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def _correlation(margins: Floats, index: Floats, items: NDArray[np.number]) -> float:
-    """Correlation over weighted items; NaN where one side is constant."""
-    share = items / items.sum()
-    a, b = margins - share @ margins, index - share @ index
-    spread = (share @ a**2) * (share @ b**2)
-    return float(within(share @ (a * b) / np.sqrt(spread), -1)) if spread > 0 else np.nan
+def _observers(
+    answers: Trials | ArrayLike, kind: str | None, no_response: Literal["error", "drop"]
+) -> tuple[list[object], Floats]:
+    """Names of observers, and their answers by item and repeat."""
+    if isinstance(answers, Trials):
+        table = repeated_answers(answers, kind, no_response)
+        raw = table["correct"].values
+        if not ((raw != LEFT_OUT).sum(axis=2) > 1).any():
+            raise ValueError(
+                "no observer saw an item twice: repeats are trials of the same data set, condition "
+                "and item with other numbers in column repeat"
+            )
+        return list(table["observer"].values), np.where(raw == LEFT_OUT, np.nan, raw)
+    if kind is not None:
+        raise ValueError(f"kind={kind!r} chooses observers of trials, and these are an array")
+    x = np.asarray(answers, dtype=np.float64)
+    if x.ndim != 3 or x.shape[2] < 2:
+        raise ValueError(
+            "correct must have shape (observer, item, repeat) with at least 2 repeats, got "
+            f"{x.shape}; with one, an observer cannot be compared with itself"
+        )
+    return list(range(len(x))), x

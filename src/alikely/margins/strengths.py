@@ -1,69 +1,102 @@
-"""Posterior of the correlation of strengths by quadrature: a machine and a group, or two groups.
+"""Posterior of the correlation of strengths of a machine and a group, by quadrature.
+
+The model is `alikely.models.item_margins` with strengths of any skewness and tail [JP09]_, given
+normal scores of the margins; repeated answers add a stable deviation of each observer and item.
 
 References
 ----------
+.. [BHHH74] Berndt, Hall, Hall, Hausman (1974). Estimation and inference in nonlinear structural
+   models. Annals of Economic and Social Measurement 3, 653-665.
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [JP09] Jones, Pewsey (2009). Sinh-arcsinh distributions. doi:10.1093/biomet/asp053
+.. [L82] Louis (1982). Finding the observed information matrix when using the EM algorithm. Journal
+   of the Royal Statistical Society B 44, 226-233.
 .. [M13] Müller (2013). Risk of Bayesian inference in misspecified models, and the sandwich
    covariance matrix. doi:10.3982/ECTA9097
+.. [NS82] Naylor, Smith (1982). Applications of a method for the efficient computation of posterior
+   distributions. doi:10.2307/2347995
+.. [R48] Rao (1948). Large sample tests of statistical hypotheses concerning several parameters with
+   applications to problems of estimation. doi:10.1017/S0305004100023987
 .. [SL87] Self, Liang (1987). Asymptotic properties of maximum likelihood estimators and likelihood
    ratio tests under nonstandard conditions. doi:10.1080/01621459.1987.10478472
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
+from alikely._base.quadrature import normal_nodes
 from alikely._base.random import RandomState, seed_sequence
-from alikely.margins.importance import Mode, log_items, posterior_mode, scores_of_items
-from alikely.margins.laws import (
-    NODES,
-    OUTER_NODES,
-    law_bounds,
-    log_law_prior,
-    matched,
-    paired,
-    placed,
-    strength_of,
-)
-from alikely.margins.likelihoods import ItemLikelihoods, item_likelihoods
-from alikely.metrics.alternatives import Link
+from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
 from alikely.metrics.margins import normal_scores, repeated
-from alikely.stats.importance import Weighted, importance_draws
+from alikely.stats.importance import Weighted, importance_draws, positive, second_derivatives
 
 __all__ = [
     "MOST_INFLATED",
     "GroupStrengths",
     "StrengthFit",
-    "fit_groups",
     "fit_machine",
     "group_strengths",
     "item_strengths",
-    "law_mode",
-    "law_slopes",
-    "standard_scores",
+    "skew_check",
+    "strength_checks",
     "strength_limits",
 ]
 
+# Strengths of the tables; straight lines between them and beyond.
+STEP = 1 / 40
+GRID = np.arange(-10, 18 + STEP / 2, STEP)
+# With what observers have of their own on items.
+WIDE = np.arange(-50, 60, STEP)
+# Nodes of the stable deviation of an observer on an item, and of the strength of an item.
+STABLE_NODES, NODES = 15, 11
+# Nodes are laid a little wider than the normal approximation: tails of items with few answers.
+WIDER = 1.15
+# Columns of a distribution of strengths; repeats add the logarithm of the stable spread.
+LAW = ("mean", "log_sd", "skewness", "log_tail", "log_stable")
+SKEWNESS, TAIL = LAW.index("skewness"), LAW.index("log_tail")
+LOW = (-8.0, np.log(0.02), -1.5, -0.9)
+HIGH = (12.0, np.log(12.0), 1.5, 1.2)
+# Numbers that are held at a time, in draws times nodes.
+CHUNK = 200_000
+# Half the distance of differences that give slopes; all parameters are of the order of 1.
+REACH = 0.05
+STEPS = 30
+LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.03, 0.01])
 # Atanh of the correlation beyond which nothing changes: 1 - 1e-5.
 PERFECT = 6.1
 N_POINTS = 512
-# Draws by which items' strengths are averaged.
+# Draws by which strengths of items are averaged.
 N_OF_ITEMS = 64
 # Errors of the likelihood may be as much wider than the model says; beyond, the model is refused.
 MOST_INFLATED = 6.0
 # Spreads of stable deviations of the first tables; the others reach some standard errors from the
 # mode to either side.
 FIRST_STABLE = (0.2, 2.5)
-TABLES, REACH = 10, 3.0
+TABLES, ERRORS = 10, 3.0
 # Where less of the posterior lies beyond such a correlation, a perfect one is out of the question.
 NEARLY, NOTHING = np.arctanh(0.9), 1e-3
+# Of the wave that two modes of strengths follow, by normal scores.
+WAVE = 3.0
+
+
+class ItemLikelihoods(NamedTuple):
+    """Log likelihoods of items over strength, and the strength and information that answers show.
+
+    The table is of powers of the logarithm of the stable spread, shape (power, item, strength).
+    """
+
+    table: Floats
+    stable: tuple[float, float]
+    seen: Floats
+    information: Floats
 
 
 class GroupStrengths(NamedTuple):
@@ -73,6 +106,16 @@ class GroupStrengths(NamedTuple):
     law: Floats
     score: Floats
     variance: Floats
+
+
+class Mode(NamedTuple):
+    """Where a posterior density is greatest."""
+
+    at: Floats
+    log_likelihood: float
+    curvature: Floats
+    prior_curvature: Floats
+    slopes: Floats
 
 
 class StrengthFit(NamedTuple):
@@ -88,26 +131,64 @@ class StrengthFit(NamedTuple):
     p_opposite: float
 
 
+class _Density(NamedTuple):
+    """Log likelihoods by item (draw, item) and log prior (draw) of parameters within bounds."""
+
+    by_item: Callable[[Floats], Floats]
+    log_prior: Callable[[Floats], Floats]
+    low: Floats
+    high: Floats
+    n_items: int
+
+    def log_likelihood(self, at: Floats) -> Floats:
+        """Sum over items, few draws at a time."""
+        step = max(1, CHUNK // (self.n_items * NODES))
+        parts = [self.by_item(at[i : i + step]).sum(axis=1) for i in range(0, len(at), step)]
+        return np.concatenate(parts)
+
+    def slopes(self, at: Floats, free: Floats) -> Floats:
+        """Derivatives of each item's log likelihood, by central differences."""
+        steps = REACH * np.diag(free)
+        values = self.by_item(np.concatenate([at + steps, at - steps]))
+        return np.asarray((values[: len(at)] - values[len(at) :]).T / (2 * REACH))
+
+    def prior_shape(self, at: Floats, free: Floats) -> tuple[Floats, Floats]:
+        """Slope and (diagonal) curvature of independent priors."""
+        steps, n = REACH * np.diag(free), len(at)
+        values = self.log_prior(np.concatenate([at + steps, at - steps, at[None]]))
+        above, below, here = values[:n], values[n : 2 * n], values[-1]
+        curvature = np.maximum(-(above + below - 2 * here) / REACH**2, 0.0)
+        return (above - below) / (2 * REACH), np.diag(curvature)
+
+
 def group_strengths(
     right: ArrayLike, shown: ArrayLike, m: int, link: Link = "m_afc"
 ) -> GroupStrengths:
-    """Tables and law of a group's strengths [GS66]_ [JP09]_."""
+    """Tables and distribution of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
-    # One person's own deviations are part of the strengths.
+    # One observer's own deviations are part of the strengths.
     if len(np.asarray(shown)) > 1 and repeated(shown):
         law = np.append(law, 0.0)
         stable = FIRST_STABLE
     for _ in range(TABLES):
         found = item_likelihoods(right, shown, m, link, stable)
-        mode = law_mode(found, law, curved=stable[1] > 0)
+        mode = _mode(_alone(found), law, curved=stable[1] > 0)
         law = mode.at
         if not stable[1]:
             break
         stable, done = _window(mode, stable)
         if done:
             break
-    found, mean, variance = matched(law, found)
+    # Nodes where the posteriors of items are, and what these are.
+    nothing = np.zeros((1, len(found.seen)))
+    _, u, weight = (part[0] for part in placed(law[None], np.zeros(1), nothing, found, 25))
+    mean = (weight * u).sum(axis=1)
+    variance = (weight * (u - mean[:, None]) ** 2).sum(axis=1)
+    own = np.maximum(1 / variance - 1, 0.02)
+    at = np.clip(mean / variance / own, -5, 5)
+    strength, slope = strength_of(law[None], at[None])[0], _slope(law[None], at[None])[0]
+    found = found._replace(seen=strength, information=own / slope**2)
     return GroupStrengths(found, law, mean, variance)
 
 
@@ -121,68 +202,56 @@ def fit_machine(
     rng: RandomState = None,
 ) -> StrengthFit:
     """Posterior of the correlation of a group's strengths with a machine's margins."""
-    if np.shape(margins) != group.score.shape:
+    n = len(group.score)
+    if np.shape(margins) != (n,):
         raise ValueError(
-            f"margins must be of the {len(group.score)} items of the group, got shape "
-            f"{np.shape(margins)}"
+            f"margins must be of the {n} items of the group, got shape {np.shape(margins)}"
         )
-    v = standard_scores(margins)
-    found = group.likelihoods
-    scores = v[None, :, None]
-
-    def by_item(theta: Floats) -> Floats:
-        return placed(theta[:, :-1], theta[:, -1], scores, found).log_likelihood[:, :, 0]
-
+    v, found = standard_scores(margins), group.likelihoods
+    low, high = _bounds(found)
+    density = _Density(
+        lambda theta: placed(theta[:, :-1], theta[:, -1], v[None], found)[0],
+        # Uniform on the correlation.
+        lambda theta: log_law_prior(theta[:, :-1]) - 2 * np.log(np.cosh(theta[:, -1])),
+        np.append(low, -PERFECT),
+        np.append(high, PERFECT),
+        n,
+    )
     rho = (group.score * v).mean() / max(group.score.var(), 1e-3)
-    start = np.append(group.law, np.arctanh(np.clip(rho, -0.95, 0.95)))
-    return _fit(
-        by_item,
-        lambda theta: log_law_prior(theta[:, :-1]),
-        start,
-        law_bounds(found),
-        (len(v), NODES),
-        None if plain else (clusters if clusters is not None else np.arange(len(v))),
-        n_points,
-        True,
-        rng,
-    )
+    mode = _mode(density, np.append(group.law, np.arctanh(np.clip(rho, -0.95, 0.95))))
+    inverse = np.linalg.inv(mode.curvature + mode.prior_curvature)
+    influence = mode.slopes @ inverse[-1]
+    inflation = 1.0
+    if not plain:
+        summed = np.bincount(np.arange(n) if clusters is None else clusters, influence)
+        of_items = (summed**2).sum() * len(summed) / max(len(summed) - 1, 1)
+        inflation = float(np.clip(of_items / inverse[-1, -1], 1, MOST_INFLATED))
 
+    def log_target(theta: Floats) -> Floats:
+        out = np.full(len(theta), -np.inf)
+        inside = ((theta >= density.low) & (theta <= density.high)).all(axis=1)
+        some = theta[inside]
+        out[inside] = density.log_likelihood(some) / inflation + density.log_prior(some)
+        return out
 
-def fit_groups(
-    one: GroupStrengths,
-    other: GroupStrengths,
-    clusters: NDArray[np.intp] | None = None,
-    *,
-    n_points: int = N_POINTS,
-    plain: bool = False,
-    rng: RandomState = None,
-) -> StrengthFit:
-    """Posterior of the correlation of two groups' strengths."""
-    n_first = len(one.law)
-    found = (one.likelihoods, other.likelihoods)
-
-    def by_item(theta: Floats) -> Floats:
-        return paired(theta[:, :-1], theta[:, -1], found)
-
-    spread = np.sqrt(max(one.score.var(), 1e-3) * max(other.score.var(), 1e-3))
-    rho = (one.score * other.score).mean() / spread**2
-    start = np.concatenate([one.law, other.law, [np.arctanh(np.clip(rho, -0.95, 0.95))]])
-    limits = [law_bounds(part) for part in found]
-    n = len(one.score)
-    return _fit(
-        by_item,
-        lambda t: log_law_prior(t[:, :n_first]) + log_law_prior(t[:, n_first:-1]),
-        start,
-        (
-            np.concatenate([limits[0][0], limits[1][0]]),
-            np.concatenate([limits[0][1], limits[1][1]]),
-        ),
-        (n, OUTER_NODES**2),
-        None if plain else (clusters if clusters is not None else np.arange(n)),
-        n_points,
-        False,
-        rng,
-    )
+    generator = np.random.default_rng(seed_sequence(rng))
+    covariance = np.linalg.inv(mode.curvature / inflation + mode.prior_curvature)
+    draws = importance_draws(log_target, mode.at, covariance, n_points, generator)
+    eta = draws.values[:, -1]
+    ends = [0.0, 0.0]
+    if not plain:
+        # New items have new margins.
+        ratio = n / stats.chi2.ppf(draws.spare, n - 1)
+        eta = np.arcsinh(np.sinh(eta) * ratio ** (np.sqrt(inflation) / 2))
+        free = np.append(np.ones(len(group.law)), 0.0)
+        for place, sign in enumerate((1, -1)):
+            if draws.weights[sign * eta > NEARLY].sum() > NOTHING:
+                start = np.append(mode.at[:-1], sign * PERFECT)
+                there = _mode(density, start, free=free, curved=False).log_likelihood
+                ratio = max(2 * (mode.log_likelihood - there) / inflation, 0.0)
+                ends[place] = float(stats.chi2.sf(ratio, 1))
+    order = np.argsort(eta)
+    return StrengthFit(eta[order], draws.weights[order], draws, mode, influence, inflation, *ends)
 
 
 def strength_limits(fit: StrengthFit, tail: ArrayLike) -> Floats:
@@ -201,29 +270,68 @@ def item_strengths(
     levels = (np.arange(N_OF_ITEMS) + 0.5) / N_OF_ITEMS
     chosen = np.searchsorted(np.cumsum(fit.draws.weights), levels)
     theta = fit.draws.values[np.minimum(chosen, len(fit.draws.weights) - 1)]
-    scores = standard_scores(margins)[None, :, None]
-    nodes = placed(theta[:, :-1], theta[:, -1], scores, group.likelihoods)
-    strength = strength_of(theta[:, :-1], nodes.score)
-    mean, square = (
-        (nodes.weight * strength**power).sum(axis=-1)[:, :, 0].mean(axis=0) for power in (1, 2)
-    )
+    scores = standard_scores(margins)[None]
+    _, score, weight = placed(theta[:, :-1], theta[:, -1], scores, group.likelihoods)
+    strength = strength_of(theta[:, :-1], score)
+    mean, square = ((weight * strength**power).sum(axis=-1).mean(axis=0) for power in (1, 2))
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float], bool]:
-    """Range of stable spreads about the mode, and whether the one in use does."""
-    low, high = np.log(stable)
-    half, middle = (high - low) / 2, float(mode.at[4])
-    off = abs(middle - (low + high) / 2)
-    # Powers of the spread describe few standard errors of it well, and not much more.
-    sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
-    reach = float(np.clip(REACH * sd, 0.2, 1.5))
-    if off > 0.8 * half:
-        # At an edge the curvature says nothing.
-        reach = 0.7
-    elif off < 0.3 * half and 0.7 * reach < half < 1.5 * reach:
-        return stable, True
-    return (float(np.exp(middle - reach)), float(np.exp(middle + reach))), False
+def strength_checks(
+    group: GroupStrengths, fit: StrengthFit, margins: ArrayLike
+) -> dict[str, float]:
+    """Tests of margins that are a line in skewed strengths, and of strengths with two modes."""
+    v, at = standard_scores(margins), fit.mode.at[None]
+    found = placed(at[:, :-1], at[:, -1], v[None], group.likelihoods, 2 * NODES + 1)
+    return law_checks(v, found[1][0], found[2][0], fit.mode)
+
+
+def law_checks(margins: Floats, scores: Floats, weight: Floats, mode: Mode) -> dict[str, float]:
+    """Score tests of directions that were not fitted, by nodes (item, node) [R48]_ [L82]_."""
+    rho = float(np.tanh(mode.at[-1]))
+    expected, variance = rho * margins, 1 - rho**2
+    bend = margins[:, None] ** 2 - 1
+    line = bend * (scores - expected[:, None]) / np.sqrt(variance)
+    mean = np.cos(WAVE * expected) * np.exp(-(WAVE**2) * variance / 2)
+    square = (1 + np.cos(2 * WAVE * expected) * np.exp(-2 * WAVE**2 * variance)) / 2
+    wave = np.cos(WAVE * scores) - mean[:, None]
+    return {
+        "p_line": _score_test(line, float((bend**2).sum()), weight, mode),
+        "p_law": _score_test(wave, float((square - mean**2).sum()), weight, mode),
+    }
+
+
+def skew_check(group: GroupStrengths) -> float:
+    """Test of skewed strengths against normal ones, by a group's answers alone [R48]_."""
+    free = np.ones(len(group.law))
+    free[[SKEWNESS, TAIL]] = 0
+    density = _alone(group.likelihoods)
+    mode = _mode(density, group.law * free, free=free)
+    slopes, fitted = density.slopes(mode.at, np.ones(len(free))), free > 0
+    cross = mode.curvature[SKEWNESS, fitted]
+    known = (mode.curvature + mode.prior_curvature)[np.ix_(fitted, fitted)]
+    weights = np.linalg.solve(known, cross)
+    # What items show of it counts if it is more than the curvature says, as with two alternatives.
+    apart = slopes[:, SKEWNESS] - slopes[:, fitted] @ weights
+    variance = max(
+        mode.curvature[SKEWNESS, SKEWNESS] - cross @ weights, ((apart - apart.mean()) ** 2).sum()
+    )
+    total = slopes[:, SKEWNESS].sum()
+    return float(stats.chi2.sf(total**2 / variance, 1)) if variance > 0 else np.nan
+
+
+def _score_test(direction: Floats, complete: float, weight: Floats, mode: Mode) -> float:
+    """Slope of the log likelihood in a direction that was not fitted, against 0."""
+    slope = (weight * direction).sum(axis=1)
+    cross, squares = slope @ mode.slopes, slope @ slope
+    unknown = (weight * direction**2).sum() - squares
+    information = mode.slopes.T @ mode.slopes + mode.prior_curvature
+    curvature = mode.curvature + mode.prior_curvature
+    variance = max(
+        squares - cross @ np.linalg.solve(information, cross),
+        complete - unknown - cross @ np.linalg.solve(curvature, cross),
+    )
+    return float(stats.chi2.sf(slope.sum() ** 2 / variance, 1)) if variance > 0 else np.nan
 
 
 def standard_scores(margins: ArrayLike) -> Floats:
@@ -234,108 +342,244 @@ def standard_scores(margins: ArrayLike) -> Floats:
     return np.asarray((v - v.mean()) / v.std())
 
 
-def law_mode(
-    found: ItemLikelihoods, start: Floats, *, normal: bool = False, curved: bool = True
-) -> Mode:
-    """Mode of a law's parameters by a group's answers alone."""
-    free = np.ones(len(start))
-    if normal:
-        free[2:4] = 0
-    return posterior_mode(
-        _alone(found),
+# The mode
+
+
+def _alone(found: ItemLikelihoods) -> _Density:
+    """Density of a distribution's parameters by a group's answers alone."""
+    nothing = np.zeros((1, len(found.seen)))
+    return _Density(
+        lambda law: placed(law, np.zeros(len(law)), nothing, found)[0],
         log_law_prior,
-        start * free,
-        law_bounds(found),
-        len(found.seen) * NODES,
-        free=free,
-        curved=curved,
+        *_bounds(found),
+        len(found.seen),
     )
 
 
-def law_slopes(found: ItemLikelihoods, law: Floats) -> Floats:
-    """Derivatives of items' log likelihoods by a law's parameters, by answers alone."""
-    return scores_of_items(_alone(found), law, np.ones(len(law)))
+def _mode(
+    density: _Density, start: Floats, *, free: Floats | None = None, curved: bool = True
+) -> Mode:
+    """Climb to the mode by outer products of items' slopes [BHHH74]_."""
+    moves = np.ones(len(start)) if free is None else free
+    held = np.diag(np.where(moves > 0, 0.0, 1.0))
+
+    def total(points: Floats) -> Floats:
+        return density.log_likelihood(points) + density.log_prior(points)
+
+    at = np.clip(start, density.low, density.high)
+    value = total(at[None])[0]
+    for _ in range(STEPS):
+        slopes = density.slopes(at, moves)
+        of_prior, prior_curvature = density.prior_shape(at, moves)
+        gradient = slopes.sum(axis=0) + of_prior
+        outer = slopes.T @ slopes + prior_curvature + held
+        step = np.linalg.solve(outer + 1e-8 * np.trace(outer) * np.eye(len(at)), gradient)
+        tried = np.clip(at + LENGTHS[:, None] * step, density.low, density.high)
+        found = total(tried)
+        best = int(np.argmax(found))
+        gain = found[best] - value
+        if gain > 0:
+            at, value = tried[best], found[best]
+        if gain < 1e-3:
+            break
+    slopes = density.slopes(at, moves)
+    _, prior_curvature = density.prior_shape(at, moves)
+    curvature = slopes.T @ slopes
+    if curved:
+        reach = 0.4 / np.sqrt(np.diag(curvature + prior_curvature) + 1.0)
+        second = second_derivatives(density.log_likelihood, at, reach)
+        curvature = positive(-second + prior_curvature, reach) - prior_curvature
+    log_likelihood = float(value - density.log_prior(at[None])[0])
+    return Mode(at, log_likelihood, curvature, prior_curvature, slopes)
 
 
-def _alone(found: ItemLikelihoods) -> Callable[[Floats], Floats]:
-    nothing = np.zeros((1, len(found.seen), 1))
+def _window(mode: Mode, stable: tuple[float, float]) -> tuple[tuple[float, float], bool]:
+    """Range of stable spreads about the mode, and whether the one in use does."""
+    low, high = np.log(stable)
+    half, middle = (high - low) / 2, float(mode.at[4])
+    off = abs(middle - (low + high) / 2)
+    # Powers of the spread describe few standard errors of it well, and not much more.
+    sd = np.sqrt(np.linalg.inv(mode.curvature + mode.prior_curvature)[4, 4])
+    reach = float(np.clip(ERRORS * sd, 0.2, 1.5))
+    if off > 0.8 * half:
+        # At an edge the curvature says nothing.
+        reach = 0.7
+    elif off < 0.3 * half and 0.7 * reach < half < 1.5 * reach:
+        return stable, True
+    return (float(np.exp(middle - reach)), float(np.exp(middle + reach))), False
 
-    def by_item(law: Floats) -> Floats:
-        return placed(law, np.zeros(len(law)), nothing, found).log_likelihood[:, :, 0]
 
-    return by_item
+# The distribution of strengths
 
 
-def _fit(
-    by_item: Callable[[Floats], Floats],
-    log_law: Callable[[Floats], Floats],
-    start: Floats,
-    bounds: tuple[Floats, Floats],
-    size: tuple[int, int],
-    clusters: NDArray[np.intp] | None,
-    n_points: int,
-    new_margins: bool,
-    rng: RandomState,
-) -> StrengthFit:
-    n_items, n_nodes = size[0], size[0] * size[1]
-    low, high = np.append(bounds[0], -PERFECT), np.append(bounds[1], PERFECT)
+def log_law_prior(law: Floats) -> Floats:
+    """Log prior density of a distribution's parameters, up to a constant."""
+    mean, log_sd, skewness, log_tail = law[:, :4].T
+    out = -((mean - 1) ** 2) / 8 + 2 * log_sd - 4 / 3 * np.exp(log_sd)
+    out = out - skewness**2 / (2 * 0.4**2) - log_tail**2 / (2 * 0.3**2)
+    if law.shape[1] > 4:
+        out = out + law[:, 4] - np.exp(2 * law[:, 4]) / 8
+    return np.asarray(out)
 
-    def log_prior(theta: Floats) -> Floats:
-        # Uniform on the correlation.
-        return np.asarray(log_law(theta) - 2 * np.log(np.cosh(theta[:, -1])))
 
-    mode = posterior_mode(by_item, log_prior, start, (low, high), n_nodes)
-    inverse = np.linalg.inv(mode.curvature + mode.prior_curvature)
-    influence = mode.slopes @ inverse[-1]
-    inflation = 1.0
-    if clusters is not None:
-        summed = np.bincount(clusters, influence)
-        of_items = (summed**2).sum() * len(summed) / max(len(summed) - 1, 1)
-        inflation = float(np.clip(of_items / inverse[-1, -1], 1, MOST_INFLATED))
+def _bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
+    """Limits of a distribution's parameters: far out under their priors, and where tables are."""
+    stable = np.log(found.stable) if found.stable[1] else np.zeros((2, 0))
+    return np.append(LOW, stable[0]), np.append(HIGH, stable[1])
 
-    def log_target(theta: Floats) -> Floats:
-        out = np.full(len(theta), -np.inf)
-        inside = ((theta >= low) & (theta <= high)).all(axis=1)
-        some = theta[inside]
-        out[inside] = log_items(by_item, some, n_nodes) / inflation + log_prior(some)
-        return out
 
-    generator = np.random.default_rng(seed_sequence(rng))
-    covariance = np.linalg.inv(mode.curvature / inflation + mode.prior_curvature)
-    draws = importance_draws(log_target, mode.at, covariance, n_points, generator)
-    eta = draws.values[:, -1]
-    ends = [0.0, 0.0]
-    if clusters is not None:
-        if new_margins:
-            ratio = n_items / stats.chi2.ppf(draws.spare, n_items - 1)
-            eta = np.arcsinh(np.sinh(eta) * ratio ** (np.sqrt(inflation) / 2))
-        free = np.append(np.ones(len(start) - 1), 0.0)
-        for place, sign in enumerate((1, -1)):
-            if draws.weights[sign * eta > NEARLY].sum() > NOTHING:
-                end = sign * PERFECT
-                ends[place] = _against(
-                    by_item, log_prior, mode, end, free, (low, high), n_nodes, inflation
-                )
-    order = np.argsort(eta)
-    return StrengthFit(
-        eta[order], draws.weights[order], draws, mode, influence, inflation, ends[0], ends[1]
+def placed(
+    law: Floats, eta: Floats, scores: Floats, found: ItemLikelihoods, n_nodes: int = NODES
+) -> tuple[Floats, Floats, Floats]:
+    """Log likelihoods of items given a machine's normal scores; scores and weights of their nodes.
+
+    Shapes (draw, item), and twice (draw, item, node) [NS82]_.
+    """
+    x, weights = normal_nodes(n_nodes)
+    log_weights = np.log(weights) + x**2 / 2
+    rho, apart = np.tanh(eta)[:, None], 1 / np.cosh(eta)[:, None]
+    at, information = _site(law, found)
+    precision = information + 1 / apart**2
+    expected = rho * scores
+    centre = (information * at + expected / apart**2) / precision
+    width = WIDER / np.sqrt(precision)
+    u = centre[..., None] + width[..., None] * x
+    stable = np.exp(law[:, 4]) if law.shape[1] > 4 else np.zeros(len(law))
+    log_p = log_likelihood(found, strength_of(law, u), stable)
+    log_p -= ((u - expected[..., None]) / apart[..., None]) ** 2 / 2
+    log_p += log_weights
+    most = log_p.max(axis=-1, keepdims=True)
+    np.exp(log_p - most, out=log_p)
+    total = log_p.sum(axis=-1, keepdims=True)
+    log_p /= total
+    return np.log(total[..., 0]) + most[..., 0] + np.log(width / apart), u, log_p
+
+
+def strength_of(law: Floats, u: Floats) -> Floats:
+    """Strengths of normal scores [JP09]_."""
+    mean, scale, skewness, power, middle = _shape(law, u.ndim)
+    return np.asarray(mean + scale * (np.sinh((np.arcsinh(u) + skewness) * power) - middle))
+
+
+def _shape(law: Floats, n_dims: int) -> tuple[Floats, ...]:
+    """Parameters with axes to be used on arrays of so many."""
+    mean, log_sd, skewness, log_tail = law[:, :4].T.reshape(4, len(law), *(1,) * (n_dims - 1))
+    power = np.exp(-log_tail)
+    one = np.arcsinh(1.0)
+    unit = 2 / (np.sinh((one + skewness) * power) - np.sinh((skewness - one) * power))
+    return mean, np.exp(log_sd) * unit, skewness, power, np.sinh(skewness * power)
+
+
+def _slope(law: Floats, u: Floats) -> Floats:
+    """Derivative of `strength_of`."""
+    _, scale, skewness, power, _ = _shape(law, u.ndim)
+    return np.asarray(
+        scale * power * np.cosh((np.arcsinh(u) + skewness) * power) / np.sqrt(1 + u**2)
     )
 
 
-def _against(
-    by_item: Callable[[Floats], Floats],
-    log_prior: Callable[[Floats], Floats],
-    mode: Mode,
-    end: float,
-    free: Floats,
-    bounds: tuple[Floats, Floats],
-    n_nodes: int,
-    inflation: float,
-) -> float:
-    """p-value of a perfect correlation, by the likelihood ratio."""
-    start = np.append(mode.at[:-1], end)
-    there = posterior_mode(
-        by_item, log_prior, start, bounds, n_nodes, free=free, curved=False
-    ).log_likelihood
-    best = mode.log_likelihood
-    return float(stats.chi2.sf(max(2 * (best - there) / inflation, 0.0), 1))
+def _site(law: Floats, found: ItemLikelihoods) -> tuple[Floats, Floats]:
+    """Normal score at which answers put each item, and their information about it."""
+    mean, scale, skewness, power, middle = _shape(law, 2)
+    inside = np.arcsinh((found.seen - mean) / scale + middle) / power - skewness
+    at = np.clip(np.sinh(np.clip(inside, -3, 3)), -5, 5)
+    return at, found.information * _slope(law, at) ** 2
+
+
+# Likelihoods of items
+
+
+def item_likelihoods(
+    right: ArrayLike,
+    shown: ArrayLike,
+    m: int,
+    link: Link = "m_afc",
+    stable: tuple[float, float] = (0.0, 0.0),
+) -> ItemLikelihoods:
+    """Tabulate log likelihoods of the strengths of items [GS66]_."""
+    check_task(m, link)
+    k, n = _counts(right, shown)
+    total, answers = k.sum(axis=0), n.sum(axis=0)
+    share = (total + 0.5) / (answers + 1)
+    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m, link))
+    odds = log_right - log_wrong
+    seen = np.interp(special.logit(share), odds, GRID)
+    slope = np.interp(seen, GRID, np.gradient(odds, STEP))
+    information = np.maximum(answers * share * (1 - share) * slope**2, 0.02)
+    if stable[1] == 0:
+        table = total[:, None] * log_right + (answers - total)[:, None] * log_wrong
+        return ItemLikelihoods(table[None], stable, seen, information)
+    low, high = stable
+    tables = [_with_stable(k, n, m, link, tau) for tau in (low, np.sqrt(low * high), high)]
+    line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
+    # Answers of one observer tell less of what all have in common.
+    spread = 1 + slope**2 * low * high / 3
+    return ItemLikelihoods(np.stack([tables[1], line, square]), stable, seen, information / spread)
+
+
+def log_likelihood(found: ItemLikelihoods, strength: Floats, stable: Floats) -> Floats:
+    """Log likelihoods at given strengths (draw, item, point)."""
+    place = (strength - GRID[0]) / STEP
+    cell = np.clip(place, 0, len(GRID) - 2).astype(np.intp)
+    part = place - cell
+    cell += (np.arange(found.table.shape[1]) * len(GRID))[:, None]
+    above = cell + 1
+    t = np.zeros(len(strength))
+    if found.stable[1]:
+        low, high = np.log(found.stable)
+        t = np.clip((2 * np.log(stable) - low - high) / (high - low), -1, 1)
+    parts = []
+    for power, table in enumerate(found.table):
+        flat = table.ravel()
+        start = flat.take(cell)
+        value = flat.take(above)
+        value -= start
+        value *= part
+        value += start
+        if power:
+            value *= (t**power)[:, None, None]
+        parts.append(value)
+    return functools.reduce(np.add, parts)
+
+
+def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Right answers and answers (observer, item); refuses what cannot be counts."""
+    k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
+    if k.ndim != 2 or k.shape != n.shape:
+        raise ValueError(
+            f"right and shown must both have shape (observer, item), got {k.shape} and {n.shape}"
+        )
+    wrong = ~((k >= 0) & (k <= n) & (k == np.round(k)) & (n == np.round(n)))
+    if wrong.any():
+        observer, item = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"right must be whole numbers from 0 to shown, got {k[observer, item]:g} of "
+            f"{n[observer, item]:g} answers of observer {observer} to item {item}"
+        )
+    return k.astype(np.int64), n.astype(np.int64)
+
+
+@functools.lru_cache(maxsize=8)
+def _wide(m: int, link: Link) -> tuple[Floats, Floats]:
+    if link == "m_afc":
+        return m_afc_log_probability(WIDE, m)
+    return special.log_ndtr(WIDE), special.log_ndtr(-WIDE)
+
+
+def _with_stable(
+    right: NDArray[np.int64], shown: NDArray[np.int64], m: int, link: Link, tau: float
+) -> Floats:
+    """Log likelihoods (item, strength) where each observer deviates on each item."""
+    nodes, weights = normal_nodes(STABLE_NODES)
+    at = GRID[:, None] + tau * nodes
+    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m, link))
+    table = np.zeros((right.shape[1], len(GRID)))
+    # One number for each kind of cell: as pairs they would take longer to sort than to integrate.
+    kind = shown * (shown.max() + 1) + right
+    for number in np.unique(kind[shown > 0]).tolist():
+        n, k = divmod(number, int(shown.max()) + 1)
+        log_p = k * log_right + (n - k) * log_wrong
+        most = log_p.max(axis=1)
+        log_p = np.log(np.exp(log_p - most[:, None]) @ weights) + most
+        table += (kind == number).sum(axis=0)[:, None] * log_p
+    return table

@@ -50,15 +50,8 @@ How = Literal["mean", "mean_probability", "max", "logsumexp"]
 FEWEST_ITEMS = 5
 # Why there is no correlation.
 CONSTANT = "all margins of a system are equal"
-# What stands beside an estimate freed of noise: the scale it is on, and classes taken apart.
-FREED = (
-    "scale",
-    *(
-        f"{of}_{part}"
-        for of in ("share", "strength")
-        for part in ("within", "within_lb", "within_ub", "between")
-    ),
-)
+# Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
+FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
 
 
 def normal_scores(margins: ArrayLike) -> Floats:

@@ -84,7 +84,7 @@ TAKEN = (
 )  # fmt: skip
 # What a result remembers of its making beside the options of its metric.
 REMEMBERED = (
-    "metric", "metric_module", "model", "model_reason", "sampler", "ci_prob", "ci_kind", "cluster",
+    "metric", "metric_module", "model", "sampler", "ci_prob", "ci_kind", "cluster",
     "prior", "seed", "n_null", "alikely_version", "format_version",
 )  # fmt: skip
 # What tells two metrics of one name apart.

@@ -14,7 +14,7 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import percent
 from alikely.estimates.result import Result
 from alikely.margins.checks import class_residuals, strength_line
-from alikely.margins.sides import Side, group_side, lists_of_items, machine_side
+from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
 from alikely.plots._style import COLORS, below, key_outside, several_axes
 from alikely.plots.pairs import position_of

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import alikely as al
-from alikely.margins.remarks import group_remarks, machine_remarks
+from alikely.margins.checks import REMARKED, SAYS, group_remarks, machine_remarks, model_checks
 from alikely.margins.tables import margin_table
+from studies.simulators.margins import MarginWorld, margin_data
 
 N_ITEMS, N_CLASSES = 60, 4
 
@@ -132,3 +134,61 @@ def test_missing_answers_are_counted(lost: int, told: list[str]) -> None:
     assert group_remarks(margin_table(*given), 0, 0) == told
     note = al.decision_margin_consistency(*given, n_resamples=0).summary()["note"][0]
     assert [part for part in note.split("; ") if "missing" in part] == told
+
+
+def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
+    """A margin table of one machine and one group, as from the door."""
+    data = margin_data(world, np.random.default_rng(seed))
+    items = [f"i{i}" for i in range(data.right.shape[1])]
+    answers = pd.DataFrame(
+        {
+            "observer": np.repeat([f"p{o}" for o in range(len(data.right))], len(items)),
+            "item": np.tile(items, len(data.right)),
+            "n": data.shown.ravel(),
+            "right": data.right.ravel(),
+        }
+    )
+    answers = answers.loc[answers.index.repeat(answers["n"])]
+    repeat = answers.groupby(["observer", "item"]).cumcount()
+    trials = al.Trials.from_table(
+        answers.assign(
+            kind="human",
+            condition="c",
+            dataset="d",
+            repeat=repeat,
+            correct=(repeat < answers["right"]).astype(int),
+        ).drop(columns=["n", "right"])
+    )
+    margins = pd.DataFrame(
+        {"observer": "net", "dataset": "d", "condition": "c", "item": items, "margin": data.margins}
+    )
+    return margin_table(trials, margins)
+
+
+@pytest.mark.parametrize(
+    ("world", "name"),
+    [
+        (MarginWorld(relation="exp", n_observers=20), "p_bend"),
+        (MarginWorld(law="skewed", n_observers=45), "p_skew"),
+        (MarginWorld(n_observers=5, n_repeats=4, stable_sd=1.0), "p_repeats"),
+    ],
+)
+def test_what_data_contradict_is_told(world: MarginWorld, name: str) -> None:
+    table = table_of(world, 3)
+    p_values, remarks = model_checks(table, "items", 16)
+    assert p_values[name][0] < REMARKED
+    assert SAYS[name] in remarks[0]
+    of_observers = model_checks(table, "observers", 16)[1][0]
+    assert (SAYS[name] in of_observers) == (name != "p_repeats")
+
+
+def test_only_a_machine_and_a_group_are_checked() -> None:
+    trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.6, "b": 0.4}, rng=1)
+    table = margin_table(trials, margins)
+    p_values, _ = model_checks(table, "items", 2)
+    machine = table["is_machine"].values
+    mixed = machine[table["first"].values] != machine[table["second"].values]
+    assert mixed.any()
+    assert not mixed.all()
+    for values in p_values.values():
+        np.testing.assert_array_equal(np.isfinite(values), mixed)
