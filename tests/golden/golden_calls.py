@@ -747,7 +747,8 @@ def analysis_of_chosen_images(rng: int) -> pd.DataFrame:
 @golden("planning.choose_conditions")
 def choose_conditions(rng: int) -> pd.DataFrame:
     found = al.planning.choose_conditions(data.study(), rng=rng)
-    return stacked(order=found.order, validation=found.validation)
+    order = ["n", "condition", "separation", "as_early"]
+    return stacked(order=found[order], validation=found.drop(columns=order[1:]))
 
 
 # Models and their evidence

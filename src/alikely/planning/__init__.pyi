@@ -3,8 +3,7 @@ from .beliefs import plan_from as plan_from
 from .beliefs import sequential_design as sequential_design
 from .choosing import StimulusPlan as StimulusPlan
 from .choosing import choose_images as choose_images
-from .chosen_conditions import ChosenConditions as ChosenConditions
-from .chosen_conditions import choose_conditions as choose_conditions
+from .conditions import choose_conditions as choose_conditions
 from .crossed import best_design as best_design
 from .crossed import expected_errors as expected_errors
 from .crossed import variance_components as variance_components
@@ -12,8 +11,6 @@ from .items_of_agreement import items_for_agreement as items_for_agreement
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
-from .margins import power_of_margin_difference as power_of_margin_difference
-from .margins import repeats_for_self_consistency as repeats_for_self_consistency
 from .reader_studies import readers as readers
 from .repeats import further_repeats as further_repeats
 from .trials import interval_width as interval_width
@@ -22,7 +19,6 @@ from .trials import trials_for_power as trials_for_power
 from .trials import trials_for_width as trials_for_width
 
 __all__ = [
-    "ChosenConditions",
     "StimulusPlan",
     "assurance",
     "best_design",
@@ -36,9 +32,7 @@ __all__ = [
     "items_for_agreement",
     "items_for_margins",
     "plan_from",
-    "power_of_margin_difference",
     "readers",
-    "repeats_for_self_consistency",
     "sequential_design",
     "trials_for_difference",
     "trials_for_power",

@@ -11,14 +11,10 @@ References
    sum of observations. doi:10.1214/aoms/1177729330
 .. [F21] Fisher (1921). On the "probable error" of a coefficient of correlation deduced from a small
    sample. Metron 1, 3-32.
-.. [M92] Meng, Rosenthal, Rubin (1992). Comparing correlated correlation coefficients.
-   doi:10.1037/0033-2909.111.1.172
 .. [S04] Spearman (1904). The proof and measurement of association between two things.
    doi:10.2307/1412159
 .. [S10] Spearman (1910). Correlation calculated from faulty data.
    doi:10.1111/j.2044-8295.1910.tb00206.x
-.. [S80] Steiger (1980). Tests for comparing elements of a correlation matrix.
-   doi:10.1037/0033-2909.87.2.245
 """
 
 from __future__ import annotations
@@ -38,14 +34,13 @@ from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
+from alikely.planning.grids import check_between, check_whole, grid
 from alikely.stats.search import smallest_with
 
 __all__ = [
     "item_precision",
     "item_reliability",
     "items_for_margins",
-    "power_of_margin_difference",
-    "repeats_for_self_consistency",
 ]
 
 type Value = Callable[[float, float], Any]
@@ -53,16 +48,10 @@ type Value = Callable[[float, float], Any]
 MOST_ANSWERS = 5_000_000
 # Values that differ by rounding alone count as equal.
 SLACK = 1e-12
-SHARE = (0, 1, "give it as a share, such as 0.05 for 5 %")
-CORRELATION = (-1, 1, "a perfect correlation leaves nothing to plan, try 0.99")
-TARGET = (0, 1, "no finite number is perfect, try 0.9")
-RANGES = {
-    "accuracy": SHARE, "tolerance": SHARE, "outside": SHARE, "item_mean": SHARE, "alpha": SHARE,
-    "target": TARGET, "power": TARGET,
-    "kappa": (0, 1, "at or below 0 no number of repeats helps, at 1 none is needed"),
-    "dmc": CORRELATION, "against": CORRELATION, "dmc_a": CORRELATION, "dmc_b": CORRELATION,
-    "margin_correlation": CORRELATION,
-}  # fmt: skip
+SHARE = "give it as a share, such as 0.05 for 5 %"
+TARGET = "no finite number is perfect, try 0.9"
+CORRELATION = "a perfect correlation leaves nothing to plan, try 0.99"
+FIXES = {"target": TARGET, "power": TARGET, "dmc": CORRELATION, "against": CORRELATION}
 FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
 
 
@@ -212,7 +201,8 @@ def item_reliability(
     -----
     [AK24]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
     needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
-    standard deviation of .134 to .185.
+    standard deviation of .134 to .185. Repeats of one observer count as participants, if `item_sd`
+    is ``sqrt(kappa * item_mean * (1 - item_mean))`` with its self-consistency ``kappa``.
 
     Examples
     --------
@@ -263,39 +253,6 @@ def _truth(single: float, n: float) -> Floats:
 def _halves(single: float, n: float) -> Floats:
     # Halves share nothing but the truth: their correlation is the product of theirs with it.
     return _truth(single, n // 2) * _truth(single, n - n // 2) if n > 1 else np.asarray(np.nan)
-
-
-def repeats_for_self_consistency(kappa: ArrayLike, target: ArrayLike) -> pd.DataFrame:
-    """Find the fewest repeats of all items with which an observer agrees with itself.
-
-    Parameters
-    ----------
-    kappa : array_like
-        Agreement of single answers with those of a second showing, in (0, 1): the share of their
-        variance that is stable, such as ``kappa`` of `alikely.margins.self_consistency`.
-    target : array_like
-        Wanted correlation of an observer's item means over repeats with those over as many new
-        ones, in (0, 1).
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``kappa``, ``target``, ``n_repeats`` and ``reached``, the correlation with so many [S10]_.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Examples
-    --------
-    >>> from alikely.planning import repeats_for_self_consistency
-    >>> repeats_for_self_consistency([0.3, 0.6], 0.8)["n_repeats"].tolist()
-    [10, 3]
-    """
-    rows = _rows(kappa=kappa, target=target)
-    n = _fewest(spearman_brown, rows["kappa"], rows["target"], 1)
-    return _table(rows, n_repeats=n, reached=_each(spearman_brown, rows["kappa"], n))
 
 
 def _each(value: Value, known: Floats, n: Floats) -> Floats:
@@ -373,10 +330,21 @@ def items_for_margins(
     _check("power", power)
     _check("alpha", alpha)
     group = {"n_observers": n_observers, "item_mean": item_mean, "item_sd": item_sd}
-    rows = _rows(
-        dmc=dmc, against=against, n_items=FEWEST_ITEMS if n_items is None else n_items, **group
-    )
-    root = np.sqrt(rows["reliability"])
+    given = {name: x for name, x in group.items() if x is not None}
+    if 0 < len(given) < 3:
+        raise ValueError(
+            "n_observers, item_mean and item_sd describe a group together, got only "
+            f"{' and '.join(given)}; give all three, or none if the true accuracies are known"
+        )
+    few = FEWEST_ITEMS if n_items is None else n_items
+    stated = _rows(dmc=dmc, against=against, n_items=few, **given)
+    rows = {name: stated[name] for name in ("dmc", "against", "n_items")}
+    people = stated.get("n_observers", np.full(len(rows["dmc"]), np.nan))
+    reliability = np.ones(len(people))
+    if given:
+        reliability = _each(spearman_brown, _single_answer(stated), people)
+    rows |= {"n_observers": people, "reliability": reliability}
+    root = np.sqrt(reliability)
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
     if n_items is None:
         # So small a difference needs more items than whole numbers can be told apart.
@@ -401,123 +369,26 @@ def _power(shift: Floats | float, alpha: float) -> Floats:
     return np.asarray(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
 
 
-def power_of_margin_difference(
-    dmc_a: ArrayLike,
-    dmc_b: ArrayLike,
-    margin_correlation: ArrayLike,
-    n_items: ArrayLike,
-    n_observers: ArrayLike | None = None,
-    item_mean: ArrayLike | None = None,
-    item_sd: ArrayLike | None = None,
-    alpha: float = 0.05,
-) -> pd.DataFrame:
-    """Power to tell which of two machines has margins more consistent with the same group.
-
-    Two correlations with the same group depend on each other the more, the more the machines are
-    alike. The asymptotic covariance for normal margins is that of Pearson and Filon [S80]_;
-    [M92]_ make a similar test of Fisher's z values.
-
-    Parameters
-    ----------
-    dmc_a, dmc_b : array_like
-        Correlations of either machine's margins with the true accuracies of items, in (-1, 1).
-    margin_correlation : array_like
-        Correlation of the two machines' margins, in (-1, 1).
-    n_items, n_observers, item_mean, item_sd, alpha
-        As in `items_for_margins`. The noise of the group shrinks correlations with it, not that of
-        the machines.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The three correlations, ``n_items``, ``n_observers`` (NaN if not given), ``reliability`` of
-        the item means, ``observed_a`` and ``observed_b``: correlations to expect with these means;
-        ``difference`` of them, its standard error ``se``, and ``power`` of the two-sided test
-        ``difference / se``, both tails.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range, the group is described in part, or no three margins have such
-        correlations.
-
-    Examples
-    --------
-    >>> from alikely.planning import power_of_margin_difference
-    >>> table = power_of_margin_difference(0.5, 0.4, [0.2, 0.8], n_items=300)
-    >>> table["power"].round(2).tolist()
-    [0.37, 0.87]
-    """
-    _check("alpha", alpha)
-    group = {"n_observers": n_observers, "item_mean": item_mean, "item_sd": item_sd}
-    machines = {"dmc_a": dmc_a, "dmc_b": dmc_b, "margin_correlation": margin_correlation}
-    rows = _rows(**machines, n_items=n_items, **group)
-    a, b, r = (rows[name] for name in machines)
-    middle, reach = a * b, np.sqrt((1 - a**2) * (1 - b**2))
-    bad = np.flatnonzero(np.abs(r - middle) > reach + SLACK)
-    if len(bad):
-        i = bad[0]
-        raise ValueError(
-            f"margin_correlation must lie between {middle[i] - reach[i]:.3f} and "
-            f"{middle[i] + reach[i]:.3f} for machines of consistency {a[i]:g} and {b[i]:g}, got "
-            f"{r[i]:g}; no margins have such correlations"
-        )
-    a, b = a * np.sqrt(rows["reliability"]), b * np.sqrt(rows["reliability"])
-    free = 1 - a**2 - b**2
-    covariance = r * free - a * b * (free - r**2) / 2
-    se = np.sqrt(((1 - a**2) ** 2 + (1 - b**2) ** 2 - 2 * covariance) / rows["n_items"])
-    rows |= {"observed_a": a, "observed_b": b, "difference": a - b, "se": se}
-    return _table(rows, power=_power((a - b) / se, alpha))
-
-
-def _rows(**inputs: ArrayLike | None) -> dict[str, Floats]:
-    """Inputs as columns, a row for each combination; for tests, the group's reliability too."""
-    given = {name: np.asarray(x, dtype=np.float64) for name, x in inputs.items() if x is not None}
-    group = [name for name in ("n_observers", "item_mean", "item_sd") if name in given]
-    if len(given) < len(inputs) and group:
-        raise ValueError(
-            "n_observers, item_mean and item_sd describe a group together, got only "
-            f"{' and '.join(group)}; give all three, or none if the true accuracies are known"
-        )
-    try:
-        shape = np.broadcast_shapes(*(x.shape for x in given.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} {x.shape}" for name, x in given.items())
-        raise ValueError(
-            f"inputs must broadcast, got shapes {shapes}; for all combinations give one of them as "
-            "a column, such as x[:, None]"
-        ) from None
-    rows = {name: np.broadcast_to(x, shape).ravel() for name, x in given.items()}
+def _rows(**inputs: ArrayLike) -> dict[str, Floats]:
+    """Inputs as columns, a row for each combination."""
+    rows = {str(name): column.to_numpy() for name, column in grid(**inputs).items()}
     # What spread is possible depends on the mean: that is checked where they meet.
-    for name in [name for name in rows if name != "item_sd"]:
+    for name in rows.keys() - {"item_sd"}:
         _check(name, rows[name])
-    if "n_items" not in rows:
-        return rows
-    ones = np.ones_like(rows["n_items"])
-    people = rows.pop("n_observers", np.nan * ones)
-    reliability = ones
-    if group:
-        reliability = _each(spearman_brown, _single_answer(rows), people)
-    rows = {name: x for name, x in rows.items() if name not in group}
-    return rows | {"n_observers": people, "reliability": reliability}
+    return rows
 
 
 def _check(name: str, values: ArrayLike) -> None:
-    x = np.asarray(values, dtype=np.float64)
-    if name in RANGES:
-        low, high, way_out = RANGES[name]
-        fine, expected = (x > low) & (x < high), f"lie strictly between {low} and {high}"
+    if name in FEWEST:
+        check_whole(values, name, FEWEST[name])
     else:
-        fewest, way_out = FEWEST[name], "leave out designs with fewer"
-        fine = (x >= fewest) & (x == np.floor(x)) & np.isfinite(x)
-        expected = f"be a whole number of at least {fewest}"
-    if not fine.all():
-        raise ValueError(f"{name} must {expected}, got {x[~fine].flat[0]:g}; {way_out}")
+        low = -1.0 if name in ("dmc", "against") else 0.0
+        check_between(values, name, FIXES.get(name, SHARE), low)
 
 
 def _table(rows: dict[str, Floats], **more: Floats) -> pd.DataFrame:
     """Columns as a table, with numbers of people and items as whole numbers where known."""
-    columns = rows | more
-    whole = [name for name in columns if name in (*FEWEST, "n_repeats")]
-    known = {name: np.int64 for name in whole if not np.isnan(columns[name]).any()}
-    return pd.DataFrame(columns).astype(known)
+    table = pd.DataFrame(rows | more)
+    return table.astype(
+        {name: np.int64 for name in FEWEST if name in table and table[name].notna().all()}
+    )

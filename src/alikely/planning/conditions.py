@@ -12,52 +12,29 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
+from alikely._base.checks import known_kind, of_type
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.doors import check_numbers
-from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
+from alikely.metrics.consistency import ERROR_CONSISTENCY
 from alikely.stats.intervals import interval
 from alikely.stats.variance import mean_of_defined
 
-__all__ = ["ChosenConditions", "choose_conditions"]
+__all__ = ["choose_conditions"]
 
 FEWEST_ITEMS = 8
-
-
-class ChosenConditions(NamedTuple):
-    """Conditions in the order in which they were chosen.
-
-    Attributes
-    ----------
-    order : pandas.DataFrame
-        A row per condition: ``n`` (how many are chosen by then), ``condition`` (as
-        ``dataset:condition``), ``separation`` of the machines by the first n, and
-        ``as_early``: share of the splits in which it is among the first n, too.
-    validation : pandas.DataFrame
-        A row per number of conditions: ``n``; ``own``, the separation on that half of images and
-        people that chose them; ``held_out``, on the other half, with ``held_out_lb, held_out_ub``,
-        its central 95 % over splits; ``random``, that of as many conditions at random, there;
-        ``gain``, held out less random, with ``gain_lb, gain_ub``.
-    """
-
-    order: pd.DataFrame
-    validation: pd.DataFrame
-
-
-class _Part(NamedTuple):
-    """One condition: scores of the machines, and the errors of their differences."""
-
-    score: Floats
-    covariance: Floats
+# Sets of conditions drawn at random in each split.
+N_RANDOM = 20
+# Answers of people and machines in a condition; scores of machines, and the covariance of these.
+type Place = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+type Part = tuple[Floats, Floats]
 
 
 def choose_conditions(
@@ -68,11 +45,11 @@ def choose_conditions(
     humans: str = "human",
     n_splits: int = 20,
     rng: RandomState = None,
-) -> ChosenConditions:
-    """Choose conditions in which error consistency with people tells machines apart [K25]_.
+) -> pd.DataFrame:
+    """Choose conditions in which error consistency with people separates machines [K25]_.
 
     One condition after the other is added, whichever raises the separation most [NWF78]_. Whatever
-    is chosen on data looks better on them than on others: the choice is made anew on random halves
+    is chosen on data looks better on them than on others: the choice is repeated on random halves
     of images and people, and judged on the other halves.
 
     Parameters
@@ -81,7 +58,7 @@ def choose_conditions(
         Machines that all took part in all conditions, and people, of whom each condition has at
         least two.
     n_conditions : int, optional
-        How many to choose; all, in order, if not given.
+        How many to choose. Default: all, in order.
     models, humans : str
         Kinds of the observers.
     n_splits : int
@@ -91,7 +68,14 @@ def choose_conditions(
 
     Returns
     -------
-    ChosenConditions
+    pandas.DataFrame
+        A row per condition in the order of choice: ``n`` (how many are chosen by then),
+        ``condition`` (as ``dataset:condition``), ``separation`` of the machines by the first n,
+        ``as_early``: share of the splits in which it is among the first n, too. Of as many
+        conditions: ``own``, the separation on that half of images and people that chose them;
+        ``held_out``, on the other half, with ``held_out_lb, held_out_ub``, its central 95 % over
+        splits; ``random``, that of as many conditions at random, there; ``gain``, held out minus
+        random, with ``gain_lb, gain_ub``.
 
     Raises
     ------
@@ -100,7 +84,7 @@ def choose_conditions(
     ValueError
         If there are fewer than two machines or conditions, a condition has fewer than two people or
         8 images, a machine lacks one, a number is out of range, or images came back within a
-        condition, which would stand in both halves.
+        condition, which would be in both halves.
 
     Notes
     -----
@@ -114,11 +98,10 @@ def choose_conditions(
     --------
     >>> import alikely as al
     >>> chosen = choose_conditions(al.load_example(), n_splits=4, rng=1)
-    >>> chosen.order["condition"].tolist()
+    >>> chosen["condition"].tolist()
     ['all:blur', 'all:clean', 'all:noise']
     """
-    if not isinstance(trials, Trials):
-        raise TypeError(f"trials must be Trials, got {type(trials).__name__}")
+    of_type(trials, Trials, "make them with Trials.from_table")
     check_numbers(n_splits=n_splits)
     if n_splits < 2:
         raise ValueError(f"n_splits must be at least 2, got {n_splits}")
@@ -129,8 +112,7 @@ def choose_conditions(
     check_numbers(n_conditions=most)
     if not 1 <= most <= len(names):
         raise ValueError(f"n_conditions must be 1 to {len(names)}, got {n_conditions}")
-    whole = [_part(*place) for place in places.values()]
-    order, values = _greedy(whole, most)
+    order, values = _greedy([_part(*place) for place in places.values()], most)
     generator = np.random.default_rng(seed_sequence(rng))
     early = np.zeros(most)
     own, held, chance = (np.full((n_splits, most), np.nan) for _ in range(3))
@@ -139,25 +121,22 @@ def choose_conditions(
         first, second = ([_part(*half[k]) for half in halves] for k in (0, 1))
         chosen, own[split] = _greedy(first, most)
         early += [c in chosen[: n + 1] for n, c in enumerate(order)]
-        held[split] = [_separation(second, chosen[: n + 1]) for n in range(most)]
-        shuffled = [generator.permutation(len(names)) for _ in range(20)]
-        chance[split] = [
-            mean_of_defined([_separation(second, s[: n + 1].tolist()) for s in shuffled])
-            for n in range(most)
-        ]
-    gain = held - chance
-    table = pd.DataFrame({"n": np.arange(1, most + 1), "own": mean_of_defined(own)})
-    for name, found in (("held_out", held), ("gain", gain)):
-        low, high = interval(found, 0.95, "eti").T
-        table = table.assign(
-            **{name: mean_of_defined(found), f"{name}_lb": low, f"{name}_ub": high}
-        )
-    table.insert(5, "random", mean_of_defined(chance))
-    rows = {"n": table["n"], "condition": [names[c] for c in order], "separation": values}
-    return ChosenConditions(pd.DataFrame(rows).assign(as_early=early / n_splits), table)
-
-
-type Place = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+        held[split] = _separations(second, chosen)
+        shuffled = [generator.permutation(len(names))[:most].tolist() for _ in range(N_RANDOM)]
+        chance[split] = mean_of_defined(np.array([_separations(second, s) for s in shuffled]))
+    found = {"own": own, "held_out": held, "random": chance, "gain": held - chance}
+    table = pd.DataFrame(
+        {
+            "n": np.arange(1, most + 1),
+            "condition": [names[c] for c in order],
+            "separation": values,
+            "as_early": early / n_splits,
+            **{name: mean_of_defined(each) for name, each in found.items()},
+        }
+    )
+    for name in ("held_out", "gain"):
+        table[f"{name}_lb"], table[f"{name}_ub"] = interval(found[name], 0.95, "eti").T
+    return table
 
 
 def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
@@ -171,18 +150,16 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
         raise ValueError(
             f"there must be at least two observers of kind {models!r}, got {machine.sum()}"
         )
-    correct = data["correct"].values
-    place = [
-        f"{d}:{c}" for d, c in zip(data["dataset"].values, data["condition"].values, strict=True)
-    ]
+    pairs = zip(data["dataset"].values, data["condition"].values, strict=True)
+    place = np.array([f"{d}:{c}" for d, c in pairs])
     found: dict[str, Place] = {}
-    for name in dict.fromkeys(place):
-        own = correct[:, [p == name for p in place]]
+    for name in dict.fromkeys(place.tolist()):
+        own = data["correct"].values[:, place == name]
         there = (own != NOT_SHOWN).all(axis=1)
         people = there & (kinds == humans)
         if (lacking := machine & ~there).any():
-            machine_name = trials.observers[int(np.argmax(lacking))]
-            raise ValueError(f"machine {machine_name!r} lacks trials of {name}; leave out one")
+            lacks = trials.observers[int(np.argmax(lacking))]
+            raise ValueError(f"machine {lacks!r} lacks trials of {name}; leave out one")
         if people.sum() < 2 or own.shape[1] < FEWEST_ITEMS:
             raise ValueError(
                 f"{name} must have at least 2 people who saw all and {FEWEST_ITEMS} images, got "
@@ -194,41 +171,43 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
     return found
 
 
-def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> _Part:
+def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> Part:
     """Mean error consistency of each machine with the people, and its covariance over images."""
     a, b = people[:, None], machines[None]
     table = np.stack([a & b, a & ~b, ~a & b, ~a & ~b], axis=-1)
     cells = table.sum(axis=2)
-    score = mean_of_defined(error_consistency(cells))
+    score = mean_of_defined(ERROR_CONSISTENCY.value(cells))
     psi = ERROR_CONSISTENCY.influence(cells)
     each = np.einsum("hmic,hmc->hmi", table, np.nan_to_num(psi))
     # Over the people with whom it is defined.
     defined = np.maximum(np.isfinite(psi).all(axis=-1).sum(axis=0), 1)
     mean = each.sum(axis=0) / defined[:, None]
-    return _Part(score, mean @ mean.T / mean.shape[1] ** 2)
+    return score, mean @ mean.T / mean.shape[1] ** 2
 
 
-def _separation(parts: Sequence[_Part], chosen: Sequence[int]) -> float:
+def _separation(parts: Sequence[Part]) -> float:
     """Spread of the machines over the errors of their differences."""
-    score = np.mean([parts[c].score for c in chosen], axis=0)
-    covariance = np.sum([parts[c].covariance for c in chosen], axis=0) / len(chosen) ** 2
+    score = np.mean([part[0] for part in parts], axis=0)
+    covariance = np.sum([part[1] for part in parts], axis=0) / len(parts) ** 2
     m = len(score)
     # The mean variance of a difference, halved.
     noise = np.trace(covariance) / m - (covariance.sum() - np.trace(covariance)) / (m * (m - 1))
     return float(score.var(ddof=1) / noise) if noise > 0 else np.nan
 
 
-def _greedy(parts: Sequence[_Part], most: int) -> tuple[list[int], Floats]:
+def _separations(parts: Sequence[Part], order: Sequence[int]) -> list[float]:
+    """Separation by the first, the first two, ... of conditions in order."""
+    return [_separation([parts[c] for c in order[: n + 1]]) for n in range(len(order))]
+
+
+def _greedy(parts: Sequence[Part], most: int) -> tuple[list[int], list[float]]:
     """Conditions in order, and the separation by the first so many of them."""
     chosen: list[int] = []
-    values = np.full(most, np.nan)
-    for n in range(most):
+    for _ in range(most):
         left = [c for c in range(len(parts)) if c not in chosen]
-        gains = [_separation(parts, [*chosen, c]) for c in left]
-        best = int(np.argmax(np.nan_to_num(gains, nan=-1.0)))
-        values[n] = gains[best]
-        chosen.append(left[best])
-    return chosen, values
+        gains = [_separation([parts[k] for k in (*chosen, c)]) for c in left]
+        chosen.append(left[int(np.argmax(np.nan_to_num(gains, nan=-1.0)))])
+    return chosen, _separations(parts, chosen)
 
 
 def _halves(place: Place, generator: np.random.Generator) -> tuple[Place, Place]:

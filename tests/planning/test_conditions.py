@@ -10,7 +10,7 @@ import pytest
 
 import alikely as al
 from alikely.planning import choose_conditions
-from alikely.planning.chosen_conditions import _part, _separation
+from alikely.planning.conditions import _part, _separation
 
 
 def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
@@ -32,28 +32,27 @@ def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) 
 def test_separation_by_pairs() -> None:
     """The spread over the mean variance of differences, machine by machine."""
     rng = np.random.default_rng(1)
-    part = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
-    v = part.covariance
+    score, v = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
     halves = [(v[i, i] + v[j, j] - 2 * v[i, j]) / 2 for i, j in itertools.combinations(range(4), 2)]
-    expected = part.score.var(ddof=1) / np.mean(halves)
-    assert _separation([part], [0]) == pytest.approx(expected)
+    expected = score.var(ddof=1) / np.mean(halves)
+    assert _separation([(score, v)]) == pytest.approx(expected)
 
 
 def test_error_is_that_of_the_mean_over_people() -> None:
     trials = al.load_example().select(condition="noise")
     correct = trials.data["correct"].values == 1
     people = trials.data["kind"].values == "human"
-    part = _part(correct[people], correct[~people])
+    score, _ = _part(correct[people], correct[~people])
     scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary(population="images")
     own = scores.set_index("system").loc[[f"model_{k}" for k in range(1, 7)]]
-    np.testing.assert_allclose(part.score, own["estimate"])
+    np.testing.assert_allclose(score, own["estimate"])
 
 
 @pytest.mark.slow
 def test_telling_conditions_come_first() -> None:
     chosen = choose_conditions(world(), n_splits=10, rng=1)
-    assert set(chosen.order["condition"].iloc[:2]) == {"all:c0", "all:c1"}
-    two = chosen.validation.set_index("n").loc[2]
+    assert set(chosen["condition"].iloc[:2]) == {"all:c0", "all:c1"}
+    two = chosen.set_index("n").loc[2]
     assert two["gain"] > 0
     assert two["gain_lb"] > 0
 
@@ -75,7 +74,7 @@ def test_bad_input(change: dict[str, Any], message: str) -> None:
 
 
 def test_bad_trials() -> None:
-    with pytest.raises(TypeError, match="trials must be Trials, got int"):
+    with pytest.raises(TypeError, match="expected Trials, got int"):
         choose_conditions(1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least two conditions"):
         choose_conditions(al.load_example().select(condition="noise"))
@@ -97,6 +96,6 @@ def test_splits_in_which_nobody_errs_say_nothing() -> None:
     trials = al.Trials.from_correct(
         correct, kind=["human"] * 2 + ["model"] * 4, condition=["a"] * 30 + ["b"] * 30
     )
-    found = choose_conditions(trials, n_splits=4, rng=1).validation
+    found = choose_conditions(trials, n_splits=4, rng=1)
     assert np.isnan(found["held_out"].iloc[-1])
     assert np.isnan(found["gain_lb"].iloc[-1])
