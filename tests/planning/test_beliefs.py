@@ -150,7 +150,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
         ({"width": 2.5}, r"width must lie in \(0, 2\]"),
         ({"assurance": 1.0}, "assurance must lie strictly between 0 and 1"),
         ({"rope": (0.1, -0.1)}, "rope must be"),
-        ({"n_datasets": 10}, "n_datasets must be at least 100"),
+        ({"n_datasets": 10}, "n_datasets must be whole numbers of at least 100"),
         ({"accuracy_a": 1.0}, "accuracy_a must lie strictly between 0 and 1"),
         ({"ec": stats.norm(0.9, 0.001), "accuracy_b": 0.6}, r"ec must lie in \[-0.*only 0 of"),
         ({"ec": [np.nan]}, "ec must be a number, a frozen distribution or finite draws"),

@@ -412,10 +412,10 @@ PAIR = (0.75, 0.75, 0.5)
     [
         (width_call(0.9, 0.5, 0.5, 100), r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and"),
         (trials_call([0.75, 0.9], [0.75, 0.5], 0.5, 0.2), r"must lie in \[-0.2000, 0.2000\] for"),
-        (width_call(0, 0.5, 0, 100), "accuracy_a must lie strictly between 0 and 1, got 0:"),
-        (width_call(0.5, 1, 0, 100), "accuracy_b must lie strictly between 0 and 1, got 1:"),
+        (width_call(0, 0.5, 0, 100), "accuracy_a must lie strictly between 0 and 1, got 0;"),
+        (width_call(0.5, 1, 0, 100), "accuracy_b must lie strictly between 0 and 1, got 1;"),
         (width_call(0.5, np.nan, 0, 100), "accuracy_b must lie strictly .* got nan"),
-        (trials_call(1, 0.5, 0, 0.2), "accuracy_a must lie strictly between 0 and 1, got 1:"),
+        (trials_call(1, 0.5, 0, 0.2), "accuracy_a must lie strictly between 0 and 1, got 1;"),
         (trials_call(*PAIR, 0), r"width must lie in \(0, 2\], .* got 0"),
         (trials_call(*PAIR, -1), r"width must lie in \(0, 2\], .* got -1"),
         (trials_call(*PAIR, [0.2, 2.1]), r"width must lie in \(0, 2\], .* got 2.1"),

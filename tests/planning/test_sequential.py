@@ -37,7 +37,7 @@ def test_studies_end_at_the_most_trials() -> None:
         ({"width": 0.0}, r"width must lie in \(0, 2\]"),
         ({"batch": 1}, "whole numbers of at least 2"),
         ({"most_trials": 50}, "at least one batch of 100"),
-        ({"n_datasets": 5}, "n_datasets must be at least 100"),
+        ({"n_datasets": 5}, "n_datasets must be whole numbers of at least 100"),
         ({"ec": 1.2}, r"must lie in \[-0.3333, 1.0000\]"),
     ],
 )

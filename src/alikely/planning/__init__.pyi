@@ -1,3 +1,4 @@
+from .agreement import items_for_agreement as items_for_agreement
 from .beliefs import assurance as assurance
 from .beliefs import plan_from as plan_from
 from .beliefs import sequential_design as sequential_design
@@ -7,7 +8,6 @@ from .conditions import choose_conditions as choose_conditions
 from .crossed import best_design as best_design
 from .crossed import expected_errors as expected_errors
 from .crossed import variance_components as variance_components
-from .items_of_agreement import items_for_agreement as items_for_agreement
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins

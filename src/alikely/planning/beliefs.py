@@ -28,6 +28,7 @@ from alikely._base.settings import resolve
 from alikely.estimates.result import Result
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds
 from alikely.metrics.cell_priors import Prior
+from alikely.planning.grids import check_between, check_whole, check_width
 from alikely.planning.operating import (
     N_DRAWS,
     Setting,
@@ -38,7 +39,7 @@ from alikely.planning.operating import (
     true_value,
     unit_variance,
 )
-from alikely.planning.trials import check_accuracies, check_trials, check_width, stated_pairs
+from alikely.planning.trials import NO_ERRORS, stated_pairs
 from alikely.simulate import cell_probabilities
 from alikely.stats.search import number_for_width
 from alikely.stats.variance import mean_of_defined
@@ -240,21 +241,15 @@ def _check(goals: Goals, ci_prob: float, n_trials: ArrayLike | None, n_datasets:
     width, assured, _, rope = goals
     check_interval(ci_prob, "eti")
     if n_trials is not None:
-        check_trials(n_trials)
+        check_whole(n_trials, "n_trials")
     elif width is None:
         raise ValueError("n_trials or width is needed: a number of trials, or what it should reach")
     if width is not None:
         check_width(width)
-    if not 0 < assured < 1:
-        raise ValueError(f"assurance must lie strictly between 0 and 1, got {assured:g}")
+    check_between(assured, "assurance", "try 0.8")
     if rope is not None and not rope[0] < rope[1]:
         raise ValueError(f"rope must be (lower, upper) with lower < upper, got {rope}")
-    _check_datasets(n_datasets)
-
-
-def _check_datasets(n_datasets: int) -> None:
-    if n_datasets < 100:
-        raise ValueError(f"n_datasets must be at least 100, got {n_datasets}")
+    check_whole(n_datasets, "n_datasets", 100)
 
 
 def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -264,7 +259,7 @@ def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> t
     while kept.shape[1] < n:
         drawn = np.stack([_believed(belief, name, n, rng) for name, belief in beliefs.items()])
         for name, values in zip(list(beliefs)[:2], drawn[:2], strict=True):
-            check_accuracies(values, name)
+            check_between(values, name, NO_ERRORS)
         lower, upper = bounds.error_consistency_bounds(drawn[0], drawn[1])
         fits = (drawn[2] >= lower) & (drawn[2] <= upper)
         kept = np.concatenate([kept, drawn[:, fits]], axis=1)
@@ -509,10 +504,10 @@ def sequential_design(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
-    check_trials([batch])
+    check_whole(batch, "batch")
     check_width(rows["target"])
     check_interval(ci_prob, "eti")
-    _check_datasets(n_datasets)
+    check_whole(n_datasets, "n_datasets", 100)
     if most_trials < batch:
         raise ValueError(
             f"most_trials must be at least one batch of {batch} trials, got {most_trials}"

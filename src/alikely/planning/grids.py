@@ -6,12 +6,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from alikely._base.arrays import Floats
+
 __all__ = ["check_between", "check_whole", "check_width", "grid"]
+
+
+def _numbers(values: ArrayLike, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be one number or several, got {values!r:.60}") from None
 
 
 def grid(**inputs: ArrayLike) -> pd.DataFrame:
     """Broadcast inputs to columns, a row for each combination."""
-    given = {name: np.asarray(x, dtype=np.float64) for name, x in inputs.items()}
+    given = {name: _numbers(x, name) for name, x in inputs.items()}
     try:
         shape = np.broadcast_shapes(*(x.shape for x in given.values()))
     except ValueError:
@@ -27,7 +36,7 @@ def check_between(
     values: ArrayLike, name: str, fix: str, low: float = 0.0, high: float = 1.0
 ) -> None:
     """Refuse numbers that are not strictly between two others (`ValueError`)."""
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = _numbers(values, name)
     bad = ~((numbers > low) & (numbers < high))
     if bad.any():
         raise ValueError(
@@ -38,7 +47,7 @@ def check_between(
 
 def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
     """Refuse numbers that are not whole or below the fewest (`ValueError`)."""
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = _numbers(values, name)
     bad = ~((numbers >= fewest) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
     if bad.any():
         raise ValueError(
@@ -48,7 +57,7 @@ def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
 
 def check_width(values: ArrayLike, of: str = "error consistency") -> None:
     """Refuse widths outside (0, 2] (`ValueError`)."""
-    widths = np.asarray(values, dtype=np.float64)
+    widths = _numbers(values, "width")
     bad = ~((widths > 0) & (widths <= 2))
     if bad.any():
         raise ValueError(

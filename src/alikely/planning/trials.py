@@ -35,6 +35,7 @@ from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.cell_priors import Prior, cell_prior
+from alikely.planning.grids import check_between, check_whole, check_width, grid
 from alikely.planning.operating import (
     N_DRAWS_FOR_WIDTH,
     SCHOOLS,
@@ -59,9 +60,7 @@ from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 from alikely.stats.search import number_for_power, number_for_width, smallest_with
 
 __all__ = [
-    "check_accuracies",
-    "check_trials",
-    "check_width",
+    "NO_ERRORS",
     "interval_width",
     "stated_pairs",
     "trials_for_difference",
@@ -71,7 +70,7 @@ __all__ = [
 
 Alternative = Literal["two-sided", "greater", "less"]
 School = Literal["posterior", "bootstrap", "analytic"]
-STATED = ("accuracy_a", "accuracy_b", "ec")
+NO_ERRORS = "without errors (or correct responses) nobody can say whose errors are alike"
 # More trials than anybody will have.
 MOST_TRIALS = 1e12
 # Data sets behind each number of trials that a search for an assurance tries.
@@ -158,7 +157,7 @@ def interval_width(
     rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, n_trials=n_trials)
     check_options(method, n_datasets, n_coverage, prior)
     check_interval(ci_prob, "eti")
-    check_trials(rows["n_trials"])
+    check_whole(rows["n_trials"], "n_trials")
     n = rows.pop("n_trials").to_numpy(dtype=np.int64)
     simulated = is_simulated(setting, n, method)
     return describe(rows, setting, n, simulated, ci_prob, n_datasets, n_coverage, rng)
@@ -227,7 +226,12 @@ def trials_for_width(
     check_options("auto", n_datasets, n_coverage, None if assured else prior)
     check_interval(ci_prob, "eti")
     check_width(rows["target"])
-    _check_assurance(assurance, interval)
+    if assurance is not None:
+        check_between(assurance, "assurance", "try 0.8, or leave it out for an expected width")
+    if interval not in SCHOOLS:
+        raise ValueError(
+            f"interval must be 'posterior', 'bootstrap' or 'analytic', got {interval!r}"
+        )
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
     z = special.ndtri((1 + ci_prob) / 2)
@@ -344,9 +348,7 @@ def trials_for_power(
     """
     rows, setting = stated_pairs(ERROR_CONSISTENCY, accuracy_a, accuracy_b, ec, prior, target=power)
     check_options(method, n_datasets, n_coverage, prior)
-    _check_level(alpha)
-    _check_power(rows["target"])
-    _check_above_level(rows["target"], alpha)
+    _check_power(rows["target"], alpha)
     _check_difference(rows["ec"], against, alternative)
     a, b = rows["accuracy_a"], rows["accuracy_b"]
     hypothesis = stated_pairs(ERROR_CONSISTENCY, a, b, against)[1]
@@ -424,9 +426,6 @@ def trials_for_difference(
     [278, 183]
     """
     check_options("auto", N_DATASETS, n_coverage)
-    _check_level(alpha)
-    _check_power(power)
-    _check_above_level(power, alpha)
     if n_humans not in range(1, MOST_HUMANS + 1):
         raise ValueError(
             f"n_humans must be 1 to {MOST_HUMANS} whole people, got {n_humans}; plan more from "
@@ -434,18 +433,17 @@ def trials_for_difference(
         )
     if n_humans > 1 and (ec_humans is None or np.isnan(np.asarray(ec_humans, dtype=float)).any()):
         raise ValueError("ec_humans is needed with more than one human: how alike are two of them?")
-    stated = {
-        "accuracy_human": accuracy_human,
-        "accuracy_a": accuracy_a,
-        "accuracy_b": accuracy_b,
-        "ec_a": ec_a,
-        "ec_b": ec_b,
-        "ec_models": np.nan if ec_models is None else ec_models,
-        "ec_humans": np.nan if ec_humans is None else ec_humans,
-        "target": power,
-    }
-    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in stated.values()))
-    rows = pd.DataFrame({name: x.ravel() for name, x in zip(stated, arrays, strict=True)})
+    rows = grid(
+        accuracy_human=accuracy_human,
+        accuracy_a=accuracy_a,
+        accuracy_b=accuracy_b,
+        ec_a=ec_a,
+        ec_b=ec_b,
+        ec_models=np.nan if ec_models is None else ec_models,
+        ec_humans=np.nan if ec_humans is None else ec_humans,
+        target=power,
+    )
+    _check_power(rows["target"], alpha)
     for name in ("ec_a", "ec_b"):
         _check_stated(rows[name], name)
     if (rows["ec_a"] == rows["ec_b"]).any():
@@ -453,54 +451,14 @@ def trials_for_difference(
             "ec_a and ec_b must differ: a difference of zero is found by no number of trials"
         )
     for name in ("accuracy_human", "accuracy_a", "accuracy_b"):
-        check_accuracies(rows[name].to_numpy(), name)
-    rows.insert(len(stated) - 1, "n_humans", n_humans)
-    rows.insert(len(stated), "difference", rows["ec_a"] - rows["ec_b"])
+        check_between(rows[name], name, NO_ERRORS)
+    rows.insert(7, "n_humans", n_humans)
+    rows.insert(8, "difference", rows["ec_a"] - rows["ec_b"])
     setting = _two_models(rows, n_humans)
     return _plan(
         rows, setting, unit_variance(setting), INTERVAL, alpha, 0.0, "two-sided", "auto",
         N_DATASETS, n_coverage, rng,
     )  # fmt: skip
-
-
-def check_accuracies(values: NDArray[np.float64], name: str) -> None:
-    """Refuse accuracies that say nothing (`ValueError`)."""
-    outside = ~((values > 0) & (values < 1))
-    if outside.any():
-        raise ValueError(
-            f"{name} must lie strictly between 0 and 1, got {values[outside].flat[0]:g}: without "
-            "errors (or right answers) nobody can say whose errors are alike"
-        )
-
-
-def _check_stated(values: ArrayLike, name: str) -> None:
-    """Refuse a missing error consistency (`ValueError`)."""
-    numbers = np.asarray(values, dtype=np.float64)
-    missing = ~np.isfinite(numbers)
-    if missing.any():
-        raise ValueError(
-            f"{name} must be an error consistency in [-1, 1], got {numbers[missing].flat[0]:g}"
-        )
-
-
-def check_trials(values: ArrayLike, name: str = "n_trials") -> None:
-    """Refuse numbers of trials that are not whole or below 2 (`ValueError`)."""
-    numbers = np.asarray(values, dtype=np.float64)
-    bad = ~((numbers >= 2) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
-    if bad.any():
-        raise ValueError(
-            f"{name} must be whole numbers of at least 2, got {numbers[bad].flat[0]:g}"
-        )
-
-
-def check_width(values: ArrayLike, of: str = "error consistency") -> None:
-    """Refuse widths outside (0, 2] (`ValueError`)."""
-    widths = np.asarray(values, dtype=np.float64)
-    bad = ~((widths > 0) & (widths <= 2))
-    if bad.any():
-        raise ValueError(
-            f"width must lie in (0, 2], as {of} lies in [-1, 1]; got {widths[bad].flat[0]:g}"
-        )
 
 
 def stated_pairs(
@@ -512,49 +470,29 @@ def stated_pairs(
     **other: ArrayLike,
 ) -> tuple[pd.DataFrame, Setting]:
     """One row for each combination of the broadcast inputs, and what they describe."""
-    stated = dict(zip(STATED, (accuracy_a, accuracy_b, ec), strict=True)) | other
-    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in stated.values()))
-    rows = pd.DataFrame({name: x.ravel() for name, x in zip(stated, arrays, strict=True)})
-    for name in STATED[:2]:
-        check_accuracies(rows[name].to_numpy(), name)
+    rows = grid(accuracy_a=accuracy_a, accuracy_b=accuracy_b, ec=ec, **other)
+    for name in ("accuracy_a", "accuracy_b"):
+        check_between(rows[name], name, NO_ERRORS)
     _check_stated(rows["ec"], "ec")
-    probabilities = cell_probabilities(*(rows[name].to_numpy() for name in STATED))
-    return rows, one_pair(probabilities, metric, prior)
+    pairs = (rows[name].to_numpy() for name in ("accuracy_a", "accuracy_b", "ec"))
+    return rows, one_pair(cell_probabilities(*pairs), metric, prior)
 
 
-def _check_assurance(assurance: float | None, interval: str) -> None:
-    if assurance is not None and not 0 < assurance < 1:
+def _check_stated(values: ArrayLike, name: str) -> None:
+    numbers = np.asarray(values, dtype=np.float64)
+    missing = ~np.isfinite(numbers)
+    if missing.any():
         raise ValueError(
-            f"assurance must lie strictly between 0 and 1, got {assurance:g}; try 0.8, or leave it "
-            "out for an expected width"
-        )
-    if interval not in SCHOOLS:
-        raise ValueError(
-            f"interval must be 'posterior', 'bootstrap' or 'analytic', got {interval!r}"
+            f"{name} must be an error consistency in [-1, 1], got {numbers[missing].flat[0]:g}"
         )
 
 
-def _check_power(values: ArrayLike) -> None:
-    """Refuse a power outside (0, 1) (`ValueError`)."""
-    power = np.asarray(values, dtype=np.float64)
-    outside = ~((power > 0) & (power < 1))
-    if outside.any():
+def _check_power(power: pd.Series, alpha: float) -> None:
+    check_between(power, "power", "try 0.8")
+    check_between(alpha, "alpha", "try 0.05")
+    if power.min() <= alpha:
         raise ValueError(
-            f"power must lie strictly between 0 and 1, got {power[outside].flat[0]:g}; try 0.8"
-        )
-
-
-def _check_level(alpha: float) -> None:
-    """Refuse a level outside (0, 1) (`ValueError`)."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must lie strictly between 0 and 1, got {alpha:g}; try 0.05")
-
-
-def _check_above_level(power: ArrayLike, alpha: float) -> None:
-    lowest = float(np.asarray(power, dtype=np.float64).min())
-    if lowest <= alpha:
-        raise ValueError(
-            f"power must be above alpha, which chance alone reaches; got {lowest:g} at alpha "
+            f"power must be above alpha, which chance alone reaches; got {power.min():g} at alpha "
             f"{alpha:g}"
         )
 

@@ -106,7 +106,7 @@ def test_bad_input() -> None:
         ({"value": 0.5, "n_items": 1}, "whole numbers of at least 2"),
         ({"value": 0.5, "width": 0.2, "shares": (0.5, 0.6)}, "the sum 1, got 1.1"),
         ({"value": 0.5, "width": 0.2, "shares": (1.0,)}, "two or more numbers above 0"),
-        ({"value": 0.5, "width": 0.2, "n_readers": 1}, "n_readers must be a whole number"),
+        ({"value": 0.5, "width": 0.2, "n_readers": 1}, "n_readers must be whole numbers"),
         ({"value": 0.5, "width": 0.2, "missing": 1}, "missing must be a share"),
         ({"value": 0.5, "width": 0.2, "n_readers": 40, "shares": (0.1,) * 10}, "in .* ways"),
         ({"value": 0.5, "width": 1e-6}, "more than 1e.09 items"),

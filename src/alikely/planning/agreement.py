@@ -30,7 +30,8 @@ from alikely._base.settings import resolve
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import Readings
-from alikely.planning.trials import check_trials, check_width
+from alikely.planning.grids import check_whole, check_width, grid
+from alikely.stats.search import smallest_with
 
 __all__ = ["items_for_agreement"]
 
@@ -121,21 +122,26 @@ def items_for_agreement(
     metric = _metric(coefficient)
     frequency = _frequency(shares)
     check_interval(ci_prob, "eti")
-    _check(n_readers, missing, against, len(frequency))
+    _check(n_readers, missing, len(frequency))
     if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, and not both")
-    stated, asked = _goals(value, n_items, width)
+    name, goals = ("n_items", n_items) if width is None else ("width", width)
+    plan = grid(value=value, **{name: goals})
+    if width is None:
+        check_whole(plan["n_items"], "n_items")
+    else:
+        check_width(plan["width"], "agreement")
     counts, seen = _patterns(n_readers, len(frequency), missing)
     low, high = (
         float(metric.value(_population(counts, _chances(counts, seen, frequency, rho))))
         for rho in (0.0, 1.0)
     )
     # Rounding of endlessly many items.
-    bad = ~((stated >= low - 1e-8) & (stated < high))
+    bad = ~((plan["value"] >= low - 1e-8) & (plan["value"] < high))
     if bad.any():
         raise ValueError(
             f"{metric.name} must be at least {low:.3g}, that of readers who share nothing but how "
-            f"often they give each class, and below {high:.3g}; got {stated[bad][0]:g}"
+            f"often they give each class, and below {high:.3g}; got {plan['value'][bad].iloc[0]:g}"
         )
     z = float(special.ndtri((1 + ci_prob) / 2))
 
@@ -145,35 +151,19 @@ def items_for_agreement(
         return _unit_error(metric, counts, seen, frequency, rho)
 
     rows = []
-    for each, goal in zip(stated.tolist(), asked.tolist(), strict=True):
+    for each, goal in plan.itertuples(index=False):
         n = int(goal) if width is None else _number(metric, each, unit(each), goal, z)
         se = unit(each) / np.sqrt(n)
         lower, upper = analytic_interval(metric, np.asarray(each), np.asarray(se), z)
         rare = n * seen[2:].sum() * (1 - frequency.max())
-        row: dict[str, Any] = {"value": each, "n_items": n, "se": se, "lower": lower,
-                               "upper": upper, "width": upper - lower, "n_rare": rare}  # fmt: skip
+        row: dict[str, Any] = {
+            "value": each, "n_items": n, "se": se, "lower": lower, "upper": upper,
+            "width": upper - lower, "n_rare": rare,
+        }  # fmt: skip
         if against is not None:
             row["power"] = _power(metric, each, unit, n, against, z)
         rows.append(row | {"note": _note(metric, n, rare)})
     return pd.DataFrame(rows)
-
-
-def _goals(value: ArrayLike, n_items: ArrayLike | None, width: ArrayLike | None) -> list[Floats]:
-    """Values and what is asked of each, in pairs."""
-    name, goals = ("n_items", n_items) if width is None else ("width", width)
-    given = {"value": np.asarray(value), name: np.asarray(goals)}
-    for what, array in given.items():
-        if array.dtype.kind not in "iuf" or not array.size:
-            raise ValueError(f"{what} must be one number or several, got {array.tolist()!r:.60}")
-    if width is None:
-        check_trials(given[name], name)
-    else:
-        check_width(given[name], "agreement")
-    try:
-        return [np.ravel(x).astype(np.float64) for x in np.broadcast_arrays(*given.values())]
-    except ValueError:
-        sizes = " and ".join(f"{array.size} of {what}" for what, array in given.items())
-        raise ValueError(f"there must be as many numbers of each, or one; got {sizes}") from None
 
 
 def _metric(coefficient: str) -> Metric:
@@ -188,26 +178,18 @@ def _metric(coefficient: str) -> Metric:
 
 def _frequency(shares: Sequence[float]) -> Floats:
     frequency = np.asarray(shares)
-    if (
-        frequency.dtype.kind not in "iuf"
-        or frequency.ndim != 1
-        or len(frequency) < 2
-        or not (frequency > 0).all()
-    ):
+    odd = frequency.dtype.kind not in "iuf" or frequency.ndim != 1 or len(frequency) < 2
+    if odd or not (frequency > 0).all():
         raise ValueError(f"shares must be two or more numbers above 0, got {shares}")
     if not math.isclose(frequency.sum(), 1, abs_tol=1e-6):
         raise ValueError(f"shares must have the sum 1, got {frequency.sum():g}")
     return np.asarray(frequency / frequency.sum())
 
 
-def _check(n_readers: int, missing: float, against: float | None, n_classes: int) -> None:
-    for name, given in (("missing", missing), ("against", 0.0 if against is None else against)):
-        if not isinstance(given, numbers.Real):
-            raise ValueError(f"{name} must be a number, got {given!r}")
-    if not (isinstance(n_readers, int | np.integer) and n_readers >= 2):
-        raise ValueError(f"n_readers must be a whole number of at least 2, got {n_readers}")
-    if not 0 <= missing < 1:
-        raise ValueError(f"missing must be a share in [0, 1), got {missing:g}")
+def _check(n_readers: int, missing: float, n_classes: int) -> None:
+    check_whole(n_readers, "n_readers")
+    if not (isinstance(missing, numbers.Real) and 0 <= missing < 1):
+        raise ValueError(f"missing must be a share in [0, 1), got {missing!r}")
     number = math.comb(int(n_readers) + n_classes, n_classes)
     if number > MOST_PATTERNS:
         raise ValueError(
@@ -297,11 +279,7 @@ def _number(metric: Metric, value: float, unit: float, goal: float, z: float) ->
         raise ValueError(
             f"a width of {goal:g} takes more than {MOST_ITEMS:.0e} items; ask for a larger one"
         )
-    few, many = 1, int(MOST_ITEMS)
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if width(middle) <= goal else (middle, many)
-    return many
+    return smallest_with(lambda n: -width(n), -goal)
 
 
 def _power(
@@ -309,8 +287,8 @@ def _power(
 ) -> float:
     """Chance of an interval beside a value: that of an estimate far enough from it."""
     low, high = metric.bounds
-    if not low < against < high:
-        raise ValueError(f"against must lie in ({low:g}, {high:g}), got {against:g}")
+    if not (isinstance(against, numbers.Real) and low < against < high):
+        raise ValueError(f"against must lie in ({low:g}, {high:g}), got {against!r}")
     beyond = 0.0
     for bound, end in ((high, 0), (low, 1)):
         near, far = against, bound
