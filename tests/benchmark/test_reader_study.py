@@ -468,7 +468,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="a reader study has one data set, got x, y"):
         reader_study(two, "AI")
     assert reader_study(trials, "AI").modalities["note"].str.contains("Only 3 readers").all()
-    with pytest.raises(TypeError, match="expected a ReaderStudy"):
+    with pytest.raises(TypeError, match="expected ReaderStudy"):
         al.planning.readers(trials, 5, 100)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers of at least 2"):
         al.planning.readers(reader_study(trials, "AI"), 1, 100)

@@ -61,10 +61,10 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="without repeats nobody knows"):
         further_repeats(once)
     result = pilot((2, 2), 30)
-    for given, match in (([0], "whole and at least 1"), ([1.5], "whole and at least 1")):
+    for given, match in (([0], "whole numbers of at least 1"), ([1.5], "got 1.5")):
         with pytest.raises(ValueError, match=match):
             further_repeats(result, given)
-    with pytest.raises(ValueError, match="n_items must be at least 2"):
+    with pytest.raises(ValueError, match="n_items must be whole numbers of at least 2"):
         further_repeats(result, n_items=1)
     with pytest.raises(TypeError, match="expected a Result"):
         further_repeats(result.table)  # type: ignore[arg-type]

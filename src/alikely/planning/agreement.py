@@ -125,11 +125,11 @@ def items_for_agreement(
     _check(n_readers, missing, len(frequency))
     if (n_items is None) == (width is None):
         raise ValueError("give either width or n_items, and not both")
-    name, goals = ("n_items", n_items) if width is None else ("width", width)
-    plan = grid(value=value, **{name: goals})
     if width is None:
+        plan = grid(value=value, n_items=n_items)
         check_whole(plan["n_items"], "n_items")
     else:
+        plan = grid(value=value, width=width)
         check_width(plan["width"], "agreement")
     counts, seen = _patterns(n_readers, len(frequency), missing)
     low, high = (

@@ -11,14 +11,14 @@ from alikely._base.arrays import Floats
 __all__ = ["check_between", "check_whole", "check_width", "grid"]
 
 
-def _numbers(values: ArrayLike, name: str) -> Floats:
+def _numbers(values: ArrayLike | None, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be one number or several, got {values!r:.60}") from None
 
 
-def grid(**inputs: ArrayLike) -> pd.DataFrame:
+def grid(**inputs: ArrayLike | None) -> pd.DataFrame:
     """Broadcast inputs to columns, a row for each combination."""
     given = {name: _numbers(x, name) for name, x in inputs.items()}
     try:

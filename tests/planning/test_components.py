@@ -15,7 +15,7 @@ from alikely.benchmark.decomposition import spread
 from alikely.benchmark.layout import laid_out
 from alikely.benchmark.levels import decompositions
 from alikely.metrics import ERROR_CONSISTENCY, error_consistency
-from alikely.planning.crossed import COMPONENTS
+from alikely.planning.components import COMPONENTS
 
 Answers = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
