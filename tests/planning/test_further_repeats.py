@@ -66,7 +66,7 @@ def test_bad_input() -> None:
             further_repeats(result, given)
     with pytest.raises(ValueError, match="n_items must be whole numbers of at least 2"):
         further_repeats(result, n_items=1)
-    with pytest.raises(TypeError, match="expected a Result"):
+    with pytest.raises(TypeError, match="expected Result"):
         further_repeats(result.table)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keep_pilot=False"):
         al.planning.plan_from(result, n_trials=[100], keep_pilot=True)
