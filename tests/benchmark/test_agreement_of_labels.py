@@ -87,7 +87,7 @@ def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
 
 def test_few_joint_errors_and_error_rows_say_so() -> None:
     few, many = (World(p).benchmark(4, 160, np.random.default_rng(4)) for p in (0.9, 0.6))
-    told = "fewer than 20 joint errors a pair: analytic intervals may be too narrow"
+    told = "a pair has fewer than 20 joint errors: intervals may be too narrow"
     assert scored(few)["note"].str.contains(told).all()
     assert not scored(many)["note"].str.contains("joint errors").any()
     rows = scored(many, "error_similarity")["note"]

@@ -41,11 +41,11 @@ def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> 
         assert row.n_trials == both.shape[1]
         one = ((codes[[a, b]] >= 0).sum(axis=0) == 1).sum()
         assert row.n_missing == one
-        assert f"{one} items that one of the two did not read are left out" in row.note
+        assert f"{one} items that one of the two did not rate are excluded" in row.note
     whole = al.agreement(trials, coefficient, readers="all", n_resamples=0, n_draws=0).summary()
     assert whole["estimate"][0] == pytest.approx(float(metric.value(readings(codes, 2))), abs=1e-12)
     assert whole["n_readers"][0] == 3
-    assert "readings are missing" in whole["note"][0]
+    assert "ratings are missing" in whole["note"][0]
 
 
 def test_of_complete_readings_all_of_two_is_the_pair() -> None:
@@ -124,14 +124,14 @@ def test_what_cannot_be_trusted_says_so() -> None:
     assert alike["estimate"][0] == 1
     assert "spread" not in alike["note"][0]
     every = same.summary(intervals="all")["note"][0]
-    assert "items have no spread: only the posterior has one" in every
+    assert "responses do not vary: the standard error is 0" in every
     assert "EC: both observers always right" in alike["note"][0]
     assert alike["posterior_eti95_lb"][0] < 0.99
     single = al.agreement(al.Trials.from_arrays([["a"] * 30] * 2, ["a"] * 30), **FEW).summary()
     assert single["note"][0].startswith("all readings are of one class")
     few = al.agreement(al.Trials.from_arrays([truth[:9], truth[1:10]], truth[:9]), **FEW)
-    assert few.summary(intervals=["analytic"])["note"][0].startswith("few items")
-    assert "few items" not in few.summary()["note"][0]
+    assert few.summary(intervals=["analytic"])["note"][0].startswith("fewer than 10 ratings")
+    assert "fewer than 10 ratings" not in few.summary()["note"][0]
 
 
 @pytest.mark.parametrize("readers", ["pairs", "all"])
@@ -148,7 +148,7 @@ def test_without_an_item_in_common(readers: str) -> None:
     assert "40 of 80 responses are missing and count as a class" in kept["note"][0]
     nobody = al.Trials.from_arrays([first, second, [None] * 40], truth)
     note = al.agreement(nobody, readers="all", n_resamples=0, n_draws=0).summary()["note"][0]
-    assert "without a reading: observer_2" in note
+    assert "without a rating: observer_2" in note
 
 
 def test_bad_input_is_refused_in_one_line() -> None:

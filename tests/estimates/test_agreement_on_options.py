@@ -56,7 +56,7 @@ def test_questions_without_probabilities_are_told() -> None:
     p = trials.data["probability"].values.copy()
     p[0, :7] = np.nan
     frame = al.compare(trials.with_probabilities(p), "kappa_p", n_resamples=0, n_draws=0).summary()
-    assert frame["note"].str.contains("7 questions without probabilities").tolist() == [
+    assert frame["note"].str.contains("7 questions without option probabilities").tolist() == [
         True, True, False,
     ]  # fmt: skip
 

@@ -115,10 +115,10 @@ def test_correlated_items_are_told() -> None:
     assert told[0.8].all()
     trials = answers(rng, [12] * 25, 0.8, 10)
     note = al.error_consistency(trials, n_draws=0, n_resamples=0).summary()["note"].iloc[0]
-    assert "pass cluster='template'" in note
+    assert "Pass cluster='template'" in note
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
-    assert "pass cluster" not in note
+    assert "Pass cluster" not in note
     assert "25 clusters of 'template' with a design effect of" in note
     # Draws of few clusters are too narrow: the analytic interval is shown.
     assert "analytic_ci95_lb" in clustered.summary()

@@ -93,7 +93,7 @@ def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     assert "posterior" not in al.difference(result, *pairs, intervals="all").index
     row = al.difference(result, *pairs, intervals=["posterior"]).loc["posterior"]
     assert np.isnan(row["estimate"])
-    assert "no joint draws of entries that share trials" in row["note"]
+    assert "entries that share trials have no joint draws" in row["note"]
 
 
 def test_undefined_entries_say_so() -> None:
@@ -105,7 +105,7 @@ def test_undefined_entries_say_so() -> None:
     assert np.isfinite(table.loc["analytic", ["eti95_lb", "eti95_ub"]].astype(float)).all()
     note = table.loc["bootstrap", "note"]
     assert note.startswith("about ")
-    assert note.endswith("use the analytic one; no defined draws")
+    assert note.endswith("Report the analytic interval; no defined draws")
     assert np.isfinite(table.loc["posterior", "estimate"])
 
 

@@ -21,7 +21,8 @@ COLUMNS = [
     "estimate", "se", "accuracy_gap", "kappa_min", "kappa_max", "less_biased",
     "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb",
     "bootstrap_eti95_ub", "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub",
-    "undefined_share", "p_null", "p_null_bh", "p_fisher", "log_bf10", "note",
+    "undefined_share", "p_null", "p_null_bh", "p_fisher", "log_bf10",
+    "note_codes", "note",
 ]  # fmt: skip
 
 
@@ -91,7 +92,8 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
     assert np.isnan([row["estimate"], row["se"], row["bootstrap_eti95_lb"], row["p_null"]]).all()
     assert row["undefined_share"] == 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
-    assert row["note"] == "both observers always right; these data cannot tell"
+    assert row["note"].startswith("both observers always right; the posterior interval is wider")
+    assert row["note_codes"] == "wide"
 
 
 def test_round_trip_through_netcdf(result: al.Result, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
+from alikely._base.notes import told
 from alikely.estimates.remarks import scarcity
 from alikely.metrics.metric import metrics
 
@@ -93,7 +94,7 @@ def test_bounds_of_conditions_stay_within_the_range() -> None:
 
 @pytest.mark.parametrize("name", ["error_consistency", "MA", "gwet_ac1"])
 def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
-    """A table with the posterior interval alone said "trust the posterior only"."""
+    """Tables with the posterior interval alone do not advise to report it."""
     trials = _near_ceiling(2) if name == "gwet_ac1" else al.load_example()
     result = al.compare(trials, name, "human-human" if name == "MA" else "all", **LIGHT)
     for shown, noted in (
@@ -101,14 +102,15 @@ def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
         (["bootstrap"], True), (["analytic", "posterior"], True),
     ):  # fmt: skip
         notes = result.summary(intervals=shown)["note"]
-        assert notes.str.contains("trust the posterior|only the posterior").any() == noted, shown
+        assert notes.str.contains("Report the posterior interval").any() == noted, shown
 
 
 def test_notes_on_biased_estimates_remain(similarity: al.Result) -> None:
     """Few errors bias the divergence itself, whatever interval is shown."""
     known = {"n_errors_a": np.array([3]), "n_errors_b": np.array([5])}
     note = scarcity(similarity.metric, known, np.array([0.1]), np.array([True]), ["posterior"])
-    assert note.tolist() == ["few errors: mostly smoothing; see expected_divergence"]
+    (said,) = (told(text) for text in note)
+    assert said.startswith("fewer than 10 errors: the estimate depends mostly on its smoothing")
 
 
 def test_margins_have_an_interval_for_each_quantity() -> None:
@@ -141,12 +143,12 @@ def test_intervals_that_do_not_cover_are_neither_computed_nor_shown(similarity: 
         assert not frame["note"].str.contains("coverage").any()
     named = similarity.summary(intervals=["analytic"])
     assert {"analytic_ci95_lb", "analytic_ci95_ub"} <= set(named)
-    assert named["note"].str.contains("coverage 0 to 0.96: .*; use the posterior").all()
+    assert named["note"].str.contains("coverage 0 to 0.96: .*Report the posterior").all()
     factor = similarity.summary(columns=["log_bayes_factor"])
-    assert factor["note"].str.contains("0.74 of unequal data sets: use p_equal_adjusted").all()
+    assert factor["note"].str.contains("0.74 of unequal data sets. Use p_equal_adjusted").all()
     assert al.mean(similarity, intervals="all").index.tolist() == ["posterior"]
     row = al.mean(similarity, intervals=["analytic"]).loc["analytic"]
-    assert "use the posterior interval" in row["note"]
+    assert "Report the posterior interval" in row["note"]
 
 
 @pytest.mark.usefixtures("few_sweeps")
@@ -181,7 +183,7 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     assert al.mean(result, intervals="all").index.tolist() == ["analytic"]
     named = al.mean(result, intervals=["bootstrap", "posterior"])
     assert named.loc["bootstrap", "note"].startswith("about 5 chance disagreements in each of 12")
-    assert named["note"].str.endswith("use the analytic one").all()
+    assert named["note"].str.endswith("Report the analytic interval").all()
     # Notes have at most 20 words.
     assert named["note"].str.split().str.len().max() <= 20
     many = al.error_consistency(

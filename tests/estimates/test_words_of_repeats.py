@@ -13,10 +13,10 @@ NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 @pytest.mark.parametrize(
     ("n_errors", "other", "reason"),
     [
-        (4, "same", "both err on the very same trials"),
-        (30, "same", "both err on the very same trials"),
-        (4, "never", "an observer never errs"),
-        (30, "opposite", "where one errs the other is right"),
+        (4, "same", "both observers err on the same trials"),
+        (30, "same", "both observers err on the same trials"),
+        (4, "never", "an observer is always right or always wrong"),
+        (30, "opposite", "where one observer errs the other is right"),
     ],
 )
 def test_a_standard_error_of_0_has_its_true_reason(n_errors: int, other: str, reason: str) -> None:

@@ -24,6 +24,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
+from alikely._base.notes import told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.degrees import degrees_of_images
@@ -366,9 +367,9 @@ def _of_clusters(
     number = row["n_cases"]
     effect = (row["se_cases"] / alone["se_cases"]) ** 2 if alone["se_cases"] > 0 else np.nan
     known = ([number], [row["df_cases"]], [effect])
-    note = str(few_clusters(cluster, *map(np.array, known))[0])
-    told = {"n_cases": alone["n_cases"], "n_clusters": number, "design_effect": effect}
-    return row | told | {"note": "; ".join(filter(None, [note, row["note"]]))}
+    note = told(few_clusters(cluster, *map(np.array, known))[0])
+    counted = {"n_cases": alone["n_cases"], "n_clusters": number, "design_effect": effect}
+    return row | counted | {"note": "; ".join(filter(None, [note, row["note"]]))}
 
 
 def study_variance(

@@ -14,6 +14,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns, bound_names
 from alikely._base.names import listed, nearest
+from alikely._base.notes import told
 from alikely.benchmark.decomposition import (
     Decomposition,
     Population,
@@ -185,11 +186,11 @@ def level_table(
 
 def _few_counts(scores: Benchmark, level: str) -> list[str]:
     """Notes on scores that are based on too few counts a pair, by system; empty for others."""
-    least, told = scores.metric.trust.pooled
+    least, few = scores.metric.trust.pooled
     if "rarest" not in scores.estimates:
         return [""] * scores.estimates.sizes["system"]
     rarest = scores.estimates["rarest"].sel(level=level).values
-    return [told if own < least else "" for own in rarest.tolist()]
+    return [told(few) if own < least else "" for own in rarest.tolist()]
 
 
 def bootstrap_notes(away: float) -> list[str]:
@@ -367,7 +368,8 @@ def _cluster_notes(scores: Benchmark, population: Population, level: str) -> NDA
     df = degrees_of_images(scores.decomposition(level).images)
     df = np.minimum(df, float(group["most_df"]))
     number = np.full(size, int(group["n_clusters"]))
-    return few_clusters(scores.data.attrs["cluster"], number, df, group["design_effect"].values)
+    found = few_clusters(scores.data.attrs["cluster"], number, df, group["design_effect"].values)
+    return np.array([told(text) for text in found], dtype=object)
 
 
 def levels_met(scores: Benchmark | DrawnScores) -> list[str]:

@@ -17,6 +17,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.notes import note
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import SEPARATOR
@@ -71,9 +72,8 @@ def few_clusters(
     remarks = np.full(len(number), "", dtype=object)
     short = (effect > LARGE) & (df < FEW)
     for row in np.flatnonzero(short | (number < FEWEST)):
-        remarks[row] = (
-            f"{number[row]:.0f} clusters of {cluster!r} with a design effect of {effect[row]:.1f}: "
-            "the interval may be too narrow; collect more clusters"
+        remarks[row] = note(
+            "few-clusters", n=int(number[row]), column=repr(cluster), effect=float(effect[row])
         )
     return remarks
 
@@ -85,10 +85,7 @@ def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
     for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
         found = design_effect(table, metric, column)
         if found is not None and found[1] < LEVEL:
-            yield (
-                f"responses within {column!r} are correlated, design effect {found[0]:.1f}; pass "
-                f"cluster={column!r}"
-            )
+            yield note("clusters", column=repr(column), effect=found[0])
 
 
 def design_effect(table: xr.Dataset, metric: Metric, column: str) -> tuple[float, float] | None:

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.notes import note
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.blocks import blocks, cluster_numbers
@@ -35,7 +36,7 @@ __all__ = ["AS_TRIALS", "CORRECTNESS", "counted", "error_consistency", "sampling
 # As a cluster: every answer is a trial of its own, also to an item that came back.
 AS_TRIALS = "trial"
 # Where other entries have tests that take answers for independent.
-NOT_ONCE = "several answers to an item: no p_fisher, log_bf10"
+NOT_ONCE = note("repeats-no-tests")
 
 
 def error_consistency(  # noqa: PLR0913

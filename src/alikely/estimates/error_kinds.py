@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.notes import note
 from alikely.data.columns import SILENT
 from alikely.data.inclusion import INCLUSION
 from alikely.errors.agreement import agreement_draws
@@ -31,7 +32,7 @@ __all__ = ["LABELS", "NOT_MET", "ROWS"]
 
 # Options of the models that chains sample.
 FOR_CHAINS = ("priors", "model", "include")
-HELD = "independent rows hold similarity down: use sampler='auto'"
+HELD = note("independent-rows")
 # Joint errors of a pair below which no posterior holds, and below which the exact one does not.
 TOO_FEW, FEW = 3, 20
 # Where all trials are joint errors their number was chosen, and below this one the coverage of a
@@ -45,7 +46,7 @@ R_HAT = 1.2
 NOT_MET = "chains have not met"
 # Draws beyond a limit, below which the outermost are not far enough out.
 BEYOND = 2.5
-FEW_DRAWS = "too few draws: limits are too narrow"
+FEW_DRAWS = note("few-limit-draws")
 
 
 def _with_labels(trials: Any, metric: Metric, ask: Ask, *, disjoint: bool) -> xr.Dataset:
@@ -129,12 +130,11 @@ def _few_joint_errors(table: xr.Dataset, sampler: Sampler) -> NDArray[np.object_
     cells = table["cells"].values
     number = cells[:, 3]
     remarks = np.full(len(number), "", dtype=object)
-    remarks[(number == cells.sum(axis=1)) & (number < CHOSEN)] = (
-        f"fewer than {CHOSEN} trials, joint errors all: 95 % may hold in .87"
-    )
+    chosen = (number == cells.sum(axis=1)) & (number < CHOSEN)
+    remarks[chosen] = note("all-joint-errors", least=CHOSEN)
     if sampler == "exact":
-        remarks[number < FEW] = "few joint errors: use sampler='auto'"
-    remarks[number < TOO_FEW] = f"fewer than {TOO_FEW} joint errors: no interval holds"
+        remarks[number < FEW] = note("few-joint-errors-exact", least=FEW)
+    remarks[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
     remarks[number == 0] = ""
     return remarks
 
@@ -246,7 +246,7 @@ def _draw_paired(
 
 def _remarks(r_hat: float, bounded: float, ci_prob: float, n_draws: int) -> list[str]:
     """What cannot be trusted about the interval of a pair."""
-    found = [f"{NOT_MET} (r_hat {r_hat:.2f})"] if r_hat > R_HAT else []
+    found = [note("chains-apart", r_hat=r_hat)] if r_hat > R_HAT else []
     found += [FEW_DRAWS] if n_draws * (1 - ci_prob) / 2 < BEYOND else []
     return found + ([UNBOUNDED] if bounded < (1 + ci_prob) / 2 else [])
 

@@ -14,6 +14,7 @@ from scipy import sparse, stats
 from alikely._base.arrays import Floats
 from alikely._base.frames import known_columns
 from alikely._base.intervals import Intervals, bound_names, chosen_methods
+from alikely._base.notes import note, told
 from alikely.estimates.clusters import few_clusters
 from alikely.estimates.matrix_answers import influences, said_by
 from alikely.estimates.matrix_clusters import pairs_of
@@ -102,7 +103,7 @@ def rows_of(
         frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
     defined, n_trials = np.isfinite(value), frame["n_trials"].to_numpy()
     bounds = limits.get("posterior", np.zeros((len(flat), 2)))
-    frame["note"] = joined(
+    stored = joined(
         [
             np.where(defined, "", _reasons(estimates, metric, counts, flat)),
             scarcity(metric, {"cells": counts, "n_trials": n_trials}, se, defined, methods),
@@ -113,6 +114,7 @@ def rows_of(
             result.missing_notes(frame),
         ]
     )
+    frame["note"] = [told(text) for text in stored]
     return frame
 
 
@@ -123,7 +125,9 @@ def _left_out(
     if "n_used" not in estimates:
         return np.full(len(flat), "", dtype=object)
     used = estimates["n_used"].values.ravel()[flat]
-    texts = [f"rests on {n:,} of {m:,} trials" for n, m in zip(used, n_trials, strict=True)]
+    texts = [
+        note("trials-used", n=int(n), total=int(m)) for n, m in zip(used, n_trials, strict=True)
+    ]
     return np.where(used < n_trials, np.array(texts, dtype=object), "")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from alikely._base.notes import note
 from alikely.data.blocks import blocks
 from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
@@ -51,9 +52,7 @@ def _beside(
         ready = option_features(block, soft)
         sums = ready.sums(np.ones((1, ready.each.shape[2])))
         lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
-        remarks[block.rows] = [
-            f"{n:,} questions without probabilities are left out" if n else "" for n in lacking
-        ]
+        remarks[block.rows] = [note("no-probabilities", n=int(n)) if n else "" for n in lacking]
         mean = [divide(part, sums.number)[0] for part in sums]
         found["agreement"][block.rows] = mean[1]
         found["chance_agreement"][block.rows] = chance_agreement(mean[2], mean[3], mean[6])

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
+from alikely._base.notes import note
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT, Block, blocks
@@ -363,10 +364,10 @@ def _beside(
             rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
             parts = [_missing_remark(int(missing[entry]), possible, together)]
             if together and (absent := str(table["absent"].values[entry])):
-                parts.append(f"without a reading: {absent}")
+                parts.append(note("no-ratings", who=absent))
             parts += _one_class(response, own, together)
             if unlike[entry] and number.max(initial=0) > 1:
-                parts.append(f"EC: {unlike[entry]}")
+                parts.append(note("ec-undefined", why=str(unlike[entry])))
             remarks[entry] = "; ".join(filter(None, parts))
     known = {"error_consistency": of_errors, "n_missing": missing, "n_rare": rare}
     if together:
@@ -395,8 +396,8 @@ def _missing_remark(absent: int, possible: int, together: bool) -> str:
     if not absent:
         return ""
     if together:
-        return f"{absent:,} of {possible:,} readings are missing"
-    return f"{absent:,} items that one of the two did not read are left out"
+        return note("missing-ratings", n=absent, total=possible)
+    return note("missing-items", n=absent)
 
 
 def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> list[str]:
@@ -408,7 +409,7 @@ def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> l
         for name, said in zip(own, response, strict=True)
         if len(np.unique(said[said != LEFT_OUT])) == 1
     ]
-    return [f"{listed(alone)}: one class only"] if alone else []
+    return [note("one-class", who=listed(alone))] if alone else []
 
 
 def _draw(

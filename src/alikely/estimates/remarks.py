@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.notes import note
 from alikely.metrics import Metric
 
 __all__ = ["WIDE", "cautions", "joined", "scarcity", "wide"]
@@ -21,7 +22,7 @@ ROUNDING = 1e-12
 
 def wide(width: Floats) -> NDArray[Any]:
     """What is said of posterior intervals so wide, (pair,)."""
-    return np.where(width > WIDE, "these data cannot tell", "")
+    return np.where(width > WIDE, note("wide", width=WIDE), "")
 
 
 def scarcity(

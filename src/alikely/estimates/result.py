@@ -17,6 +17,7 @@ from alikely._base.arrays import Floats
 from alikely._base.frames import As, Sort, given_as, known_columns, ordered
 from alikely._base.html import ROWS, html_of
 from alikely._base.intervals import CiKind, Intervals, bound_names
+from alikely._base.notes import codes, note, told
 from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
@@ -52,14 +53,14 @@ School = Literal["analytic", "bootstrap", "bca", "posterior"]
 CLUSTERS = {
     "moments": "",
     "strengths": "",
-    "gibbs": "clusters tie the posteriors of pairs, but do not widen them",
+    "gibbs": note("clusters-pairs"),
 }
-IGNORED = "the posterior ignores the clusters"
+IGNORED = note("clusters-ignored")
 # With fewer effective ones, draws of clusters make intervals that are too narrow.
 FEW_CLUSTERS = 50
 # What a table does with items that come back, within a condition and in others.
-AS_TRIALS = "answers to one item count as independent trials"
-NUMBERED = "labels of items have several truths: other items by condition"
+AS_TRIALS = note("repeats-as-trials")
+NUMBERED = note("item-labels")
 # Of entries that pool data sets.
 ALL_DATA = "all"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
@@ -198,7 +199,8 @@ class Result(Tree):
               ``undefined_share`` of the bootstrap replicates
             - ``p_null``, for observers whose errors are independent; on request ``p_null_bh``
               (adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
-            - ``note``: why a value is undefined or an interval is not reliable
+            - ``note``: why a value is undefined or an interval is not reliable; on request
+              ``note_codes``, the codes of these notes
 
         Raises
         ------
@@ -246,7 +248,7 @@ class Result(Tree):
                 width = bounds[:, 1] - bounds[:, 0]
                 n_draws = len(self.draws("posterior"))
                 if n_draws * (1 - ci_prob) / 2 < 1:
-                    few = f"only {n_draws} posterior draws: none is to lie beyond a limit"
+                    few = note("few-draws", n=n_draws)
             for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
                 frame[name] = bound
         every = intervals == "all" or columns == "all"
@@ -258,12 +260,19 @@ class Result(Tree):
         for name in TESTS:
             if name in tests:
                 frame[name] = tests[name]
+        frame["note_codes"] = ""
         named = [] if columns is None or columns == "all" else list(columns)
         known_columns(frame, named, "columns")
         hidden = {name for name in self.metric.unreliable if name not in named}
         if not every:
-            hidden |= {*self.metric.requested, *[name for name in TESTS if name in tests][1:]}
-        frame["note"] = self._notes(frame, width, few, methods, named)
+            hidden |= {
+                "note_codes",
+                *self.metric.requested,
+                *[name for name in TESTS if name in tests][1:],
+            }
+        stored = self._notes(frame, width, few, methods, named)
+        frame["note_codes"] = [" ".join(codes(text)) for text in stored]
+        frame["note"] = [told(text) for text in stored]
         frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
         return given_as(ordered(frame, sort), as_)
 
@@ -447,7 +456,7 @@ class Result(Tree):
             remarks.append(np.where(there, NUMBERED, "").astype(object))
         for name, reason in self.metric.unreliable.items():
             if name in (*methods, *columns):
-                remarks.append(np.full(len(frame), reason, dtype=object))
+                remarks.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
         # What leaves no estimate often leaves no posterior either: once is enough.
         return joined(remarks)
 
@@ -492,10 +501,7 @@ class Result(Tree):
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
             return ""
         if n := self.few_clusters():
-            return (
-                f"{n} effective clusters: the posterior may be too narrow; use the analytic "
-                "interval"
-            )
+            return note("few-clusters-posterior", n=n)
         if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""
         return CLUSTERS.get(self.data.attrs["sampler"], IGNORED)

@@ -21,6 +21,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely._base.notes import note, told
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
 from alikely.estimates.chosen import of_design, several_people
@@ -47,17 +48,11 @@ __all__ = ["contrast", "is_pooled", "joined", "sum_interval"]
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
 # A standard error below this is one of rounding: the entries have the same answers.
 ROUNDING = 1e-12
-PRIOR_ALONE = "the prior alone: no trial tells them apart"
+PRIOR_ALONE = note("prior-alone")
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
-COPYING = (
-    "a prior on the copy probability: its bias in a sum is unknown; use the analytic interval, or "
-    "a prior on p_a, u and v"
-)
-TOGETHER = (
-    "posterior drawn pair by pair: no joint draws of entries that share trials; use "
-    "sampler='exact' with a prior that treats both observers alike, such as the default"
-)
+COPYING = note("prior-copying")
+TOGETHER = note("pair-by-pair")
 # Measured: the bootstrap covers less than .92 where the prior would have a larger part of the
 # entries than this (fewer than 17 disagreements expected by chance in each).
 LARGEST_PART = 1 / 18
@@ -154,10 +149,10 @@ def contrast(
     bounds = bound_names("", ci_kind, ci_prob)
 
     found = _analytic(result, part, chosen, w, ci_prob)
-    _, _, told = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
+    _, _, of_plan = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
     estimate = float(w @ result.estimates["estimate"].values[chosen])
     remarks = [
-        told["analytic"],
+        of_plan["analytic"],
         _few_clusters(result, part, w),
         _undefined_note(result, chosen),
         result.repeats_note(),
@@ -191,7 +186,7 @@ def contrast(
             if method == "posterior":
                 note = result.cluster_note() or (PRIOR_ALONE if found.sampled < ROUNDING else note)
             rows[method] = row
-            rows[method]["note"] = joined(told[method], result.repeats_note(), note)
+            rows[method]["note"] = joined(of_plan[method], result.repeats_note(), note)
     for method, reason in wrong.items():
         if method in rows:
             rows[method]["note"] = joined(reason, str(rows[method]["note"]))
@@ -199,7 +194,7 @@ def contrast(
     more = ["center", "df"] if intervals == "all" else []
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame = frame.reindex(columns=[*columns, "undefined_share", *more, "note"])
-    frame = frame.assign(note=frame["note"].fillna("")).loc[list(methods)]
+    frame = frame.assign(note=frame["note"].fillna("").map(told)).loc[list(methods)]
     return with_notes(frame, result.missing_note)
 
 
@@ -334,9 +329,9 @@ def _wrong(
     if found.disagreements is None or np.isnan(found.disagreements).any():
         return wrong
     part, n = _part_of(1.0, found.disagreements, weights), len(weights)
-    few = f"about {max(1 / part - 1, 0):.0f} chance disagreements in each of {n} entries"
+    few = {"n": round(max(1 / part - 1, 0)), "entries": n}
     if part > LARGEST_PART:
-        wrong["bootstrap"] = f"{few}: interval too narrow; use the analytic one"
+        wrong["bootstrap"] = note("bootstrap-sums", **few)
     if "posterior" not in result.data.children:
         return wrong
     if "copy_probability" in result.data.attrs["prior"]:
@@ -345,7 +340,7 @@ def _wrong(
     elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
         LARGEST_PART, found.se
     ):
-        wrong["posterior"] = f"{few}: the prior biases this interval; use the analytic one"
+        wrong["posterior"] = note("prior-biases", **few)
     return wrong
 
 
@@ -392,7 +387,7 @@ def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
 
 def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
     reasons = result.estimates["undefined"].values[chosen]
-    return next((f"an entry is undefined: {reason}" for reason in reasons if reason), "")
+    return next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
 
 
 def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
@@ -400,7 +395,7 @@ def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
     if "scale" not in result.estimates:
         return ""
     scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
-    return f"entries on different scales: {', '.join(scales)}" if len(scales) > 1 else ""
+    return note("scales", scales=", ".join(scales)) if len(scales) > 1 else ""
 
 
 def _of_populations(
@@ -430,4 +425,4 @@ def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) ->
         return ""
     enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
     few = part["cells"].values[:, 3].min() < enough
-    return "few joint errors in a pair: intervals may be too narrow" if few else ""
+    return note("joint-errors-of-means", least=enough) if few else ""

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.notes import note
 from alikely._base.ranges import within
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
@@ -350,9 +351,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
         # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
-        trust=TRUST["labels"]._replace(
-            pooled=(20, "fewer than 20 joint errors a pair: analytic intervals may be too narrow")
-        ),
+        trust=TRUST["labels"]._replace(pooled=(20, note("joint-errors-of-means", least=20))),
         all_pairs=all_label_pairs,
         all_influences=all_label_influences,
         whys=("no joint error", "one and the same wrong label throughout"),

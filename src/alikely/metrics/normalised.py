@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.notes import note
 from alikely._base.ranges import within
 from alikely.metrics.cells import divide, split
 from alikely.metrics.consistency import (
@@ -40,8 +41,6 @@ __all__ = [
     "min_mid_max_agreement",
     "normalised_error_consistency",
 ]
-
-KINK = "analytic interval misleads: {} within 2 standard errors"
 
 
 def normalised_error_consistency(cells: ArrayLike) -> Floats:
@@ -71,7 +70,7 @@ def _equal_accuracies(cells: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _normalised_caution(cells: NDArray[Any]) -> NDArray[Any]:
-    return np.where(_equal_accuracies(cells), KINK.format("equal accuracies"), "")
+    return np.where(_equal_accuracies(cells), note("kink", kink="Equal accuracies"), "")
 
 
 def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
@@ -83,7 +82,7 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
     chance = np.isfinite(kappa) & (kappa**2 <= 4 * square)
     return np.select(
         [chance, _equal_accuracies(cells) & (kappa > 0), opposite & (kappa < 0)],
-        [KINK.format(kink) for kink in ("chance", "equal accuracies", "opposite accuracies")],
+        [note("kink", kink=kink) for kink in ("Chance", "Equal accuracies", "Opposite accuracies")],
         default="",
     )
 

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.notes import note
 from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
@@ -153,7 +154,7 @@ def _reason(value: Any, one_class: str) -> Any:
 RARE = Trust(
     lambda known: np.minimum(known["n_trials"] / 2, known.get("n_rare", np.inf)),
     10,
-    "few items, or few outside the most frequent class: intervals may be too narrow",
+    note("few-rare-ratings", least=10),
     items_without_spread,
 )
 

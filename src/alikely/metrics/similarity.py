@@ -25,13 +25,13 @@ __all__ = ["ERROR_SIMILARITY", "error_similarity_metric"]
 # Measured (models/paired_errors/README.md).
 UNRELIABLE = MappingProxyType(
     {
-        "analytic": "coverage 0 to 0.96: divergences of samples are too large; use the posterior "
-        "interval",
-        "bootstrap": "coverage 0 to 0.98: resampling repeats the upward bias of divergences; use "
-        "the posterior interval",
-        "bca": "coverage 0 to 0.93: resampling repeats the upward bias of divergences; use the "
+        "analytic": "coverage 0 to 0.96: divergences of samples are too large. Report the "
         "posterior interval",
-        "log_bayes_factor": "Bayes factor above 3 for equal rows in 0.74 of unequal data sets: use "
+        "bootstrap": "coverage 0 to 0.98: resampling repeats the upward bias of divergences. "
+        "Report the posterior interval",
+        "bca": "coverage 0 to 0.93: resampling repeats the upward bias of divergences. "
+        "Report the posterior interval",
+        "log_bayes_factor": "Bayes factor above 3 for equal rows in 0.74 of unequal data sets. Use "
         "p_equal_adjusted",
     }
 )

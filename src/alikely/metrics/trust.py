@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from alikely._base.notes import note
+
 __all__ = ["TRUST", "Trust", "items_without_spread"]
 
 
@@ -54,21 +56,23 @@ def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """Why the standard error of an estimate of the four cells is 0."""
     n11, n10, n01, n00 = np.moveaxis(known["cells"], -1, 0)
     reasons = [
-        (_rarest_answers(known) == 0, "an observer never errs (or always)"),
-        ((n10 == 0) & (n01 == 0), "both err on the very same trials"),
-        ((n11 == 0) & (n00 == 0), "where one errs the other is right"),
+        (_rarest_answers(known) == 0, "An observer is always right or always wrong"),
+        ((n10 == 0) & (n01 == 0), "Both observers err on the same trials"),
+        ((n11 == 0) & (n00 == 0), "Where one observer errs the other is right"),
     ]
-    told = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], "no spread")
-    return np.array([f"{text}: only the posterior has a spread" for text in told], dtype=object)
+    found = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], STILL)
+    return np.array([note("no-variation", why=text) for text in found], dtype=object)
 
 
 def items_without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """Why the standard error of a coefficient of agreement is 0."""
-    text = "items have no spread: only the posterior has one"
-    return np.full(len(known["n_trials"]), text, dtype=object)
+    return np.full(len(known["n_trials"]), note("no-variation", why=STILL), dtype=object)
 
 
-FEW = "few errors: trust the posterior only"
+# Why a standard error is 0, where no more can be said.
+STILL = "Responses do not vary"
+FEW = note("few-errors", least=10)
+SPREADLESS = note("no-variation", why=STILL)
 TRUST: Mapping[str, Trust] = {
     "correctness": Trust(
         _rarest_answers,
@@ -81,39 +85,44 @@ TRUST: Mapping[str, Trust] = {
     "labels": Trust(
         lambda known: known["cells"][:, 3],
         40,
-        FEW,
-        "fewer than 2 joint errors, or all alike: only the posterior has a spread",
+        note("few-joint-errors", least=40),
+        note("no-variation", why="Fewer than 2 joint errors, or all alike"),
     ),
     "rows": Trust(
         lambda known: np.minimum(known["n_errors_a"], known["n_errors_b"]),
         10,
-        "few errors: mostly smoothing; see expected_divergence",
-        "fewer than 2 errors: only the posterior has a spread",
+        note("few-errors-biased", least=10),
+        note("no-variation", why="Fewer than 2 errors"),
         biased=True,
     ),
-    "margins": Trust(lambda known: known["n_trials"], 20, "few items", "few items"),
+    "margins": Trust(
+        lambda known: known["n_trials"],
+        20,
+        note("few-items-margins", least=20),
+        note("few-items-margins", least=20),
+    ),
     "trials": Trust(
         lambda known: known["n_trials"],
         20,
-        "few trials: intervals may be too narrow",
-        "trials have no spread: only the posterior has one",
+        note("few-trials", least=20),
+        SPREADLESS,
     ),
     "readings": Trust(
         lambda known: known["n_trials"],
         20,
-        "few items: trust the posterior only",
+        note("few-items", least=20),
         items_without_spread,
     ),
     "options": Trust(
         _rarest_answers,
         10,
         FEW,
-        "answers have no spread: only the posterior has one",
+        SPREADLESS,
     ),
     "probabilities": Trust(
         lambda known: known["n_trials"],
         40,
-        "few questions: intervals may be too narrow",
-        "questions have no spread: only the posterior has one",
+        note("few-questions", least=40),
+        SPREADLESS,
     ),
 }

@@ -26,6 +26,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
+from alikely._base.notes import told
 from alikely._base.settings import resolve
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.intervals import analytic_interval
@@ -308,4 +309,4 @@ def _note(metric: Metric, n_items: int, n_rare: float) -> str:
     if trust is None:
         return ""
     known = {"n_trials": np.array([float(n_items)]), "n_rare": np.array([n_rare])}
-    return trust.seldom if trust.rarest(known)[0] < trust.least else ""
+    return told(trust.seldom) if trust.rarest(known)[0] < trust.least else ""

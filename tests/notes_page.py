@@ -1,0 +1,38 @@
+"""Write the page of notes: what each code says, when it is given, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alikely._base.notes import NOTES
+
+NOTES_PAGE = Path(__file__).parents[1] / "docs" / "notes.md"
+INTRODUCTION = (
+    "The column `note` of a table says when a value is undefined or an interval is not reliable. "
+    '`summary(columns=["note_codes"])` adds the codes of these notes. Numbers and names stand in '
+    "braces."
+)
+
+
+def notes_page() -> str:
+    """The page, as it should be."""
+    rows = [
+        f"| `{code}` | {_cell(one.sentence)}. | {_cell(one.when[0].upper() + one.when[1:])}. | "
+        f"{_cell(one.action)} |"
+        for code, one in sorted(NOTES.items())
+    ]
+    parts = [
+        "# Notes",
+        INTRODUCTION,
+        "(This page is written by `uv run python tests/notes_page.py`; a test compares it.)",
+        "\n".join(["| code | note | when | what to do |", "|---|---|---|---|", *rows]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    NOTES_PAGE.write_text(notes_page())
