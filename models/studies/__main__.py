@@ -16,14 +16,20 @@ import joblib
 from alikely._base.files import write_figure
 from alikely._base.names import nearest
 from alikely.calibration.verdicts import verdict
-from studies.benchmark_studies import TABLE, update_page, write_benchmarks
 from studies.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
 from studies.case import DEFAULT
 from studies.cases import CASES
 from studies.described import described, new_card, redescribe, unwritten
-from studies.error_studies import TABLES, update_section, write_studies
 from studies.index import SECONDS, STUDY, write_index
 from studies.kept import RANKS, keep_ranks, kept_branches, kept_ranks
+from studies.pages import (
+    BENCHMARK_TABLE,
+    ERROR_TABLES,
+    update_benchmarks,
+    update_errors,
+    write_benchmarks,
+    write_errors,
+)
 from studies.seconds import seconds
 
 # Whose card has the studies of error similarity.
@@ -99,7 +105,10 @@ def _parser() -> argparse.ArgumentParser:
         help="write the lines of this model, and leave the others and the study as they stand",
     )
     rows.add_argument(
-        "--only", choices=TABLES, action="append", help="a study to run, of three; all if not given"
+        "--only",
+        choices=ERROR_TABLES,
+        action="append",
+        help="a study to run; default: all",
     )
     benchmarks.add_argument(
         "--page", type=Path, default=Path("docs/benchmarks.md"), help="(docs/benchmarks.md)"
@@ -216,14 +225,14 @@ def _time(catalogue: Path, name: str, repeats: int) -> int:
 
 def _rows(given: argparse.Namespace) -> int:
     folder = _folder(given.catalogue, ROWS)
-    asked = () if given.text_only else given.only or TABLES
+    asked = () if given.text_only else given.only or ERROR_TABLES
     # Before hours of studies, of which the section could not be made.
-    kept = [name for name in TABLES if name not in asked]
+    kept = [name for name in ERROR_TABLES if name not in asked]
     if lacking := [name for name in kept if not (folder / name).is_file()]:
         instead = "--text-only" if given.text_only else "--only"
         raise ValueError(f"{folder} has no {lacking[0]}; leave out {instead}, to run its studies")
-    write_studies(folder, given.work, given.seed, asked)
-    update_section(folder)
+    write_errors(folder, given.work, given.seed, asked)
+    update_errors(folder)
     return 0
 
 
@@ -231,9 +240,11 @@ def _benchmarks(catalogue: Path, page: Path, text_only: bool, work: Path | None,
     folder = _checked(catalogue)
     if not text_only:
         write_benchmarks(folder, work, seed)
-    elif not (folder / TABLE).is_file():
-        raise ValueError(f"{folder} has no {TABLE}; leave out --text-only, to run its studies")
-    update_page(page, folder)
+    elif not (folder / BENCHMARK_TABLE).is_file():
+        raise ValueError(
+            f"{folder} has no {BENCHMARK_TABLE}; leave out --text-only, to run its studies"
+        )
+    update_benchmarks(page, folder)
     return 0
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
-from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 
-__all__ = ["leaderboard", "random_tree", "tree_answers"]
+__all__ = ["leaderboard"]
 
 OPTIONS = "ABCDEFGHIJ"
 
@@ -112,31 +109,3 @@ def leaderboard(
             "size": np.array(["small", "medium", "large"])[third].tolist(),
         },
     )
-
-
-def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
-    """Random correlations of observers that descend from one another."""
-    if n_observers < 2:
-        raise ValueError(f"a tree needs at least 2 observers, got {n_observers}")
-    generator = np.random.default_rng(seed_sequence(rng))
-    lines = [[k] for k in range(n_observers)]
-    joined_at = np.zeros((n_observers, n_observers))
-    time = 0.0
-    while len(lines) > 1:
-        time += generator.exponential(1 / len(lines))
-        a, b = generator.choice(len(lines), 2, replace=False)
-        joined_at[np.ix_(lines[a], lines[b])] = joined_at[np.ix_(lines[b], lines[a])] = time
-        lines[a] = lines[a] + lines[b]
-        del lines[b]
-    # Before the last join there was one line for a while.
-    return np.asarray(1 - joined_at / (time + generator.exponential(0.1)))
-
-
-def tree_answers(
-    correlation: Floats, accuracy: Floats, n_trials: int, rng: RandomState = None
-) -> NDArray[np.int8]:
-    """Right and wrong answers of observers whose latent parts correlate."""
-    generator = np.random.default_rng(seed_sequence(rng))
-    root = np.linalg.cholesky(correlation + 1e-12 * np.eye(len(correlation)))
-    latent = root @ generator.standard_normal((len(correlation), n_trials))
-    return (latent < special.ndtri(accuracy)[:, None]).astype(np.int8)

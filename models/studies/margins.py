@@ -1,16 +1,8 @@
-"""Do intervals of decision-margin consistency keep their promise, and do their checks.
-
-References
-----------
-.. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
-   doi:10.1002/sim.8086
-"""
+"""Study of decision-margin consistency: intervals of machines and groups, and checks of models."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.intervals import check_interval
-from alikely._base.random import RandomState
-from alikely.calibration.studies import run_study
 from alikely.margins import entries
 from alikely.margins.checks import (
     LEVEL as SHARED_LEVEL,
@@ -49,6 +38,7 @@ from alikely.margins.strengths import (
     strength_checks,
     strength_limits,
 )
+from studies.harness import Rows, Study, checked
 from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginData,
@@ -59,7 +49,7 @@ from studies.simulators.margins import (
     true_strength_consistency,
 )
 
-__all__ = ["margin_coverage"]
+__all__ = ["MARGINS", "margin_summary"]
 
 LEVEL = 0.05
 # Scopes of which no check speaks.
@@ -76,82 +66,64 @@ SPEAK = {
 }
 
 
-def margin_coverage(
-    worlds: Mapping[str, MarginWorld] | None = None,
-    *,
-    n_datasets: int = 400,
-    strengths: bool = False,
-    ci_prob: float = 0.95,
-    folder: str | Path | None = None,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """Coverage of intervals of machines and groups, and what the checks say."""
-    check_interval(ci_prob, "eti")
-    if n_datasets < 10:
-        raise ValueError(f"n_datasets must be at least 10, got {n_datasets}")
-    chosen = MARGIN_WORLDS if worlds is None else worlds
-    cells = [
-        {
-            "world": name,
-            **dataclasses.asdict(world),
-            "n_datasets": n_datasets,
-            "ci_prob": ci_prob,
-            "strengths": strengths,
-        }
-        for name, world in chosen.items()
-    ]
-    table = run_study(_study, cells, folder, rng=rng)
-    return table.drop(columns=[name for name in cells[0] if name not in ("world", "n_datasets")])
-
-
-def _study(
-    world: str, n_datasets: int, ci_prob: float, strengths: bool, seed: Any, **features: Any
-) -> list[dict[str, Any]]:
-    """All data sets of one world."""
-    made = MarginWorld(**features)
+def _margins(
+    world: MarginWorld, numbers: range, seed: Any, strengths: bool, ci_prob: float
+) -> Rows:
+    """Limits of each data set by scope, and p-values of the checks."""
     truth_seed, data_seed = seed.spawn(2)
-    truths = _truths(made, truth_seed)
+    truths = _truths(world, truth_seed)
     if strengths:
-        truths["strengths"] = true_strength_consistency(made, truth_seed.spawn(1)[0])
+        truths["strengths"] = true_strength_consistency(world, truth_seed.spawn(1)[0])
     generator = np.random.default_rng(data_seed)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    found = [_analysed(made, generator, tails, strengths) for _ in range(n_datasets)]
-    fired = {}
-    for name in found[0][1]:
-        p = np.array([checks[name] for _, checks in found])
-        fired[name] = float((p[~np.isnan(p)] < LEVEL).mean()) if (~np.isnan(p)).any() else np.nan
-    # Checks are of the first machine and the first group.
-    unchecked = dict.fromkeys(fired, np.nan)
-    deviate = float(special.ndtri(tails[1]))
     rows = []
-    for scope, truth in truths.items():
-        value, low, high = np.array([limits[scope] for limits, _ in found]).T
-        widest = 2 if scope == "difference" else 1
-        undefined = np.isnan(low)
-        low, high = np.where(undefined, -widest, low), np.where(undefined, widest, high)
-        coverage = float(((low <= truth) & (truth <= high)).mean())
-        open_ended = (low == -widest) & (high == widest)
-        spread = value[~open_ended].std() if (~open_ended).any() else np.nan
-        width = float(np.median((high - low)[~open_ended])) if (~open_ended).any() else np.nan
-        row = {
-            "scope": scope,
-            "truth": truth,
-            "coverage": coverage,
-            "coverage_mcse": float(np.sqrt(coverage * (1 - coverage) / n_datasets)),
-            "below": float((high < truth).mean()),
-            "above": float((low > truth).mean()),
-            "width_ratio": width / (2 * deviate * spread),
-            "unbounded": float((open_ended & ~undefined).mean()),
-            "undefined": float(undefined.mean()),
-            "bias": float(np.nanmedian(value) - truth),
-        }
-        rows.append(row | (unchecked if scope in OTHERS else fired))
-    for row in rows:
-        if row["scope"] in SPEAK:
-            names, level = SPEAK[row["scope"]]
-            told = [any(checks[name] < level for name in names) for _, checks in found]
-            row["noted"] = float(np.mean(told))
+    for number in numbers:
+        limits, checks = _analysed(world, generator, tails, strengths)
+        for scope, truth in truths.items():
+            value, low, high = limits[scope]
+            widest = 2 if scope == "difference" else 1
+            undefined = np.isnan(low)
+            low, high = (-widest, widest) if undefined else (low, high)
+            # Checks are of the first machine and the first group.
+            own = dict.fromkeys(checks, np.nan) if scope in OTHERS else checks
+            names, level = SPEAK.get(scope, ((), 0.0))
+            noted = any(checks[name] < level for name in names) if names else np.nan
+            rows.append(
+                {"set": number, "scope": scope, "truth": truth, "value": value, "noted": noted}
+                | checked(truth, low, high)
+                | {"below": high < truth, "above": low > truth, "undefined": undefined}
+                | {"open_ended": low == -widest and high == widest, **own}
+            )
     return rows
+
+
+MARGINS = Study(
+    "margins",
+    _margins,
+    MARGIN_WORLDS,
+    ("scope",),
+    size=0,
+    n_datasets=400,
+    options={"strengths": False, "ci_prob": 0.95},
+    means=("truth", "below", "above", "undefined", "noted"),
+)
+
+
+def margin_summary(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
+    """Summarize `MARGINS`: also relative widths, bias, and how often checks speak."""
+    keys = ["scenario", "scope"]
+    table = MARGINS.summary(rows).set_index(keys)
+    by, bounded = rows.groupby(keys, sort=False), rows[~rows["open_ended"]].groupby(keys)
+    deviate = float(special.ndtri((1 + ci_prob) / 2))
+    ideal = 2 * deviate * bounded["value"].std(ddof=0)
+    unbounded = (rows["open_ended"] & ~rows["undefined"]).groupby([rows[k] for k in keys])
+    table["width_ratio"] = bounded["width"].median() / ideal
+    table["unbounded"] = unbounded.mean()
+    table["bias"] = by["value"].median() - table["truth"]
+    for name in [name for name in rows if name.startswith("p_")]:
+        p = rows[name].dropna()
+        table[name] = (p < LEVEL).groupby([rows[k] for k in keys]).mean()
+    return table.drop(columns="width").reset_index()
 
 
 def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> dict[str, float]:

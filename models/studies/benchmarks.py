@@ -1,0 +1,662 @@
+"""Studies of benchmarks: populations of people, machines and images, and intervals of scores."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import optimize, special, stats
+
+from alikely._base.arrays import Floats
+from alikely._base.ranges import within
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.decomposition import Population, largest_of_differences
+from alikely.benchmark.entries import scores_of as scores_of_entries
+from alikely.benchmark.scores import benchmark_scores
+from alikely.data.cohorts import cohort_counts
+from alikely.data.trials import Trials
+from alikely.estimates.margins import decision_margin_consistency
+from alikely.inference.chains import SamplingWarning, nuts_many
+from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
+from alikely.metrics.alternatives import m_afc_probability
+from alikely.models.cohorts import cohort, cohort_layout
+from studies.harness import Rows, Study, checked, short_shares, summarized
+from studies.simulators.margins import MarginWorld, true_margin_consistency
+
+__all__ = [
+    "BENCHMARKS",
+    "COHORTS",
+    "FOUR_MACHINES",
+    "MARGIN_SCORES",
+    "ORDERS",
+    "BenchmarkDesign",
+    "Observers",
+    "Scores",
+    "population_scores",
+    "simulated_benchmark",
+]
+
+CI_PROB = 0.95
+# Benchmarks of one cell of a study.
+BATCH = 20
+Family = Literal["probit", "guessing"]
+LOADING = 0.8
+GUESS = 1 / 16
+# Midpoints of equal shares of the images, and of people in ability and in loading.
+N_IMAGES, N_PEOPLE = 400, 40
+
+
+class BenchmarkDesign(NamedTuple):
+    """A population of people and images, and how much of it a benchmark saw.
+
+    ``family``: what is hard is one normal factor, to which people load differently ("probit"); or
+    Rasch's model with guesses among 16 classes and an exponential law of difficulty, machines
+    following it in a share of trials ("guessing"). ``n_images`` of a condition, ``n_conditions`` of
+    a data set. ``pool``: people of whom those of each data set are drawn, 0: other people in each.
+    ``more_humans``: how many more every second data set has. ``same_images`` in all conditions of a
+    data set. ``spread``: standard deviation of abilities, on the scale of the family's link.
+    ``accuracy``: that of a person of average ability.
+    """
+
+    family: Family = "probit"
+    n_humans: int = 4
+    n_datasets: int = 1
+    n_conditions: int = 1
+    n_images: int = 160
+    pool: int = 0
+    more_humans: int = 0
+    same_images: bool = False
+    spread: float = 0.3
+    accuracy: float = 0.75
+
+
+class Observers(NamedTuple):
+    """Abilities above the mean, and loadings (or shares of trials that follow difficulty)."""
+
+    ability: Floats
+    follows: Floats
+
+
+# The second and the last are one machine to the eye of the population: a true tie.
+FOUR_MACHINES = Observers(np.array([0.0, 0.2, -0.2, 0.2]), np.array([1.0, 0.7, 0.85, 0.7]))
+
+
+class Scores(NamedTuple):
+    """Scores of machines and of pairs of people, over a population of people."""
+
+    machines: Floats
+    human: float
+
+
+def people_of(design: BenchmarkDesign, ability: Floats, load: Floats) -> Observers:
+    """People from standard normal scores."""
+    if design.family == "guessing":
+        return Observers(design.spread * ability, np.ones_like(ability))
+    return Observers(
+        design.spread * ability, np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
+    )
+
+
+def _scaled(design: BenchmarkDesign, machines: Observers) -> Observers:
+    scale = 1.0 if design.family == "guessing" else LOADING
+    return Observers(machines.ability, scale * machines.follows)
+
+
+def right_answers(design: BenchmarkDesign, who: Observers, hardness: Floats) -> Floats:
+    """Probabilities of right answers: (observer, image)."""
+    level = _level(design.family, design.accuracy)
+    ability, follows = who.ability[:, None], who.follows[:, None]
+    if design.family == "guessing":
+        p = GUESS + (1 - GUESS) * special.expit(level + ability - hardness)
+        return np.asarray(follows * p + (1 - follows) * design.accuracy)
+    latent = level + ability - follows * hardness
+    return np.asarray(special.ndtr(latent / np.sqrt(1 - follows**2)))
+
+
+def hardness_at(design: BenchmarkDesign, share: Floats) -> Floats:
+    """Difficulty of images that stand at these shares of all."""
+    if design.family == "guessing":
+        return np.asarray(1.5 * stats.expon.ppf(share))
+    return np.asarray(special.ndtri(share))
+
+
+def _level(family: Family, accuracy: float) -> float:
+    """Ability at which the average person has this accuracy."""
+    if family == "probit":
+        return float(special.ndtri(accuracy))
+    hard = 1.5 * stats.expon.ppf(_midpoints(N_IMAGES))
+    return float(
+        optimize.brentq(
+            lambda x: (GUESS + (1 - GUESS) * special.expit(x - hard)).mean() - accuracy, -20, 20
+        )
+    )
+
+
+def _midpoints(n: int) -> Floats:
+    return (np.arange(n) + 0.5) / n
+
+
+@functools.cache
+def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]:
+    """Right answers of very many people, (person, image), and the mean of their pairs."""
+    grid = special.ndtri(_midpoints(N_PEOPLE))
+    ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
+    crowd = _crowd(design, people_of(design, ability, load))
+    return crowd, float(_expected(crowd, crowd, metric).mean())
+
+
+def population_scores(
+    design: BenchmarkDesign,
+    machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
+) -> Scores:
+    """Scores over all people and images that there might be."""
+    # How much of it a benchmark saw is no matter.
+    unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
+    crowd, human = _population(unseen, metric)
+    return Scores(_mixed(design, crowd, machines, metric), human)
+
+
+def scores_of(
+    design: BenchmarkDesign,
+    people: Observers,
+    machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
+) -> Scores:
+    """Scores over all images, of these people."""
+    crowd = _crowd(design, people)
+    alike, n = _expected(crowd, crowd, metric), len(crowd)
+    human = (alike.sum() - np.trace(alike)) / (n * (n - 1))
+    return Scores(_mixed(design, crowd, machines, metric), float(human))
+
+
+def _crowd(design: BenchmarkDesign, people: Observers) -> Floats:
+    return right_answers(design, people, hardness_at(design, _midpoints(N_IMAGES)))
+
+
+def _mixed(design: BenchmarkDesign, crowd: Floats, machines: Observers, metric: Metric) -> Floats:
+    hardness = hardness_at(design, _midpoints(N_IMAGES))
+    own = right_answers(design, _scaled(design, machines), hardness)
+    return np.asarray(_expected(crowd, own, metric).mean(axis=0))
+
+
+def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
+    """Values of all pairs who answer independently given the image."""
+    both = first @ second.T / first.shape[1]
+    a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
+    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
+    # What rounding leaves of a cell that is empty.
+    return metric.value(within(cells))
+
+
+def simulated_benchmark(
+    design: BenchmarkDesign,
+    generator: np.random.Generator,
+    machines: Observers = FOUR_MACHINES,
+    metric: Metric = ERROR_CONSISTENCY,
+) -> tuple[Trials, Scores]:
+    """Draw a benchmark."""
+    d, c, n = design[2:5]
+    crowds = _crowds(design, generator)
+    n_people = max(own.max() for own in crowds) + 1
+    everyone = people_of(design, *generator.standard_normal((2, n_people)))
+    n_machines, n_trials = len(machines.ability), n * c
+    right = np.ma.masked_all((n_people + n_machines, d * n_trials), dtype=int)
+    item, truths = [], []
+    for dataset, own in enumerate(crowds):
+        people = Observers(everyone.ability[own], everyone.follows[own])
+        truths.append(scores_of(design, people, machines, metric))
+        images = generator.random(n if design.same_images else n_trials)
+        number = np.arange(n_trials) % n if design.same_images else np.arange(n_trials)
+        hardness = hardness_at(design, images)[number]
+        both = (people, _scaled(design, machines))
+        p = np.vstack([right_answers(design, who, hardness) for who in both])
+        here = np.concatenate([own, n_people + np.arange(n_machines)])
+        trials = dataset * n_trials + np.arange(n_trials)
+        right[np.ix_(here, trials)] = generator.random(p.shape) < p
+        item.append(number)
+    made = Trials.from_correct(
+        right,
+        kind=["human"] * n_people + ["model"] * n_machines,
+        dataset=np.repeat(np.arange(d), n_trials).astype(str).tolist(),
+        condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
+        item=np.concatenate(item).astype(str).tolist(),
+    )
+    scores, human = (np.mean([t[i] for t in truths], axis=0) for i in (0, 1))
+    return made, Scores(scores, float(human))
+
+
+def _crowds(design: BenchmarkDesign, generator: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Numbers of the people of each data set; every number occurs."""
+    sizes = [design.n_humans + design.more_humans * (d % 2) for d in range(design.n_datasets)]
+    if not design.pool:
+        ends = np.cumsum(sizes)
+        return [np.arange(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+    drawn = [generator.permutation(design.pool)[:size] for size in sizes]
+    numbers = np.unique(np.concatenate(drawn))
+    return [np.sort(np.searchsorted(numbers, own)) for own in drawn]
+
+
+CEILING: dict[str, Any] = {"accuracy": 0.95, "n_images": 80}
+DESIGNS: dict[str, dict[str, Any]] = {
+    **{f"{n} humans": {"n_humans": n} for n in (3, 4, 6, 10, 40)},
+    "3 humans, large spread": {"n_humans": 3, "n_images": 600, "spread": 0.6},
+    "10 humans, large spread": {"n_humans": 10, "n_images": 600, "spread": 0.6},
+    "same 3 people in 5 data sets": {"n_humans": 3, "n_datasets": 5, "pool": 3},
+    "same 6 people in 5 data sets": {"n_humans": 6, "n_datasets": 5, "pool": 6},
+    "other 6 people in 5 data sets": {"n_humans": 6, "n_datasets": 5},
+    "6 of 10 people in each of 5 data sets": {"n_humans": 6, "n_datasets": 5, "pool": 10},
+    "3 and 10 people in 4 data sets": {"n_humans": 3, "n_datasets": 4, "more_humans": 7},
+    "same images in 5 conditions, 10 humans": {
+        "n_humans": 10, "n_conditions": 5, "n_images": 100, "same_images": True,
+    },
+    "other images in 5 conditions, 4 humans": {"n_conditions": 5, "n_images": 100},
+    "accuracy .95, 4 humans": {"accuracy": 0.95},
+    "accuracy .95, 10 humans": {"n_humans": 10, **CEILING},
+    "accuracy .95, 40 humans": {"n_humans": 40, **CEILING},
+    "accuracy .95, 4 people in 5 x 4 blocks": {"n_datasets": 5, "n_conditions": 4, **CEILING},
+    "accuracy .99, 10 humans": {"n_humans": 10, "n_images": 400, "accuracy": 0.99},
+}  # fmt: skip
+FAMILIES: tuple[Family, ...] = ("probit", "guessing")
+THESE = ", these people"
+
+
+def _benchmarks(
+    design: BenchmarkDesign, numbers: range, seed: Any, metric: str, n_replicates: int
+) -> Rows:
+    """Intervals of agreement with humans, in simulated benchmarks of four machines."""
+    estimand = get_metric(metric)
+    if estimand.counts != "correctness":
+        raise ValueError(f"metric must be one of correctness, got {metric!r}")
+    generator = np.random.default_rng(seed)
+    truth = population_scores(design, metric=estimand)
+    rows = []
+    for number in numbers:
+        trials, these = simulated_benchmark(design, generator, metric=estimand)
+        options: dict[str, Any] = {
+            "n_resamples": n_replicates,
+            "n_draws": n_replicates,
+            "rng": generator,
+        }
+        scores = benchmark_scores(trials, metric=estimand, people="label", **options)
+        found = _analytic(scores, truth, these)
+        if n_replicates:
+            found += _drawn(scores, truth, these)
+        rows += [{"set": number, **row} for row in found if row["statement"] != f"share{THESE}"]
+    return rows
+
+
+def _analytic(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
+    """Check analytic intervals for new people, and for these."""
+    both: tuple[tuple[str, Population, Scores], ...] = (
+        ("", "crossed", truth),
+        (THESE, "images", these),
+    )
+    rows = []
+    for who, population, own in both:
+        table = scores.summary(population, level="overall").set_index("system")
+        apart = scores.differences(population, intervals="all")
+        machines = table.loc[scores.models]
+        limits = _bounds(machines, "analytic_ci95")
+        rows.append(_row(f"score{who}", own.machines, limits, machines["estimate"]))
+        shares = _bounds(machines, "ceiled_ci95")
+        rows.append(_row(f"share{who}", own.machines / own.human, shares, machines["ceiled"]))
+        at = [[scores.models.index(x) for x in apart[side]] for side in ("system", "other")]
+        true = own.machines[at[0]] - own.machines[at[1]]
+        if population == "images":
+            alone = _bounds(apart, "pointwise_ci95")
+            rows.append(_row(f"difference{who}", true, alone, apart["difference"]))
+            continue
+        human = table.loc[["human-human"]]
+        limits = _bounds(human, "analytic_ci95")
+        rows.append(_row("human-human", own.human, limits, human["estimate"]))
+        wide = _bounds(apart, "simultaneous_ci95")
+        rows.append(_row("differences", true, wide, apart["difference"], together=True))
+        rows.append(_ranks(scores, scores.models, own.machines))
+    return [{"method": "analytic", **row} for row in rows]
+
+
+def _drawn(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
+    """Check intervals of the bootstrap and the posterior, where there are some."""
+    both: tuple[tuple[str, Population, Scores], ...] = (
+        ("", "crossed", truth),
+        (THESE, "images", these),
+    )
+    rows = []
+    for who, population, own in both:
+        table = scores.summary(population, level="overall", intervals="all")
+        drawn = scores.summary(population, level="overall", intervals=["bootstrap"])
+        table = table.assign(**{name: drawn[name] for name in drawn if name not in table})
+        table = table.set_index("system")
+        named: list[tuple[str, Any, pd.DataFrame]] = [
+            (f"score{who}", own.machines, table.loc[scores.models])
+        ]
+        if population == "crossed":
+            named.append(("human-human", own.human, table.loc[["human-human"]]))
+        for method, (name, true, part) in itertools.product(("bootstrap", "posterior"), named):
+            lower = f"{method}_eti95_lb"
+            if lower in part and part[lower].notna().all():
+                limits = _bounds(part, f"{method}_eti95")
+                rows.append({"method": method} | _row(name, true, limits, part["estimate"]))
+    return rows
+
+
+def _bounds(table: pd.DataFrame, name: str) -> Floats:
+    return table[[f"{name}_lb", f"{name}_ub"]].to_numpy(float)
+
+
+def _row(
+    statement: str, truth: Any, bounds: Floats, estimate: Any, *, together: bool = False
+) -> dict[str, Any]:
+    found = checked(truth, bounds[:, 0], bounds[:, 1], estimate, together=together)
+    return {"statement": statement, **found}
+
+
+def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
+    """Sets that contain the true ranks, of which tied machines have several."""
+    try:
+        sets = scores.ranks().set_index("system").loc[names]
+    except ValueError:
+        # Machines with the same answers have no ranks.
+        return {"statement": "ranks"}
+    value = true.round(9)
+    lowest = 1 + (value[None] > value[:, None]).sum(axis=1)
+    highest = len(value) - (value[None] < value[:, None]).sum(axis=1)
+    held = (sets["rank_lb"] <= lowest) & (sets["rank_ub"] >= highest)
+    width = float((sets["rank_ub"] - sets["rank_lb"] + 1).mean())
+    return {"statement": "ranks", "covered": float(held.all()), "width": width}
+
+
+BENCHMARKS = Study(
+    "benchmarks",
+    _benchmarks,
+    {
+        f"{family}, {name}": BenchmarkDesign(family, **design)
+        for family in FAMILIES
+        for name, design in DESIGNS.items()
+    },
+    ("statement", "method"),
+    BATCH,
+    options={"metric": ERROR_CONSISTENCY.name, "n_replicates": 0},
+)
+
+
+def benchmark_summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `BENCHMARKS`: also how wide intervals are beside those from the true error."""
+    named = ["scenario", "statement"]
+    table = summarized(rows[rows["width"].notna()], [*named, "method"], p_short=short_shares)
+    own = rows[rows["method"] == "analytic"].groupby(named)["squared_error"]
+    error = pd.Series(np.sqrt(own.mean()), name="error")
+    ideal = 2 * table["statement"].map(_deviates) * table.join(error, on=named)["error"]
+    return table.assign(relative_width=table["width"] / ideal)
+
+
+def _deviates(statement: str) -> float:
+    """Half the width of an interval from a known standard error, in units of it."""
+    if statement == "differences":
+        known = np.array([np.inf])
+        return float(largest_of_differences(known, len(FOUR_MACHINES.ability), CI_PROB)[0])
+    return float(special.ndtri((1 + CI_PROB) / 2))
+
+
+def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int, tune: int) -> Rows:
+    """Intervals of the cohort model with people, and those of the decomposition."""
+    generator = np.random.default_rng(seed)
+    truth = population_scores(design)
+    sets = [simulated_benchmark(design, generator) for _ in numbers]
+    rows = []
+    with warnings.catch_warnings():
+        # Of so short chains some effective sizes are below what a single fit should have.
+        warnings.simplefilter("ignore", SamplingWarning)
+        fits = _fits([trials for trials, _ in sets], n_draws, tune, generator)
+        for number, tree, (trials, these) in zip(numbers, fits, sets, strict=True):
+            scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
+            analytic = [
+                row for row in _analytic(scores, truth, these)
+                if row["statement"].startswith(("score", "share", "human-human"))
+            ]  # fmt: skip
+            rows += [{"set": number, **row} for row in _people(tree, truth, these) + analytic]
+    return rows
+
+
+def _fits(sets: Sequence[Trials], n_draws: int, tune: int, rng: np.random.Generator) -> Any:
+    """Fits of one model to all: strata are made as many in all, by some without trials."""
+    counts = [cohort_counts(trials, who_was_right=True) for trials in sets]
+    most = max(int(np.bincount(c["stratum_condition"]).max()) for c in counts)
+    counts = [_padded(c, most) for c in counts]
+    model = cohort(counts[0], human_effects="drawn")
+    # That of `fit_cohort`.
+    return nuts_many(model, [_data(c) for c in counts], n_draws, tune, rng, 0.9)
+
+
+def _data(counts: xr.Dataset) -> dict[str, Any]:
+    layout = cohort_layout(counts)
+    right = (counts["answers"].values == 1).astype(np.int64)
+    shown = {name: layout[name] for name in ("shown", "right")}
+    return {"human_data": counts["n_trials"].values, "human_right": right, **shown}
+
+
+def _padded(counts: xr.Dataset, n: int) -> xr.Dataset:
+    place = counts["stratum_condition"].values
+    rows = [np.flatnonzero(place == c) for c in range(counts.sizes["condition"])]
+    more = [np.repeat(own[:1], n - len(own)) for own in rows]
+    taken = np.concatenate([part for pair in zip(rows, more, strict=True) for part in pair])
+    empty = np.concatenate([np.arange(n) >= len(own) for own in rows])
+    out = counts.isel(stratum=taken)
+    for name in ("n_trials", "shown", "right"):
+        out[name] = out[name].where(~xr.DataArray(empty, dims="stratum"), 0)
+    return out
+
+
+def _people(tree: xr.DataTree, truth: Scores, these: Scores) -> Rows:
+    """Means over the two conditions."""
+    draws = tree["posterior"].to_dataset().stack(sample=("chain", "draw"))
+    rows = []
+    for who, end, own in (("", "", truth), (THESE, "_these", these)):
+        machines = draws[f"error_consistency{end}"].transpose("sample", "entry").values
+        machines = machines.reshape(len(machines), len(truth.machines), -1).mean(axis=-1)
+        humans = draws[f"human_error_consistency{end}"].mean("condition").values[:, None]
+        named = (
+            ("score", own.machines, machines),
+            ("human-human", own.human, humans),
+            ("share", own.machines / own.human, machines / humans),
+        )
+        for what, true, values in named:
+            bounds = np.quantile(values, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0).T
+            row = _row(f"{what}{who}", true, bounds, np.median(values, axis=0))
+            rows.append({"method": "people", **row})
+    return rows
+
+
+COHORTS = Study(
+    "cohorts",
+    _cohorts,
+    {
+        f"{family}, {n} humans, {named} spread": BenchmarkDesign(
+            family, n_humans=n, n_conditions=2, n_images=80, spread=spread
+        )
+        for family in FAMILIES
+        for named, spread in (("moderate", 0.3), ("large", 0.6))
+        for n in (4, 10)
+    },
+    ("statement", "method"),
+    BATCH,
+    n_datasets=400,
+    options={"n_draws": 800, "tune": 300},
+    means=("bias",),
+)
+
+
+# Kinds of machines, drawn anew for each benchmark.
+MACHINES: Mapping[str, Callable[[np.random.Generator, int], Observers]] = {
+    "varied": lambda g, n: Observers(g.normal(0, 0.3, n), g.uniform(0.4, 1, n)),
+    "medium": lambda g, n: Observers(
+        follows=np.clip(g.normal(0.75, 0.1, n), 0.1, 1), ability=g.normal(0, 0.2, n)
+    ),
+    "evenly spaced": lambda g, n: Observers(
+        follows=g.permutation(np.linspace(0.3, 1, n)), ability=g.normal(0, 0.2, n)
+    ),
+    "nearly equal": lambda g, n: Observers(g.normal(0, 0.05, n), g.normal(0.8, 0.02, n)),
+    "two kinds": lambda g, n: Observers(
+        follows=np.where(np.arange(n) % 2, 0.55, 0.85) + g.normal(0, 0.03, n),
+        ability=g.normal(0, 0.1, n),
+    ),
+    "one apart": lambda g, n: Observers(
+        follows=np.append(1.0, g.normal(0.7, 0.02, n)[1:]), ability=g.normal(0, 0.3, n)
+    ),
+}
+EDGES = (0.8, 0.9, 0.975, 1.0)
+
+
+class OrderDesign(NamedTuple):
+    """Kind and number of machines, and how much was seen of images and people."""
+
+    machines: str
+    n: int
+    design: BenchmarkDesign = BenchmarkDesign()
+
+
+def order_designs(sizes: Mapping[str, tuple[int, BenchmarkDesign]]) -> dict[str, OrderDesign]:
+    """Scenarios of `ORDERS`: all kinds of machines."""
+    return {
+        f"{kind}, {size}": OrderDesign(kind, *design)
+        for kind in MACHINES
+        for size, design in sizes.items()
+    }
+
+
+def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
+    """Probabilities that one machine is above another, and whether it is."""
+    machines, n, design = scenario
+    generator = np.random.default_rng(seed)
+    rows = []
+    for number in numbers:
+        own = MACHINES[machines](generator, n)
+        trials, these = simulated_benchmark(design, generator, own)
+        scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
+        populations: tuple[Population, ...] = ("images", "crossed")
+        for name, true in zip(populations, (these, population_scores(design, own)), strict=True):
+            table = scores.differences(name)
+            at = [[scores.models.index(x) for x in table[side]] for side in ("system", "other")]
+            above = true.machines[at[0]] > true.machines[at[1]]
+            rows += [
+                {"machines": machines, "n": n, "population": name, "set": number}
+                | {"claimed": max(p, 1 - p), "right": float((p > 0.5) == order)}
+                for p, order in zip(table["p_positive"], above, strict=True)
+                # Machines with the same answers: nothing is claimed of them.
+                if np.isfinite(p)
+            ]
+    return rows
+
+
+ORDERS = Study(
+    "orders",
+    _orders,
+    order_designs(
+        {
+            "2 machines": (2, BenchmarkDesign()),
+            "8 machines": (8, BenchmarkDesign()),
+            "20 machines": (20, BenchmarkDesign(n_images=320)),
+            "8 machines, accuracy .95": (8, BenchmarkDesign(accuracy=0.95, n_humans=10)),
+            "8 machines, guessing": (8, BenchmarkDesign("guessing", n_humans=6)),
+        }
+    ),
+    size=BATCH,
+    n_datasets=100,
+)
+
+
+def order_summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `ORDERS`: how often orders are right, by what was claimed of them."""
+    names = [f"{a:g} to {b:g}".replace("0.", ".") for a, b in itertools.pairwise(EDGES)]
+    found = rows.assign(bin=pd.cut(rows["claimed"], EDGES, labels=names, right=False))
+    found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
+    keys = ["scenario", "population", "bin"]
+    by = found.groupby(keys, sort=False, observed=True)
+    sums = found.groupby([*keys, "set"], sort=False, observed=True)["excess"].sum()
+    # Ratio of sums over benchmarks.
+    spread = sums.groupby(level=list(range(len(keys))), sort=False).agg(
+        lambda total: np.sqrt((total**2).sum())
+    )
+    table = pd.DataFrame({"n_pairs": by.size()} | {k: by[k].mean() for k in ("claimed", "right")})
+    return table.assign(right_mcse=spread / by.size()).reset_index()
+
+
+class MarginScoreDesign(NamedTuple):
+    """Two data sets of people who meet other items in each condition, and machines."""
+
+    rho: tuple[float, ...] = (0.9, 0.7, 0.7, 1.0)
+    levels: tuple[float, ...] = (1.2, 2.0)
+    n_humans: int = 8
+    n_items: int = 80
+
+
+def _margin_scores(design: MarginScoreDesign, numbers: range, seed: Any) -> Rows:
+    """Scores, differences and ranks of machines by joint draws of margin consistency."""
+    names = [f"machine_{k}" for k in range(len(design.rho))]
+    by_rho = {
+        rho: np.mean([
+            true_margin_consistency(MarginWorld(rho=rho, strength_mean=level), 1)[0]
+            for level in design.levels
+        ])
+        for rho in set(design.rho)
+    }  # fmt: skip
+    truth = pd.Series([by_rho[rho] for rho in design.rho], names)
+    rows: Rows = []
+    for number, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
+        trials, margins = _with_margins(design, names, np.random.default_rng(own))
+        pairs = [("human", name) for name in names]
+        found = decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=number)
+        scores = scores_of_entries(found)
+        table = scores.summary().set_index("system").loc[names]
+        apart = scores.differences(intervals="all")
+        true = truth[apart["system"]].to_numpy() - truth[apart["other"]].to_numpy()
+        true = true.round(12)
+        alone, wide = (_bounds(apart, f"{name}95") for name in ("pointwise_eti", "simultaneous_ci"))
+        made = (
+            _row("score", truth, _bounds(table, "posterior_eti95"), table["estimate"]),
+            _row("difference", true, alone, apart["difference"]),
+            _row("differences", true, wide, apart["difference"], together=True),
+            _ranks(scores, names, truth.to_numpy()),
+        )
+        rows += [{"set": number, **row} for row in made]
+    return rows
+
+
+def _with_margins(
+    design: MarginScoreDesign, names: list[str], rng: np.random.Generator
+) -> tuple[Trials, pd.DataFrame]:
+    n, shape = design.n_items, (design.n_humans, 1)
+    item, label = np.arange(n), np.array([f"k{i}" for i in range(16)])
+    true, rows, margins = label[item % 16], [], []
+    for dataset in ("s", "t"):
+        ability, gain = rng.normal(0, 0.3, shape), np.exp(0.2 * rng.standard_normal(shape))
+        for number, level in enumerate(design.levels):
+            u = rng.standard_normal(n)
+            p = m_afc_probability(level + ability + 1.6 * gain * u, 16)
+            keys = {"dataset": dataset, "condition": f"c{number}", "item": item}
+            for person, own in enumerate(rng.random(p.shape) < p):
+                given = {"response": np.where(own, true, label[(item + 1) % 16]), "truth": true}
+                who = {"observer": f"{dataset}{person}", "kind": "human"}
+                rows.append(pd.DataFrame({**keys, **who, **given}))
+            for name, rho in zip(names, design.rho, strict=True):
+                margin = rho * u + np.sqrt(1 - rho**2) * rng.standard_normal(n)
+                margins.append(pd.DataFrame({**keys, "observer": name, "margin": margin}))
+    return Trials.from_table(pd.concat(rows)), pd.concat(margins)
+
+
+MARGIN_SCORES = Study(
+    "margin_scores",
+    _margin_scores,
+    {"two data sets of 8 people": MarginScoreDesign()},
+    ("statement",),
+    size=5,
+    n_datasets=50,
+)

@@ -1,0 +1,539 @@
+"""Studies of error similarity and of misclassification agreement [X25]_.
+
+References
+----------
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.48550/arXiv.2409.13919
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats
+from alikely._base.intervals import bound_names
+from alikely.data.tables import joint_correctness
+from alikely.data.trials import Trials
+from alikely.errors.equal_rows import equality
+from alikely.errors.limits import UNBOUNDED
+from alikely.estimates.comparison import difference, mean
+from alikely.estimates.error_kinds import NOT_MET
+from alikely.estimates.errors import error_similarity, misclassification_agreement
+from alikely.estimates.result import Result, School
+from alikely.estimates.sentences import METHODS
+from alikely.estimates.weighted_sums import contrast
+from alikely.inference.sampling import Sampler
+from alikely.metrics import errors, get_metric
+from alikely.stats.intervals import interval
+from studies.harness import Rows, Study, checked, short_counts, summarized
+from studies.simulators.labels import (
+    ErrorPopulation,
+    label_trials,
+    shared_errors,
+    shared_label_agreement,
+)
+
+__all__ = ["AGREEMENT", "EQUAL_ROWS", "SIMILARITY", "STATEMENTS", "ErrorDesign"]
+
+# Of an item, for a system that errs as often as the other; how often one draw decides for both.
+WRONG, TOGETHER = 0.5, 0.5
+# Mean Dirichlet parameter of rows of what items suggest, and of kinds of items.
+SUGGESTED, TINY = 0.5, 1e-12
+CI_PROB, LEVEL = 0.95, 0.05
+# What counts as a similarity of 1, and what draws of single precision may be off.
+AT_END, ROUNDING, ROUNDING_OF_SUMS = 0.001, 1.1e-5, 1e-6
+INFINITE = np.inf
+
+
+class ErrorDesign(NamedTuple):
+    """Populations of systems, drawn anew for each data set.
+
+    ``n_errors``: of the first system on each true class. ``copying``: how often both give the label
+    that an item suggests, where both err. ``concentration``: mean Dirichlet parameter of own rows
+    around a common one; infinite for equal systems. ``base``: that of common rows; the n-th label
+    of a row is further ``n**-zipf`` times as likely. ``n_kinds`` of items, to which half of what
+    systems give on their own is due, if several. ``fewer``: errors of the second system, as a
+    share. ``shared``: whether both answer the same items.
+    """
+
+    n_classes: int = 8
+    n_errors: float = 50
+    copying: float = 0.0
+    concentration: float = 0.5
+    base: float = 1.0
+    zipf: float = 0.0
+    n_kinds: int = 1
+    fewer: float = 1.0
+    shared: bool = True
+
+
+EQUAL = ErrorDesign(concentration=INFINITE)
+# The first twelve are those of the table that the method was chosen by; the others came later.
+DESIGNS: dict[str, ErrorDesign] = {
+    "8 classes, no copying": ErrorDesign(),
+    "8 classes, copying .5": ErrorDesign(copying=0.5),
+    "8 classes, copying .8": ErrorDesign(copying=0.8),
+    "8 classes, copying .95": ErrorDesign(copying=0.95),
+    "16 classes, 12 errors, .5": ErrorDesign(16, 12, 0.5),
+    "8 classes, 250 errors, .5": ErrorDesign(8, 250, 0.5),
+    "16 classes, 20 errors in all": ErrorDesign(16, 1.25, 0.5),
+    "kinds of items": ErrorDesign(n_kinds=4),
+    "separate, 25 errors": ErrorDesign(8, 25, shared=False),
+    "separate, 16 classes, unrelated": ErrorDesign(16, 12, concentration=0.1, shared=False),
+    "separate, 16 classes, 100 errors": ErrorDesign(16, 100, shared=False),
+    "kinds of items, copying .5": ErrorDesign(copying=0.5, n_kinds=4),
+    "kinds, 16 classes, 12 errors": ErrorDesign(16, 12, 0.3, n_kinds=3),
+    "kinds, 250 errors": ErrorDesign(8, 250, 0.3, n_kinds=6),
+    "Zipf": ErrorDesign(zipf=1.0, copying=0.5),
+    "Zipf, steeper, 200 errors": ErrorDesign(8, 200, zipf=2.0, copying=0.3),
+    "Zipf, 32 classes, 60 errors": ErrorDesign(32, 60, 0.5, zipf=1.0),
+    "Zipf, 32 classes, 20 errors": ErrorDesign(32, 20, 0.2, zipf=1.0),
+    "32 classes, 5 errors": ErrorDesign(32, 5, 0.5),
+    "4 classes, 300 errors": ErrorDesign(4, 300, 0.5),
+    "3 classes, 20 errors": ErrorDesign(3, 20, 0.5),
+    "16 classes, 500 errors": ErrorDesign(16, 500, 0.5),
+    "nearly equal": ErrorDesign(copying=0.5, concentration=20.0),
+    "nearly equal, 250 errors": ErrorDesign(8, 250, 0.5, concentration=20.0),
+    "few labels a row": ErrorDesign(16, 50, 0.5, base=0.2),
+    "second with a fifth of errors": ErrorDesign(8, 60, 0.5, fewer=0.2),
+    "second with a tenth, no copying": ErrorDesign(16, 60, concentration=2.0, fewer=0.1),
+    "unrelated, no copying": ErrorDesign(8, 50, concentration=0.1),
+    "equal, no copying": EQUAL,
+    "equal, copying .8": EQUAL._replace(copying=0.8),
+    "equal, 16 classes, 12 errors, .5": ErrorDesign(16, 12, 0.5, INFINITE),
+    "equal, kinds of items": EQUAL._replace(n_kinds=4),
+    "equal, separate": EQUAL._replace(shared=False),
+    "equal, Zipf, 250 errors": ErrorDesign(8, 250, 0.3, INFINITE, zipf=1.0),
+    "equal, second with a fifth": ErrorDesign(8, 60, 0.5, INFINITE, fewer=0.2),
+    "equal, 16 classes, 20 errors in all": ErrorDesign(16, 1.25, 0.5, INFINITE),
+    # Divergences are near .05 in these.
+    ".05 apart, 250 errors": ErrorDesign(8, 250, 0.3, concentration=1.1),
+    ".05 apart, 250 errors, separate": ErrorDesign(8, 250, concentration=5.3, shared=False),
+    "200 classes, 12 errors, .5": ErrorDesign(200, 12, 0.5),
+}
+JOINT_DESIGNS: dict[str, ErrorDesign] = {
+    "no copying": ErrorDesign(),
+    "copying .5": ErrorDesign(copying=0.5),
+    "copying .8": ErrorDesign(copying=0.8),
+    "16 classes, 12 errors, .5": ErrorDesign(16, 12, 0.5),
+    "kinds of items, copying .3": ErrorDesign(copying=0.3, n_kinds=4),
+    "Zipf, copying .5": ErrorDesign(copying=0.5, zipf=1.0),
+    "nearly equal, copying .5": ErrorDesign(copying=0.5, concentration=20.0),
+    "equal, no copying": EQUAL,
+    "equal, copying .8": EQUAL._replace(copying=0.8),
+    "equal, 6 errors, .5": ErrorDesign(8, 6, 0.5, INFINITE),
+    "6 errors, copying .5": ErrorDesign(8, 6, 0.5),
+    "250 errors, copying .5": ErrorDesign(8, 250, 0.5),
+}
+# Eight of equal systems, for the level of the test, and some of others, for its power.
+TESTED: dict[str, ErrorDesign] = {
+    "equal, no copying": EQUAL,
+    "equal, copying .5": EQUAL._replace(copying=0.5),
+    "equal, copying .8": EQUAL._replace(copying=0.8),
+    **{name: DESIGNS[name] for name in (
+        "equal, 16 classes, 12 errors, .5", "equal, kinds of items", "equal, separate",
+        "equal, Zipf, 250 errors", "equal, second with a fifth")},
+    "nearly equal, 50 errors": DESIGNS["nearly equal"],
+    "nearly equal, 250 errors": DESIGNS["nearly equal, 250 errors"],
+    "different, 12 errors": ErrorDesign(8, 12, 0.5),
+    "different, separate, 12 errors": ErrorDesign(8, 12, shared=False),
+}  # fmt: skip
+
+
+def population(
+    design: ErrorDesign, rng: np.random.Generator, n_systems: int = 2
+) -> ErrorPopulation:
+    """Draw how systems of a design err."""
+    k = design.n_classes
+    rank = np.argsort(rng.random((k, k - 1)), axis=-1) + 1.0
+    liking = rng.standard_gamma(design.base, (k, k - 1)) * rank**-design.zipf + TINY
+    common = liking / liking.sum(axis=-1, keepdims=True)
+    own = np.stack([_around(common, design.concentration, rng) for _ in range(n_systems)])
+    suggested = _around(common, SUGGESTED, rng)[None].repeat(design.n_kinds, axis=0)
+    by_kind = own[:, None]
+    if design.n_kinds > 1:
+        kinds = np.stack([_around(common, SUGGESTED, rng) for _ in range(design.n_kinds)])
+        by_kind = (own[:, None] + kinds) / 2
+    follows = np.full(n_systems, np.sqrt(design.copying))
+    return ErrorPopulation(_with_truth(suggested), _with_truth(by_kind), follows)
+
+
+def _around(common: Floats, concentration: float, rng: np.random.Generator) -> Floats:
+    if np.isinf(concentration):
+        return common
+    drawn = rng.standard_gamma(concentration * common.shape[-1] * common) + TINY * common
+    return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
+
+
+def _with_truth(rows: Floats) -> Floats:
+    """Rows over wrong labels, laid out over all labels."""
+    k = rows.shape[-2]
+    wide = np.zeros((*rows.shape[:-1], k))
+    wide[..., ~np.eye(k, dtype=bool)] = rows.reshape(*rows.shape[:-2], -1)
+    return wide
+
+
+def answers(
+    design: ErrorDesign, of: ErrorPopulation, rng: np.random.Generator
+) -> tuple[np.ma.MaskedArray[Any, Any], NDArray[np.intp]]:
+    """Draw a data set: labels (system, item), and true classes."""
+    n_systems = len(of.own)
+    per_class = max(1, round(design.n_errors / WRONG)) * (1 if design.shared else n_systems)
+    truth = np.repeat(np.arange(design.n_classes), per_class)
+    alike = rng.random(len(truth)) < TOGETHER
+    draw = np.where(alike, rng.random(len(truth)), rng.random((n_systems, len(truth))))
+    rate = WRONG * np.where(np.arange(n_systems) == 1, design.fewer, 1)
+    labels = shared_errors(of, truth, draw < rate[:, None], rng)
+    seen = np.arange(len(truth)) % n_systems == np.arange(n_systems)[:, None]
+    return np.ma.array(labels, mask=False if design.shared else ~seen), truth
+
+
+def true_similarity(
+    of: ErrorPopulation, labels: np.ma.MaskedArray[Any, Any], truth: NDArray[np.intp]
+) -> Floats:
+    """Similarity of rows of all pairs, (system, system), weighted by observed true classes."""
+    rows, k = of.rows, of.rows.shape[-1]
+    wrong = np.ma.filled(labels != truth, fill_value=False)
+    n = np.stack([np.bincount(truth[errs], minlength=k) for errs in wrong])
+    weight = (n[:, None] + n).astype(np.float64)
+    weight /= np.maximum(weight.sum(axis=-1, keepdims=True), TINY)
+    apart = errors.jensen_shannon_divergence(rows[:, None], rows)
+    return errors.error_similarity((weight * apart).sum(axis=-1))
+
+
+def data_sets(
+    design: ErrorDesign,
+    n: int,
+    rng: np.random.Generator,
+    n_systems: int = 2,
+    follows: tuple[float, float] = (1, 1),
+) -> tuple[Trials, Floats]:
+    """Draw data sets of a design, each of a population of its own, as conditions."""
+    labels, truths, values = [], [], []
+    for _ in range(n):
+        of = population(design, rng, n_systems)
+        of = of._replace(follows=of.follows * rng.uniform(*follows, n_systems))
+        drawn, truth = answers(design, of, rng)
+        labels.append(drawn)
+        truths.append(truth)
+        values.append(true_similarity(of, drawn, truth))
+    trials = Trials.from_arrays(
+        np.ma.concatenate(labels, axis=1),
+        np.concatenate(truths),
+        classes=range(design.n_classes),
+        condition=np.repeat(np.arange(n), [len(truth) for truth in truths]).tolist(),
+    )
+    return trials, np.array(values)
+
+
+def _bounds(result: Result, school: School) -> Floats:
+    """Bounds of all entries by a method, (entry, 2)."""
+    kind = "ci" if school in ("analytic", "bca") else "eti"
+    frame = result.summary(CI_PROB, "eti", [school])
+    return frame[list(bound_names(school, kind, CI_PROB))].to_numpy()
+
+
+def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
+    data, drawing = seed.spawn(2)
+    trials, values = data_sets(design, len(numbers), np.random.default_rng(data))
+    result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
+    frame = result.summary(CI_PROB, columns="all")
+    inner = result.data["rows"].to_dataset()["error_similarity"].values.reshape(-1, len(frame))
+    ends = {"auto": _bounds(result, "posterior"), "model": interval(inner, CI_PROB, "eti")}
+    ends |= {name: _bounds(result, name) for name in ("bootstrap", "bca", "analytic")}
+    rows = []
+    for method, bounds in ends.items():
+        for i, number in enumerate(numbers):
+            truth, (lower, upper), shown = values[i, 0, 1], bounds[i], frame.iloc[i]
+            note = str(shown["note"]) if method == "auto" else ""
+            found = checked(truth, lower, upper, shown["estimate"], rounding=ROUNDING)
+            unbounded = UNBOUNDED in note
+            rows.append(
+                {"method": method, "dataset": number, "truth": truth}
+                | {"lower": lower, "upper": upper, **found}
+                | {
+                    "covered": found["covered"] * (not unbounded),
+                    "unbounded": unbounded,
+                    "noted": unbounded or NOT_MET in note,
+                    "at_end": upper > 1 - AT_END,
+                    "rejected": shown["p_equal"] < 1 - CI_PROB,
+                }
+            )
+    return rows
+
+
+SIMILARITY = Study("similarity", _similarity, DESIGNS, ("method",), 50, options={"n_draws": 1_000})
+
+
+def similarity_summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `SIMILARITY`: also how often coverage is below what is promised by chance."""
+    known = rows[rows["squared_error"].notna()]
+    means = ("unbounded", "noted", "at_end", "rejected")
+    table = summarized(known, ("scenario", "method"), means, short_counts)
+    of_model = table[table["method"] == "model"].set_index("scenario")["width"]
+    relative = table["width"] / table["scenario"].map(of_model)
+    table.insert(table.columns.get_loc("width") + 1, "relative_width", relative)
+    return table
+
+
+def _equal_rows(design: ErrorDesign, numbers: range, seed: Any) -> Rows:
+    data, drawing = seed.spawn(2)
+    trials, values = data_sets(design, len(numbers), np.random.default_rng(data))
+    table = joint_correctness(trials, labels=True, disjoint=not design.shared)
+    found = equality(table, get_metric("error_similarity"), rng=drawing)
+    return [
+        {"truth": truth, "p_equal": p}
+        for truth, p in zip(values[:, 0, 1], found["p_equal"], strict=True)
+    ]
+
+
+EQUAL_ROWS = Study("equal_rows", _equal_rows, TESTED, size=50, n_datasets=1_000)
+
+
+def equal_rows_summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `EQUAL_ROWS`: how often equal rows are rejected, at a level of .05."""
+    rows = rows[rows["p_equal"].notna()]
+    by = rows.assign(rejected=rows["p_equal"] < LEVEL).groupby("scenario", sort=False)
+    table = pd.DataFrame({"n_datasets": by.size(), "divergence": 1 / by["truth"].median() - 1})
+    table["rejected"] = by["rejected"].mean()
+    error = np.sqrt(table["rejected"] * (1 - table["rejected"]) / table["n_datasets"])
+    return table.assign(rejected_mcse=error).reset_index()
+
+
+# Two machines and four humans, as `Trials.from_arrays` names them.
+SYSTEMS = [f"observer_{i}" for i in range(6)]
+HUMANS = SYSTEMS[2:]
+# Systems follow what items suggest by different shares of what a design says; equal ones do not.
+FOLLOWS, ALIKE = (0.6, 1.0), (1.0, 1.0)
+# Data sets that count as conditions of one experiment, each with populations of its own.
+CONDITIONS = 5
+# Names, and the entries whose mean is meant; of two, the difference of their means.
+OF_ONE: dict[str, list[tuple[Any, Any]]] = {
+    "difference of two pairs": [(SYSTEMS[0], HUMANS[0]), (SYSTEMS[1], HUMANS[0])],
+    "mean over humans": [(SYSTEMS[0], HUMANS)],
+    "difference of means": [(SYSTEMS[0], HUMANS), (SYSTEMS[1], HUMANS)],
+    "mean of human pairs": [(HUMANS, HUMANS)],
+}
+OVER_CONDITIONS: dict[str, list[tuple[Any, Any]]] = {
+    "mean over conditions": [(SYSTEMS[0], HUMANS[0])],
+    "mean over humans and conditions": OF_ONE["mean over humans"],
+    "difference over conditions": OF_ONE["difference of two pairs"],
+    "difference of means over conditions": OF_ONE["difference of means"],
+}
+
+
+def _statements(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
+    follows = ALIKE if np.isinf(design.concentration) else FOLLOWS
+    data, drawing = seed.spawn(2)
+    rng = np.random.default_rng(data)
+    trials, values = data_sets(design, len(numbers), rng, len(SYSTEMS), follows)
+    result = error_similarity(
+        trials, n_resamples=n_draws, n_draws=n_draws, n_permutations=0, ci_prob=CI_PROB, rng=drawing
+    )
+    return [
+        {"dataset": numbers[first], "statement": statement} | row
+        for statements, size in ((OF_ONE, 1), (OVER_CONDITIONS, CONDITIONS))
+        for first in range(0, len(numbers), size)
+        for statement, sides in statements.items()
+        for row in _of_sides(result, sides, range(first, first + size), values)
+    ]
+
+
+def _of_sides(
+    result: Result, sides: list[tuple[Any, Any]], conditions: range, values: Floats
+) -> Rows:
+    value = pd.DataFrame(values[conditions].mean(axis=0), index=SYSTEMS, columns=SYSTEMS)
+    at = [str(i) for i in conditions]
+    entries = [{"condition": at, "observer_a": a, "observer_b": b} for a, b in sides]
+    # Within one group each pair counts once; it is there once, too.
+    pairs = [
+        {frozenset((i, j)) for i in np.atleast_1d(a) for j in np.atleast_1d(b) if i != j}
+        for a, b in sides
+    ]
+    truths = [np.mean([value.loc[tuple(pair)] for pair in of]) for of in pairs]
+    truth = truths[0] - truths[1] if len(sides) == 2 else truths[0]
+    found = (difference if len(sides) == 2 else mean)(result, *entries, intervals=METHODS)
+    rows = []
+    for method, row in found.iterrows():
+        held = checked(truth, row["eti95_lb"], row["eti95_ub"], rounding=ROUNDING_OF_SUMS)
+        unbounded = UNBOUNDED in row["note"]
+        held["covered"] *= not unbounded
+        if not np.isnan(held["width"]):
+            rows.append({"method": method, "truth": truth, **held, "unbounded": unbounded})
+    return rows
+
+
+STATEMENTS = Study(
+    "statements",
+    _statements,
+    JOINT_DESIGNS,
+    ("statement", "method"),
+    50,
+    options={"n_draws": 1_000},
+    means=("unbounded",),
+)
+
+# How often a label is given, next to the one before it, where some are liked better.
+SKEWED = 0.6
+# Mean Dirichlet parameter of labels in rows that true classes invite, and its seed.
+INVITED, INVITING = 0.4, 11
+# Of trials that both may get right: that a system errs. One in four is a joint error.
+ERRING = 0.5
+N_OBSERVERS = 4
+# Method, the sampler of the public function that it takes, and the school.
+AGREEMENT_METHODS: dict[str, tuple[Sampler, School]] = {
+    "analytic": ("auto", "analytic"),
+    "bootstrap": ("auto", "bootstrap"),
+    "bca": ("auto", "bca"),
+    "exact": ("exact", "posterior"),
+    "auto": ("auto", "posterior"),
+}
+
+
+def _wrong(liking: Floats) -> Floats:
+    out = liking.copy()
+    np.fill_diagonal(out, 0)
+    return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+
+def _liked(k: int, step: int = 0) -> Floats:
+    row = np.tile(SKEWED ** np.arange(k), (k, 1))
+    return _wrong(np.roll(row, step * k // N_OBSERVERS, axis=1))
+
+
+def _invited(k: int, n: int) -> list[Floats]:
+    rng = np.random.default_rng(INVITING)
+    return [_wrong(rng.gamma(INVITED, size=(k, k))) for _ in range(n)]
+
+
+# Rows of wrong labels of four systems: by the number of classes.
+POPULATIONS: dict[str, Callable[[int], list[Floats]]] = {
+    "uniform": lambda k: [_wrong(np.ones((k, k)))] * N_OBSERVERS,
+    "skewed": lambda k: [_liked(k)] * N_OBSERVERS,
+    "different": lambda k: [_liked(k, step) for step in range(N_OBSERVERS)],
+    "invited": lambda k: _invited(k, 1) * N_OBSERVERS,
+    "invited apart": lambda k: _invited(k, N_OBSERVERS),
+}
+
+
+class AgreementDesign(NamedTuple):
+    """Systems that err on the same items, at times with one label for all."""
+
+    population: str
+    n_classes: int
+    copy_probability: float
+    n_joint_errors: int
+    random: bool
+
+
+def agreement_designs(
+    n_joint_errors: Sequence[int] = (5, 10, 20, 40, 80),
+    copy_probability: Sequence[float] = (0.0, 0.5, 0.8),
+    n_classes: Sequence[int] = (4, 8, 16),
+) -> dict[str, AgreementDesign]:
+    """Scenarios of `AGREEMENT`: all populations, joint errors fixed and random."""
+    values = (POPULATIONS, n_classes, copy_probability, n_joint_errors, (False, True))
+    designs = itertools.starmap(AgreementDesign, itertools.product(*values))
+    return {
+        f"{d.population}, {d.n_classes} classes, copying {d.copy_probability:g}, "
+        f"{d.n_joint_errors}{' or so' if d.random else ''}": d
+        for d in designs
+    }
+
+
+def _agreement(
+    design: AgreementDesign,
+    numbers: range,
+    seed: Any,
+    n_observers: int,
+    n_draws: int,
+    methods: Sequence[str],
+) -> Rows:
+    if n_observers not in (2, N_OBSERVERS):
+        raise ValueError(f"n_observers must be 2 or {N_OBSERVERS}, got {n_observers}")
+    data, drawing = seed.spawn(2)
+    rows = POPULATIONS[design.population](design.n_classes)
+    shared = np.mean(rows, axis=0)
+    chance = ERRING if design.random else 1.0
+    trials = label_trials(
+        rows[:n_observers],
+        shared,
+        design.copy_probability,
+        round(design.n_joint_errors / chance**2),
+        error_probability=chance,
+        n_datasets=len(numbers),
+        rng=data,
+    )
+    truth = shared_label_agreement(rows[:n_observers], shared, design.copy_probability)
+    of_pairs = truth[np.triu_indices(n_observers, 1)]
+    asked = {name: which for name, which in AGREEMENT_METHODS.items() if name in methods}
+    resampled = any(school in ("bootstrap", "bca") for _, school in asked.values())
+    results = {
+        sampler: misclassification_agreement(
+            trials,
+            n_resamples=n_draws if resampled and sampler == "auto" else 0,
+            n_draws=n_draws,
+            sampler=sampler,
+            # A copy: seeds of one posterior are not to hang on whether the other was drawn.
+            rng=copy.deepcopy(drawing),
+        )
+        for sampler in dict.fromkeys(sampler for sampler, _ in asked.values())
+    }
+    if n_observers == 2:
+        return [
+            {"of": "pair", "method": method, **design._asdict(), **row}
+            for method, (sampler, school) in asked.items()
+            for row in _each(_bounds(results[sampler], school), of_pairs[0])
+        ]
+    first, second = np.eye(len(of_pairs))[:2]
+    found = []
+    sums = {"mean": np.full(len(of_pairs), 1 / len(of_pairs)), "difference": first - second}
+    for of, weights in sums.items():
+        tables = {name: _contrasted(result, weights) for name, result in results.items()}
+        found += [
+            {"of": of, "method": method, **design._asdict(), **row}
+            for method, (sampler, school) in asked.items()
+            if school in tables[sampler]
+            for row in _each(tables[sampler][school], float(weights @ of_pairs))
+        ]
+    return found
+
+
+def _contrasted(result: Result, weights: Floats) -> dict[str, Floats]:
+    """Bounds of a weighted sum of the pairs of each data set, (data set, 2), by school."""
+    columns, parts = list(bound_names("", "eti", CI_PROB)), []
+    size = len(weights)
+    for start in range(0, result.table.sizes["pair"], size):
+        every = np.zeros(result.table.sizes["pair"])
+        every[start : start + size] = weights
+        parts.append(contrast(result, every, intervals="all")[columns])
+    return {
+        str(school): np.stack([part.loc[school] for part in parts]) for school in parts[0].index
+    }
+
+
+def _each(ends: Floats, truth: float) -> Rows:
+    return [
+        checked(truth, lower, upper)
+        | {"truth": truth, "below": truth < lower, "above": truth > upper}
+        for lower, upper in np.asarray(ends, dtype=np.float64)
+        if not np.isnan(lower)
+    ]
+
+
+AGREEMENT = Study(
+    "agreement",
+    _agreement,
+    agreement_designs(),
+    ("of", "method"),
+    size=0,
+    options={"n_observers": 2, "n_draws": 1_000, "methods": list(AGREEMENT_METHODS)},
+    means=("truth", "below", "above"),
+)

@@ -1,0 +1,332 @@
+"""Studies of families and judges: branches, effects of families, judges that favor their like."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import optimize, special
+from scipy.cluster import hierarchy
+
+from alikely._base.arrays import Floats
+from alikely.benchmark import Families, agreement_regression, families, judge_agreement
+from alikely.benchmark.cohorts import fit_cohort
+from alikely.benchmark.covariates import cohort_contrasts
+from alikely.benchmark.judges import partial_correlation
+from alikely.data.trials import Trials
+from alikely.estimates import matrix
+from alikely.inference.chains import SamplingWarning
+from alikely.metrics import ERROR_CONSISTENCY
+from studies.harness import Rows, Study, checked
+from studies.simulators.trees import random_tree, tree_answers, true_consistency
+
+__all__ = ["BRANCHES", "COPYING_FAMILIES", "FAMILIES", "JUDGES", "branch_table"]
+
+# Lower ends of classes of support.
+BINS = (0.0, 0.5, 0.8, 0.95)
+
+
+class TreeDesign(NamedTuple):
+    """Trees of a random number of observers, which answer one number of questions in turn."""
+
+    n_observers: tuple[int, int] = (10, 30)
+    n_trials: tuple[int, ...] = (200, 1_000, 5_000)
+    accuracy: tuple[float, float] = (0.5, 0.9)
+
+
+def _branches(design: TreeDesign, numbers: range, seed: Any, n_resamples: int) -> Rows:
+    """Find families in simulated answers, and compare every branch with the true tree."""
+    (number,) = numbers
+    shape, answers, resampling, other = seed.spawn(4)
+    generator = np.random.default_rng(other)
+    least, most = design.n_observers
+    n = int(generator.integers(least, most + 1))
+    correlation = random_tree(n, shape)
+    accuracies = generator.uniform(*design.accuracy, n)
+    n_trials = design.n_trials[number % len(design.n_trials)]
+    correct = tree_answers(correlation, accuracies, n_trials, answers)
+    found = families(_pairs(correct), n_resamples=n_resamples, rng=resampling)
+    truth = Families(
+        hierarchy.linkage(1 - true_consistency(correlation, accuracies), "average"),
+        found.observers, found.support, ERROR_CONSISTENCY, 0,
+    )  # fmt: skip
+    real = {frozenset(members) for members in truth.branches["members"]}
+    return [
+        {"tree": number, "n_observers": n, "n_trials": n_trials, "size": branch.n}
+        | {"support": branch.support, "right": frozenset(branch.members) in real}
+        for branch in found.branches.rename(columns={"size": "n"}).itertuples()
+    ]
+
+
+BRANCHES = Study(
+    "branches",
+    _branches,
+    {"random trees": TreeDesign()},
+    n_datasets=60,
+    options={"n_resamples": 200},
+)
+
+
+def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `BRANCHES`: how often branches are right, by their support."""
+    classes = np.searchsorted(BINS, branches["support"], side="right") - 1
+    ends = [*BINS[1:], 1.0]
+    names = [f"{low:g} to {high:g}" for low, high in zip(BINS, ends, strict=True)]
+    table = branches.groupby(np.array(names, dtype=object)[classes]).agg(
+        n=("right", "size"), support=("support", "mean"), right=("right", "mean")
+    )
+    table.index.name = "class"
+    return table.assign(mcse=np.sqrt(table["right"] * (1 - table["right"]) / table["n"]))
+
+
+def _pairs(correct: NDArray[np.int8], names: list[str] | None = None) -> Any:
+    coords = None if names is None else {"observer": names}
+    answers = xr.DataArray(correct, dims=("observer", "trial"), coords=coords)
+    return matrix(answers, tests=False, intervals=())
+
+
+# Correlation of models with the difficulty of questions, least and greatest.
+LOADINGS = (0.5, 0.8)
+# Normal quantile of accuracies: mean, spread between and within families.
+ABILITY, BETWEEN, WITHIN = 0.5, 0.5, 0.2
+# Leaderboards over which the effect is averaged that intervals should contain.
+N_TRUE = 2_000
+
+
+class FamilyDesign(NamedTuple):
+    """Leaderboards of new families, which share part of their errors and may differ in accuracy."""
+
+    n_observers: int = 30
+    n_families: int = 6
+    n_trials: int = 2_000
+    shared: tuple[float, float] = (0.0, 0.6)
+    confounded: bool = True
+
+
+def _families(design: FamilyDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
+    """Check whether the interval of `agreement_regression` contains the mean effect."""
+    family, truth = _members(design), _true_effect(design)
+    names = [f"observer_{k}" for k in range(design.n_observers)]
+    labels = {name: str(of) for name, of in zip(names, family, strict=True)}
+    of_world, of_answers, of_draws = seed.spawn(3)
+    accuracy, _, together = _leaderboard(design, np.random.default_rng(of_world))
+    correct = tree_answers(together, accuracy, design.n_trials, of_answers)
+    found = agreement_regression(
+        _pairs(correct, names), labels=labels, n_draws=n_draws, rng=of_draws
+    )
+    posterior = found.data["posterior"].to_dataset()
+    draws = posterior["b"].sel(predictor="same_family").values.ravel()
+    limits = checked(truth, *np.quantile(draws, [0.025, 0.975]), draws.mean())
+    estimate = {"estimate": draws.mean(), "sd": draws.std(), "truth": truth}
+    return [estimate | limits | {"pareto_k": found.data.attrs["pareto_k"]}]
+
+
+def _members(design: FamilyDesign) -> NDArray[np.intp]:
+    return np.arange(design.n_observers) * design.n_families // design.n_observers
+
+
+@functools.cache
+def _true_effect(design: FamilyDesign) -> float:
+    """Mean gain of pairs of one family by what it shares, over many leaderboards."""
+    family, generator, effects = _members(design), np.random.default_rng(0), []
+    i, j = np.triu_indices(len(family), k=1)
+    same = family[i] == family[j]
+    for _ in range(N_TRUE):
+        accuracy, apart, together = _leaderboard(design, generator)
+        gain = true_consistency(together, accuracy) - true_consistency(apart, accuracy)
+        effects.append(gain[same].mean())
+    return float(np.mean(effects))
+
+
+def _leaderboard(
+    design: FamilyDesign, generator: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Accuracies, and correlations without and with what families share."""
+    family, n, n_families = _members(design), design.n_observers, design.n_families
+    between = generator.normal(0, BETWEEN, n_families)[family]
+    if not design.confounded:
+        between = generator.normal(0, BETWEEN, n)
+    accuracy = special.ndtr(ABILITY + between + generator.normal(0, WITHIN, n))
+    loading = generator.uniform(*LOADINGS, n)
+    share = generator.uniform(*design.shared, n_families)[family]
+    apart = np.outer(loading, loading)
+    own = np.sqrt(1 - loading**2)
+    together = apart + np.where(family[:, None] == family, share * np.outer(own, own), 0.0)
+    np.fill_diagonal(apart, 1.0)
+    np.fill_diagonal(together, 1.0)
+    return accuracy, apart, together
+
+
+FAMILIES = Study(
+    "families",
+    _families,
+    {
+        "similar errors, other accuracy": FamilyDesign(),
+        "similar errors, same accuracy": FamilyDesign(confounded=False),
+        "other accuracy alone": FamilyDesign(shared=(0.0, 0.0)),
+    },
+    options={"n_draws": 2_000},
+    means=("truth", "bias", "sd"),
+)
+
+# Machines of three families that copy humans, as the cohort model says.
+MEMBERS, HUMANS = np.repeat(np.arange(3), 4), 4
+KINDS, N_TRIALS = ("cnn", "hybrid", "vit"), 120
+HUMAN_ACCURACY, HUMAN_CONSISTENCY = np.array([0.75, 0.65, 0.85]), 0.45
+
+
+class CopyingDesign(NamedTuple):
+    """Families differ by `effect` in the log odds ratio, and by half a logit in accuracy."""
+
+    effect: float
+
+
+def _copying_families(design: CopyingDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
+    """Check contrasts of the first and the last family by `fit_cohort`, with NUTS."""
+    rows: Rows = []
+    for number, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
+        trials, truths = copying_machines(design.effect, np.random.default_rng(own))
+        machines = [name for name in trials.observers if name.startswith("m")]
+        table = pd.DataFrame({"family": np.array(KINDS)[MEMBERS]}, index=machines)
+        with warnings.catch_warnings():
+            # Of so short chains some effective sizes are below what a single fit should have.
+            warnings.simplefilter("ignore", SamplingWarning)
+            tree = fit_cohort(
+                trials,
+                human_effects=False,
+                covariates={"machine": table},
+                n_draws=n_draws,
+                rng=number,
+            )
+        found = cohort_contrasts(tree, "family", ["vit", "cnn"]).set_index("quantity")
+        rows += [
+            {"quantity": name, "truth": value}
+            | checked(value, found.loc[name, "eti95_lb"], found.loc[name, "eti95_ub"])
+            for name, value in truths.items()
+        ]
+    return rows
+
+
+def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
+    """P(machine right | copied human wrong) and the copy probability, by finding P(both right)."""
+    odds = np.exp(log_odds_ratio)
+
+    def off(both: float) -> float:
+        neither = 1 - human - machine + both
+        return float(both * neither - odds * (human - both) * (machine - both))
+
+    both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
+    alone = (machine - both) / (1 - human)
+    return alone, both / human - alone
+
+
+def copying_machines(effect: float, rng: np.random.Generator) -> tuple[Trials, Mapping[str, Any]]:
+    """Simulate machines trial by trial; differences of the last family and the first."""
+    shift = effect * np.array([-1.0, 0.0, 1.0])
+    cells = (len(MEMBERS), len(HUMAN_ACCURACY))
+    own = rng.normal(1.6, 0.5, (cells[0], 1)) + rng.normal(0, 0.2, cells)
+    logit = 0.6 + 0.5 * (MEMBERS - 1)[:, None] + np.array([0.2, -0.4, 0.6])
+    logit = logit + rng.normal(0, 0.4, (cells[0], 1))
+    accuracy = special.expit(logit + rng.normal(0, 0.2, cells))
+    mu = HUMAN_ACCURACY
+    # What each machine would do as a member of each family.
+    tables = np.vectorize(table_of)(own + shift[:, None, None], mu, accuracy)
+    alone, copying = (np.asarray(table) for table in tables)
+    variance = mu * (1 - mu) * HUMAN_CONSISTENCY
+    alike = 2 * copying * variance / (mu * (1 - accuracy) + (1 - mu) * accuracy)
+    phi = 1 / HUMAN_CONSISTENCY - 1
+    blocks = []
+    for c in range(cells[1]):
+        p = rng.beta(mu[c] * phi, (1 - mu[c]) * phi, N_TRIALS)
+        humans = rng.random((HUMANS, N_TRIALS)) < p
+        copied = rng.random((cells[0], N_TRIALS)) < p
+        at = MEMBERS, np.arange(cells[0]), c
+        machines = rng.random(copied.shape) < alone[at][:, None] + copying[at][:, None] * copied
+        blocks.append(np.concatenate([humans, machines]))
+    trials = Trials.from_correct(
+        np.concatenate(blocks, axis=1).astype(int),
+        observers=[f"h{i}" for i in range(HUMANS)] + [f"m{i:02}" for i in range(cells[0])],
+        kind=["human"] * HUMANS + ["model"] * cells[0],
+        condition=np.repeat(["a", "b", "c"], N_TRIALS).tolist(),
+    )
+    apart = [values.mean(axis=(1, 2)) for values in (copying, alike)]
+    truths = dict(zip(("copy_probability", "error_consistency"), apart, strict=True))
+    return trials, {name: x[2] - x[0] for name, x in ({"log_odds_ratio": shift} | truths).items()}
+
+
+COPYING_FAMILIES = Study(
+    "copying_families",
+    _copying_families,
+    {"families that copy otherwise": CopyingDesign(0.6), "alike in copying": CopyingDesign(0.0)},
+    ("quantity",),
+    n_datasets=12,
+    options={"n_draws": 1_000},
+    means=("truth",),
+)
+
+# Accuracy of the judge, and options of a question.
+JUDGE, N_OPTIONS = 0.7, 4
+
+
+class JudgeDesign(NamedTuple):
+    """Candidates that copy a judge now and then, and how much it likes those that agree with it."""
+
+    liking: float
+    n: int = 40
+    n_questions: int = 400
+
+
+def _candidates(rng: np.random.Generator, n: int, liking: float) -> tuple[Floats, ...]:
+    """Own accuracy, how often the judge is copied, accuracy, kappa with the judge, and scores."""
+    own = rng.uniform(0.4, 0.8, n)
+    copied = np.clip(rng.beta(2, 4, n) + 0.3 * (own - 0.6), 0, 0.95)
+    accuracy = copied * JUDGE + (1 - copied) * own
+    same = copied + (1 - copied) * (own * JUDGE + (1 - own) * (1 - JUDGE) / 3)
+    chance = accuracy * JUDGE + (1 - accuracy) * (1 - JUDGE) / 3
+    kappa = (same - chance) / (1 - chance)
+    return own, copied, accuracy, kappa, accuracy + liking * kappa + rng.normal(0, 0.03, n)
+
+
+def _judges(design: JudgeDesign, numbers: range, seed: Any) -> Rows:
+    """Check intervals of the partial correlation of scores with kappa_p."""
+    of_truth, *seeds = seed.spawn(len(numbers) + 1)
+    _, _, accuracy, kappa, score = _candidates(
+        np.random.default_rng(of_truth), 400_000, design.liking
+    )
+    truth = partial_correlation(kappa, score, accuracy)[0]
+    rows: Rows = []
+    for own_seed in seeds:
+        rng = np.random.default_rng(own_seed)
+        own, copied, _, _, score = _candidates(rng, design.n, design.liking)
+        right = rng.integers(0, N_OPTIONS, design.n_questions)
+        shape = (design.n + 1, design.n_questions)
+        wrong = (right + rng.integers(1, N_OPTIONS, shape)) % N_OPTIONS
+        able = np.array([JUDGE, *own])[:, None]
+        chosen = np.where(rng.random(shape) < able, right, wrong)
+        chosen[1:] = np.where(rng.random(chosen[1:].shape) < copied[:, None], chosen[0], chosen[1:])
+        board = Trials.from_arrays(chosen, right, classes=range(N_OPTIONS))
+        found = matrix(board.with_options(N_OPTIONS), "kappa_p_discrete", intervals=())
+        scores = {f"observer_{k + 1}": float(given) for k, given in enumerate(score)}
+        row = judge_agreement(found, {"observer_0": scores}).iloc[0]
+        limits = row["analytic_ci95_lb"], row["analytic_ci95_ub"]
+        rows.append(
+            {"truth": truth, "error_with_noise": row["partial_raw"] - truth}
+            | checked(truth, *limits)
+        )
+    return rows
+
+
+JUDGES = Study(
+    "judges",
+    _judges,
+    {"a fair judge": JudgeDesign(0.0), "a judge that likes its like": JudgeDesign(0.3)},
+    size=0,
+    n_datasets=150,
+    means=("truth", "error_with_noise"),
+)

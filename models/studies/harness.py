@@ -1,0 +1,176 @@
+"""One harness for the studies of this repository.
+
+A scenario simulates data of known truth, a public function is called, and its intervals are checked
+against the truth [MWC19]_. Scenarios are rows of a table; what counts as short of the promised
+coverage is adjusted for their number [H79]_.
+
+References
+----------
+.. [H79] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal
+   of Statistics 6, 65-70.
+.. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
+   doi:10.1002/sim.8086
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from alikely._base.random import RandomState
+from alikely.calibration.studies import run_study
+
+__all__ = ["PROMISED", "Study", "adjusted", "checked", "short_counts", "short_shares", "summarized"]
+
+# Coverage that no scenario may fall short of.
+PROMISED = 0.93
+Rows = list[dict[str, Any]]
+
+
+class Study(NamedTuple):
+    """Scenarios, and the function that draws and checks their data sets.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line.
+    block : callable
+        Takes a scenario, the numbers of its data sets, ``seed`` and the options; returns rows.
+    scenarios : mapping
+        Settings of each scenario by its name, a named tuple or a dataclass.
+    keys : tuple of str
+        Columns beside the scenario by which rows are summarized.
+    size : int
+        Data sets of one call of `block`; 0: all of them.
+    n_datasets : int
+        Data sets of each scenario, if not given.
+    options : mapping
+        Options of `block`, with their defaults.
+    means : tuple of str
+        Columns that are averaged beside coverage.
+    """
+
+    name: str
+    block: Callable[..., Rows]
+    scenarios: Mapping[str, Any]
+    keys: tuple[str, ...] = ()
+    size: int = 1
+    n_datasets: int = 200
+    options: Mapping[str, Any] = MappingProxyType({})
+    means: tuple[str, ...] = ()
+
+    def run(
+        self,
+        n_datasets: int | None = None,
+        scenarios: Mapping[str, Any] | Sequence[str] | None = None,
+        *,
+        folder: str | Path | None = None,
+        rng: RandomState = None,
+        **options: Any,
+    ) -> pd.DataFrame:
+        """Simulate data sets of all scenarios, those named, or others of the same kind."""
+        n = self.n_datasets if n_datasets is None else n_datasets
+        size = self.size or n
+        if n < 1 or n % size:
+            raise ValueError(f"n_datasets must be a multiple of {size}, got {n}")
+        if unknown := sorted(set(options) - set(self.options)):
+            known = ", ".join(self.options) or "none"
+            raise ValueError(f"options of {self.name} are {known}; got {unknown[0]!r}")
+        chosen = self.scenarios if scenarios is None else scenarios
+        if not isinstance(chosen, Mapping):
+            if odd := [name for name in chosen if name not in self.scenarios]:
+                raise ValueError(
+                    f"scenarios of {self.name} are {', '.join(self.scenarios)}; got {odd[0]!r}"
+                )
+            chosen = {name: self.scenarios[name] for name in chosen}
+        # The setting is what a folder of finished cells is known by.
+        cells = [
+            {"study": self.name, "scenario": name, "setting": repr(setting), "first": first,
+             "number": size, "options": {**self.options, **options}}
+            for name, setting in chosen.items()
+            for first in range(0, n, size)
+        ]  # fmt: skip
+        cell = functools.partial(_cell, self.block, dict(chosen))
+        table = run_study(cell, cells, folder, rng=rng)
+        return table.drop(columns=["study", "setting", "first", "number", "options"])
+
+    def summary(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Summarize coverage and median width by scenario and keys."""
+        return summarized(rows, ("scenario", *self.keys), self.means)
+
+
+def _cell(
+    block: Callable[..., Rows],
+    scenarios: Mapping[str, Any],
+    scenario: str,
+    first: int,
+    number: int,
+    options: Mapping[str, Any],
+    seed: np.random.SeedSequence,
+    **_known_by: str,
+) -> Rows:
+    return block(scenarios[scenario], range(first, first + number), seed=seed, **options)
+
+
+def checked(
+    truth: Any,
+    lower: Any,
+    upper: Any,
+    estimate: Any = np.nan,
+    *,
+    together: bool = False,
+    rounding: float = 0.0,
+) -> dict[str, float]:
+    """Share of intervals that contain the truth, or whether all do, mean width and error."""
+    truth, lower, upper, estimate = (np.asarray(x, float) for x in (truth, lower, upper, estimate))
+    inside = (lower - rounding <= truth) & (truth <= upper + rounding)
+    return {
+        "covered": float(inside.all() if together else inside.mean()),
+        "width": float((upper - lower).mean()),
+        "squared_error": float(((estimate - truth) ** 2).mean()),
+        "bias": float((estimate - truth).mean()),
+    }
+
+
+def summarized(
+    rows: pd.DataFrame,
+    keys: Sequence[str],
+    means: Sequence[str] = (),
+    p_short: Callable[[pd.Series], float] | None = None,
+) -> pd.DataFrame:
+    """Summarize rows by keys: coverage with its Monte Carlo error, median width, and means."""
+    by = rows.groupby(list(keys), sort=False)
+    n, covered = by.size(), by["covered"]
+    table = pd.DataFrame({"n_datasets": n, "coverage": covered.mean()})
+    table["coverage_mcse"] = np.sqrt(covered.var(ddof=0) / n)
+    if p_short is not None:
+        table["p_short"] = covered.agg(p_short).groupby("method").transform(adjusted)
+    table["width"] = by["width"].median()
+    return table.assign(**{name: by[name].mean() for name in means}).reset_index()
+
+
+def adjusted(p: pd.Series) -> pd.Series:
+    """Adjust p-values for their number [H79]_."""
+    # Imported here: nothing else of the package's start needs it.
+    from statsmodels.stats.multitest import multipletests
+
+    return pd.Series(multipletests(p, method="holm")[1], p.index)
+
+
+def short_counts(covered: pd.Series) -> float:
+    """Compute how probable so few intervals with the truth are, if as many as promised have it."""
+    return float(stats.binom.cdf(covered.sum(), len(covered), PROMISED))
+
+
+def short_shares(covered: pd.Series) -> float:
+    """Compute the same of shares of intervals: several in each data set."""
+    if covered.nunique() == 1:
+        return float(covered.iloc[0] >= PROMISED)
+    return float(stats.ttest_1samp(covered, PROMISED, alternative="less").pvalue)

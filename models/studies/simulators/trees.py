@@ -1,0 +1,61 @@
+"""Observers whose latent parts are normal and correlate, as those of a tree of descent do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import within
+from alikely.metrics import ERROR_CONSISTENCY
+
+__all__ = ["normal_consistency", "random_tree", "tree_answers", "true_consistency"]
+
+
+def normal_consistency(correlation: Floats, ability_a: Floats | float, ability_b: Floats) -> Floats:
+    """Error consistency of observers who are right where a normal part is below their ability."""
+    h, k = np.broadcast_arrays(ability_a, ability_b)
+    a, b = special.ndtr(h), special.ndtr(k)
+    root = np.sqrt(1 - correlation**2)
+    both = (a + b) / 2 - (h * k < 0) / 2
+    both -= special.owens_t(h, (k - correlation * h) / (h * root))
+    both -= special.owens_t(k, (h - correlation * k) / (k * root))
+    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
+    return ERROR_CONSISTENCY.value(within(cells))
+
+
+def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
+    """Error consistency of all pairs with infinitely many trials."""
+    i, j = np.triu_indices(len(accuracy), k=1)
+    ability = special.ndtri(accuracy)
+    return normal_consistency(correlation[i, j], ability[i], ability[j])
+
+
+def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
+    """Random correlations of observers that descend from one another."""
+    if n_observers < 2:
+        raise ValueError(f"a tree needs at least 2 observers, got {n_observers}")
+    generator = np.random.default_rng(seed_sequence(rng))
+    lines = [[k] for k in range(n_observers)]
+    joined_at = np.zeros((n_observers, n_observers))
+    time = 0.0
+    while len(lines) > 1:
+        time += generator.exponential(1 / len(lines))
+        a, b = generator.choice(len(lines), 2, replace=False)
+        joined_at[np.ix_(lines[a], lines[b])] = joined_at[np.ix_(lines[b], lines[a])] = time
+        lines[a] = lines[a] + lines[b]
+        del lines[b]
+    # Before the last join there was one line for a while.
+    return np.asarray(1 - joined_at / (time + generator.exponential(0.1)))
+
+
+def tree_answers(
+    correlation: Floats, accuracy: Floats, n_trials: int, rng: RandomState = None
+) -> NDArray[np.int8]:
+    """Right and wrong answers of observers whose latent parts correlate."""
+    generator = np.random.default_rng(seed_sequence(rng))
+    root = np.linalg.cholesky(correlation + 1e-12 * np.eye(len(correlation)))
+    latent = root @ generator.standard_normal((len(correlation), n_trials))
+    return (latent < special.ndtri(accuracy)[:, None]).astype(np.int8)
