@@ -16,12 +16,27 @@ import joblib
 from alikely._base.files import write_figure
 from alikely._base.names import nearest
 from alikely.calibration.verdicts import verdict
-from studies.cards import MODEL_NAMES, calibration, is_of, reference, update_card, write
+from studies.benchmarks import BENCHMARKS, COHORTS, MARGIN_SCORES, ORDERS
+from studies.cards import (
+    MODEL_NAMES,
+    RANKS,
+    calibration,
+    is_of,
+    keep_ranks,
+    kept_branches,
+    kept_ranks,
+    reference,
+    update_card,
+    write,
+)
 from studies.case import DEFAULT
 from studies.cases import CASES
 from studies.described import described, new_card, redescribe, unwritten
+from studies.error_patterns import AGREEMENT, EQUAL_ROWS, SIMILARITY, STATEMENTS
+from studies.families import BRANCHES, COPYING_FAMILIES, FAMILIES, JUDGES
 from studies.index import SECONDS, STUDY, write_index
-from studies.kept import RANKS, keep_ranks, kept_branches, kept_ranks
+from studies.items import ITEMS
+from studies.margins import MARGINS
 from studies.pages import (
     BENCHMARK_TABLE,
     ERROR_TABLES,
@@ -32,6 +47,13 @@ from studies.pages import (
 )
 from studies.seconds import seconds
 
+STUDIES = {
+    study.name: study
+    for study in (
+        AGREEMENT, BENCHMARKS, BRANCHES, COHORTS, COPYING_FAMILIES, EQUAL_ROWS, FAMILIES, ITEMS,
+        JUDGES, MARGINS, MARGIN_SCORES, ORDERS, SIMILARITY, STATEMENTS,
+    )
+}  # fmt: skip
 # Whose card has the studies of error similarity.
 ROWS = "paired_errors"
 # What joblib takes for the number of cores, if it is set.
@@ -53,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _rows(given)
         if given.task == "benchmarks":
             return _benchmarks(given.catalogue, given.page, given.text_only, given.work, given.seed)
+        if given.task == "study":
+            return _study(given)
         if given.task == "time":
             return _time(given.catalogue, given.name, given.repeats)
         return _index(given)
@@ -80,6 +104,10 @@ def _parser() -> argparse.ArgumentParser:
     benchmarks = tasks.add_parser(
         "benchmarks", help="coverage of scores of benchmarks, in their page"
     )
+    study = tasks.add_parser("study", help="table of a study of intervals, on standard output")
+    study.add_argument("name", choices=STUDIES)
+    study.add_argument("--scenario", action="append", help="one to simulate; default: all")
+    study.add_argument("--datasets", type=int, help="of each scenario; default: as in the pages")
     for task in (new, run, judge, time):
         task.add_argument("name", help="of the model, as in alikely.models")
     run.add_argument("--branch", default=DEFAULT, help="another form of the model, of its case")
@@ -92,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         task.add_argument(
             "--text-only", action="store_true", help="without the long studies, as they stand"
         )
-    for task in (run, index, rows, benchmarks):
+    for task in (run, index, rows, benchmarks, study):
         task.add_argument("--seed", type=int, default=1, help="of all simulations (1)")
         task.add_argument("--work", type=Path, help="where finished parts are kept, to go on later")
     for task in (new, run, judge, time, index, rows, benchmarks):
@@ -245,6 +273,13 @@ def _benchmarks(catalogue: Path, page: Path, text_only: bool, work: Path | None,
             f"{folder} has no {BENCHMARK_TABLE}; leave out --text-only, to run its studies"
         )
     update_benchmarks(page, folder)
+    return 0
+
+
+def _study(given: argparse.Namespace) -> int:
+    study = STUDIES[given.name]
+    rows = study.run(given.datasets, given.scenario, folder=given.work, rng=given.seed)
+    print(study.summary(rows).to_csv(index=False), end="")
     return 0
 
 

@@ -374,6 +374,16 @@ def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
     return {"statement": "ranks", "covered": float(held.all()), "width": width}
 
 
+def _benchmark_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `BENCHMARKS`: also how wide intervals are beside those from the true error."""
+    named = ["scenario", "statement"]
+    table = summarized(rows[rows["width"].notna()], [*named, "method"], p_short=short_shares)
+    own = rows[rows["method"] == "analytic"].groupby(named)["squared_error"]
+    error = pd.Series(np.sqrt(own.mean()), name="error")
+    ideal = 2 * table["statement"].map(_deviates) * table.join(error, on=named)["error"]
+    return table.assign(relative_width=table["width"] / ideal)
+
+
 BENCHMARKS = Study(
     "benchmarks",
     _benchmarks,
@@ -385,17 +395,8 @@ BENCHMARKS = Study(
     ("statement", "method"),
     BATCH,
     options={"metric": ERROR_CONSISTENCY.name, "n_replicates": 0},
+    table=_benchmark_table,
 )
-
-
-def benchmark_summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `BENCHMARKS`: also how wide intervals are beside those from the true error."""
-    named = ["scenario", "statement"]
-    table = summarized(rows[rows["width"].notna()], [*named, "method"], p_short=short_shares)
-    own = rows[rows["method"] == "analytic"].groupby(named)["squared_error"]
-    error = pd.Series(np.sqrt(own.mean()), name="error")
-    ideal = 2 * table["statement"].map(_deviates) * table.join(error, on=named)["error"]
-    return table.assign(relative_width=table["width"] / ideal)
 
 
 def _deviates(statement: str) -> float:
@@ -556,6 +557,22 @@ def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
     return rows
 
 
+def _order_table(rows: pd.DataFrame) -> pd.DataFrame:
+    """Summarize `ORDERS`: how often orders are right, by what was claimed of them."""
+    names = [f"{a:g} to {b:g}".replace("0.", ".") for a, b in itertools.pairwise(EDGES)]
+    found = rows.assign(bin=pd.cut(rows["claimed"], EDGES, labels=names, right=False))
+    found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
+    keys = ["scenario", "population", "bin"]
+    by = found.groupby(keys, sort=False, observed=True)
+    sums = found.groupby([*keys, "set"], sort=False, observed=True)["excess"].sum()
+    # Ratio of sums over benchmarks.
+    spread = sums.groupby(level=list(range(len(keys))), sort=False).agg(
+        lambda total: np.sqrt((total**2).sum())
+    )
+    table = pd.DataFrame({"n_pairs": by.size()} | {k: by[k].mean() for k in ("claimed", "right")})
+    return table.assign(right_mcse=spread / by.size()).reset_index()
+
+
 ORDERS = Study(
     "orders",
     _orders,
@@ -570,23 +587,8 @@ ORDERS = Study(
     ),
     size=BATCH,
     n_datasets=100,
+    table=_order_table,
 )
-
-
-def order_summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `ORDERS`: how often orders are right, by what was claimed of them."""
-    names = [f"{a:g} to {b:g}".replace("0.", ".") for a, b in itertools.pairwise(EDGES)]
-    found = rows.assign(bin=pd.cut(rows["claimed"], EDGES, labels=names, right=False))
-    found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
-    keys = ["scenario", "population", "bin"]
-    by = found.groupby(keys, sort=False, observed=True)
-    sums = found.groupby([*keys, "set"], sort=False, observed=True)["excess"].sum()
-    # Ratio of sums over benchmarks.
-    spread = sums.groupby(level=list(range(len(keys))), sort=False).agg(
-        lambda total: np.sqrt((total**2).sum())
-    )
-    table = pd.DataFrame({"n_pairs": by.size()} | {k: by[k].mean() for k in ("claimed", "right")})
-    return table.assign(right_mcse=spread / by.size()).reset_index()
 
 
 class MarginScoreDesign(NamedTuple):

@@ -269,10 +269,7 @@ def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
     return rows
 
 
-SIMILARITY = Study("similarity", _similarity, DESIGNS, ("method",), 50, options={"n_draws": 1_000})
-
-
-def similarity_summary(rows: pd.DataFrame) -> pd.DataFrame:
+def _similarity_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Summarize `SIMILARITY`: also how often coverage is below what is promised by chance."""
     known = rows[rows["squared_error"].notna()]
     means = ("unbounded", "noted", "at_end", "rejected")
@@ -281,6 +278,17 @@ def similarity_summary(rows: pd.DataFrame) -> pd.DataFrame:
     relative = table["width"] / table["scenario"].map(of_model)
     table.insert(table.columns.get_loc("width") + 1, "relative_width", relative)
     return table
+
+
+SIMILARITY = Study(
+    "similarity",
+    _similarity,
+    DESIGNS,
+    ("method",),
+    50,
+    options={"n_draws": 1_000},
+    table=_similarity_table,
+)
 
 
 def _equal_rows(design: ErrorDesign, numbers: range, seed: Any) -> Rows:
@@ -294,10 +302,7 @@ def _equal_rows(design: ErrorDesign, numbers: range, seed: Any) -> Rows:
     ]
 
 
-EQUAL_ROWS = Study("equal_rows", _equal_rows, TESTED, size=50, n_datasets=1_000)
-
-
-def equal_rows_summary(rows: pd.DataFrame) -> pd.DataFrame:
+def _equal_rows_table(rows: pd.DataFrame) -> pd.DataFrame:
     """Summarize `EQUAL_ROWS`: how often equal rows are rejected, at a level of .05."""
     rows = rows[rows["p_equal"].notna()]
     by = rows.assign(rejected=rows["p_equal"] < LEVEL).groupby("scenario", sort=False)
@@ -305,6 +310,16 @@ def equal_rows_summary(rows: pd.DataFrame) -> pd.DataFrame:
     table["rejected"] = by["rejected"].mean()
     error = np.sqrt(table["rejected"] * (1 - table["rejected"]) / table["n_datasets"])
     return table.assign(rejected_mcse=error).reset_index()
+
+
+EQUAL_ROWS = Study(
+    "equal_rows",
+    _equal_rows,
+    TESTED,
+    size=50,
+    n_datasets=1_000,
+    table=_equal_rows_table,
+)
 
 
 # Two machines and four humans, as `Trials.from_arrays` names them.
@@ -342,7 +357,7 @@ def _statements(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
         for statements, size in ((OF_ONE, 1), (OVER_CONDITIONS, CONDITIONS))
         for first in range(0, len(numbers), size)
         for statement, sides in statements.items()
-        for row in _of_sides(result, sides, range(first, first + size), values)
+        for row in _of_sides(result, sides, range(first, min(first + size, len(numbers))), values)
     ]
 
 

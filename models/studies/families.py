@@ -26,7 +26,7 @@ from alikely.metrics import ERROR_CONSISTENCY
 from studies.harness import Rows, Study, checked
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
-__all__ = ["BRANCHES", "COPYING_FAMILIES", "FAMILIES", "JUDGES", "branch_table"]
+__all__ = ["BRANCHES", "COPYING_FAMILIES", "FAMILIES", "JUDGES"]
 
 # Lower ends of classes of support.
 BINS = (0.0, 0.5, 0.8, 0.95)
@@ -64,16 +64,7 @@ def _branches(design: TreeDesign, numbers: range, seed: Any, n_resamples: int) -
     ]
 
 
-BRANCHES = Study(
-    "branches",
-    _branches,
-    {"random trees": TreeDesign()},
-    n_datasets=60,
-    options={"n_resamples": 200},
-)
-
-
-def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
+def _branch_table(branches: pd.DataFrame) -> pd.DataFrame:
     """Summarize `BRANCHES`: how often branches are right, by their support."""
     classes = np.searchsorted(BINS, branches["support"], side="right") - 1
     ends = [*BINS[1:], 1.0]
@@ -83,6 +74,16 @@ def branch_table(branches: pd.DataFrame) -> pd.DataFrame:
     )
     table.index.name = "class"
     return table.assign(mcse=np.sqrt(table["right"] * (1 - table["right"]) / table["n"]))
+
+
+BRANCHES = Study(
+    "branches",
+    _branches,
+    {"random trees": TreeDesign()},
+    n_datasets=60,
+    options={"n_resamples": 200},
+    table=_branch_table,
+)
 
 
 def _pairs(correct: NDArray[np.int8], names: list[str] | None = None) -> Any:
@@ -122,7 +123,8 @@ def _families(design: FamilyDesign, numbers: range, seed: Any, n_draws: int) -> 
     )
     posterior = found.data["posterior"].to_dataset()
     draws = posterior["b"].sel(predictor="same_family").values.ravel()
-    limits = checked(truth, *np.quantile(draws, [0.025, 0.975]), draws.mean())
+    lower, upper = np.quantile(draws, [0.025, 0.975])
+    limits = checked(truth, lower, upper, draws.mean())
     estimate = {"estimate": draws.mean(), "sd": draws.std(), "truth": truth}
     return [estimate | limits | {"pareto_k": found.data.attrs["pareto_k"]}]
 

@@ -55,6 +55,8 @@ class Study(NamedTuple):
         Options of `block`, with their defaults.
     means : tuple of str
         Columns that are averaged beside coverage.
+    table : callable, optional
+        Makes the summary of rows; default: coverage and median width by scenario and keys.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Study(NamedTuple):
     n_datasets: int = 200
     options: Mapping[str, Any] = MappingProxyType({})
     means: tuple[str, ...] = ()
+    table: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
     def run(
         self,
@@ -92,17 +95,19 @@ class Study(NamedTuple):
             chosen = {name: self.scenarios[name] for name in chosen}
         # The setting is what a folder of finished cells is known by.
         cells = [
-            {"study": self.name, "scenario": name, "setting": repr(setting), "first": first,
+            {"study": self.name, "scenario": name, "setting": repr(setting), "start": start,
              "number": size, "options": {**self.options, **options}}
             for name, setting in chosen.items()
-            for first in range(0, n, size)
+            for start in range(0, n, size)
         ]  # fmt: skip
         cell = functools.partial(_cell, self.block, dict(chosen))
         table = run_study(cell, cells, folder, rng=rng)
-        return table.drop(columns=["study", "setting", "first", "number", "options"])
+        return table.drop(columns=["study", "setting", "start", "number", "options"])
 
     def summary(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Summarize coverage and median width by scenario and keys."""
+        """Summarize rows of `run`."""
+        if self.table is not None:
+            return self.table(rows)
         return summarized(rows, ("scenario", *self.keys), self.means)
 
 
@@ -110,13 +115,13 @@ def _cell(
     block: Callable[..., Rows],
     scenarios: Mapping[str, Any],
     scenario: str,
-    first: int,
+    start: int,
     number: int,
     options: Mapping[str, Any],
     seed: np.random.SeedSequence,
     **_known_by: str,
 ) -> Rows:
-    return block(scenarios[scenario], range(first, first + number), seed=seed, **options)
+    return block(scenarios[scenario], range(start, start + number), seed=seed, **options)
 
 
 def checked(

@@ -38,7 +38,7 @@ from alikely.margins.strengths import (
     strength_checks,
     strength_limits,
 )
-from studies.harness import Rows, Study, checked
+from studies.harness import Rows, Study, checked, summarized
 from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginData,
@@ -49,7 +49,7 @@ from studies.simulators.margins import (
     true_strength_consistency,
 )
 
-__all__ = ["MARGINS", "margin_summary"]
+__all__ = ["MARGINS"]
 
 LEVEL = 0.05
 # Scopes of which no check speaks.
@@ -97,22 +97,11 @@ def _margins(
     return rows
 
 
-MARGINS = Study(
-    "margins",
-    _margins,
-    MARGIN_WORLDS,
-    ("scope",),
-    size=0,
-    n_datasets=400,
-    options={"strengths": False, "ci_prob": 0.95},
-    means=("truth", "below", "above", "undefined", "noted"),
-)
-
-
-def margin_summary(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
+def _margin_table(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
     """Summarize `MARGINS`: also relative widths, bias, and how often checks speak."""
     keys = ["scenario", "scope"]
-    table = MARGINS.summary(rows).set_index(keys)
+    means = ("truth", "below", "above", "undefined", "noted")
+    table = summarized(rows, keys, means).set_index(keys)
     by, bounded = rows.groupby(keys, sort=False), rows[~rows["open_ended"]].groupby(keys)
     deviate = float(special.ndtri((1 + ci_prob) / 2))
     ideal = 2 * deviate * bounded["value"].std(ddof=0)
@@ -124,6 +113,18 @@ def margin_summary(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
         p = rows[name].dropna()
         table[name] = (p < LEVEL).groupby([rows[k] for k in keys]).mean()
     return table.drop(columns="width").reset_index()
+
+
+MARGINS = Study(
+    "margins",
+    _margins,
+    MARGIN_WORLDS,
+    ("scope",),
+    size=0,
+    n_datasets=400,
+    options={"strengths": False, "ci_prob": 0.95},
+    table=_margin_table,
+)
 
 
 def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> dict[str, float]:

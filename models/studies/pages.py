@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.files import write_file
-from studies.benchmarks import BENCHMARKS, benchmark_summary
+from studies.benchmarks import BENCHMARKS
 from studies.error_patterns import (
     DESIGNS,
     EQUAL_ROWS,
     SIMILARITY,
     STATEMENTS,
-    equal_rows_summary,
-    similarity_summary,
 )
 from studies.harness import PROMISED
 
@@ -47,11 +45,11 @@ def write_errors(
     for name in only:
         parts = None if work is None else work / name
         if name == "coverage.csv":
-            found = similarity_summary(_similarity(parts, seed))
+            found = SIMILARITY.summary(_similarity(parts, seed))
         elif name == "statements.csv":
             found = STATEMENTS.summary(STATEMENTS.run(folder=parts, rng=seed))
         else:
-            found = equal_rows_summary(EQUAL_ROWS.run(folder=parts, rng=seed))
+            found = EQUAL_ROWS.summary(EQUAL_ROWS.run(folder=parts, rng=seed))
         _write(folder / name, found)
 
 
@@ -62,7 +60,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 def _similarity(parts: Path | None, seed: int) -> pd.DataFrame:
     """Data sets of each design, and more of those that are near what is promised."""
     first = SIMILARITY.run(N_DATASETS, folder=parts, rng=seed)
-    found, near = [first], _near(similarity_summary(first))
+    found, near = [first], _near(SIMILARITY.summary(first))
     for number, name in enumerate(DESIGNS):
         if name in near:
             # Folder and seed of its own: whichever others are in doubt, its data sets are these.
@@ -195,9 +193,9 @@ def write_benchmarks(folder: Path, work: Path | None = None, seed: int = 1) -> N
     most = BENCHMARKS.run(N_SETS, folder=whole, rng=seed)
     rest = BENCHMARKS.run(N_SETS_OF_DRAWS, folder=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
     # Of draws what only the second has.
-    found = benchmark_summary(rest)
+    found = BENCHMARKS.summary(rest)
     found = found[found["method"] != "analytic"]
-    table = pd.concat([benchmark_summary(most), found], ignore_index=True)
+    table = pd.concat([BENCHMARKS.summary(most), found], ignore_index=True)
     _write(folder / BENCHMARK_TABLE, table)
 
 

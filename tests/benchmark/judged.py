@@ -10,7 +10,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from studies.simulators.judges import normal_consistency
+from studies.simulators.trees import normal_consistency
 
 # Latent ability of the judge, in probits; latent correlations of candidates with it.
 JUDGE, MIDDLE, SPREAD = 0.8, 0.45, 0.15

@@ -16,7 +16,7 @@ from alikely.data.blocks import linked
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.resampling import bootstrap
 from alikely.metrics import ERROR_CONSISTENCY
-from studies.benchmark_worlds import BenchmarkDesign, simulated_benchmark
+from studies.benchmarks import BenchmarkDesign, simulated_benchmark
 
 N_HUMANS, N_MACHINES, N_IMAGES = 4, 2, 60
 

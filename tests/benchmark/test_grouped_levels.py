@@ -10,7 +10,7 @@ import pytest
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
-from studies.benchmark_worlds import BenchmarkDesign, population_scores, simulated_benchmark
+from studies.benchmarks import BenchmarkDesign, population_scores, simulated_benchmark
 
 REGIMES = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
 

@@ -18,8 +18,7 @@ from alikely.benchmark.contrasts import difference_table
 from alikely.benchmark.decomposition import Decomposition, Population
 from alikely.benchmark.probability import Scales, probability_positive, scales_of_differences
 from alikely.benchmark.verdicts import equality_of
-from studies.benchmark_worlds import BenchmarkDesign, simulated_benchmark
-from studies.coverage_probability import order_calibration
+from studies.benchmarks import ORDERS, BenchmarkDesign, order_designs, simulated_benchmark
 
 
 @pytest.fixture(scope="module")
@@ -240,9 +239,9 @@ def test_claims_of_order_are_calibrated_over_all_populations(sets: Callable[...,
     that are wrong by twice as much.
     """
     sizes = {"2": (2, BenchmarkDesign()), "8": (8, BenchmarkDesign())}
-    study = order_calibration(sizes, n_sets=sets(160, 40), rng=4)
+    study = ORDERS.run(sets(160, 40), order_designs(sizes), rng=4)
     pooled = study.query("0.8 <= claimed < 0.9").assign(excess=lambda t: t["right"] - t["claimed"])
-    for _, own in pooled.groupby("size"):
+    for _, own in pooled.groupby("n"):
         apart = own.groupby(["machines", "population", "set"])["excess"].sum()
         error = np.sqrt((apart**2).sum()) / len(own)
         assert 0.8 - 4 * error < own["right"].mean() < 0.9 + 4 * error

@@ -20,10 +20,10 @@ from alikely.calibration.ranks import sbc_summary
 from alikely.calibration.verdicts import verdict
 from studies import __main__ as command
 from studies import cards
+from studies.cards import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks
 from studies.case import DEFAULT
 from studies.cases import CASES
 from studies.cases._pairs import two_pairs
-from studies.kept import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks
 
 CARDS = Path(__file__).parents[2] / "models"
 KEPT = [

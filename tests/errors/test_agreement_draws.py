@@ -18,7 +18,7 @@ from alikely.data.tables import joint_correctness
 from alikely.errors.agreement import PATTERNS, _patterns, agreement_draws
 from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from studies.coverage_agreement import agreement_coverage, agreement_grid
+from studies.error_patterns import AGREEMENT, agreement_designs
 from studies.simulators.labels import label_trials
 
 
@@ -185,27 +185,23 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
         agreement_draws(correctness)
     with pytest.raises(ValueError, match="n_observers must be 2 or 4, got 3"):
-        agreement_coverage(n_observers=3)
-    grid = agreement_grid([5], [0], [4]).assign(population="odd")
-    with pytest.raises(ValueError, match="population must be one of uniform, skewed"):
-        agreement_coverage(grid)
-    with pytest.raises(ValueError, match="methods must be among analytic, bootstrap"):
-        agreement_coverage(methods=["auto", "nuts"])
+        AGREEMENT.run(2, agreement_designs([5], [0], [4]), n_observers=3)
 
 
 def test_study_of_pairs_and_of_four_observers() -> None:
-    grid = agreement_grid([8], [0.5], [4]).head(2)
-    pairs = agreement_coverage(grid, n_datasets=12, n_draws=100, rng=9)
-    assert pairs["random"].tolist() == [False] * 5 + [True] * 5
-    four = agreement_coverage(grid.head(1), n_observers=4, n_datasets=3, n_draws=100, rng=9)
+    designs = agreement_designs([8], [0.5], [4])
+    fixed, drawn = [*designs][:2]
+    both = {name: designs[name] for name in (fixed, drawn)}
+    pairs = AGREEMENT.run(12, both, n_draws=100, rng=9)
+    assert AGREEMENT.summary(pairs)["scenario"].tolist() == [fixed] * 5 + [drawn] * 5
+    four = AGREEMENT.run(3, {fixed: designs[fixed]}, n_observers=4, n_draws=100, rng=9)
     assert set(four["of"]) == {"mean", "difference"}
     # The same data sets and draws, whatever else is asked for.
-    alone = agreement_coverage(grid, n_datasets=12, n_draws=100, methods=["auto"], rng=9)
+    alone = AGREEMENT.run(12, both, n_draws=100, methods=["auto"], rng=9)
     same = pairs[pairs["method"] == "auto"].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone, same)
     for table in (pairs, four):
-        total = table[["coverage", "below", "above"]].sum(axis=1)
-        np.testing.assert_allclose(total, 1)
+        np.testing.assert_array_equal(table[["covered", "below", "above"]].sum(axis=1), 1)
 
 
 @pytest.mark.parametrize(("n_classes", "n"), [(3, 50), (3, 200), (16, 200)])

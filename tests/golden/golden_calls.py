@@ -23,7 +23,9 @@ import alikely as al
 from alikely.cli import main
 from alikely.margins import strengths
 from alikely.papers.families import family_ranks, profile_tests
-from studies import coverage_items, coverage_margins, kept
+from studies import cards
+from studies.items import ITEMS
+from studies.margins import MARGINS, margin_summary
 from studies.simulators.margins import MarginWorld
 
 CALLS: list[Call] = []
@@ -825,7 +827,7 @@ def kept_ranks(_: int) -> pd.DataFrame:
     arrays["default/divergent"] = np.zeros(50, dtype=np.uint16)
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder) / "ranks.npz", **arrays)
-        ranks = kept.kept_ranks(Path(folder) / "ranks.npz")
+        ranks = cards.kept_ranks(Path(folder) / "ranks.npz")
     return ranks.groupby("quantity")["rank"].agg(["mean", "std"]).reset_index()
 
 
@@ -860,14 +862,14 @@ def sbc(rng: int) -> pd.DataFrame:
 @golden(slow=True)
 def margin_coverage(rng: int) -> pd.DataFrame:
     worlds = {"plain": MarginWorld(n_items=80)}
-    study = coverage_margins.margin_coverage(worlds, n_datasets=40, rng=rng)
+    study = margin_summary(MARGINS.run(40, worlds, rng=rng)).rename(columns={"scenario": "world"})
     # Ratios to what few data sets vary by would have heavy tails.
     return study[["world", "scope", "truth", "coverage", "bias"]]
 
 
 @golden(slow=True)
 def item_coverage(rng: int) -> pd.DataFrame:
-    study = coverage_items.item_coverage(25, n_draws=100, rng=rng)
+    study = ITEMS.run(25, n_draws=100, rng=rng)
     study["covered"] = study["truth"].between(study["lower"], study["upper"]).astype(float)
     study["middle"] = (study["lower"] + study["upper"]) / 2
     study["width"] = study["upper"] - study["lower"]

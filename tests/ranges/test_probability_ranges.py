@@ -24,8 +24,8 @@ from alikely.papers import outside, reconstruction
 from alikely.planning import margins as margin_plans
 from alikely.planning import rehearsal, trials
 from alikely.stats import bands, mixtures, variance
-from studies.simulators import judges as simulated_judges
 from studies.simulators import margins as worlds
+from studies.simulators import trees as simulated_judges
 from studies.simulators.margins import MarginWorld, margin_data
 
 INFINITE = float("inf")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.simulators.shared import ErrorPopulation, shared_errors
+from studies.simulators.labels import ErrorPopulation, shared_errors
 
 N = 60_000
 ROW = np.array([[0, 0.7, 0.2, 0.1], [0.5, 0, 0.25, 0.25], [0.3, 0.3, 0, 0.4], [0.1, 0.1, 0.8, 0]])

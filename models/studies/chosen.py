@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.calibration.studies import run_study
 from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
 from alikely.planning.designs import Drawing, allocation, probabilities, sizes, strata_of
 from alikely.planning.rehearsal import Found, by_strata, by_weights, true_contrasts
+from studies.harness import Rows, Study
 
 __all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
 
@@ -85,26 +85,34 @@ def _design(
     return drawn
 
 
-def one_pair(
+class PairDesign(NamedTuple):
+    """Two machines and some people of a pool, the pair planned for, and how many images."""
+
+    pool: str
+    kind: str
+    first: int
+    second: int
+    people: list[int]
+    planned: list[int]
+    n: int
+
+
+def _one_pair(
     pools: Mapping[str, Pool],
-    pool: str,
-    first: int,
-    second: int,
-    people: Sequence[int],
-    planned: Sequence[int],
-    n: int,
+    pair_of: PairDesign,
+    _numbers: range,
+    seed: np.random.SeedSequence,
     n_designs: int,
     n_pools: int,
-    seed: np.random.SeedSequence,
-    **_more: Any,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Study one pair of machines against one person: a row for each design."""
+    pool, _, first, second, people, planned, n = pair_of
     machines, everybody = pools[pool]
     r, pair, rng = everybody[list(people)], (first, second), np.random.default_rng(seed)
     contrasts = np.zeros((1, len(machines)))
     contrasts[0, list(pair)] = 1, -1
     truth, count = float(true_contrasts(machines, r, contrasts)[0]), machines.shape[1]
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     errors: dict[str, float] = {}
     # The strata of one pair have no posterior of another.
     own = [name for name in DESIGNS if name != "strata" or tuple(planned) == pair]
@@ -118,7 +126,8 @@ def one_pair(
             beyond.append(_design(name, machines[:, at], pair, planned, n)(r[:, at], "images", rng))
         of_images = _table(beyond)
         rows.append(
-            {
+            pair_of._asdict()
+            | {
                 "design": name,
                 "truth": truth,
                 "n_images": count,
@@ -169,7 +178,7 @@ def chosen_images_study(
 ) -> pd.DataFrame:
     """Trials saved by choosing images for a pair of machines, and coverage, on real answers."""
     generator = np.random.default_rng(seed_sequence(rng))
-    cells = []
+    designs: list[PairDesign] = []
     for name, (machines, people) in pools.items():
         for kind in ("similar", "unlike"):
             pairs = kinds_of_pairs(machines, kind)
@@ -180,22 +189,15 @@ def chosen_images_study(
                 if others and len(every):
                     planned = every[generator.integers(len(every))].tolist()
                 who = generator.permutation(len(people))[:n_people].tolist()
-                cells += [
-                    {
-                        "pool": name,
-                        "kind": kind,
-                        "first": first,
-                        "second": second,
-                        "people": who,
-                        "planned": planned,
-                        "n": size,
-                        "n_designs": n_designs,
-                        "n_pools": n_pools,
-                    }
+                designs += [
+                    PairDesign(name, kind, first, second, who, planned, size)
                     for size in n
                     if size <= machines.shape[1] / 2
                 ]
-    return run_study(partial(one_pair, pools), cells, folder, rng=generator)
+    scenarios = {str(k): design for k, design in enumerate(designs)}
+    options = {"n_designs": n_designs, "n_pools": n_pools}
+    study = Study("chosen", partial(_one_pair, pools), scenarios, options=options)
+    return study.run(1, folder=folder, rng=generator)
 
 
 def chosen_summary(study: pd.DataFrame) -> pd.DataFrame:
