@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -61,8 +61,56 @@ class Distribution(Protocol):
 
 
 Belief = float | Distribution | ArrayLike
-# Width wanted, the share of studies that are to have it, the value to exclude, the region.
-type Goals = tuple[float | None, float, float, tuple[float, float] | None]
+
+
+class _Goals(NamedTuple):
+    """What a study is to show."""
+
+    width: float | None
+    assurance: float
+    against: float
+    rope: tuple[float, float] | None
+    ci_prob: float
+
+    def check(self, n_trials: ArrayLike | None, n_datasets: int) -> None:
+        """Refuse what cannot be reached (`ValueError`)."""
+        check_interval(self.ci_prob, "eti")
+        if n_trials is not None:
+            check_whole(n_trials, "n_trials")
+        elif self.width is None:
+            raise ValueError(
+                "n_trials or width is needed: a number of trials, or what it should reach"
+            )
+        if self.width is not None:
+            check_width(self.width)
+        check_between(self.assurance, "assurance", "try 0.8")
+        if self.rope is not None and not self.rope[0] < self.rope[1]:
+            raise ValueError(f"rope must be (lower, upper) with lower < upper, got {self.rope}")
+        check_whole(n_datasets, "n_datasets", 100)
+
+    def trials(self, variance: Floats | float) -> Floats | float:
+        """Trials for an interval of the width, by the variance of the estimate from one."""
+        assert self.width is not None
+        return (2 * special.ndtri((1 + self.ci_prob) / 2) / self.width) ** 2 * variance
+
+    def shares(self, both: Floats, truth: Floats) -> dict[str, float]:
+        """How wide intervals of simulated studies are, and how often they show what is wanted."""
+        lower, upper = both.T
+        found = {
+            "expected_width": (upper - lower).mean(),
+            "assured_width": np.quantile(upper - lower, self.assurance),
+            "p_excludes": ((lower > self.against) | (upper < self.against)).mean(),
+        }
+        if self.width is not None:
+            found["p_width"] = (upper - lower <= self.width).mean()
+        if self.rope is not None:
+            low, high = self.rope
+            found["p_outside_rope"] = ((lower > high) | (upper < low)).mean()
+            found["p_inside_rope"] = ((lower >= low) & (upper <= high)).mean()
+        shares = np.array([value for name, value in found.items() if name.startswith("p_")])
+        found["coverage"] = _covered(both, truth)
+        found["mc_error"] = np.sqrt(shares * (1 - shares) / len(both)).max()
+        return {name: float(value) for name, value in found.items()}
 
 
 def assurance(
@@ -80,7 +128,7 @@ def assurance(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """What a number of trials may be expected to show, averaged over what is believed [OSC05]_.
+    """Simulate what a number of trials will show, averaged over what is believed [OSC05]_.
 
     Each simulated study draws the truth from the priors, data from the truth, and takes the central
     posterior interval that `alikely.error_consistency` would give.
@@ -91,7 +139,7 @@ def assurance(
         What is believed of each: a value, a distribution such as ``scipy.stats.beta(30, 10)``, or
         draws of it. Independent of each other, but for what cannot exist together.
     n_trials : array_like of int, optional
-        Numbers of trials, at least 2. If not given, the one at which `width` has the `assurance`.
+        Numbers of trials, at least 2. Default: the one at which `width` has the `assurance`.
     width : float, optional
         Interval width wanted, in (0, 2].
     assurance : float
@@ -113,18 +161,17 @@ def assurance(
     Returns
     -------
     pandas.DataFrame
-        One row per number of trials: ``expected_width`` of the interval, and ``assured_width``
-        that the share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width``
-        (not wider than `width`), ``p_excludes`` (`against`), ``p_outside_rope``,
-        ``p_inside_rope``; ``coverage`` of the truth; ``undefined_share`` of the estimate;
-        ``mc_error``, the largest Monte-Carlo error of a share; ``impossible_share`` of the prior
-        draws, which were drawn again.
+        One row per number of trials: ``expected_width`` of the interval; ``assured_width`` that the
+        share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width`` (not wider
+        than `width`), ``p_excludes`` (`against`), ``p_outside_rope``, ``p_inside_rope``; ``coverage``;
+        ``undefined_share`` of the estimate; ``mc_error``, the largest Monte Carlo error of a share;
+        ``impossible_share`` of the prior draws, which were drawn again.
 
     Raises
     ------
     ValueError
         If a number is out of range, neither `n_trials` nor `width` is given, or hardly any prior
-        draw can exist: the message gives the bounds at the mean accuracies.
+        draw can exist.
 
     Examples
     --------
@@ -136,14 +183,13 @@ def assurance(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = (width, assurance, against, rope)
-    _check(goals, ci_prob, n_trials, n_datasets)
+    goals = _Goals(width, assurance, against, rope, ci_prob)
+    goals.check(n_trials, n_datasets)
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
     truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
     setting = one_pair(cell_probabilities(*truths), prior=prior)
-    nothing = np.zeros(4, dtype=np.int64)
-    table = _studied(setting, nothing, n_trials, goals, ci_prob, studies)
+    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, studies)
     return table.assign(impossible_share=impossible)
 
 
@@ -160,10 +206,9 @@ def plan_from(
     n_datasets: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """What more trials may be expected to show, from a pilot [OSC05]_.
+    """Simulate what more trials will show, from a pilot [OSC05]_.
 
-    The truth is not fixed at the pilot's estimate but drawn from its posterior, so that what the
-    pilot leaves open stays open.
+    The truth is drawn from the posterior of the pilot, so that what the pilot leaves open stays open.
 
     Parameters
     ----------
@@ -171,19 +216,18 @@ def plan_from(
         The pilot, of any metric. For metrics of correctness, counts of whole studies are simulated
         under its prior; for others, the posterior draws and standard error of the pilot are used.
     n_trials : array_like of int, optional
-        Numbers of new trials, at least 2. If not given, the one at which `width` has the
-        `assurance`.
+        Numbers of new trials, at least 2. Default: the one at which `width` has the `assurance`.
     width, assurance, against, rope, ci_prob, n_datasets, rng
         As in `assurance`.
     keep_pilot : bool
-        Whether the new trials are added to those of the pilot, or stand alone.
+        Whether the new trials are added to those of the pilot.
 
     Returns
     -------
     pandas.DataFrame
         One row per entry of the pilot and number of trials: its labels, ``pilot_trials``,
         ``pilot_estimate``, and the columns of `assurance`; ``method`` is ``simulated`` or
-        ``normal``; ``note`` says why an entry has no plan.
+        ``normal``; ``note`` gives the reason why an entry has no plan.
 
     Raises
     ------
@@ -200,16 +244,14 @@ def plan_from(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = (width, assurance, against, rope)
-    _check(goals, ci_prob, n_trials, n_datasets)
+    goals = _Goals(width, assurance, against, rope, ci_prob)
+    goals.check(n_trials, n_datasets)
     of_type(result, Result, "make one with al.compare or another door")
     n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
-    given = (n_trials, keep_pilot, goals, ci_prob, n_datasets)
+    seeds = seed_sequence(rng).spawn(len(n_pilot))
     jobs = [
-        (result, i, int(n), *given, seed)
-        for i, (n, seed) in enumerate(
-            zip(n_pilot, seed_sequence(rng).spawn(len(n_pilot)), strict=True)
-        )
+        (result, i, int(n), n_trials, keep_pilot, goals, n_datasets, seed)
+        for i, (n, seed) in enumerate(zip(n_pilot, seeds, strict=True))
     ]
     return pd.concat(list(in_parallel(_entry, jobs)), ignore_index=True)
 
@@ -220,36 +262,20 @@ def _entry(
     n_pilot: int,
     n_trials: ArrayLike | None,
     keep_pilot: bool,
-    goals: Goals,
-    ci_prob: float,
+    goals: _Goals,
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Plan from one entry of a pilot."""
     value, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
     if result.metric.counts == "correctness":
-        plan = _from_counts(result, entry, n_trials, keep_pilot, goals, ci_prob, n_datasets, seed)
+        plan = _from_counts(result, entry, n_trials, keep_pilot, goals, n_datasets, seed)
     else:
         draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
         known = draws[np.isfinite(draws)], value, se, n_pilot
-        plan = _from_normal(*known, n_trials, keep_pilot, goals, ci_prob, n_datasets, seed)
+        plan = _from_normal(*known, n_trials, keep_pilot, goals, n_datasets, seed)
     own = result.pairs.iloc[[entry]].assign(pilot_trials=n_pilot, pilot_estimate=value)
     return own.merge(plan, how="cross")
-
-
-def _check(goals: Goals, ci_prob: float, n_trials: ArrayLike | None, n_datasets: int) -> None:
-    width, assured, _, rope = goals
-    check_interval(ci_prob, "eti")
-    if n_trials is not None:
-        check_whole(n_trials, "n_trials")
-    elif width is None:
-        raise ValueError("n_trials or width is needed: a number of trials, or what it should reach")
-    if width is not None:
-        check_width(width)
-    check_between(assured, "assurance", "try 0.8")
-    if rope is not None and not rope[0] < rope[1]:
-        raise ValueError(f"rope must be (lower, upper) with lower < upper, got {rope}")
-    check_whole(n_datasets, "n_datasets", 100)
 
 
 def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -285,93 +311,38 @@ def _believed(belief: Belief, name: str, n: int, rng: np.random.Generator) -> Fl
     return values[rng.integers(0, len(values), n)]
 
 
-def _studied(
+def _simulated(
     setting: Setting,
     pilot: NDArray[np.int64],
     n_trials: ArrayLike | None,
-    goals: Goals,
-    ci_prob: float,
+    goals: _Goals,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
-    """Simulate studies of each number of trials, their truths in the setting."""
+    """Simulate studies of each number of trials: a data set for each truth of the setting."""
+    p = setting.probabilities / setting.probabilities.sum(axis=-1, keepdims=True)
+    truth = estimates(p, setting)
+
+    def study(n: int, few: int, n_draws: int, own: np.random.SeedSequence) -> dict[str, float]:
+        rng = np.random.default_rng(own)
+        counts = pilot + rng.multinomial(n, p[:few])
+        both = intervals(counts, setting, "posterior", n_draws, goals.ci_prob, rng)
+        undefined = float(np.isnan(estimates(counts, setting)).mean())
+        return {"n_trials": n} | goals.shares(both, truth[:few]) | {"undefined_share": undefined}
+
+    def width(n: int, own: np.random.SeedSequence) -> float:
+        return study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"]
+
     searching, describing = seed.spawn(2)
     if n_trials is None:
-        n_trials = _number(setting, pilot, goals, ci_prob, searching)
-    numbers = np.atleast_1d(np.asarray(n_trials, dtype=np.int64)).ravel()
-    jobs = [
-        (setting, pilot, n, goals, ci_prob, N_DRAWS, own)
-        for n, own in zip(numbers.tolist(), describing.spawn(len(numbers)), strict=True)
-    ]
-    return pd.DataFrame(list(in_parallel(_study, jobs))).assign(method="simulated")
-
-
-def _number(
-    setting: Setting,
-    pilot: NDArray[np.int64],
-    goals: Goals,
-    ci_prob: float,
-    seed: np.random.SeedSequence,
-) -> int:
-    """Number of trials at which the width is assured."""
-    few = setting._replace(probabilities=setting.probabilities[:SEARCHED])
-    width, assured, *_ = goals
-    assert width is not None
-
-    def assured_width(n: int, own: np.random.SeedSequence) -> float:
-        return _study(few, pilot, n, goals, ci_prob, SEARCHED_DRAWS, own)["assured_width"]
-
-    z = special.ndtri((1 + ci_prob) / 2)
-    # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
-    variance = np.nan_to_num(unit_variance(few))
-    needed = (2 * z / width) ** 2 * np.quantile(variance, assured)
-    start = max(needed - pilot.sum(), 2)
-    return number_for_width(assured_width, start, width, seed, slack=0.02, rounds=2)
-
-
-def _study(
-    setting: Setting,
-    pilot: NDArray[np.int64],
-    n_trials: int,
-    goals: Goals,
-    ci_prob: float,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-) -> dict[str, float]:
-    """Studies of one size: one data set for each truth."""
-    rng = np.random.default_rng(seed)
-    p = setting.probabilities / setting.probabilities.sum(axis=-1, keepdims=True)
-    counts = pilot + rng.multinomial(n_trials, p)
-    both = intervals(counts, setting, "posterior", n_draws, ci_prob, rng)
-    found = {"n_trials": n_trials} | _shares(both, estimates(p, setting), *goals)
-    return found | {"undefined_share": float(np.isnan(estimates(counts, setting)).mean())}
-
-
-def _shares(
-    both: Floats,
-    truth: Floats,
-    width: float | None,
-    assured: float,
-    against: float,
-    rope: tuple[float, float] | None,
-) -> dict[str, float]:
-    """How wide the intervals of simulated studies are, and how often they show what is wanted."""
-    lower, upper = both.T
-    found = {
-        "expected_width": float((upper - lower).mean()),
-        "assured_width": float(np.quantile(upper - lower, assured)),
-        "p_excludes": float(((lower > against) | (upper < against)).mean()),
-    }
-    if width is not None:
-        found["p_width"] = float((upper - lower <= width).mean())
-    if rope is not None:
-        low, high = rope
-        found["p_outside_rope"] = float(((lower > high) | (upper < low)).mean())
-        found["p_inside_rope"] = float(((lower >= low) & (upper <= high)).mean())
-    shares = np.array([value for name, value in found.items() if name.startswith("p_")])
-    return found | {
-        "coverage": _covered(both, truth),
-        "mc_error": float(np.sqrt(shares * (1 - shares) / len(both)).max()),
-    }
+        # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
+        variance = np.nan_to_num(unit_variance(setting)[:SEARCHED])
+        needed = float(goals.trials(np.quantile(variance, goals.assurance)))
+        start = max(needed - pilot.sum(), 2)
+        n_trials = number_for_width(width, start, goals.width or 0.0, searching, 0.02, 2)
+    numbers = np.atleast_1d(np.asarray(n_trials, dtype=np.int64)).ravel().tolist()
+    seeds = describing.spawn(len(numbers))
+    jobs = [(n, len(p), N_DRAWS, own) for n, own in zip(numbers, seeds, strict=True)]
+    return pd.DataFrame(list(in_parallel(study, jobs))).assign(method="simulated")
 
 
 def _covered(both: Floats, truth: Floats | float) -> float:
@@ -383,8 +354,7 @@ def _from_counts(
     entry: int,
     n_trials: ArrayLike | None,
     keep_pilot: bool,
-    goals: Goals,
-    ci_prob: float,
+    goals: _Goals,
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
@@ -403,7 +373,7 @@ def _from_counts(
     setting = one_pair(truths, result.metric, result.prior)
     kept = counts if keep_pilot else np.zeros_like(counts)
     note = "of single answers: see further_repeats" if repeated else ""
-    return _studied(setting, kept, n_trials, goals, ci_prob, studying).assign(note=note)
+    return _simulated(setting, kept, n_trials, goals, studying).assign(note=note)
 
 
 def _from_normal(
@@ -413,8 +383,7 @@ def _from_normal(
     n_pilot: int,
     n_trials: ArrayLike | None,
     keep_pilot: bool,
-    goals: Goals,
-    ci_prob: float,
+    goals: _Goals,
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
@@ -422,11 +391,9 @@ def _from_normal(
     if not (len(draws) and np.isfinite(estimate) and se > 0):
         note = "no plan: the pilot's estimate is undefined or has no standard error"
         return pd.DataFrame({"method": ["normal"], "note": [note]})
-    z, width = special.ndtri((1 + ci_prob) / 2), goals[0]
     kept, unit = n_pilot if keep_pilot else 0, se * np.sqrt(n_pilot)
     if n_trials is None:
-        assert width is not None
-        n_trials = max(2, int(np.ceil((2 * z * unit / width) ** 2)) - kept)
+        n_trials = max(2, int(np.ceil(goals.trials(unit**2))) - kept)
     rows = []
     numbers = np.atleast_1d(np.asarray(n_trials, dtype=np.int64)).ravel().tolist()
     for n, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
@@ -434,9 +401,9 @@ def _from_normal(
         truth = rng.choice(draws, n_datasets)
         new = truth + unit / np.sqrt(n) * rng.standard_normal(n_datasets)
         value = (kept * estimate + n * new) / (kept + n)
-        half = z * unit / np.sqrt(kept + n)
+        half = special.ndtri((1 + goals.ci_prob) / 2) * unit / np.sqrt(kept + n)
         both = np.stack([value - half, value + half], axis=1)
-        rows.append({"n_trials": n} | _shares(both, truth, *goals))
+        rows.append({"n_trials": n} | goals.shares(both, truth))
     return pd.DataFrame(rows).assign(method="normal", note="")
 
 
@@ -454,7 +421,7 @@ def sequential_design(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """What stopping when the posterior interval is narrow enough does, by simulation.
+    """Simulate studies that stop when the posterior interval is narrow enough.
 
     The posterior is right whenever one looks [R14]_, and precision is a fairer reason to stop than
     significance [K13]_; but for a fixed truth a study that may stop on a lucky look does not cover
@@ -463,23 +430,17 @@ def sequential_design(
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
-        The truth, as in `alikely.planning.interval_width`.
+        The truth, as in `interval_width`.
     width : array_like
         Interval width to stop at, in (0, 2]. All four broadcast.
     batch : int
         Trials between looks, at least 2.
     most_trials : int
         Trials at which a study ends in any case, at least one batch.
-    ci_prob : float
-        In (0, 1).
-    metric : str or Metric
-        Of correctness counts.
+    ci_prob, metric, prior, rng
+        As in `interval_width`.
     n_datasets : int
         Simulated studies, at least 100.
-    prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
 
     Returns
     -------
@@ -487,8 +448,8 @@ def sequential_design(
         One row per setting: the inputs (``target`` the width); ``expected_trials``,
         ``trials_q05``, ``trials_q95``; at stopping ``coverage`` of the interval, ``bias`` of the
         estimate, ``mean_width``; ``unfinished_share`` of studies that reached `most_trials` first;
-        for comparison ``fixed_trials``, what a study of fixed size needs, and ``fixed_coverage``
-        there; ``mc_error`` of either coverage, if it is `ci_prob`.
+        ``fixed_trials``, what a study of fixed size needs, and ``fixed_coverage`` there;
+        ``mc_error`` of either coverage, if it is `ci_prob`.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def interval_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Width of the interval of error consistency that a number of trials gives [K25]_.
+    """Compute the width of the interval of error consistency from a number of trials [K25]_.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def interval_width(
     n_trials : array_like of int
         Number of trials, at least 2. All four broadcast: for a grid give one of them as a column.
     method : {"auto", "analytic", "simulated"}
-        Analytic [FCE69]_: at once, and within 3 % where at least 10 trials are expected in each
-        cell of the table. Simulated: range of the estimates of simulated data sets. ``"auto"``
-        simulates where fewer are expected.
+        By the standard error [FCE69]_, or the range of the estimates of simulated data sets.
+        ``"auto"`` simulates where fewer than 10 trials are expected in a cell of the table; elsewhere
+        the formula is within 3 %.
     ci_prob : float
         In (0, 1).
     metric : str or Metric
@@ -127,7 +127,7 @@ def interval_width(
     n_datasets : int
         Simulated data sets, at least 100.
     n_coverage : int
-        Data sets in which the intervals of every school are computed too; 0 for none.
+        Data sets in which the intervals of every method are computed too. 0 disables them.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -136,11 +136,10 @@ def interval_width(
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs; ``method`` used; ``width`` of the range from ``lower`` to
-        ``upper`` in which the central `ci_prob` of estimates lie (by their standard error, if
-        analytic); ``se``; ``bias`` of the estimate; ``undefined_share`` of data sets; with
-        `n_coverage` also ``<school>_coverage``, mean ``<school>_width`` and ``<school>_power``
-        (0 excluded) of the analytic, bootstrap and posterior intervals; ``note``.
+        One row per setting: the inputs; ``method``; ``width`` of the central range of estimates from
+        ``lower`` to ``upper``; ``se``; ``bias``; ``undefined_share`` of data sets; with `n_coverage`
+        also ``<method>_coverage``, mean ``<method>_width`` and ``<method>_power`` (0 excluded) of the
+        analytic, bootstrap and posterior intervals; ``note``.
 
     Raises
     ------
@@ -178,12 +177,11 @@ def trials_for_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Number of trials that gives an interval of a width.
+    """Find the number of trials that gives an interval of a width.
 
-    Without `assurance` the width is an expected one: that of the range in which estimates lie. The
-    interval of a single experiment is wider than that about as often as not. With `assurance` it
-    is the width of the interval that a result will show, and not exceeded in that share of
-    experiments [KM03]_.
+    Without `assurance` the width is that of the range in which estimates lie, and about half of all
+    experiments have a wider interval. With `assurance` it is the width of the interval that a result
+    will show, not exceeded in that share of experiments [KM03]_.
 
     Parameters
     ----------
@@ -201,10 +199,9 @@ def trials_for_width(
     Returns
     -------
     pandas.DataFrame
-        As from `interval_width` at the number of trials found, with ``target``, ``promise``
-        (``"expected"``, or the school whose interval is assured) and ``assurance`` (NaN of an
-        expected width) before it; with `n_coverage` also ``<school>_assurance``, the share of
-        data sets in which the interval of each school is no wider than the target.
+        As returned by `interval_width` at the number of trials found, with ``target``, ``promise``
+        (``"expected"``, or the assured interval) and ``assurance`` before it; with `n_coverage` also
+        ``<method>_assurance``, the share of data sets whose interval is no wider than the target.
 
     Raises
     ------
@@ -214,8 +211,7 @@ def trials_for_width(
     Examples
     --------
     >>> import alikely as al
-    >>> plan = al.trials_for_width(0.75, 0.75, 0.5, [0.2, 0.1], n_coverage=0)
-    >>> plan["n_trials"].tolist()
+    >>> al.trials_for_width(0.75, 0.75, 0.5, [0.2, 0.1], n_coverage=0)["n_trials"].tolist()
     [385, 1537]
     >>> al.trials_for_width(0.75, 0.75, 0.5, 0.2, assurance=0.8, n_coverage=0, rng=1)["n_trials"][0]
     np.int64(403)
@@ -296,12 +292,11 @@ def trials_for_power(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Number of trials at which error consistency is found to differ from a value [C96]_.
+    """Find the number of trials at which error consistency differs significantly from a value [C96]_.
 
-    Against 0 the test is Fisher's exact one [F22]_, the ``p_fisher`` of a summary, which wants more
-    trials than Pearson's, near the ceiling half as many again. Against other values, for which
-    results have intervals only, it compares the estimate with its standard error under the
-    hypothesis, at the observed accuracies (score test).
+    Against 0 the test is Fisher's exact one [F22]_, the ``p_fisher`` of a summary. Against other
+    values, for which results have intervals only, it compares the estimate with its standard error
+    under the hypothesis, at the observed accuracies (score test).
 
     Parameters
     ----------
@@ -316,10 +311,8 @@ def trials_for_power(
     alternative : {"two-sided", "greater", "less"}
         Side of the test.
     method : {"auto", "analytic", "simulated"}
-        Normal approximation, of Fisher's test with Yates' correction [Y34]_; or power found by
-        drawing data sets, of Fisher's test by drawing numbers of right answers and summing over
-        all overlaps. ``"auto"`` draws where fewer than 10 trials are expected in a cell of the
-        table, for Fisher's test 100.
+        Normal approximation, of Fisher's test with Yates' correction [Y34]_, or simulated data sets.
+        ``"auto"`` simulates where fewer than 10 trials are expected in a cell, for Fisher's test 100.
     n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
@@ -328,7 +321,7 @@ def trials_for_power(
     pandas.DataFrame
         One row per setting: the inputs, ``target``, ``n_trials``, ``power`` there of the ``test``
         that is named, and the columns of `interval_width`; with `n_coverage` also
-        ``<school>_power``, how often the interval of each school excludes `against`.
+        ``<method>_power``, how often the interval of each method excludes `against`.
 
     Raises
     ------
@@ -338,11 +331,6 @@ def trials_for_power(
     Examples
     --------
     >>> import alikely as al
-    >>> plan = al.trials_for_power(
-    ...     0.5, 0.5, 0.85, against=0.7, alternative="greater", method="analytic", n_coverage=0
-    ... )
-    >>> plan["n_trials"].tolist()
-    [117]
     >>> al.trials_for_power(0.97, 0.97, 0.3, n_coverage=0, rng=1)[["n_trials", "test"]].values[0]
     array([319, "Fisher's exact"], dtype=object)
     """
@@ -374,11 +362,11 @@ def trials_for_difference(
     n_coverage: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Number of trials at which two models' error consistencies with the same humans differ.
+    """Find the number of trials at which two models' consistencies with the same humans differ.
 
     All observers answer the same trials, so that the two estimates are dependent: their joint
-    distribution is the one of greatest entropy with these pairs. The test is whether the
-    analytic interval of the difference (of the means over humans) excludes 0.
+    distribution is the one of greatest entropy with these pairs. The test is whether the analytic
+    interval of the difference (of the means over humans) excludes 0.
 
     Parameters
     ----------
@@ -387,11 +375,11 @@ def trials_for_difference(
     ec_a, ec_b : array_like
         Error consistency of either model with each human.
     ec_models : array_like, optional
-        Error consistency of the two models. If not given they share nothing beyond what both share
-        with the humans: the more they share, the fewer trials are needed.
+        Error consistency of the two models: the more they share, the fewer trials are needed.
+        Default: nothing beyond what both share with the humans.
     n_humans : int
-        Humans that both models are compared with, from 1 to 4. These are fixed: to speak of people
-        in general, see `variance_components`.
+        Humans that both models are compared with, from 1 to 4. These are fixed; for people in general
+        see `variance_components`.
     ec_humans : array_like, optional
         Error consistency of two humans; needed with more than one.
     power : array_like
@@ -399,29 +387,25 @@ def trials_for_difference(
     alpha : float
         Two-sided level, in (0, 1).
     n_coverage, rng
-        As in `alikely.trials_for_power`.
+        As in `interval_width`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs, ``difference``, ``target``, ``n_trials``, ``power`` there
-        of the ``test`` (that of `alikely.difference`, by its analytic interval), and of the
-        difference ``width, se, bias, undefined_share`` and, with `n_coverage`, coverage, mean
-        width and power of each school's interval.
+        One row per setting: the inputs, ``difference``, ``target``, ``n_trials``, ``power`` there,
+        ``test``, and of the difference ``width, se, bias, undefined_share`` and, with `n_coverage`,
+        coverage, mean width and power of each method's interval.
 
     Raises
     ------
     ValueError
-        If an input is out of range, the two error consistencies are equal, or no observers are
-        like this together; the message gives the feasible range.
+        If an input is out of range, the two error consistencies are equal, or no observers are like
+        this together; the message gives the feasible range.
 
     Examples
     --------
     >>> import alikely as al
-    >>> accuracies = 0.75, 0.75, 0.75
-    >>> plan = al.planning.trials_for_difference(
-    ...     *accuracies, 0.5, 0.3, [0.4, 0.6], n_coverage=0
-    ... )
+    >>> plan = al.planning.trials_for_difference(0.75, 0.75, 0.75, 0.5, 0.3, [0.4, 0.6], n_coverage=0)
     >>> plan["n_trials"].tolist()
     [278, 183]
     """
