@@ -163,9 +163,9 @@ def assurance(
     pandas.DataFrame
         One row per number of trials: ``expected_width`` of the interval; ``assured_width`` that the
         share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width`` (not wider
-        than `width`), ``p_excludes`` (`against`), ``p_outside_rope``, ``p_inside_rope``; ``coverage``;
-        ``undefined_share`` of the estimate; ``mc_error``, the largest Monte Carlo error of a share;
-        ``impossible_share`` of the prior draws, which were drawn again.
+        than `width`), ``p_excludes`` (`against`), ``p_outside_rope``, ``p_inside_rope``;
+        ``coverage``; ``undefined_share`` of the estimate; ``mc_error``, the largest Monte Carlo
+        error of a share; ``impossible_share`` of the prior draws, which were drawn again.
 
     Raises
     ------
@@ -208,7 +208,8 @@ def plan_from(
 ) -> pd.DataFrame:
     """Simulate what more trials will show, from a pilot [OSC05]_.
 
-    The truth is drawn from the posterior of the pilot, so that what the pilot leaves open stays open.
+    The truth is drawn from the posterior of the pilot, so that what the pilot leaves open stays
+    open.
 
     Parameters
     ----------

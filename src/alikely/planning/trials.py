@@ -118,8 +118,8 @@ def interval_width(
         Number of trials, at least 2. All four broadcast: for a grid give one of them as a column.
     method : {"auto", "analytic", "simulated"}
         By the standard error [FCE69]_, or the range of the estimates of simulated data sets.
-        ``"auto"`` simulates where fewer than 10 trials are expected in a cell of the table; elsewhere
-        the formula is within 3 %.
+        ``"auto"`` simulates where fewer than 10 trials are expected in a cell of the table;
+        elsewhere the formula is within 3 %.
     ci_prob : float
         In (0, 1).
     metric : str or Metric
@@ -136,10 +136,10 @@ def interval_width(
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs; ``method``; ``width`` of the central range of estimates from
-        ``lower`` to ``upper``; ``se``; ``bias``; ``undefined_share`` of data sets; with `n_coverage`
-        also ``<method>_coverage``, mean ``<method>_width`` and ``<method>_power`` (0 excluded) of the
-        analytic, bootstrap and posterior intervals; ``note``.
+        One row per setting: the inputs; ``method``; ``width`` of the central range of estimates
+        from ``lower`` to ``upper``; ``se``; ``bias``; ``undefined_share`` of data sets; with
+        `n_coverage` also ``<method>_coverage``, mean ``<method>_width`` and ``<method>_power`` (0
+        excluded) of the analytic, bootstrap and posterior intervals; ``note``.
 
     Raises
     ------
@@ -180,8 +180,8 @@ def trials_for_width(
     """Find the number of trials that gives an interval of a width.
 
     Without `assurance` the width is that of the range in which estimates lie, and about half of all
-    experiments have a wider interval. With `assurance` it is the width of the interval that a result
-    will show, not exceeded in that share of experiments [KM03]_.
+    experiments have a wider interval. With `assurance` it is the width of the interval that a
+    result will show, not exceeded in that share of experiments [KM03]_.
 
     Parameters
     ----------
@@ -200,8 +200,9 @@ def trials_for_width(
     -------
     pandas.DataFrame
         As returned by `interval_width` at the number of trials found, with ``target``, ``promise``
-        (``"expected"``, or the assured interval) and ``assurance`` before it; with `n_coverage` also
-        ``<method>_assurance``, the share of data sets whose interval is no wider than the target.
+        (``"expected"``, or the assured interval) and ``assurance`` before it; with `n_coverage`
+        also ``<method>_assurance``, the share of data sets whose interval is no wider than the
+        target.
 
     Raises
     ------
@@ -292,7 +293,7 @@ def trials_for_power(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials at which error consistency differs significantly from a value [C96]_.
+    """Find the number of trials at which error consistency differs from a value by a test [C96]_.
 
     Against 0 the test is Fisher's exact one [F22]_, the ``p_fisher`` of a summary. Against other
     values, for which results have intervals only, it compares the estimate with its standard error
@@ -311,8 +312,9 @@ def trials_for_power(
     alternative : {"two-sided", "greater", "less"}
         Side of the test.
     method : {"auto", "analytic", "simulated"}
-        Normal approximation, of Fisher's test with Yates' correction [Y34]_, or simulated data sets.
-        ``"auto"`` simulates where fewer than 10 trials are expected in a cell, for Fisher's test 100.
+        Normal approximation, of Fisher's test with Yates' correction [Y34]_, or simulated data
+        sets. ``"auto"`` simulates where fewer than 10 trials are expected in a cell, for Fisher's
+        test 100.
     n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
@@ -378,8 +380,8 @@ def trials_for_difference(
         Error consistency of the two models: the more they share, the fewer trials are needed.
         Default: nothing beyond what both share with the humans.
     n_humans : int
-        Humans that both models are compared with, from 1 to 4. These are fixed; for people in general
-        see `variance_components`.
+        Humans that both models are compared with, from 1 to 4. These are fixed; for people in
+        general see `variance_components`.
     ec_humans : array_like, optional
         Error consistency of two humans; needed with more than one.
     power : array_like
@@ -405,7 +407,8 @@ def trials_for_difference(
     Examples
     --------
     >>> import alikely as al
-    >>> plan = al.planning.trials_for_difference(0.75, 0.75, 0.75, 0.5, 0.3, [0.4, 0.6], n_coverage=0)
+    >>> stated = 0.75, 0.75, 0.75, 0.5, 0.3, [0.4, 0.6]
+    >>> plan = al.planning.trials_for_difference(*stated, n_coverage=0)
     >>> plan["n_trials"].tolist()
     [278, 183]
     """
