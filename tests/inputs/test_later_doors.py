@@ -96,7 +96,6 @@ CASES = [
     no("a contrast is of two machines", lambda: images(t(), 16, [1, 2])),
     no("machines must be a list", lambda: images(t(), 16, machines=None)),
     no("machines has 'net_a' twice; name", lambda: images(t(), 16, machines=["net_a", "net_a"])),
-    no("metric must be the name of", lambda: images(t(), 16, metric=["a"])),
     no(r"even must be a share in \[0, 1\]", lambda: images(t(), 16, even="x")),
     no("shown must be a list, .*", lambda: images(t(), 16, shown="img01")),
     no("shown must be a list, .* got", lambda: images(t(), 16, shown=None)),

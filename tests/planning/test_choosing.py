@@ -198,7 +198,6 @@ def test_lists_classes_and_images_shown_before() -> None:
         (40, "all pairs", {"n_people": 2}, "n_people is for images='separate'"),
         (40, "all pairs", {"even": 2.0}, "even must be a share in"),
         (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
-        (40, "all pairs", {"metric": "cles"}, "metric must be one of 'error_consistency'"),
         (40.5, "all pairs", {}, "n must be a whole number of at least 2, got 40.5"),
     ],
 )
@@ -229,35 +228,6 @@ def test_plans_are_tried_on_people_who_are_known() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             plan.simulate(**more)  # type: ignore[arg-type]
-
-
-def test_plan_for_wrong_answers_is_of_joint_errors() -> None:
-    x, people = pool()
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 5, 240)
-    wrong = (truth + rng.integers(1, 5, (8, 240))) % 5
-    said = np.where(np.concatenate([people, x]), truth, wrong)
-    kinds = ["human"] * 2 + ["model"] * 6
-    everybody = al.Trials.from_arrays(said.astype(str), truth.astype(str), kind=kinds)
-    machines = everybody.select(kind="model").observers[:2]
-    plan = al.planning.choose_images(
-        everybody, 80, tuple(machines), metric="misclassification_agreement", rng=1
-    )
-    with pytest.raises(ValueError, match=r"even must be above 0: \d+ images of all all tell"):
-        al.planning.choose_images(
-            everybody, 80, tuple(machines), metric="misclassification_agreement", even=0.0
-        )
-    # Where neither machine is wrong nothing is told.
-    right = plan.sizes().set_index("item")["size"] == 0
-    assert (right.to_numpy() == x[:2].all(axis=0)).all()
-    table = everybody.to_table()
-    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-    weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
-    result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
-    assert result.summary()["note"].str.contains("chosen images").all()
-    assert np.isfinite(result.summary()["se"][:2]).all()
-    with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
-        al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)
 
 
 def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:

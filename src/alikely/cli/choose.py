@@ -23,7 +23,6 @@ def choose(
     *,
     n: int,
     target: list[str] | None = None,
-    metric: Literal["error_consistency", "misclassification_agreement"] = "error_consistency",
     machines: str = "model",
     shown: str | None = None,
     layout: Literal["plan", "psychopy", "jspsych"] = "plan",
@@ -39,8 +38,6 @@ def choose(
         Images to show in each condition.
     target : list
         Two models A B whose difference is of interest, or one (default: all pairs).
-    metric : str
-        Metric whose standard error the images minimize.
     machines : str
         Kind of the models (default model), or their names separated by commas.
     shown : str
@@ -60,7 +57,6 @@ def choose(
         n,
         _target(target),
         machines=machines if names else machines.split(","),
-        metric=metric,
         shown=[] if shown is None else _items(shown),
         rng=o.seed,
         **o.pick("images", "n_people", "by_class", "even"),

@@ -29,10 +29,7 @@ from alikely._base.size import check_memory
 from alikely._base.steps import tracked
 from alikely.data.trials import Trials
 from alikely.inference.weighted import Population
-from alikely.metrics import get_metric
 from alikely.planning.designs import (
-    MA,
-    METRICS,
     Drawing,
     drawing_of,
     expected_of,
@@ -40,7 +37,7 @@ from alikely.planning.designs import (
     lacks_room,
     notes_of,
     rows_of,
-    sizes_of,
+    sizes,
     strata_of,
 )
 from alikely.planning.pools import Pool, Target, WhatFor, pools_of, require_apart, target_of
@@ -64,7 +61,6 @@ def choose_images(
     target: WhatFor = "all pairs",
     *,
     machines: str | Sequence[str] = "model",
-    metric: str = "error_consistency",
     images: Literal["shared", "separate"] = "shared",
     n_people: int = 1,
     by_class: bool = False,
@@ -91,9 +87,6 @@ def choose_images(
         [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
     machines : str or sequence of str
         Kind of the machines, or their names. All of them say how hard an image is.
-    metric : {"error_consistency", "misclassification_agreement"}
-        Whose error the images are to lower; of the latter they are drawn by size, and classes are
-        needed.
     images : {"shared", "separate"}
         One list for all people, or one drawn for each, which tells more of the mean over people
         and nothing of people among themselves.
@@ -140,15 +133,12 @@ def choose_images(
     """
     if not isinstance(trials, Trials):
         raise TypeError(f"expected Trials of the machines, got {type(trials).__name__}")
-    metric = _metric(metric, trials)
     _check(images, n_people, even)
     seen = [str(item) for item in entries("shown", shown)]
     pools = pools_of(trials, machines, seen)
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
-    if metric == MA:
-        wanted = wanted._replace(settled=())
     seeds = seed_sequence(rng).spawn(len(pools))
     lists = n_people if images == "separate" else 1
     rows, drawings, notes = [], [], _unknown(trials, seen)
@@ -160,7 +150,7 @@ def choose_images(
     wanted, scarce = _strata_or_sizes(pools, wanted, counts)
     notes += scarce
     for pool, count, seed in zip(pools, counts, seeds, strict=True):
-        size = sizes_of(pool, wanted, metric)
+        size = sizes(pool.correct, wanted.contrasts)
         check_memory(
             TABLE_BYTES * lists * count * len(pools),
             f"{lists:,} lists of {count:,} images in {len(pools):,} conditions",
@@ -172,31 +162,18 @@ def choose_images(
             at = generator.permutation(drawing.draw(generator))
             rows.append(rows_of(pool, drawing, at).assign(list=number))
         drawings.append(drawing)
-        notes += notes_of(pool, drawing, wanted, metric, len(pools) > 1)
+        notes += notes_of(pool, drawing, len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
     return StimulusPlan(
         table[["list", *table.columns.drop("list")]],
-        expected_of(pools, drawings, wanted, metric),
+        expected_of(pools, drawings, wanted),
         wanted.text,
-        metric,
         images,
         tuple(dict.fromkeys(notes)),
         tuple(pools),
         tuple(drawings),
         wanted,
     )
-
-
-def _metric(metric: str, trials: Trials) -> str:
-    name = get_metric(metric).name
-    if name not in METRICS:
-        raise ValueError(
-            f"metric must be one of {listed(map(repr, METRICS))}, got {metric!r}"
-            f"{nearest(metric, METRICS)}"
-        )
-    if name == MA and not trials.has_classes:
-        raise ValueError(f"{name} needs class labels; these trials hold correctness only")
-    return name
 
 
 def _check(images: str, n_people: int, even: float | None) -> None:
@@ -281,8 +258,6 @@ class StimulusPlan:
         root mean square), ``trials_saved``. By the machines alone: `simulate` knows better.
     target : str
         What it is for, in words.
-    metric : str
-        Whose standard errors they are.
     images : {"shared", "separate"}
         Whether all people see one list, or each one of their own.
     notes : tuple of str
@@ -292,7 +267,6 @@ class StimulusPlan:
     table: pd.DataFrame
     expected: pd.DataFrame
     target: str
-    metric: str
     images: str
     notes: tuple[str, ...]
     _pools: tuple[Pool, ...] = dataclasses.field(repr=False)
@@ -352,7 +326,6 @@ class StimulusPlan:
         -------
         str
         """
-        of = self.metric.replace("_", " ")
         chosen = self.expected[self.expected["design"] == "chosen"]
         pool = int(self.expected.loc[self.expected["design"] == "all", "n_images"].sum())
         # As many in each condition as random sampling needs there: never more than there are.
@@ -364,7 +337,7 @@ class StimulusPlan:
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
             f"Show {self.n_images} of the {pool} images{where}{apart}. They should tell as much "
-            f"about {self._target.question} ({of}) as {round(needed)} images drawn at random "
+            f"about {self._target.question} (error consistency) as {round(needed)} images drawn at random "
             f"({saved:.1f} times as many). Expected standard error of {self._target.error}, "
             f"{person}: {these} if you ask about these {pool} images only, {beyond} if about all "
             "images like them."
@@ -388,7 +361,7 @@ class StimulusPlan:
         ValueError
             If none is allowed.
         """
-        return expected_of(self._pools, self._drawings, self._target, self.metric, list(numbers))
+        return expected_of(self._pools, self._drawings, self._target, list(numbers))
 
     def sizes(self) -> pd.DataFrame:
         """How much each image of the pool may tell.
@@ -411,7 +384,7 @@ class StimulusPlan:
                     "dataset": pool.dataset,
                     "condition": pool.condition,
                     "item": pool.items,
-                    "size": sizes_of(pool, self._target, self.metric),
+                    "size": sizes(pool.correct, self._target.contrasts),
                     "inclusion": drawing.inclusion,
                     "shown": np.isin(pool.items, self.table.loc[here, "item"]),
                     "right": pool.correct.mean(axis=0),
@@ -474,7 +447,6 @@ class StimulusPlan:
             self._pools,
             self._drawings,
             self._target,
-            self.metric,
             human,
             accuracy,
             follows,

@@ -29,7 +29,6 @@ from alikely.data.inclusion import BETWEEN
 from alikely.planning.pools import Pool, Target
 
 __all__ = [
-    "METRICS",
     "NO_STRATA",
     "Drawing",
     "Strata",
@@ -44,12 +43,10 @@ __all__ = [
     "probabilities",
     "rows_of",
     "sizes",
-    "sizes_of",
     "strata_of",
     "systematic",
 ]
 
-EC, MA = METRICS = ("error_consistency", "misclassification_agreement")
 # What people might be like. One guess can be worse than chance sampling; the mean over these is
 # not.
 ACCURACIES = (0.5, 0.65, 0.8, 0.92)
@@ -73,8 +70,6 @@ MUCH = 0.1
 # Likewise a class: by so many times what equal drawing gives, and so many images; in fewer nobody
 # sees the difference from chance.
 SKEWED, SKEWED_IMAGES = 2.0, 20
-# Joint errors that agreement of wrong answers should be based on.
-FLOOR = 20
 
 
 def easiness(correct: NDArray[np.bool_]) -> Floats:
@@ -146,39 +141,6 @@ def _variances(
         found.append([*within, overall])
     total = np.mean(found, axis=0)
     return np.maximum(total[:-1], 0), float(total[-1])
-
-
-def _joint_error_sizes(
-    correct: NDArray[np.bool_], wrong: NDArray[np.int32], contrasts: Floats
-) -> Floats:
-    """Sizes for agreement of wrong answers: what counts are images that both got wrong."""
-    ease = easiness(correct)
-    square = np.zeros(correct.shape[1])
-    for accuracy in ACCURACIES:
-        errs = special.expit(-special.logit(accuracy) - ease)
-        joint = (~correct * errs).mean(axis=1)
-        for row in contrasts:
-            own = np.flatnonzero(row)
-            if not joint[own].all():
-                raise ValueError(
-                    "a machine of the target makes no error, and has no wrong answers to agree with"
-                )
-            # Agreement with each wrong class is a matter of its own.
-            weight = row[own, None] * ~correct[own] / joint[own, None]
-            said, moved = wrong[own], np.zeros(len(ease))
-            for k in range(len(own)):
-                alike = np.where(said == said[k], weight, 0.0).sum(axis=0)
-                first = (said[:k] != said[k]).all(axis=0)
-                moved += np.where(first, alike**2, 0.0)
-            square += errs * moved / len(ACCURACIES)
-    return np.sqrt(square)
-
-
-def sizes_of(pool: Pool, target: Target, metric: str) -> Floats:
-    """Sizes of the images of a pool for a target."""
-    if metric == MA:
-        return _joint_error_sizes(pool.correct, pool.wrong, target.each(len(pool.machines)))
-    return sizes(pool.correct, target.contrasts)
 
 
 class Strata(NamedTuple):
@@ -332,22 +294,21 @@ def expected_of(
     pools: Sequence[Pool],
     drawings: Sequence[Drawing],
     target: Target,
-    metric: str,
     numbers: Sequence[int] | None = None,
 ) -> pd.DataFrame:
     """Expected standard errors of a plan, or of plans like it with other numbers of images."""
     tables = []
     for pool, drawing in zip(pools, drawings, strict=True):
-        size = sizes_of(pool, target, metric)
+        size = sizes(pool.correct, target.contrasts)
         if numbers is None:
-            tables.append(_expected(pool, size, target, drawing, metric))
+            tables.append(_expected(pool, size, target, drawing))
             continue
         least = 2 if drawing.strata is None else fewest_images(drawing.strata.number)
         for n in numbers:
             if least <= n <= pool.n_images:
                 by_class = drawing.classes is not None
                 other = drawing_of(pool, size, target, n, drawing.even, by_class)
-                tables.append(_expected(pool, size, target, other, metric))
+                tables.append(_expected(pool, size, target, other))
     if not tables:
         raise ValueError(
             f"none of these numbers of images is one that a pool and its strata allow: {numbers}"
@@ -355,9 +316,7 @@ def expected_of(
     return pd.concat(tables, ignore_index=True)
 
 
-def _expected(
-    pool: Pool, size: Floats, target: Target, drawing: Drawing, metric: str
-) -> pd.DataFrame:
+def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.DataFrame:
     """Standard errors of random sampling, the design and all images, from the machines alone."""
     count, machines, pi = pool.n_images, len(pool.machines), drawing.inclusion
     n = round(float(pi.sum()))
@@ -366,7 +325,7 @@ def _expected(
     square = size**2 * many
     per_image = float(square.mean())
     ours = float((square * (1 - pi) / pi).sum()) / count**2
-    if drawing.strata is not None and metric == EC:
+    if drawing.strata is not None:
         number = drawing.strata.number
         held = np.bincount(number)
         within, per_image = _variances(pool.correct, target.each(machines), number)
@@ -430,7 +389,7 @@ def rows_of(pool: Pool, drawing: Drawing, at: NDArray[np.intp]) -> pd.DataFrame:
     return frame
 
 
-def notes_of(pool: Pool, drawing: Drawing, target: Target, metric: str, several: bool) -> list[str]:
+def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
     """What people may make of the images, and what was left out."""
     notes, pi = [], drawing.inclusion
     where = f"{pool.name}: " if several else ""
@@ -447,13 +406,4 @@ def notes_of(pool: Pool, drawing: Drawing, target: Target, metric: str, several:
         shown, equal = np.bincount(number, pi), np.bincount(number) * pi.mean()
         if ((shown > SKEWED * equal) & (shown >= SKEWED_IMAGES)).any():
             notes.append(where + CLASSES)
-    if metric == MA:
-        errors = ~pool.correct[target.each(len(pool.machines)).any(axis=0)]
-        # People who err as often as the machines do on average.
-        joint = ((pi * (1 - pool.correct.mean(axis=0))) * errors).sum(axis=1)
-        if joint.min() < FLOOR:
-            notes.append(
-                f"{pool.name}: about {joint.min():.0f} images that both get wrong, and agreement "
-                f"of wrong answers should rest on {FLOOR}; show more"
-            )
     return notes

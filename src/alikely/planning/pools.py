@@ -33,7 +33,6 @@ class Pool(NamedTuple):
     correct: NDArray[np.bool_]
     items: NDArray[np.object_]
     truth: NDArray[np.object_]
-    wrong: NDArray[np.int32]
     lost: int
 
     @property
@@ -78,11 +77,9 @@ def pools_of(
                 f"no image of condition {condition!r} was seen by all {len(at)} machines; name "
                 "those that were with machines="
             )
-        truth, wrong = np.full(len(own), "", object), np.empty((len(at), 0), np.int32)
+        truth = np.full(len(own), "", object)
         if trials.has_classes:
             truth = np.array(trials.classes, object)[data["truth"].values[own]]
-            said = data["response"].values[np.ix_(at, own)].astype(np.int32)
-            wrong = np.where(raw[:, own] == 1, -1, said).astype(np.int32)
         pools.append(
             Pool(
                 str(dataset),
@@ -91,7 +88,6 @@ def pools_of(
                 raw[:, own] == 1,
                 items,
                 truth,
-                wrong,
                 int((seen_by_some & ~seen).sum()),
             )
         )

@@ -35,7 +35,7 @@ from alikely.planning.designs import (
     drawing_of,
     easiness,
     lacks_room,
-    sizes_of,
+    sizes,
 )
 from alikely.planning.pools import Pool, Target
 
@@ -198,7 +198,6 @@ def rehearsed(
     pools: Sequence[Pool],
     drawings: Sequence[Drawing],
     target: Target,
-    metric: str,
     human: Human,
     accuracy: Sequence[float],
     follows: Sequence[float],
@@ -208,8 +207,6 @@ def rehearsed(
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Table of `alikely.planning.StimulusPlan.simulate`."""
-    if metric != "error_consistency":
-        raise ValueError(f"plans are tried for error_consistency; this one is for {metric}")
     if n_designs < FEWEST_DESIGNS:
         raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
     if population not in ("pool", "images"):
@@ -229,7 +226,7 @@ def rehearsed(
         if isinstance(human, Trials):
             scenes = _earlier(human, pool, drawing, target)
         elif human == "machines":
-            scenes = _left_out(pool, drawing, target, metric)
+            scenes = _left_out(pool, drawing, target)
         else:
             contrasts, ease = target.each(len(pool.machines)), easiness(pool.correct)
             scenes = (
@@ -267,7 +264,7 @@ def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> It
         )
 
 
-def _left_out(pool: Pool, drawing: Drawing, target: Target, metric: str) -> Iterator[_Scene]:
+def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
     """Each machine outside the target as if it were human, and a plan without it."""
     used = np.zeros(len(pool.machines), dtype=bool)
     if target.contrasts is not None:
@@ -281,14 +278,14 @@ def _left_out(pool: Pool, drawing: Drawing, target: Target, metric: str) -> Iter
     for out in others:
         kept = np.delete(np.arange(len(pool.machines)), out)
         names = [pool.machines[i] for i in kept]
-        rest = pool._replace(machines=names, correct=pool.correct[kept], wrong=pool.wrong[kept])
+        rest = pool._replace(machines=names, correct=pool.correct[kept])
         contrasts = None if target.contrasts is None else target.contrasts[:, kept]
         settled = tuple(int(i - (i > out)) for i in target.settled if i != out)
         own = target._replace(contrasts=contrasts, settled=settled)
         if lacks_room(rest, own, n):
             # Two machines have halved cells, which may need more than cells of three.
             own = own._replace(settled=())
-        size = sizes_of(rest, own, metric)
+        size = sizes(rest.correct, own.contrasts)
         again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
         person, each = pool.correct[out], own.each(len(kept))
         share = float(person.mean())
