@@ -51,7 +51,7 @@ SLOW_EXAMPLES = {
     "alikely.estimates.tree.Tree.report",
     "alikely.inference.complete.extended",
     "alikely.margins.noise.fit_observers",
-    "alikely.planning.beliefs.assurance",
+    "alikely.planning.trials.assurance",
     "alikely.planning.trials.trials_for_width",
     "alikely.report.pages.Report",
     "alikely.spectrum.covariates.covariate_contrasts",

@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
-from alikely.planning.designs import Drawing, allocation, probabilities, sizes, strata_of
-from alikely.planning.rehearsal import Found, by_strata, by_weights, true_contrasts
+from alikely.planning.choosing import (
+    Drawing,
+    Found,
+    allocation,
+    by_strata,
+    by_weights,
+    probabilities,
+    sizes,
+    strata_of,
+    true_contrasts,
+)
 from studies.harness import Rows, Study
 
 __all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]

@@ -11,7 +11,7 @@ import pytest
 
 import alikely as al
 from alikely.cli import main
-from alikely.planning import operating
+from alikely.planning import trials as plans
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def three(pilot: Path) -> Path:
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What intervals do is simulated in a tenth of the studies: no share of them is asserted."""
-    every = operating.interval_study
+    every = plans.interval_study
 
     def few(setting: Any, n_trials: Any, n_datasets: int, *rest: Any) -> dict[str, float]:
         return every(setting, n_trials, n_datasets // 10, *rest)
 
-    monkeypatch.setattr(operating, "interval_study", few)
+    monkeypatch.setattr(plans, "interval_study", few)
 
 
 def printed_by(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:

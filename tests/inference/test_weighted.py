@@ -26,8 +26,7 @@ from alikely.inference.weighted import (
     second_order_bias,
     student_deviate,
 )
-from alikely.planning.designs import Strata
-from alikely.planning.rehearsal import by_strata, by_weights
+from alikely.planning.choosing import Strata, by_strata, by_weights
 
 
 def test_simple_random_samples_have_their_textbook_variance() -> None:

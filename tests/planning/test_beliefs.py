@@ -11,7 +11,7 @@ from scipy import stats
 
 import alikely as al
 from alikely import simulate
-from alikely.planning import beliefs
+from alikely.planning import trials as plans
 
 Floats = NDArray[np.float64]
 
@@ -125,8 +125,8 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     exact = al.planning.plan_from(pilot, 1_000, width=0.13, n_datasets=4_000, rng=2)
     draws = np.asarray(pilot.draws("posterior")[:, 0], dtype=np.float64)
     value, se = (float(pilot.estimates[name][0]) for name in ("estimate", "se"))
-    normal = beliefs._from_normal(
-        draws, value, se, 500, 1_000, False, beliefs._Goals(0.13, 0.8, 0.0, None, 0.95), 4_000,
+    normal = plans._from_normal(
+        draws, value, se, 500, 1_000, False, plans._Goals(0.13, 0.8, 0.0, None, 0.95), 4_000,
         np.random.SeedSequence(3),
     )  # fmt: skip
     # The width varies with the truth, which the approximation ignores: by 1 %.

@@ -10,14 +10,17 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.planning.designs import (
+from alikely.planning.choosing import (
     allocation,
+    by_strata,
+    by_weights,
     effects,
     fewest_images,
+    kappa,
     probabilities,
     systematic,
+    true_contrasts,
 )
-from alikely.planning.rehearsal import by_strata, by_weights, kappa, true_contrasts
 
 
 def pool(n: int = 240, machines: int = 6, seed: int = 1) -> tuple[Any, Any]:
@@ -249,3 +252,22 @@ def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
         rest = truths[number == g].value_counts()
         counts = own["truth"].value_counts().reindex(rest.index, fill_value=0)
         assert (abs(counts - rest * len(own) / rest.sum()) < 1 + 1e-9).all()
+
+
+def test_wrong_answers_to_chosen_images_are_weighted() -> None:
+    x, people = pool()
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 5, 240)
+    wrong = (truth + rng.integers(1, 5, (8, 240))) % 5
+    said = np.where(np.concatenate([people, x]), truth, wrong)
+    kinds = ["human"] * 2 + ["model"] * 6
+    everybody = al.Trials.from_arrays(said.astype(str), truth.astype(str), kind=kinds)
+    plan = al.planning.choose_images(everybody, 80, tuple(everybody.observers[2:4]), rng=1)
+    table = everybody.to_table()
+    seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
+    weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
+    result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
+    assert result.summary()["note"].str.contains("chosen images").all()
+    assert np.isfinite(result.summary()["se"][:2]).all()
+    with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
+        al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)

@@ -21,7 +21,7 @@ from alikely.inference import influence
 from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.planning import operating
+from alikely.planning import trials as plans
 from alikely.planning.trials import interval_width, trials_for_width
 from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 
@@ -101,7 +101,7 @@ PAIRS = [(0.75, 0.75, 0.5), (0.6, 0.7, 0.2), (0.5, 0.5, -0.4), (0.8, 0.65, 0.0)]
 @pytest.mark.parametrize("pair", PAIRS)
 def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure: Figure) -> None:
     p = simulate.cell_probabilities(*pair)
-    stated = float(operating.second_order_bias(operating.one_pair(p)))
+    stated = float(plans.second_order_bias(plans.one_pair(p)))
     few, some, many = (n * exact_bias(p, n) for n in (30, 60, 120))
     # Of n times the bias the terms in 1 / n and 1 / n**2 fall out of such sums; what is left is
     # smaller than the last of them.
@@ -116,12 +116,12 @@ def test_bias_from_every_possible_table(pair: tuple[float, float, float], figure
 def test_a_difference_of_proportions_has_no_bias() -> None:
     """Copy probability: both are unbiased, whatever the number of trials of either."""
     a, b, ec = np.array(PAIRS).T
-    setting = operating.one_pair(simulate.cell_probabilities(a, b, ec), COPY_PROBABILITY)
+    setting = plans.one_pair(simulate.cell_probabilities(a, b, ec), COPY_PROBABILITY)
     # Rounding over a step of 1e-5.
-    np.testing.assert_allclose(operating.second_order_bias(setting), 0, atol=1e-8)
+    np.testing.assert_allclose(plans.second_order_bias(setting), 0, atol=1e-8)
 
 
-THREE = operating.Setting(
+THREE = plans.Setting(
     pattern_probabilities([0.75, 0.8, 0.65], [[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]]),
     np.array([pattern_cells(3, 0, 1), pattern_cells(3, 0, 2)]),
     np.array([1.0, -1.0]),
@@ -135,15 +135,15 @@ def test_bias_and_spread_of_a_difference_by_simulation(figure: Figure) -> None:
     counts = np.random.default_rng(6).multinomial(n, THREE.probabilities, n_sets)
     first, second = (consistency.error_consistency(counts @ pattern_cells(3, 0, i)) for i in (1, 2))
     value = first - second
-    assert operating.estimates(counts, THREE) == pytest.approx(value, nan_ok=True)
-    assert operating.true_value(THREE) == pytest.approx(0.2, abs=1e-6)
-    bias = float(operating.second_order_bias(THREE)) / n
+    assert plans.estimates(counts, THREE) == pytest.approx(value, nan_ok=True)
+    assert plans.true_value(THREE) == pytest.approx(0.2, abs=1e-6)
+    bias = float(plans.second_order_bias(THREE)) / n
     error = value.std() / np.sqrt(n_sets)
     figure(f"bias of a difference, {n} trials: {bias:.5f}, simulated {value.mean() - 0.2:.5f}")
     assert abs(bias) > 4 * error
     # The next term is smaller by 1 / n, and lost in this error.
     assert abs(value.mean() - 0.2 - bias) < 4 * error
-    se = np.sqrt(float(operating.unit_variance(THREE)) / n)
+    se = np.sqrt(float(plans.unit_variance(THREE)) / n)
     figure(f"se of a difference, {n} trials: {se:.4f}, simulated {value.std():.4f}")
     # The 3 % of widths.
     assert value.std() == pytest.approx(se, rel=0.03)
@@ -154,9 +154,9 @@ def test_undefined_shares_are_exact(n: int) -> None:
     a, b, ec = np.array([*PAIRS, (0.95, 0.9, 0.3), (0.98, 0.98, 0.8)]).T
     p = simulate.cell_probabilities(a, b, ec)
     p11, p10, p01, p00 = p.T
-    found = operating.undefined_share(operating.one_pair(p), n)
+    found = plans.undefined_share(plans.one_pair(p), n)
     assert found == pytest.approx(p11**n + p00**n, rel=1e-9, abs=1e-12)
-    found = operating.undefined_share(operating.one_pair(p, COPY_PROBABILITY), n)
+    found = plans.undefined_share(plans.one_pair(p, COPY_PROBABILITY), n)
     assert found == pytest.approx((p11 + p10) ** n + (p01 + p00) ** n, rel=1e-9, abs=1e-12)
 
 
@@ -169,10 +169,10 @@ def test_undefined_share_of_a_difference(figure: Figure) -> None:
         # Human and model give this answer in all trials.
         both = (right[:, 0] == answer) & (right[:, model] == answer)
         undefined |= counts[:, both].sum(axis=1) == n
-    share, found = float(operating.undefined_share(THREE, n)), undefined.mean()
+    share, found = float(plans.undefined_share(THREE, n)), undefined.mean()
     figure(f"undefined differences, {n} trials: {share:.4f}, simulated {found:.4f}")
     assert abs(share - found) < 4 * np.sqrt(share * (1 - share) / n_sets)
-    assert np.isnan(operating.estimates(counts, THREE)).tolist() == undefined.tolist()
+    assert np.isnan(plans.estimates(counts, THREE)).tolist() == undefined.tolist()
 
 
 def fleiss_variance(p: np.ndarray) -> float:
@@ -193,7 +193,7 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
     lower, upper = bounds.error_consistency_bounds(a, b)
     ec = float(lower + at * (upper - lower))
     p = simulate.cell_probabilities(a, b, ec)
-    variance = float(operating.unit_variance(operating.one_pair(p)))
+    variance = float(plans.unit_variance(plans.one_pair(p)))
     assert variance == pytest.approx(fleiss_variance(p), rel=1e-8, abs=1e-12)
     # Neither the order of observers nor the name of what is right plays a role.
     plan = interval_width([a, b, 1 - a], [b, a, 1 - b], ec, 300, method="analytic")
@@ -204,8 +204,8 @@ def test_the_variance_is_the_printed_one(a: float, b: float, at: float) -> None:
 
 @pytest.mark.parametrize("kappa", [-0.9, -0.3, 0, 0.5, 0.99])
 def test_variance_at_one_half(kappa: float) -> None:
-    setting = operating.one_pair(simulate.cell_probabilities(0.5, 0.5, kappa))
-    assert float(operating.unit_variance(setting)) == pytest.approx(1 - kappa**2)
+    setting = plans.one_pair(simulate.cell_probabilities(0.5, 0.5, kappa))
+    assert float(plans.unit_variance(setting)) == pytest.approx(1 - kappa**2)
     width = interval_width(0.5, 0.5, kappa, 200, method="analytic", ci_prob=0.8)["width"].item()
     assert width == pytest.approx(2 * stats.norm.ppf(0.9) * np.sqrt((1 - kappa**2) / 200))
 
@@ -216,8 +216,8 @@ def test_standard_errors_are_those_of_the_package() -> None:
     counts[:3] = [[60, 0, 0, 0], [50, 10, 0, 0], [40, 10, 10, 0]]
     for metric in (ERROR_CONSISTENCY, COPY_PROBABILITY):
         expected = influence.estimate(tables.from_counts(counts), metric)
-        setting = operating.one_pair(p, metric)
-        value, se = operating.estimates(counts, setting), operating.standard_errors(counts, setting)
+        setting = plans.one_pair(p, metric)
+        value, se = plans.estimates(counts, setting), plans.standard_errors(counts, setting)
         np.testing.assert_allclose(value, expected["estimate"], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(se, expected["se"], rtol=1e-9, atol=1e-12)
         assert np.isnan(se[0])
@@ -234,10 +234,10 @@ def test_intervals_are_those_of_the_front_door(
         tables.from_counts(counts), n_resamples=1_000, n_draws=1_000, n_null=0, rng=10
     ).summary(intervals="all")
     rng = np.random.default_rng(11)
-    pair = operating.one_pair(p)
+    pair = plans.one_pair(p)
     for school, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
         door = result[[f"{school}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
-        one, two = (operating.intervals(counts, pair, school, 1_000, 0.95, rng) for _ in range(2))
+        one, two = (plans.intervals(counts, pair, school, 1_000, 0.95, rng) for _ in range(2))
         if school == "analytic":
             np.testing.assert_allclose(one, door, rtol=1e-9)
             continue
@@ -258,14 +258,14 @@ def test_intervals_are_those_of_the_front_door(
 
 def test_coverage_counts_what_it_says() -> None:
     """Against the same data sets and intervals, counted by hand."""
-    setting = operating.one_pair(simulate.cell_probabilities(0.9, 0.9, 0.3))
+    setting = plans.one_pair(simulate.cell_probabilities(0.9, 0.9, 0.3))
     seed = np.random.SeedSequence(12)
-    found = operating.interval_study(setting, 40, 400, 200, 0.9, 0.0, np.nan, seed)
+    found = plans.interval_study(setting, 40, 400, 200, 0.9, 0.0, np.nan, seed)
     first, second = np.random.SeedSequence(12).spawn(2)
-    counts = operating.draw_tables(setting, 40, 400, first)
+    counts = plans.draw_tables(setting, 40, 400, first)
     rng = np.random.default_rng(second)
-    for school in operating.SCHOOLS:
-        lower, upper = operating.intervals(counts, setting, school, 200, 0.9, rng).T
+    for school in plans.SCHOOLS:
+        lower, upper = plans.intervals(counts, setting, school, 200, 0.9, rng).T
         none = np.isnan(lower)
         covered = [x <= 0.3 <= y for x, y in zip(lower[~none], upper[~none], strict=True)]
         excluded = [x > 0 or y < 0 for x, y in zip(lower[~none], upper[~none], strict=True)]
@@ -374,9 +374,9 @@ def test_widths_are_assured(
     row = next(_rows(plan))
     assert (row.promise, row.assurance) == (interval, assurance)
     n_sets, rng = sets(1_000), np.random.default_rng(2)
-    setting = operating.one_pair(simulate.cell_probabilities(*pair))
+    setting = plans.one_pair(simulate.cell_probabilities(*pair))
     counts = rng.multinomial(row.n_trials, setting.probabilities, size=n_sets)
-    bounds = operating.intervals(counts, setting, interval, 4_000, 0.95, rng)
+    bounds = plans.intervals(counts, setting, interval, 4_000, 0.95, rng)
     widths = bounds[:, 1] - bounds[:, 0]
     found = float(np.mean(widths <= width))
     figure(

@@ -21,8 +21,8 @@ from alikely.margins import checks, incomplete, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.papers import outside, reconstruction
+from alikely.planning import choosing, trials
 from alikely.planning import margins as margin_plans
-from alikely.planning import rehearsal, trials
 from alikely.stats import bands, mixtures, variance
 from studies.simulators import margins as worlds
 from studies.simulators import trees as simulated_judges
@@ -112,7 +112,7 @@ def test_error_consistency_from_shares(rng: np.random.Generator) -> None:
     share = shares(rng, N, 12)
     person, both = (share * right).sum(axis=1), (share * right * other).sum(axis=1)
     machine = (share * other)[:, ::-1].sum(axis=1)
-    assert_within(rehearsal.kappa(person, machine, both), -1)
+    assert_within(choosing.kappa(person, machine, both), -1)
 
 
 @given(rng=SEEDS)

@@ -29,7 +29,7 @@ from alikely.calibration.studies import run_study
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.metric import metric_again
-from alikely.planning.operating import (
+from alikely.planning.trials import (
     Setting,
     draw_tables,
     estimates,

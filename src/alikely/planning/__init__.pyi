@@ -1,7 +1,4 @@
 from .agreement import items_for_agreement as items_for_agreement
-from .beliefs import assurance as assurance
-from .beliefs import plan_from as plan_from
-from .beliefs import sequential_design as sequential_design
 from .choosing import StimulusPlan as StimulusPlan
 from .choosing import choose_images as choose_images
 from .components import best_design as best_design
@@ -13,7 +10,10 @@ from .conditions import choose_conditions as choose_conditions
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
+from .trials import assurance as assurance
 from .trials import interval_width as interval_width
+from .trials import plan_from as plan_from
+from .trials import sequential_design as sequential_design
 from .trials import trials_for_difference as trials_for_difference
 from .trials import trials_for_power as trials_for_power
 from .trials import trials_for_width as trials_for_width

@@ -1,49 +1,903 @@
 """Which images to show people, chosen from what machines answered.
 
+The size of an image is how far an answer to it may move the target. It is known from the answers of
+the machines before anybody is tested.
+
 References
 ----------
-.. [SSW92] Särndal, Swensson, Wretman (1992). Model assisted survey sampling.
-   doi:10.1007/978-1-4612-4378-4
+.. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
+.. [M49] Madow (1949). On the theory of systematic sampling, II. doi:10.1214/aoms/1177729988
 .. [N34] Neyman (1934). On the two different aspects of the representative method.
    doi:10.2307/2342192
+.. [SSW92] Särndal, Swensson, Wretman (1992). Model assisted survey sampling.
+   doi:10.1007/978-1-4612-4378-4
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import numbers
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import special
 
-from alikely._base.checks import entries
+from alikely._base.arrays import Floats
+from alikely._base.checks import entries, known_kind
 from alikely._base.files import write_file
 from alikely._base.html import html_of
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely._base.ranges import ROUNDING, within
 from alikely._base.size import check_memory
 from alikely._base.steps import tracked
+from alikely.data.columns import NOT_SHOWN
+from alikely.data.inclusion import BETWEEN
 from alikely.data.trials import Trials
-from alikely.inference.weighted import Population
-from alikely.planning.designs import (
-    Drawing,
-    drawing_of,
-    expected_of,
-    fewest_images,
-    lacks_room,
-    notes_of,
-    rows_of,
-    sizes,
-    strata_of,
+from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
+from alikely.inference.weighted import (
+    FEWEST_EFFECTIVE,
+    TOSSED,
+    Population,
+    deviations,
+    effective_images,
+    freedom_of_sums,
+    holding,
+    second_order_bias,
+    spread_of_images,
+    student_deviate,
 )
-from alikely.planning.pools import Pool, Target, WhatFor, pools_of, require_apart, target_of
-from alikely.planning.rehearsal import Human, rehearsed
+from alikely.metrics.consistency import ERROR_CONSISTENCY
 
 __all__ = ["StimulusPlan", "choose_images"]
+
+WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
+ALL = ("all pairs", "ranking")
+# Machines whose cells are strata: of five some intervals cover a sixth of what they say.
+MOST_SETTLED = 4
+OF_SEVERAL = "such a difference (root mean square)"
+
+
+class Pool(NamedTuple):
+    """Images of one condition, and what machines made of them."""
+
+    dataset: str
+    condition: str
+    machines: list[str]
+    correct: NDArray[np.bool_]
+    items: NDArray[np.object_]
+    truth: NDArray[np.object_]
+    lost: int
+
+    @property
+    def n_images(self) -> int:
+        """Number of images."""
+        return len(self.items)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.dataset} {self.condition}"
+
+
+def pools_of(
+    trials: Trials, machines: str | Sequence[str], shown: Collection[str] = ()
+) -> list[Pool]:
+    """Gather what machines answered, condition by condition."""
+    data = trials.data
+    at = _positions(trials, machines)
+    raw, frame = data["correct"].values[at], data["item"].values.astype(str)
+    # Attributes are read one by one: a table of trials times machines would be large.
+    groups = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
+    pools = []
+    for (dataset, condition), rows in groups.groupby(
+        ["dataset", "condition"], sort=False
+    ).indices.items():
+        seen = (raw[:, rows] != NOT_SHOWN).all(axis=0)
+        seen_by_some = (raw[:, rows] != NOT_SHOWN).any(axis=0)
+        fresh = ~np.isin(frame[rows], list(shown))
+        own = rows[seen & fresh]
+        items = frame[own].astype(object)
+        if len(set(items)) < len(items):
+            twice = pd.Series(items)[pd.Series(items).duplicated()].iloc[0]
+            raise ValueError(
+                f"item {twice!r} of condition {condition!r} came back, and is one image: choose an "
+                f"answer of each machine with trials.select(repeat={data['repeat'].values.min()})"
+            )
+        if not len(own):
+            if not seen_by_some.any():
+                continue
+            raise ValueError(
+                f"no image of condition {condition!r} was seen by all {len(at)} machines; name "
+                "those that were with machines="
+            )
+        truth = np.full(len(own), "", object)
+        if trials.has_classes:
+            truth = np.array(trials.classes, object)[data["truth"].values[own]]
+        pools.append(
+            Pool(
+                str(dataset),
+                str(condition),
+                [trials.observers[i] for i in at],
+                raw[:, own] == 1,
+                items,
+                truth,
+                int((seen_by_some & ~seen).sum()),
+            )
+        )
+    if not pools:
+        raise ValueError("no image was seen by these machines; read their trials first")
+    return pools
+
+
+def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp]:
+    names, kinds = trials.observers, trials.data["kind"].values
+    if isinstance(machines, str):
+        known_kind("machines", machines, kinds, ", or list names of machines")
+        return np.flatnonzero(kinds == machines)
+    machines = entries("machines", machines)
+    if twice := [name for at, name in enumerate(machines) if name in machines[:at]]:
+        raise ValueError(f"machines has {twice[0]!r} twice; name each once")
+    unknown = [name for name in machines if name not in names]
+    if unknown:
+        raise ValueError(
+            f"no machine {unknown[0]!r}; there are: {listed(names)}{nearest(unknown[0], names)}"
+        )
+    return np.array([names.index(name) for name in machines], dtype=np.intp)
+
+
+class Target(NamedTuple):
+    """Contrasts of machines that a plan is made for."""
+
+    text: str
+    contrasts: Floats | None
+    settled: tuple[int, ...]
+    question: str
+    error: str
+
+    def each(self, n_machines: int) -> Floats:
+        """Contrasts one by one."""
+        if self.contrasts is not None:
+            return self.contrasts
+        first, second = np.triu_indices(n_machines, 1)
+        eye = np.eye(n_machines)
+        return np.asarray(eye[first] - eye[second])
+
+
+def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
+    """Read what a user wants to know."""
+    eye = np.eye(len(machines))
+    if isinstance(target, str):
+        if target in ALL and target not in machines:
+            if len(machines) < 2:
+                raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
+            text = f"the differences of all pairs of {len(machines)} machines"
+            question = f"which of {len(machines)} machines err more like a person"
+            return Target(text, None, _few(range(len(machines))), question, OF_SEVERAL)
+        (at,) = _numbers([target], machines)
+        return Target(
+            target, eye[[at]], (at,), f"how much {target} errs like a person", "that value"
+        )
+    wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
+    if not wanted:
+        got = "nothing" if isinstance(target, Iterable) else type(target).__name__
+        raise ValueError(
+            "target must name a pair of machines, several pairs, one machine, or be 'all pairs'; "
+            f"got {got}"
+        )
+    if all(isinstance(entry, str) for entry in wanted):
+        wanted = [wanted]
+    rows, texts, either, used = [], [], [], []
+    for entry in wanted:
+        names = list(entry) if isinstance(entry, list | tuple) else [entry]
+        if len(names) != 2 or names[0] == names[1]:
+            raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
+        first, second = _numbers([str(name) for name in names], machines)
+        used += [first, second]
+        rows.append(eye[first] - eye[second])
+        texts.append(f"{names[0]} and {names[1]}")
+        either.append(f"{names[0]} or {names[1]}")
+    one = len(rows) == 1
+    what = "the difference of " if one else "the differences of "
+    return Target(
+        what + ", of ".join(texts),
+        np.array(rows),
+        _few(dict.fromkeys(used)),
+        f"whether {' and whether '.join(either)} errs more like a person",
+        "that difference" if one else OF_SEVERAL,
+    )
+
+
+def _few(machines: Iterable[int]) -> tuple[int, ...]:
+    """Machines that make strata; none of too many."""
+    numbers = tuple(machines)
+    return numbers if len(numbers) <= MOST_SETTLED else ()
+
+
+def _numbers(names: Sequence[str], machines: Sequence[str]) -> list[int]:
+    unknown = [name for name in names if name not in machines]
+    if unknown:
+        raise ValueError(
+            f"no machine {unknown[0]!r}; there are: {listed(machines)}"
+            f"{nearest(unknown[0], [*machines, *ALL])}; or 'all pairs'"
+        )
+    return [list(machines).index(name) for name in names]
+
+
+def require_apart(pool: Pool, target: Target) -> None:
+    """Refuse machines that answered every image alike (`ValueError`): nothing tells them apart."""
+    x = pool.correct
+    for row in [] if target.contrasts is None else target.contrasts:
+        own = np.flatnonzero(row)
+        if len(own) == 2 and np.array_equal(x[own[0]], x[own[1]]):
+            a, b = (pool.machines[i] for i in own)
+            raise ValueError(
+                f"{a!r} and {b!r} are right and wrong on the same images in {pool.name}: no "
+                "image tells them apart, and their difference is 0 with anybody"
+            )
+    if target.contrasts is None and (x == x[:1]).all():
+        raise ValueError(
+            f"all machines are right and wrong on the same images in {pool.name}: no image tells "
+            "them apart"
+        )
+
+
+# What people might be like. One guess can be worse than chance sampling; the mean over these is
+# not.
+ACCURACIES = (0.5, 0.65, 0.8, 0.92)
+CONSISTENCIES = (0.1, 0.35)
+# Machines that are all right, or all wrong, leave an image this far from certain.
+MARGIN = 0.05
+# Images taken at a time: bounds the memory of the influences of many machines.
+CHUNK = 4_096
+# Fewest images of a stratum that is split in two, and fewest of one that are shown.
+FEWEST_TO_SPLIT, FEWEST = 16, 4
+# Proportion of the trials that are spread evenly, whatever the sizes say.
+EVEN = 0.15
+NO_STRATA = np.empty(0, dtype=np.intp)
+HARD = (
+    "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
+    "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
+)
+CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
+# From here on a share of hard images is worth a note.
+MUCH = 0.1
+# Likewise a class: by so many times what equal drawing gives, and so many images; in fewer nobody
+# sees the difference from chance.
+SKEWED, SKEWED_IMAGES = 2.0, 20
+
+
+def easiness(correct: NDArray[np.bool_]) -> Floats:
+    """How easy an image seems, from the machines: standardized logit of their accuracy."""
+    share = correct.mean(axis=0)
+    logit = np.log((share + MARGIN) / (1 + MARGIN - share))
+    spread = logit.std()
+    # Equal logits differ by rounding.
+    return np.asarray((logit - logit.mean()) / spread if spread > 1e-9 else np.zeros_like(logit))
+
+
+def effects(shares: Floats, accuracy: float, consistency: float) -> tuple[Floats, Floats]:
+    """Influence of an answer on each machine's error consistency with a person, at a guess."""
+    right = np.array([[0.0], [1.0]])
+    p, h = np.asarray(shares)[None, :], accuracy
+    chance = p * h + (1 - p) * (1 - h)
+    agreement = consistency * (1 - chance) + chance
+    # A machine that is always right or always wrong has a chance of 1 only with a person who is.
+    rest = 1 - consistency
+    constant = (1 - right) - agreement - rest * ((2 * p - 1) * (right - h) - (2 * h - 1) * p)
+    slope = (2 * right - 1) - rest * (2 * h - 1)
+    return constant / (1 - chance), slope / (1 - chance)
+
+
+def _moved(
+    correct: NDArray[np.bool_], contrasts: Floats | None, part: slice = slice(None)
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """At each guess: chance of a right answer, and what a wrong and a right one move targets by."""
+    ease = easiness(correct)[part]
+    if contrasts is not None:
+        # The others only say how easy an image is.
+        used = contrasts.any(axis=0)
+        correct, contrasts = correct[used], contrasts[:, used]
+    shares, x = correct.mean(axis=1), correct[:, part].astype(np.float64)
+    for accuracy, consistency in itertools.product(ACCURACIES, CONSISTENCIES):
+        wrong, right = (
+            each - each.mean(axis=0) if contrasts is None else contrasts @ each
+            for each in (
+                c[:, None] + s[:, None] * x
+                for c, s in zip(*effects(shares, accuracy, consistency), strict=True)
+            )
+        )
+        yield special.expit(special.logit(accuracy) + ease), wrong, right
+
+
+def sizes(correct: NDArray[np.bool_], contrasts: Floats | None) -> Floats:
+    """Root mean square of what an image's answer may move the contrasts by; None for all pairs."""
+    square = np.zeros(correct.shape[1])
+    for start in range(0, len(square), CHUNK):
+        part = slice(start, start + CHUNK)
+        for likely, wrong, right in _moved(correct, contrasts, part):
+            square[part] += (1 - likely) * np.einsum("ci,ci->i", wrong, wrong)
+            square[part] += likely * np.einsum("ci,ci->i", right, right)
+    return np.sqrt(square / (len(ACCURACIES) * len(CONSISTENCIES)))
+
+
+def _variances(
+    correct: NDArray[np.bool_], contrasts: Floats, number: NDArray[np.intp]
+) -> tuple[Floats, float]:
+    """Variance of an image's influence within strata and overall, averaged over contrasts."""
+    member = np.eye(int(number.max()) + 1)[number]
+    member /= member.sum(axis=0)
+    found = []
+    for likely, wrong, right in _moved(correct, contrasts):
+        mean = (1 - likely) * wrong + likely * right
+        square = (1 - likely) * wrong**2 + likely * right**2
+        within = (square @ member - (mean @ member) ** 2).mean(axis=0)
+        overall = (square.mean(axis=1) - mean.mean(axis=1) ** 2).mean()
+        found.append([*within, overall])
+    total = np.mean(found, axis=0)
+    return np.maximum(total[:-1], 0), float(total[-1])
+
+
+class Strata(NamedTuple):
+    """Groups of images that some machines answered alike."""
+
+    number: NDArray[np.intp]
+    machines: tuple[int, ...]
+    right: NDArray[np.bool_]
+    hard: NDArray[np.intp]
+
+
+def strata_of(correct: NDArray[np.bool_], machines: Sequence[int]) -> Strata:
+    """Cells of machines' correctness; of one or two machines in an easier and a harder half."""
+    ease = easiness(correct)
+    used = tuple(machines)
+    place = 1 << np.arange(len(used))[::-1]
+    cell = place @ correct[list(used)].astype(np.intp)
+    half = np.zeros(len(cell), dtype=np.intp)
+    for number in np.unique(cell):
+        own = np.flatnonzero(cell == number)
+        if len(own) >= FEWEST_TO_SPLIT and len(used) <= 2:
+            # By rank, so that halves are equal however many images tie.
+            order = np.argsort(-ease[own], kind="stable")
+            half[own[order[(len(own) + 1) // 2 :]]] = 1
+    kinds, number_of = np.unique(2 * cell + half, return_inverse=True)
+    return Strata(number_of, used, (kinds // 2 & place[:, None]) > 0, kinds % 2)
+
+
+def _multiple(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:
+    """A multiple of what is wanted, each within its bounds, that sums to a total; by bisection."""
+    some = wanted > 0
+    lower, upper = 0.0, float((high[some] / wanted[some]).max())
+    for _ in range(200):
+        middle = (lower + upper) / 2
+        if np.clip(middle * wanted, low, high).sum() < total:
+            lower = middle
+        else:
+            upper = middle
+    return np.asarray(np.clip(upper * wanted, low, high))
+
+
+def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
+    """Images to show of each stratum: Neyman's, at least four where there are so many [N34]_."""
+    held = np.bincount(number)
+    least = np.minimum(FEWEST, held)
+    if n < least.sum():
+        raise ValueError(
+            f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
+            f"strata of answers that these machines give; got {n}"
+        )
+    wanted = held * np.sqrt(np.bincount(number, size**2) / held)
+    share = _multiple(np.maximum(wanted, 1e-12), least.astype(float), held.astype(float), n)
+    whole = np.floor(share + 1e-9).astype(np.intp)
+    # The largest remainders, where there is room.
+    order = np.argsort(-np.where(whole < held, share - whole, -1.0), kind="stable")
+    whole[order[: n - int(whole.sum())]] += 1
+    return whole
+
+
+def fewest_images(number: NDArray[np.intp]) -> int:
+    """Images that strata need at least: four of each that has so many."""
+    return int(np.minimum(FEWEST, np.bincount(number)).sum())
+
+
+def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
+    """Inclusion probabilities in proportion to size, with a share spread evenly."""
+    count, telling = len(size), int((size > 0).sum())
+    if not telling:
+        return np.full(count, n / count)
+    base = even * n / count
+    if telling + base * (count - telling) < n:
+        # All that tell are certain to be shown, and leave room for others.
+        return np.where(size > 0, 1.0, (n - telling) / max(count - telling, 1))
+    more = _multiple(size / size.sum() * n, np.zeros(count), np.full(count, 1 - base), n - even * n)
+    return np.asarray(base + more)
+
+
+def systematic(
+    probability: Floats, rng: np.random.Generator, classes: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Draw images systematically, in random order [M49]_; class by class if these are given."""
+    if classes is None:
+        order = rng.permutation(len(probability))
+    else:
+        # Neighbors are seldom drawn.
+        place = rng.permutation(int(classes.max(initial=0)) + 1)
+        order = np.lexsort((rng.random(len(classes)), place[classes]))
+    edges = np.cumsum(probability[order])
+    n = round(float(edges[-1]))
+    # Rounding must not lose the last image.
+    edges *= n / edges[-1]
+    at = np.searchsorted(edges, np.arange(n) + rng.random(), side="right")
+    return np.sort(order[np.minimum(at, len(order) - 1)])
+
+
+class Drawing(NamedTuple):
+    """How images of a pool are drawn."""
+
+    inclusion: Floats
+    strata: Strata | None = None
+    shown: NDArray[np.intp] = NO_STRATA
+    classes: NDArray[np.intp] | None = None
+    even: float | None = None
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Draw positions of images, ascending."""
+        if self.strata is None:
+            return systematic(self.inclusion, rng, self.classes)
+        number = self.strata.number
+        if self.classes is None:
+            order = np.lexsort((rng.random(len(number)), number))
+            starts = np.concatenate([[0], np.cumsum(np.bincount(number))[:-1]])
+            rank = np.arange(len(number)) - starts[number[order]]
+            return np.sort(order[rank < self.shown[number[order]]])
+        parts = []
+        for g in np.flatnonzero(self.shown):
+            own = np.flatnonzero(number == g)
+            parts.append(own[systematic(self.inclusion[own], rng, self.classes[own])])
+        return np.sort(np.concatenate(parts))
+
+
+def lacks_room(pool: Pool, target: Target, n: int) -> bool:
+    """Whether the strata of a target need more images than are shown."""
+    if not target.settled:
+        return False
+    return fewest_images(strata_of(pool.correct, target.settled).number) > n
+
+
+def drawing_of(
+    pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
+) -> Drawing:
+    """Design of one pool: strata where few machines make them, else by sizes."""
+    classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
+    if not target.settled:
+        if even == 0 and not size.all():
+            raise ValueError(
+                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell "
+                "nothing of the target and would never be shown, whatever else is asked later"
+            )
+        inclusion = probabilities(size, n, EVEN if even is None else even)
+        return Drawing(inclusion, classes=classes, even=even)
+    strata = strata_of(pool.correct, target.settled)
+    # Spread evenly over the pool: as if each image had at least that size.
+    mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
+    shown = allocation(strata.number, mixed, n)
+    inclusion = (shown / np.bincount(strata.number))[strata.number]
+    return Drawing(inclusion, strata, shown, classes, even)
+
+
+def expected_of(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    numbers: Sequence[int] | None = None,
+) -> pd.DataFrame:
+    """Expected standard errors of a plan, or of plans like it with other numbers of images."""
+    tables = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        size = sizes(pool.correct, target.contrasts)
+        if numbers is None:
+            tables.append(_expected(pool, size, target, drawing))
+            continue
+        least = 2 if drawing.strata is None else fewest_images(drawing.strata.number)
+        for n in numbers:
+            if least <= n <= pool.n_images:
+                by_class = drawing.classes is not None
+                other = drawing_of(pool, size, target, n, drawing.even, by_class)
+                tables.append(_expected(pool, size, target, other))
+    if not tables:
+        raise ValueError(
+            f"none of these numbers of images is one that a pool and its strata allow: {numbers}"
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.DataFrame:
+    """Standard errors of random sampling, the design and all images, from the machines alone."""
+    count, machines, pi = pool.n_images, len(pool.machines), drawing.inclusion
+    n = round(float(pi.sum()))
+    # Of all pairs sizes sum over machines, each against their mean.
+    many = 2 / (machines - 1) if target.contrasts is None else 1 / len(target.contrasts)
+    square = size**2 * many
+    per_image = float(square.mean())
+    ours = float((square * (1 - pi) / pi).sum()) / count**2
+    if drawing.strata is not None:
+        number = drawing.strata.number
+        held = np.bincount(number)
+        within, per_image = _variances(pool.correct, target.each(machines), number)
+        ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
+    variance = np.array([per_image * (1 / n - 1 / count), ours, 0.0])
+    # Of an image beyond the pool all that the pool leaves open is added.
+    beyond = per_image / count
+    needed = per_image / (ours + beyond) if ours + beyond > 0 else np.nan
+    return pd.DataFrame(
+        {
+            "dataset": pool.dataset,
+            "condition": pool.condition,
+            "design": ["random", "chosen", "all"],
+            "n_images": [n, n, count],
+            "se_pool": np.sqrt(variance),
+            "se_images": np.sqrt(variance + beyond),
+            "trials_saved": [1.0, needed / n, np.nan],
+        }
+    )
+
+
+def rows_of(pool: Pool, drawing: Drawing, at: NDArray[np.intp]) -> pd.DataFrame:
+    """Rows of the table of a plan for some images."""
+    frame = pd.DataFrame(
+        {"dataset": pool.dataset, "condition": pool.condition, "item": pool.items[at]}
+    )
+    if pool.truth.any():
+        frame["truth"] = pool.truth[at]
+    frame["inclusion"] = drawing.inclusion[at]
+    frame["pool_images"] = pool.n_images
+    strata = drawing.strata
+    if strata is None:
+        share = pool.correct[:, at].mean(axis=0)
+        certain = drawing.inclusion[at] > 1 - 1e-9
+        frame["reason"] = [
+            f"{right:.0%} of machines are right" + ("; tells most, always shown" if sure else "")
+            for right, sure in zip(share, certain, strict=True)
+        ]
+        return frame
+    machines = [pool.machines[i] for i in strata.machines]
+    # A whole cell has no halves to name.
+    split = (strata.right[:, :, None] == strata.right[:, None, strata.hard == 1]).all(axis=0)
+    half = np.array(["", ", easier half", ", harder half"])[split.any(axis=1) * (1 + strata.hard)]
+    names = [
+        ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(machines, row, strict=True))
+        + h
+        for row, h in zip(strata.right.T, half, strict=True)
+    ]
+    own = strata.number[at]
+    frame["stratum"] = [names[g] for g in own]
+    frame["stratum_images"] = np.bincount(strata.number)[own]
+    for column, name in zip(BETWEEN, machines, strict=False):
+        frame[column] = name
+    if len(machines) == 1:
+        what = ("the machine is right", "the machine is wrong")
+        frame["reason"] = np.where(strata.right[0, own], *what)
+        return frame
+    some, all_ = ("the two apart", "both") if len(machines) == 2 else ("some of them apart", "all")
+    differ = (strata.right != strata.right[:1]).any(axis=0)[own]
+    frame["reason"] = np.where(differ, f"tells {some}", f"how people fare where {all_} agree")
+    return frame
+
+
+def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
+    """What people may make of the images, and what was left out."""
+    notes, pi = [], drawing.inclusion
+    where = f"{pool.name}: " if several else ""
+    if pool.lost:
+        notes.append(
+            f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"
+        )
+    hard = pool.correct.mean(axis=0) <= 0.5
+    share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
+    if share - usual > MUCH:
+        notes.append(where + HARD.format(share=share, pool=usual))
+    if pool.truth.any() and drawing.classes is None:
+        _, number = np.unique(pool.truth.astype(str), return_inverse=True)
+        shown, equal = np.bincount(number, pi), np.bincount(number) * pi.mean()
+        if ((shown > SKEWED * equal) & (shown >= SKEWED_IMAGES)).any():
+            notes.append(where + CLASSES)
+    return notes
+
+
+Human = Literal["model", "machines"] | Trials
+N_DRAWS = 1_000
+FEWEST_DESIGNS = 20
+# Limits that are the truth but for rounding.
+EQUAL = 1e-9
+
+
+class Found(NamedTuple):
+    """Estimates of contrasts with 95 % intervals."""
+
+    value: Floats
+    lower: Floats
+    upper: Floats
+    effective: Floats
+
+
+def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
+    """Error consistency from two shares of right answers and that of both right."""
+    scale = person + machine - 2 * person * machine
+    # What rounding leaves of 0: both are always right, or always wrong.
+    scale = np.where(scale > ROUNDING, scale, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A difference of shares: its rounding counts more the smaller the scale.
+        return within(2 * (both - person * machine) / scale, -1, 1, ROUNDING / scale)
+
+
+def true_contrasts(
+    correct: NDArray[np.bool_], people: NDArray[np.bool_], contrasts: Floats
+) -> Floats:
+    """Contrasts of error consistency with the mean person, from all images."""
+    x, r = correct.astype(float), people.astype(float)
+    both = r @ x.T / x.shape[1]
+    values = kappa(r.mean(axis=1)[:, None], x.mean(axis=1)[None], both)
+    return np.asarray(contrasts @ values.mean(axis=0))
+
+
+def by_weights(
+    correct: NDArray[np.bool_],
+    people: NDArray[np.bool_],
+    inclusion: Floats,
+    contrasts: Floats,
+    population: Population,
+    ci_prob: float = 0.95,
+    stratum: NDArray[np.intp] = NO_STRATA,
+) -> Found:
+    """Estimate contrasts from chosen images by weighted influence."""
+    used = contrasts.any(axis=0)
+    x, r, c = correct[used].astype(float), people.astype(float)[:, None], contrasts[:, used]
+    w = 1 / inclusion
+    w = w / w.sum()
+    # Cells of each person with each machine: (person, machine, cell, image).
+    shares = np.stack([r * x, r * (1 - x), (1 - r) * x, (1 - r) * (1 - x)], axis=2)
+    cells = shares @ w
+    both = cells[..., 0]
+    value = kappa(both + cells[..., 1], both + cells[..., 2], both)
+    slopes = ERROR_CONSISTENCY.influence(cells)
+    slopes[np.isnan(value)] = np.nan
+    n11, n10, n01, n00 = np.moveaxis(slopes / len(r), -1, 0)[..., None]
+    psi = c @ np.einsum("hmk,hmki->mi", slopes / len(r), shares)
+    # What an answer of each person moves the contrasts by, tossed: (person, contrast, image).
+    spread = w * spread_of_images(inclusion, w > 0, population) * np.sqrt(TOSSED / len(w))
+    tossed = c @ np.where(x == 1, n11 - n01, n10 - n00) * spread / 2
+    u = deviations(psi * w, inclusion, w > 0, population)
+    sampled = (u**2).sum(axis=1)
+    total = sampled + (tossed**2).sum(axis=(0, 2))
+    df = freedom_of_sums(total, sampled, (u**4).sum(axis=1), len(w))
+    half = student_deviate(df, ci_prob) * np.sqrt(total)
+    groups = [stratum == g for g in np.unique(stratum)] or [np.ones(len(w), dtype=bool)]
+    flat = shares.reshape(-1, 4, len(w))
+    every = np.broadcast_to(w, (len(flat), len(w)))
+    bias = second_order_bias(
+        ERROR_CONSISTENCY.influence, flat, every, inclusion, groups, population
+    )
+    middle = c @ value.mean(axis=0)
+    without = middle - c @ bias.reshape(value.shape).mean(axis=0)
+    # Where all images are certain to be shown nothing is left open.
+    settled = population == "pool" and bool((inclusion == 1).all())
+    effective = np.where(settled, np.inf, effective_images(u))
+    return Found(without, *holding(middle - half, middle + half, without), effective)
+
+
+def by_strata(
+    strata: Strata,
+    number: NDArray[np.intp],
+    held: NDArray[np.intp],
+    people: NDArray[np.bool_],
+    contrasts: Floats,
+    n_draws: int,
+    population: Population,
+    rng: np.random.Generator,
+    ci_prob: float = 0.95,
+) -> Found:
+    """Estimate contrasts of the machines that make the strata by their posterior."""
+    share = stratum_shares(held, n_draws, population, rng)
+    if len(people) == 1:
+        shown = np.bincount(number, minlength=len(held))
+        right = np.bincount(number, people[0], minlength=len(held)).astype(np.intp)
+        theta = right_in_strata(right, shown, held, n_draws, population, rng)[:, None]
+        mass = share[:, None] * theta
+    else:
+        atoms, pieces = masses_of_strata(number, held, share, population, rng)
+        tosses = rng.integers(0, 2, size=(n_draws, len(people), *pieces.shape[1:]))
+        mass = np.einsum("dgk,dhgk->dhg", pieces, tosses)
+        for g in range(len(held)):
+            own = number == g
+            mass[:, :, g] += atoms[:, own] @ people[:, own].T.astype(float)
+    h = mass.sum(axis=2)
+    values = [
+        kappa(h, (share @ own)[:, None], mass @ own).mean(axis=1)
+        for own in strata.right.astype(float)
+    ]
+    draws = contrasts[:, list(strata.machines)] @ np.array(values)
+    tail = (1 - ci_prob) / 2
+    lower, upper = np.quantile(draws, [tail, 1 - tail], axis=1)
+    return Found(draws.mean(axis=1), lower, upper, np.full(len(draws), np.inf))
+
+
+def simulated_people(
+    ease: Floats, accuracy: float, follows: float, n_people: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """People who find images as easy as machines do, more or less."""
+    own = rng.normal(size=len(ease))
+    logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if special.expit(logit + middle).mean() < accuracy:
+            low = middle
+        else:
+            high = middle
+    return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))
+
+
+class _Scene(NamedTuple):
+    """People who are known, and the plan for them."""
+
+    person: str
+    accuracy: float
+    follows: float
+    correct: NDArray[np.bool_]
+    people: NDArray[np.bool_]
+    contrasts: Floats
+    drawing: Drawing
+
+
+def rehearsed(
+    pools: Sequence[Pool],
+    drawings: Sequence[Drawing],
+    target: Target,
+    human: Human,
+    accuracy: Sequence[float],
+    follows: Sequence[float],
+    n_people: int,
+    population: Population,
+    n_designs: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Table of `alikely.planning.StimulusPlan.simulate`."""
+    if n_designs < FEWEST_DESIGNS:
+        raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
+    if population not in ("pool", "images"):
+        raise ValueError(f"population must be 'pool' or 'images', got {population!r}")
+    if not isinstance(human, Trials) and human not in ("model", "machines"):
+        raise ValueError(
+            f"human must be 'model', 'machines' or Trials of earlier people, got {human!r}"
+        )
+    if not all(0 < value < 1 for value in accuracy):
+        raise ValueError(f"accuracy must lie in (0, 1), got {list(accuracy)}")
+    if not all(0 <= value <= 1 for value in follows):
+        raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
+    if n_people < 1:
+        raise ValueError(f"n_people must be at least 1, got {n_people}")
+    rows = []
+    for pool, drawing in zip(pools, drawings, strict=True):
+        if isinstance(human, Trials):
+            scenes = _earlier(human, pool, drawing, target)
+        elif human == "machines":
+            scenes = _left_out(pool, drawing, target)
+        else:
+            contrasts, ease = target.each(len(pool.machines)), easiness(pool.correct)
+            scenes = (
+                _Scene(
+                    "simulated", share, degree, pool.correct,
+                    simulated_people(ease, share, degree, n_people, rng), contrasts, drawing,
+                )
+                for share in accuracy for degree in follows
+            )  # fmt: skip
+        for scene in scenes:
+            for row in _tried(scene, population, n_designs, rng):
+                place = {"dataset": pool.dataset, "condition": pool.condition}
+                rows.append({**place, **dict(zip(_Scene._fields[:3], scene, strict=False)), **row})
+    return pd.DataFrame(rows)
+
+
+def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
+    """Earlier people who answered all images of a pool."""
+    data = trials.data
+    here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
+    at = pd.Index(data["item"].values[here].astype(str)).get_indexer(pool.items.astype(str))
+    found = 0
+    if len(at) and (at >= 0).all():
+        raw = data["correct"].values[:, np.flatnonzero(here)[at]]
+        for name, row in zip(trials.observers, raw, strict=True):
+            if (row != NOT_SHOWN).all() and name not in pool.machines:
+                found += 1
+                answers, contrasts = (row == 1)[None], target.each(len(pool.machines))
+                share = float(answers.mean())
+                yield _Scene(name, share, np.nan, pool.correct, answers, contrasts, drawing)
+    if not found:
+        raise ValueError(
+            f"none of these people answered all {pool.n_images} images of {pool.name}; simulate "
+            "with human='model'"
+        )
+
+
+def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
+    """Each machine outside the target as if it were human, and a plan without it."""
+    used = np.zeros(len(pool.machines), dtype=bool)
+    if target.contrasts is not None:
+        used = target.contrasts.any(axis=0)
+    others = np.flatnonzero(~used)
+    if not len(others) or len(pool.machines) < 3:
+        raise ValueError(
+            "no machine is left to stand in for a human: all are in the target; use human='model'"
+        )
+    n = round(float(drawing.inclusion.sum()))
+    for out in others:
+        kept = np.delete(np.arange(len(pool.machines)), out)
+        names = [pool.machines[i] for i in kept]
+        rest = pool._replace(machines=names, correct=pool.correct[kept])
+        contrasts = None if target.contrasts is None else target.contrasts[:, kept]
+        settled = tuple(int(i - (i > out)) for i in target.settled if i != out)
+        own = target._replace(contrasts=contrasts, settled=settled)
+        if lacks_room(rest, own, n):
+            # Two machines have halved cells, which may need more than cells of three.
+            own = own._replace(settled=())
+        size = sizes(rest.correct, own.contrasts)
+        again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
+        person, each = pool.correct[out], own.each(len(kept))
+        share = float(person.mean())
+        yield _Scene(pool.machines[out], share, np.nan, rest.correct, person[None], each, again)
+
+
+def _tried(
+    scene: _Scene, population: Population, n_designs: int, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Rows of one scene: random sampling and the plan, by each of its estimators."""
+    correct, people, contrasts, drawing = scene[3:]
+    truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
+    shown, strata = round(float(drawing.inclusion.sum())), drawing.strata
+    found: dict[str, list[Found]] = {"random": [], "chosen": []}
+    if strata is not None:
+        found["strata"], held = [], np.bincount(strata.number)
+    for _ in range(n_designs):
+        for name, way in {"random": Drawing(np.full(n, shown / n)), "chosen": drawing}.items():
+            at = way.draw(rng)
+            x, own, pi = correct[:, at], people[:, at], way.inclusion[at]
+            stratum = NO_STRATA if way.strata is None else way.strata.number[at]
+            weighted = by_weights(x, own, pi, contrasts, population, stratum=stratum)
+            found[name].append(weighted)
+            if way.strata is not None:
+                found["strata"].append(
+                    by_strata(way.strata, stratum, held, own, contrasts, N_DRAWS, population, rng)
+                )
+    chance, defined = np.nan, np.isfinite(truth)
+    for name, estimates in found.items():
+        value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)[:, :, defined]
+        square = float(np.nanmean((value - truth[defined]) ** 2))
+        # Where all that matters was shown, limits are the truth but for rounding.
+        inside = (lower <= truth[defined] + EQUAL) & (truth[defined] - EQUAL <= upper)
+        covered = inside.mean(axis=0)
+        per_image = chance / (1 / shown - 1 / n) if shown < n else np.nan
+        if name == "random":
+            chance, saved = square, 1.0
+        else:
+            saved = 1 / (square / per_image + 1 / n) / shown
+        yield {
+            "design": name,
+            "n_images": shown,
+            "effect": float(np.sqrt(np.nanmean(truth**2))),
+            "rmse": float(np.sqrt(square)),
+            "trials_saved": saved,
+            "coverage": float(covered.mean()),
+            "worst_coverage": float(covered.min()),
+            "power": float(((lower > 0) | (upper < 0)).mean()),
+            "starved": float((effective < FEWEST_EFFECTIVE).mean()),
+        }
+
 
 TOO_FEW = (
     "{name}: strata of these machines need {least} images; all are drawn by size, weighted, "
@@ -337,8 +1191,8 @@ class StimulusPlan:
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
             f"Show {self.n_images} of the {pool} images{where}{apart}. They should tell as much "
-            f"about {self._target.question} (error consistency) as {round(needed)} images drawn at random "
-            f"({saved:.1f} times as many). Expected standard error of {self._target.error}, "
+            f"about {self._target.question} (error consistency) as {round(needed)} images drawn at "
+            f"random ({saved:.1f} times as many). Expected standard error of {self._target.error}, "
             f"{person}: {these} if you ask about these {pool} images only, {beyond} if about all "
             "images like them."
         )
