@@ -76,7 +76,10 @@ def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
     draws = scores.draws("bootstrap", "images")
     names = scores.estimates["system"].values
     # What is added to the cells is not resampled.
-    matrix = scores.covariance("images").values - scores.decomposition().invented
+    matrix = (
+        scores.data["covariance/covariance"].sel(population="images", level="overall").values
+        - scores.decomposition().invented
+    )
     se = np.sqrt(np.diag(matrix))
     # 10,000 replicates, and the delta method's own error at 160 trials a condition.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(20_000) + 2 / 160)
@@ -93,7 +96,7 @@ def test_human_variance_of_machines_is_that_of_a_mean(scores: Benchmark) -> None
     frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
     per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
     expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
-    matrix = scores.covariance("humans")
+    matrix = scores.data["covariance/covariance"].sel(population="humans", level="overall")
     for model in scores.models:
         value = float(matrix.sel(system=model, system_other=model))
         assert value == pytest.approx(expected[model], rel=1e-9)
@@ -111,7 +114,7 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> 
     full = mean_without(None)
     shifts = np.array([mean_without(h) - full for h in humans])
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
-    matrix = scores.covariance("humans")
+    matrix = scores.data["covariance/covariance"].sel(population="humans", level="overall")
     value = float(matrix.sel(system="human-human", system_other="human-human"))
     assert value == pytest.approx(expected, rel=1e-9)
 
@@ -131,11 +134,14 @@ def test_round_trip_through_netcdf(scores: Benchmark, tmp_path: Path) -> None:
 
 def test_crossed_is_at_least_either(scores: Benchmark) -> None:
     crossed, images, humans = (
-        np.diag(scores.covariance(p)) for p in ("crossed", "images", "humans")
+        np.diag(scores.data["covariance/covariance"].sel(population=p, level="overall"))
+        for p in ("crossed", "images", "humans")
     )
     assert (crossed >= np.maximum(images, humans) - 1e-15).all()
     for population in ("images", "humans", "crossed"):
-        matrix = scores.covariance(population).values  # type: ignore[arg-type]
+        matrix = (
+            scores.data["covariance/covariance"].sel(population=population, level="overall").values
+        )
         assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
 
 
@@ -191,7 +197,9 @@ def test_fieller_equals_its_definition_and_covers() -> None:
 
 def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark) -> None:
     draws = scores.draws("posterior", "score")
-    se = np.sqrt(np.diag(scores.covariance("images")))
+    se = np.sqrt(
+        np.diag(scores.data["covariance/covariance"].sel(population="images", level="overall"))
+    )
     # Same data, same population: spreads agree up to Monte-Carlo error and the prior's two trials.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
     estimate = scores.estimates["estimate"].sel(level="overall").values
@@ -201,7 +209,7 @@ def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark
 def test_differences_use_the_covariance(scores: Benchmark) -> None:
     table = scores.differences("images", intervals="all")
     assert len(table) == 15
-    matrix = scores.covariance("images")
+    matrix = scores.data["covariance/covariance"].sel(population="images", level="overall")
     row = table.iloc[3]
     v = [
         float(matrix.sel(system=a, system_other=b))
@@ -230,7 +238,12 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: Benchmark) -> Non
 def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: Benchmark) -> None:
     """Draw new estimates from the fitted normal and count how often any interval misses."""
     models = scores.models
-    matrix = scores.covariance("images").sel(system=models, system_other=models).values
+    matrix = (
+        scores.data["covariance/covariance"]
+        .sel(population="images", level="overall")
+        .sel(system=models, system_other=models)
+        .values
+    )
     table = scores.differences("images", intervals="all")
     half = (table["simultaneous_ci95_ub"] - table["centre"]).to_numpy()
     rng = np.random.default_rng(3)

@@ -72,7 +72,7 @@ def test_draws_are_combined_one_by_one(scores: Benchmark) -> None:
     n = float(scores.estimates["n_images"].sel(level="overall"))
     spread = (scores.draws("bootstrap", "images") @ w).std() * np.sqrt(n / (n - 1))
     assert table.loc["bootstrap", "se"] == pytest.approx(spread, rel=1e-9)
-    matrix = scores.covariance("images").values
+    matrix = scores.data["covariance/covariance"].sel(population="images", level="overall").values
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
 
 

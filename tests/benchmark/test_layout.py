@@ -180,7 +180,9 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
     humans, machines = names_of(trials)
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
-    se = np.sqrt(np.diag(scores.covariance("images")))
+    se = np.sqrt(
+        np.diag(scores.data["covariance/covariance"].sel(population="images", level="overall"))
+    )
     spread = scores.draws("bootstrap", "images").std(axis=0)
     # Monte-Carlo error of a standard deviation, and the delta method's own at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
@@ -198,7 +200,9 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     shifts = np.array([mean_without(name) for name in humans]) - mean_without(None)
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
     own = {"system": "human-human", "system_other": "human-human"}
-    assert float(scores.covariance("humans").sel(own)) == pytest.approx(expected, rel=1e-9)
+    assert float(
+        scores.data["covariance/covariance"].sel(population="humans", level="overall").sel(own)
+    ) == pytest.approx(expected, rel=1e-9)
 
 
 def test_alignment_of_a_directed_metric_leaves_the_others_alone(trials: Trials) -> None:
@@ -228,7 +232,11 @@ def test_parts_of_any_level(trials: Trials) -> None:
         alone = benchmark(trials.select(condition=place))
         np.testing.assert_allclose(scores[d], alone.estimates["estimate"].sel(level="all"))
         for population in ("images", "humans", "crossed"):
-            expected = alone.covariance(population).values
+            expected = (
+                alone.data["covariance/covariance"]
+                .sel(population=population, level="overall")
+                .values
+            )
             own = joint_covariance(found[d], population)  # type: ignore[arg-type]
             np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-15)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -97,6 +98,18 @@ def test_clusters_that_cannot_be(change: dict[str, object], message: str) -> Non
     trials = board(np.random.default_rng(4), [5, 5], 0.0)
     with pytest.raises(ValueError, match=message):
         al.benchmark_scores(trials, **(LIGHT | change))
+
+
+def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
+    with pytest.raises(ValueError, match="at least two clusters, and all trials are of"):
+        al.benchmark_scores(board(np.random.default_rng(4), [40], 0.0), cluster="template", **LIGHT)
+    few = board(np.random.default_rng(4), [20] * 4, 0.0)
+    notes = al.benchmark_scores(few, cluster="template", **LIGHT).summary("images")["note"]
+    assert notes.str.contains("4 clusters of 'template'").all()
+    plan = pd.DataFrame({"item": few.data["item"].values, "inclusion": 0.5})
+    chosen = few.with_inclusion(plan, population="pool")
+    with pytest.raises(ValueError, match="chosen by a plan, whose variance knows no clusters"):
+        al.benchmark_scores(chosen, cluster="template", **LIGHT)
 
 
 @pytest.mark.slow

@@ -114,7 +114,11 @@ def test_groups_are_means_with_their_covariance(scores: Benchmark) -> None:
     row = scores.group_differences(families, "images").iloc[0]
     values = scores.estimates["estimate"].sel(level="overall", system=scores.models).values
     weights = np.repeat([1 / 3, -1 / 3], 3)
-    matrix = scores.covariance("images").sel(system=scores.models, system_other=scores.models)
+    matrix = (
+        scores.data["covariance/covariance"]
+        .sel(population="images", level="overall")
+        .sel(system=scores.models, system_other=scores.models)
+    )
     assert row["difference"] == pytest.approx(weights @ values)
     assert row["se"] == pytest.approx(np.sqrt(weights @ matrix.values @ weights))
     by_label = scores.group_differences("family", "images")

@@ -25,7 +25,7 @@ from alikely.margins import strengths
 from alikely.papers.families import family_ranks, profile_tests
 from studies import cards
 from studies.items import ITEMS
-from studies.margins import MARGINS, margin_summary
+from studies.margins import MARGINS
 from studies.simulators.margins import MarginWorld
 
 CALLS: list[Call] = []
@@ -862,7 +862,7 @@ def sbc(rng: int) -> pd.DataFrame:
 @golden(slow=True)
 def margin_coverage(rng: int) -> pd.DataFrame:
     worlds = {"plain": MarginWorld(n_items=80)}
-    study = margin_summary(MARGINS.run(40, worlds, rng=rng)).rename(columns={"scenario": "world"})
+    study = MARGINS.summary(MARGINS.run(40, worlds, rng=rng)).rename(columns={"scenario": "world"})
     # Ratios to what few data sets vary by would have heavy tails.
     return study[["world", "scope", "truth", "coverage", "bias"]]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns, with_notes
@@ -81,25 +80,6 @@ class Benchmark(Tree):
     def datasets(self) -> list[str]:
         """Names of the data sets."""
         return [str(name) for name in self.estimates["level"].values if name != OVERALL]
-
-    def covariance(self, population: Population = "crossed", level: str = OVERALL) -> xr.DataArray:
-        """Analytic covariance of the scores of all systems.
-
-        Returns
-        -------
-        xarray.DataArray, dims (system, system_other)
-            With ``"crossed"`` the positive part of what humans add to images, for statements about
-            all systems at once: of one contrast, at least the variance that its interval has.
-
-        Raises
-        ------
-        ValueError
-            If the population or the level is unknown.
-        """
-        matrix = self.data["covariance"].to_dataset()["covariance"]
-        for name, value in (("population", population), ("level", level)):
-            one_of(name, value, matrix[name].values.tolist())
-        return matrix.sel(population=population, level=level, drop=True)
 
     def decomposition(self, level: str = OVERALL) -> Decomposition:
         """What the analytic intervals of one level are made of.
