@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
     def shown(self) -> NDArray[np.bool_]:
         """Which trials count for each pair."""
-        known = self.correct != LEFT_OUT
+        known = ~np.isnan(self.margins) if self.margins.size else self.correct != LEFT_OUT
         return np.asarray(known[self.a] & known[self.b])
 
     def scaled_weights(self) -> NDArray[np.float64]:

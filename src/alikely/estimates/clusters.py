@@ -80,7 +80,7 @@ def few_clusters(
 
 def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
     """Say which columns should be the cluster."""
-    if "inclusion" in table or "margins" in table:
+    if "inclusion" in table:
         return
     for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
         found = design_effect(table, metric, column)

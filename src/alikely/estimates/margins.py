@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
+from alikely.data.blocks import cluster_numbers
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By
 from alikely.data.trials import Trials
 from alikely.errors.draws import chained
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
+from alikely.inference.influence import of_items
 from alikely.margins.checks import entry_remarks, model_checks
 from alikely.margins.entries import entry_draws
 from alikely.margins.machines import decision_margins
@@ -115,8 +117,11 @@ def decision_margin_consistency(  # noqa: PLR0913
     n_draws : int
         Draws of what is freed of noise; 0 for none.
     cluster : str, optional
-        Trial coordinate such as ``"item"``, for items that stand in several conditions of a group;
-        in place of classes, where these are known and at least 5 in each group of trials.
+        Column of the items, kept by ``item_columns=`` when data are read, such as ``"template"``:
+        items that share its value are dependent, and clusters are the sampling unit of standard
+        errors, bootstrap, reliability and ``"moments"``. Or ``"item"``, for items that are in
+        several conditions of a group. Default: classes, where these are known and at least 5 in
+        each group of trials.
     ci_prob : float, optional
         As in `error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -236,9 +241,15 @@ def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     margins = _margins(options["margins"], trials)
     table = margin_table(
         trials, margins, ask.pairs, ask.by, ask.no_response,
-        **{name: options[name] for name in ("group", "unmatched")},
+        **{name: options[name] for name in ("group", "unmatched")}, cluster=ask.cluster,
     )  # fmt: skip
     if ask.n_draws:
+        if of_items(table, ask.cluster) and _direct(options) != "moments":
+            raise ValueError(
+                f"model={model_name(options['model'])!r} has no posterior for clusters of items, "
+                f"got cluster={ask.cluster!r}; use model='moments', or n_draws=0 for the analytic "
+                "interval"
+            )
         if _direct(options) != "moments" or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
         if isinstance(options["model"], str) and options["model"] == "criteria":
@@ -279,7 +290,7 @@ def _beside(
     seed: np.random.SeedSequence,
 ) -> Found:
     """Reliability of the groups, and the estimate freed of what they lack."""
-    ceilings = _ceilings(table, ask.ci_prob, seed)
+    ceilings = _ceilings(table, ask, seed)
     model = (DEFAULTS | ask.options)["model"]
     variables: dict[str, Any] = {
         "remark": ("pair", entry_remarks(table, model if ask.n_draws else None))
@@ -401,10 +412,11 @@ def _alternatives(trials: Trials, m: int | None) -> int:
     return len(trials.classes) if m is None else m
 
 
-def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -> xr.Dataset:
+def _ceilings(table: xr.Dataset, ask: Ask, seed: np.random.SeedSequence) -> xr.Dataset:
     """Reliability of every group of two and more in every group of trials of an entry."""
     groups = np.unique(table["member_group"].values)
     trial_group = table["trial_group"].values
+    clusters = cluster_numbers(table, str(ask.cluster)) if of_items(table, ask.cluster) else None
     places = [
         (int(system), int(g)) for g in np.unique(table["pair_group"].values) for system in groups
     ]
@@ -419,7 +431,10 @@ def _ceilings(table: xr.Dataset, ci_prob: float, seed: np.random.SeedSequence) -
         else:
             share = np.divide(right, shown, out=np.zeros(right.shape), where=shown > 0)
             try:
-                r = split_half_reliability(share, shown, ci_prob=ci_prob, rng=own)
+                r = split_half_reliability(
+                    share, shown, clusters=None if clusters is None else clusters[items],
+                    ci_prob=ask.ci_prob, rng=own,
+                )  # fmt: skip
             except ValueError as error:
                 # The other entries have a reliability all the same.
                 rows.append((np.nan,) * 4 + (len(right), len(items), str(error)))

@@ -500,7 +500,8 @@ class Result(Tree):
         """What the posterior does not know of trials that err together; empty if nothing."""
         if "posterior" not in self.data.children or not self.data.attrs["cluster"]:
             return ""
-        if n := self.few_clusters():
+        # Limits by moments have degrees of freedom of their own.
+        if (n := self.few_clusters()) and self.data.attrs["sampler"] != "moments":
             return note("few-clusters-posterior", n=n)
         if self.data["posterior"].attrs.get("clustered") or not self._recurs():
             return ""

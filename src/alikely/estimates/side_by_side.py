@@ -9,15 +9,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
 from alikely._base.checks import of_type
+from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.consistency import sampling_unit
 from alikely.estimates.doors import Ask
 from alikely.estimates.result import Result
-from alikely.inference.influence import covariance, estimate
+from alikely.inference.influence import covariance_of, estimate, of_items, of_sum
+from alikely.inference.weighted import student_deviate
+from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.stats.intervals import interval
 
 __all__ = ["consistency_table"]
@@ -107,7 +109,6 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
     frame["machine"] = [str(names[s]) if s >= 0 else "" for s in nets]
     frame["accuracy_machine"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
-    half = special.ndtri((1 + ci_prob) / 2)
     frame = frame.assign(**_of_groups(result, ends, groups))
     every = _with_machines(trials, table)
     across, within = {}, {}
@@ -121,23 +122,33 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         entry: [pair for other in np.flatnonzero(alike == kind) for pair in across[int(other)]]
         for kind, entry in first.items()
     }
-    matrix = covariance(result.table, result.metric).values
-    estimates = result.estimates["estimate"].values
+    cluster = str(result.data.attrs["cluster"])
+    unit = cluster if of_items(table, cluster) else None
     of_margins = np.array([
-        [estimates[alike == kind].mean(),
-         np.sqrt(matrix[np.ix_(alike == kind, alike == kind)].sum()) / (alike == kind).sum()]
-        for kind in first
+        _mean(table.isel(pair=alike == kind), result.metric, unit) for kind in first
     ])[alike]  # fmt: skip
-    of_errors = _mean_of_pairs(every, table, pooled)[[first[kind] for kind in alike.tolist()]]
-    for name, (value, se) in {
-        "error_consistency": _mean_of_pairs(every, table, across).T,
-        "group_error_consistency": _mean_of_pairs(every, table, within).T,
-        "mean_error_consistency": of_errors.T,
-        "mean_margin_consistency": of_margins.T,
+    of_kinds = _mean_of_pairs(every, table, pooled, unit)
+    for name, found in {
+        "error_consistency": _mean_of_pairs(every, table, across, unit),
+        "group_error_consistency": _mean_of_pairs(every, table, within, unit),
+        "mean_error_consistency": of_kinds[[first[kind] for kind in alike.tolist()]],
+        "mean_margin_consistency": of_margins,
     }.items():
+        value, se, df = found.T
+        half = student_deviate(df, ci_prob) * se
         frame[name] = value
-        frame[f"{name}_lb"], frame[f"{name}_ub"] = value - half * se, value + half * se
+        frame[f"{name}_lb"], frame[f"{name}_ub"] = value - half, value + half
     return frame
+
+
+def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, float, float]:
+    """Mean of the estimates of a table, its standard error and degrees of freedom."""
+    n = table.sizes["pair"]
+    value, weights = float(estimate(table, metric)["estimate"].values.mean()), np.full(n, 1 / n)
+    if unit is not None and of_items(table, unit):
+        found = of_sum(table, metric, unit, weights)
+        return value, float(np.sqrt(found.variance)), found.df
+    return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
 
 
 def _of_groups(
@@ -193,13 +204,12 @@ def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:
             "kind": ("observer", table["kind"].values[missing]),
         },
     )
-    kept = data[["correct", "kind", *PLACE, "repeat"]].drop_vars(
-        [name for name in data.coords if name not in ("observer", "kind", *PLACE, "repeat")],
+    of_trial = (*PLACE, "repeat", *data.attrs.get(ITEM_COLUMNS, ()))
+    kept = data[["correct", "kind", *of_trial]].drop_vars(
+        [name for name in data.coords if name not in ("observer", "kind", *of_trial)],
         errors="ignore",
     )
-    joined = xr.concat(
-        [kept, added.assign_coords({k: kept[k] for k in (*PLACE, "repeat")})], dim="observer"
-    )
+    joined = xr.concat([kept, added.assign_coords({k: kept[k] for k in of_trial})], dim="observer")
     return Trials(joined)
 
 
@@ -211,12 +221,12 @@ def _members(table: xr.Dataset, system: int) -> list[str]:
 
 
 def _mean_of_pairs(
-    trials: Trials, table: xr.Dataset, pairs: dict[int, list[tuple[str, str]]]
+    trials: Trials, table: xr.Dataset, pairs: dict[int, list[tuple[str, str]]], unit: str | None
 ) -> NDArray[np.float64]:
-    """Mean error consistency over some pairs for each entry, and its standard error."""
+    """Mean error consistency over some pairs for each entry, its standard error and freedom."""
     by = {"condition": "condition", "dataset": "dataset"}.get(str(table.attrs["by"]))
     names = list(dict.fromkeys(itertools.chain.from_iterable(pairs.values())))
-    out = np.full((table.sizes["pair"], 2), np.nan)
+    out = np.full((table.sizes["pair"], 3), np.nan)
     if not names:
         return out
     no_response = table.attrs["no_response"]
@@ -224,14 +234,12 @@ def _mean_of_pairs(
     counted = joint_correctness(
         trials, names, cast(By, by), no_response, disjoint=True, repeats="crossed"
     )
-    unit = sampling_unit(counted, Ask())
+    unit = sampling_unit(counted, Ask(cluster=unit))
     keys = ["dataset", "condition", "observer_a", "observer_b"]
     place = {row: i for i, row in enumerate(zip(*(counted[k].values for k in keys), strict=True))}
     for entry, wanted in pairs.items():
         own = tuple(table[key].values[entry] for key in keys[:2])
         rows = [place[(*own, *pair)] for pair in wanted if (*own, *pair) in place]
         if rows:
-            part = counted.isel(pair=rows)
-            out[entry, 0] = estimate(part)["estimate"].values.mean()
-            out[entry, 1] = np.sqrt(covariance(part, cluster=unit).values.sum()) / len(rows)
+            out[entry] = _mean(counted.isel(pair=rows), ERROR_CONSISTENCY, unit)
     return out

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import cluster_numbers
+from alikely.inference.influence import of_items
 from alikely.margins.checks import (
     LEVEL,
     LISTS_AS_ONE,
@@ -114,6 +115,7 @@ def entry_draws(
     """Consistency of each pair with the noise of single answers taken off."""
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
+    sampled = of_items(table, cluster)
     beside = {name: np.full(n_pairs, np.nan) for name in BESIDE[model]}
     strength, spread = np.full((2, n_pairs, n_trials), np.nan)
     reasons = np.full(n_pairs, "", dtype=object)
@@ -123,7 +125,7 @@ def entry_draws(
     seed = seed_sequence(rng)
     parts = []
     for pair, own in enumerate(seed.spawn(n_pairs)):
-        entry = _entry(table, pair, m, link, clusters, known)
+        entry = _entry(table, pair, m, link, clusters, known, sampled)
         found, influences = dict(entry.checks), entry.total.slopes
         a, b, items = common_items(table, pair)
         groups = [system for system in (a, b) if not table["is_machine"].values[system]]
@@ -184,6 +186,7 @@ def _entry(
     link: Link,
     clusters: NDArray[np.intp] | None,
     known: Known,
+    sampled: bool,
 ) -> _Entry:
     """Moments in all, within classes and between them, and the checks."""
     a, b, items = common_items(table, pair)
@@ -199,12 +202,12 @@ def _entry(
     if len(items) < int(strata.max()) + 3:
         text = f"{len(items)} items in {strata.max() + 1} lists that no one ties"
         return _Entry(items, own, unknown_moments(text, len(items)), {})
-    total = moment_consistency(*sides, strata, own)
+    total = moment_consistency(*sides, strata, own, sampled=sampled)
     within = between = None
     if classes is not None:
         parts, of_class = pair_sides(table, (a, b), items, classes)
         if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
-            within = moment_consistency(*parts, of_class, own)
+            within = moment_consistency(*parts, of_class, own, sampled=sampled)
         if not few:
             between = _between(table, (a, b), items, classes)
     checks: dict[str, float] = {}

@@ -27,6 +27,7 @@ from scipy.sparse import csgraph
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.ranges import within
+from alikely.inference.influence import of_clusters
 from alikely.metrics.margins import CONSTANT, normal_scores
 
 __all__ = [
@@ -57,16 +58,24 @@ class Moments(NamedTuple):
     covariance: float
     scale: float
     spread: Floats
-    df: int
+    df: float
     reliability: tuple[float, float]
     slopes: Floats
     reason: str
 
 
 def moment_consistency(
-    one: Side, other: Side, strata: NDArray[np.intp], clusters: NDArray[np.intp] | None = None
+    one: Side,
+    other: Side,
+    strata: NDArray[np.intp],
+    clusters: NDArray[np.intp] | None = None,
+    *,
+    sampled: bool = False,
 ) -> Moments:
-    """Correlation of two systems over items, freed of the noise of single answers."""
+    """Correlation of two systems over items, corrected for the noise of single answers.
+
+    Clusters that are sampled have effective degrees of freedom, classes one less than there are.
+    """
     n, n_strata = len(strata), int(strata.max()) + 1
     if n < n_strata + 3:
         raise ValueError(
@@ -115,13 +124,17 @@ def moment_consistency(
     at = np.array([1.0, -rho])
     variance = float(at @ spread @ at) / scale**2
     slopes = (influence[0] - rho * influence[1]) / (scale * n)
+    df = float(n_groups - 1 if clusters is not None else n - n_strata - 1)
+    if sampled and n_groups > 1:
+        sums, sizes = (np.bincount(groups, part)[None] for part in (slopes, np.ones(n)))
+        df = float(of_clusters(np.asarray(sums, np.float64), np.asarray(sizes))[1][0])
     return Moments(
         rho,
         float(np.sqrt(max(variance, 0.0))),
         covariance,
         scale,
         np.array([spread[0, 0], spread[0, 1], spread[1, 1]]),
-        n_groups - 1 if clusters is not None else n - n_strata - 1,
+        df,
         (reliability[0], reliability[1]),
         slopes,
         "",
@@ -171,7 +184,7 @@ def same_correlation(
 
 
 @functools.lru_cache(maxsize=8)
-def _deviates(levels: bytes, df: int) -> Floats:
+def _deviates(levels: bytes, df: float) -> Floats:
     return np.asarray(stats.t.ppf(np.frombuffer(levels), df))
 
 

@@ -71,6 +71,7 @@ def split_half_reliability(
     correct: ArrayLike,
     shown: ArrayLike | None = None,
     *,
+    clusters: ArrayLike | None = None,
     n_splits: int = ALL_SPLITS,
     n_resamples: int = 2_000,
     ci_prob: float | None = None,
@@ -85,6 +86,9 @@ def split_half_reliability(
         there is no answer.
     shown : array_like of int, shape (observer, item), optional
         Answers behind each share, 0 where there is none; alike if not given.
+    clusters : array_like, shape (item,), optional
+        Cluster of each item, such as its template: the bootstrap draws clusters. Default: each
+        item on its own.
     n_splits : int
         All splits into halves are taken if there are no more, else so many at random; of an
         incomplete table always so many at random.
@@ -134,6 +138,12 @@ def split_half_reliability(
             f"{n_resamples}"
         )
     x, n = _answers_given(correct, shown)
+    of_item = np.arange(x.shape[1]) if clusters is None else np.asarray(clusters)
+    if of_item.shape != (x.shape[1],):
+        raise ValueError(
+            f"clusters must be one for each of the {x.shape[1]} items, got shape {of_item.shape}"
+        )
+    of_item = np.unique(of_item, return_inverse=True)[1]
     generators = [np.random.default_rng(seed) for seed in seed_sequence(rng).spawn(2)]
     complete = bool((n == n[0, 0]).all())
     lists = lists_of_items(n)
@@ -146,9 +156,14 @@ def split_half_reliability(
     r = _half_correlations(x, n, kinds, halves)
     people, items = np.ones((n_resamples + 1, len(x))), np.ones((n_resamples + 1, x.shape[1]))
     for k, kind in enumerate(kinds):
-        for counts, own in (people, of_observer == k), (items, kind > 0):
-            shares = np.full(own.sum(), 1 / own.sum())
-            counts[1:, own] = generators[1].multinomial(own.sum(), shares, n_resamples)
+        for counts, own, unit in (
+            (people, of_observer == k, np.arange(len(x))),
+            (items, kind > 0, of_item),
+        ):
+            units, at = np.unique(unit[own], return_inverse=True)
+            shares = np.full(len(units), 1 / len(units))
+            drawn = generators[1].multinomial(len(units), shares, n_resamples)
+            counts[1:, own] = drawn[:, at]
     step = max(1, CHUNK // x.shape[1])
     alpha = np.concatenate([
         _alpha(x, n, kinds, people[i : i + step], items[i : i + step])

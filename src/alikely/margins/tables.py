@@ -19,9 +19,10 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
+from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.pairs import Pairs, chosen_pairs
-from alikely.data.tables import By, correctness, groups_of_trials, pair_labels
+from alikely.data.tables import SEPARATOR, By, correctness, groups_of_trials, pair_labels
 from alikely.data.trials import NO_RESPONSE, Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
@@ -49,6 +50,7 @@ def margin_table(
     *,
     group: str = "kind",
     unmatched: Literal["error", "accept"] = "error",
+    cluster: str | None = None,
 ) -> xr.Dataset:
     """Align machines' margins with the answers of groups of observers."""
     data = trials.data
@@ -71,6 +73,9 @@ def margin_table(
     columns = labels.iloc[in_group]
     true_class = _classes(data, of_trial, len(items))
     classes = trials.classes if trials.has_classes else []
+    there = ~np.isnan(index)
+    used = ((there[a_of] & there[b_of]) & (in_group[:, None] == trial_group)).any(axis=0)
+    described = _item_columns(data, items, of_trial, used, cluster)
     table = xr.Dataset(
         {
             "margins": (("observer", "trial"), index),
@@ -110,8 +115,13 @@ def margin_table(
             "trial_condition": ("trial", items["condition"].to_numpy(object)),
             "true_class": ("trial", true_class),
             "class_name": ("trial", np.array([*classes, ""], object)[true_class]),
+            **{name: ("trial", values) for name, values in described.items()},
         },
-        attrs={"by": by or "all trials", "no_response": no_response},
+        attrs={
+            "by": by or "all trials",
+            "no_response": no_response,
+            ITEM_COLUMNS: SEPARATOR.join(described),
+        },
     )
     return table.assign(_of_pairs(table))
 
@@ -217,6 +227,31 @@ def _classes(data: xr.Dataset, of_trial: NDArray[np.intp], n_items: int) -> NDAr
     found = np.full(n_items, -1, dtype=np.int64)
     if "truth" in data:
         found[of_trial] = data["truth"].values
+    return found
+
+
+def _item_columns(
+    data: xr.Dataset,
+    items: pd.DataFrame,
+    of_trial: NDArray[np.intp],
+    used: NDArray[np.bool_],
+    cluster: str | None,
+) -> dict[str, NDArray[np.object_]]:
+    """Columns that describe all items that are used; the others are clusters of their own."""
+    known = np.bincount(of_trial, minlength=len(items)) > 0
+    names = data.attrs.get(ITEM_COLUMNS, ())
+    if (lost := np.flatnonzero(used & ~known)).size:
+        if cluster in names:
+            raise ValueError(
+                f"cluster={cluster!r} must be known for all items, got none for {len(lost)} of "
+                f"{used.sum()} that only have margins, the first is {items['item'][lost[0]]!r}; "
+                "leave these out of the margins, or name pairs with a group in pairs="
+            )
+        return {}
+    found = {}
+    for name in names:
+        found[name] = items["item"].to_numpy(object, copy=True)
+        found[name][of_trial] = data[name].values
     return found
 
 

@@ -1,0 +1,281 @@
+"""Decision margins of items that are not independent: clusters of items as the sampling unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+from alikely.cli import main
+from alikely.inference.influence import estimate
+from alikely.margins.moments import group_side, machine_side, moment_consistency, moment_limits
+from alikely.margins.reliability import split_half_reliability
+from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.margins import margin_metric
+
+N_OBSERVERS = 10
+METRIC = margin_metric()
+
+
+def experiment(
+    rng: np.random.Generator, sizes: list[int], icc: float, rho: float = 0.6
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Right answers, margins and clusters; strengths and what margins add have one ICC."""
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    u, w = (
+        np.sqrt(icc) * rng.normal(size=len(sizes))[label]
+        + np.sqrt(1 - icc) * rng.normal(size=len(label))
+        for _ in range(2)
+    )
+    p = m_afc_probability(1.6 + 1.6 * u, 16)
+    right = (rng.random((N_OBSERVERS, len(label))) < p).astype(int)
+    return right, rho * u + np.sqrt(1 - rho**2) * w, label
+
+
+def tables(
+    right: np.ndarray, margins: np.ndarray, label: np.ndarray, **columns: Any
+) -> tuple[al.Trials, pd.DataFrame]:
+    items = [f"i{i}" for i in range(len(label))]
+    frame = pd.DataFrame({
+        "observer": np.repeat([f"p{o}" for o in range(len(right))], len(items)),
+        "item": np.tile(items, len(right)),
+        "template": np.tile(label, len(right)),
+        "correct": right.ravel(),
+        "kind": "human",
+        **columns,
+    })  # fmt: skip
+    trials = al.Trials.from_table(frame, item_columns=["template"])
+    return trials, pd.DataFrame({"observer": "net", "item": items, "margin": margins})
+
+
+SIZES = [3, 5, 8, 14, 30]
+
+
+@pytest.fixture(scope="module")
+def result() -> al.Result:
+    made = experiment(np.random.default_rng(1), SIZES, 0.5)
+    return al.decision_margin_consistency(*tables(*made), cluster="template", m=16, rng=1)
+
+
+def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> None:
+    right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
+    share = right.mean(axis=0)
+    r = np.corrcoef(share, margins)[0, 1]
+    without = np.array([
+        np.corrcoef(share[label != g], margins[label != g])[0, 1] for g in range(5)
+    ])  # fmt: skip
+    sums = 4 / 5 * (r - without)
+    square, fourth = (sums**2).sum(), (sums**4).sum()
+    found = result.estimates.isel(pair=0)
+    assert float(found["se"]) ** 2 == pytest.approx(5 / 4 * square)
+    unequal = 60**2 / (np.array(SIZES) ** 2).sum() - 1
+    df = min(2 * square**2 / (fourth - square**2 / 5), unequal, 4)
+    assert float(found["df"]) == pytest.approx(df)
+    assert int(found["n_clusters"]) == 5
+    # Student's interval on Fisher's scale.
+    half = stats.t.ppf(0.975, df) * float(found["se"]) / (1 - r**2)
+    row = result.summary(intervals="all").iloc[0]
+    ends = row[["analytic_ci95_lb", "analytic_ci95_ub"]].to_list()
+    assert ends == pytest.approx(np.tanh(np.arctanh(r) + [-half, half]).tolist())
+
+
+def test_bootstrap_draws_clusters(result: al.Result) -> None:
+    right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
+    share = right.mean(axis=0)
+    counts = np.random.default_rng(2).multinomial(5, np.full(5, 0.2), 10_000)[:, label]
+    w = counts / counts.sum(axis=1, keepdims=True)
+    a, b = (x - w @ x[:, None] for x in (share, margins))
+    drawn = (w * a * b).sum(axis=1) / np.sqrt((w * a**2).sum(axis=1) * (w * b**2).sum(axis=1))
+    own = result.draws("bootstrap")[:, 0]
+    for q in (0.25, 0.5, 0.75):
+        # Six errors of a quantile of 10,000 replicates, of which there are two.
+        density = stats.gaussian_kde(drawn)(np.quantile(drawn, q))[0]
+        error = np.sqrt(2 * q * (1 - q) / 10_000) / density
+        assert np.quantile(own, q) == pytest.approx(np.quantile(drawn, q), abs=6 * error)
+
+
+def test_moments_have_the_freedom_of_clusters(result: al.Result) -> None:
+    right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
+    strata = np.zeros(60, int)
+    sides = group_side(right, np.ones_like(right), strata), machine_side(margins, strata)
+    found = moment_consistency(*sides, strata, label, sampled=True)
+    classes = moment_consistency(*sides, strata, label)
+    # The same variance; degrees of freedom are effective ones.
+    assert found.se == classes.se
+    assert classes.df == 4
+    sums = np.bincount(label, found.slopes)
+    square, fourth = (sums**2).sum(), (sums**4).sum()
+    unequal = 60**2 / (np.array(SIZES) ** 2).sum() - 1
+    assert found.df == pytest.approx(min(2 * square**2 / (fourth - square**2 / 5), unequal, 4))
+    row = result.summary(intervals="all").iloc[0]
+    ends = row[["posterior_eti95_lb", "posterior_eti95_ub"]].to_list()
+    assert ends == pytest.approx(moment_limits(found, [0.025, 0.975]).tolist(), abs=2e-3)
+
+
+def test_clusters_of_one_item_are_items() -> None:
+    """G = N: third moments make the jackknife larger, by about 1/N relative to the variance."""
+    right, margins, _ = experiment(np.random.default_rng(2), [1] * 80, 0.0)
+    trials, machine = tables(right, margins, np.arange(80))
+    options = {"n_resamples": 0, "m": 16, "rng": 1}
+    alone, clustered = (
+        al.decision_margin_consistency(trials, machine, cluster=cluster, **options)
+        for cluster in (None, "template")
+    )
+    ratio = (clustered.estimates["se"] / alone.estimates["se"]).item()
+    assert 1 < ratio**2 < 1 + 8 / 80
+    both = [found.summary(intervals="all").iloc[0] for found in (alone, clustered)]
+    for name in ("posterior_eti95_lb", "posterior_eti95_ub"):
+        assert both[0][name] == pytest.approx(both[1][name], abs=0.03)
+    # Which items are of one cluster is all that counts of labels.
+    other, _ = tables(right, margins, np.arange(80)[::-1] + 7)
+    again = al.decision_margin_consistency(other, machine, cluster="template", **options)
+    assert again.estimates["se"].item() == pytest.approx(clustered.estimates["se"].item())
+
+
+def test_reliability_resamples_clusters() -> None:
+    right, _, label = experiment(np.random.default_rng(3), [10] * 20, 0.8)
+    alone, of_items, clustered = (
+        split_half_reliability(right, clusters=clusters, n_resamples=400, rng=1)
+        for clusters in (None, np.arange(200), label)
+    )
+    assert alone == of_items
+    assert clustered.reliability == alone.reliability
+    assert clustered.upper - clustered.lower > 1.2 * (alone.upper - alone.lower)
+    with pytest.raises(ValueError, match=r"clusters must be one for each of the 200 items, got"):
+        split_half_reliability(right, clusters=label[1:])
+
+
+def test_what_follows_has_the_clusters(result: al.Result) -> None:
+    right, margins, label = experiment(np.random.default_rng(4), [6] * 20, 0.8)
+    trials, one = tables(right, margins, label)
+    other = one.assign(observer="other", margin=np.random.default_rng(5).permutation(margins))
+    both = al.decision_margin_consistency(
+        trials, pd.concat([one, other]), cluster="template", n_resamples=0, rng=1
+    )
+    pair = [{"observer_a": "human", "observer_b": name} for name in ("net", "other")]
+    row = al.difference(both, *pair).loc["analytic"]
+    share = right.mean(axis=0)
+
+    def value(used: np.ndarray) -> float:
+        r = [np.corrcoef(share[used], x[used])[0, 1] for x in (margins, other["margin"].to_numpy())]
+        return float(r[0] - r[1])
+
+    every = np.ones(120, dtype=bool)
+    moved = 19 / 20 * np.array([value(every) - value(label != g) for g in range(20)])
+    assert row["se"] ** 2 == pytest.approx(20 / 19 * (moved**2).sum())
+    table = al.estimates.consistency_table(trials, both)
+    alone = al.estimates.consistency_table(
+        trials, al.decision_margin_consistency(trials, pd.concat([one, other]), n_draws=0, rng=1)
+    )
+    for name in ("error_consistency", "group_error_consistency", "mean_margin_consistency"):
+        width, plain = (t[f"{name}_ub"] - t[f"{name}_lb"] for t in (table, alone))
+        # The other machine's margins, shuffled, have no clusters.
+        assert width[0] > plain[0] or name == "mean_margin_consistency"
+        assert width[0] != plain[0]
+        assert table[name].to_numpy() == pytest.approx(alone[name].to_numpy(), nan_ok=True)
+    assert "clustered by template" in both.sentence()
+    assert al.benchmark.scores_of(both).summary()["n_entries"].tolist() == [1, 1]
+
+
+def test_advice_names_the_column() -> None:
+    right, margins, label = experiment(np.random.default_rng(6), [12] * 25, 0.8)
+    trials, machine = tables(right, margins, label)
+    note = al.decision_margin_consistency(trials, machine, n_draws=0, n_resamples=0).summary()
+    assert "pass cluster='template'" in note["note"][0]
+
+
+CHAINS = {"n_draws": 40, "m": 16}
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, CHAINS | {"model": "items"}, "model='items' has no posterior for clusters of items"),
+        ({}, CHAINS | {"model": "strengths"}, "use model='moments', or n_draws=0 for the analytic"),
+        ({"template": "a"}, {}, "cluster='template' needs at least two clusters"),
+        ({}, {"cluster": "templat"}, "cluster must name a trial coordinate .*mean 'template'"),
+    ],
+)
+def test_bad_clusters(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    given = tables(*experiment(np.random.default_rng(7), [10] * 6, 0.3), **change)
+    with pytest.raises(ValueError, match=message) as caught:
+        al.decision_margin_consistency(*given, **{"cluster": "template", "rng": 1, **options})
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_that_do_not_describe_items() -> None:
+    made = experiment(np.random.default_rng(8), [10] * 6, 0.3)
+    by_person = np.repeat(np.arange(N_OBSERVERS), 60)
+    with pytest.raises(ValueError, match="template"):
+        tables(*made, template=by_person)
+    holes = np.tile(np.where(np.arange(60) == 3, None, "a"), N_OBSERVERS)
+    with pytest.raises(ValueError, match="template"):
+        tables(*made, template=holes)
+
+
+def test_items_that_only_margins_have() -> None:
+    right, margins, label = experiment(np.random.default_rng(9), [10] * 6, 0.3)
+    trials, machine = tables(right[:, :50], margins[:50], label[:50])
+    more = pd.DataFrame({"observer": "net", "item": ["x", "y"], "margin": [0.1, 0.2]})
+    machine = pd.concat([machine, more])
+    options = {"cluster": "template", "n_resamples": 0, "rng": 1}
+    # Of a group no one answered them: they take no part.
+    found = al.decision_margin_consistency(trials, machine, **options)
+    assert found.estimates["n_clusters"].item() == 5
+    both = pd.concat([machine, machine.assign(observer="other")])
+    message = "must be known for all items, got none for 2 of 52 that only have margins, the first"
+    with pytest.raises(ValueError, match=message):
+        al.decision_margin_consistency(trials, both, **options)
+    assert al.decision_margin_consistency(trials, both, [("human", "net")], **options)
+
+
+def test_the_command_line_reads_the_column(tmp_path: Any, capsys: Any) -> None:
+    trials, machine = tables(*experiment(np.random.default_rng(10), [10] * 6, 0.3))
+    trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
+    machine.to_csv(tmp_path / "margins.csv", index=False)
+    files = [str(tmp_path / "trials.csv"), "--margins", str(tmp_path / "margins.csv")]
+    assert main(["margins", *files, "--cluster", "template", "--n-resamples", "0"]) == 0
+    assert "net" in capsys.readouterr().out
+
+
+def true_correlation(rho: float) -> float:
+    """Of margins with shares of ten alike observers, over all items."""
+    x, w = np.polynomial.hermite_e.hermegauss(120)
+    p, w = m_afc_probability(1.6 + 1.6 * x, 16), w / w.sum()
+    variance = w @ p**2 - (w @ p) ** 2 + w @ (p * (1 - p)) / N_OBSERVERS
+    return float(rho * (w @ (p * x)) / np.sqrt(variance))
+
+
+def test_intervals_cover(sets: Any) -> None:
+    """Of 25 equal clusters of 12 items, ICC .3: with clusters nominal, of items alone too few."""
+    from alikely.margins.tables import margin_table
+    from alikely.metrics.intervals import analytic_interval
+
+    rng, truth, n = np.random.default_rng(11), true_correlation(0.6), sets(200)
+    table = None
+    inside = np.zeros(2)
+    for _ in range(n):
+        right, margins, label = experiment(rng, [12] * 25, 0.3)
+        if table is None:
+            trials, machine = tables(right, margins, label)
+            table = margin_table(trials, al.margins.decision_margins(machine, trials=trials))
+        index = np.stack([right.mean(axis=0), margins])
+        here = table.assign(margins=(("observer", "trial"), index))
+        for k, cluster in enumerate((None, "template")):
+            found = estimate(here, METRIC, cluster).isel(pair=0)
+            df = float(found["df"]) if cluster else np.inf
+            ends = analytic_interval(
+                METRIC,
+                np.array([found["estimate"]]),
+                np.array([found["se"]]),
+                stats.t.ppf(0.975, df),
+            )[0]
+            inside[k] += ends[0] <= truth <= ends[1]
+    # Four errors of a coverage of .95 in so many data sets.
+    room = 4 * np.sqrt(0.95 * 0.05 / n)
+    assert inside[1] / n == pytest.approx(0.95, abs=room)
+    assert inside[0] < inside[1]
