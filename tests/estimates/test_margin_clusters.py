@@ -12,7 +12,13 @@ from scipy import stats
 import alikely as al
 from alikely.cli import main
 from alikely.inference.influence import estimate
-from alikely.margins.moments import group_side, machine_side, moment_consistency, moment_limits
+from alikely.margins.moments import (
+    Moments,
+    group_side,
+    machine_side,
+    moment_consistency,
+    moment_limits,
+)
 from alikely.margins.reliability import split_half_reliability
 from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.margins import margin_metric
@@ -98,22 +104,42 @@ def test_bootstrap_draws_clusters(result: al.Result) -> None:
         assert np.quantile(own, q) == pytest.approx(np.quantile(drawn, q), abs=6 * error)
 
 
-def test_moments_have_the_freedom_of_clusters(result: al.Result) -> None:
+def moments(right: np.ndarray | None, margins: list[np.ndarray], label: np.ndarray) -> Moments:
+    """Of a group and a machine, or of two machines, with clusters left out in turn."""
+
+    def of(keep: np.ndarray, clusters: Any = None, again: Any = None) -> Moments:
+        strata = np.zeros(keep.sum(), int)
+        sides = [machine_side(x[keep], strata) for x in margins]
+        if right is not None:
+            part = right[:, keep]
+            sides.insert(0, group_side(part, np.ones_like(part), strata))
+        return moment_consistency(sides[0], sides[1], strata, clusters, again)
+
+    return of(np.ones(len(label), dtype=bool), label, of)
+
+
+def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
     right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
-    strata = np.zeros(60, int)
-    sides = group_side(right, np.ones_like(right), strata), machine_side(margins, strata)
-    found = moment_consistency(*sides, strata, label, sampled=True)
-    classes = moment_consistency(*sides, strata, label)
-    # The same variance; degrees of freedom are effective ones.
-    assert found.se == classes.se
-    assert classes.df == 4
-    sums = np.bincount(label, found.slopes)
+    other = margins + np.random.default_rng(2).normal(size=60)
+    found = moments(None, [margins, other], label)
+
+    def both(keep: np.ndarray) -> np.ndarray:
+        v = [stats.norm.ppf((stats.rankdata(x[keep]) - 0.5) / keep.sum()) for x in (margins, other)]
+        (a, ab), (_, b) = np.cov(v, bias=True)
+        return np.array([ab, np.sqrt(a * b)])
+
+    every = both(np.ones(60, dtype=bool))
+    moved = 4 / 5 * np.array([every - both(label != g) for g in range(5)])
+    spread = 5 / 4 * moved.T @ moved
+    assert found.spread == pytest.approx([spread[0, 0], spread[0, 1], spread[1, 1]])
+    sums = moved[:, 0] - found.rho * moved[:, 1]
     square, fourth = (sums**2).sum(), (sums**4).sum()
     unequal = 60**2 / (np.array(SIZES) ** 2).sum() - 1
     assert found.df == pytest.approx(min(2 * square**2 / (fourth - square**2 / 5), unequal, 4))
     row = result.summary(intervals="all").iloc[0]
     ends = row[["posterior_eti95_lb", "posterior_eti95_ub"]].to_list()
-    assert ends == pytest.approx(moment_limits(found, [0.025, 0.975]).tolist(), abs=2e-3)
+    expected = moment_limits(moments(right, [margins], label), [0.025, 0.975])
+    assert ends == pytest.approx(expected.tolist(), abs=2e-3)
 
 
 def test_clusters_of_one_item_are_items() -> None:

@@ -32,6 +32,8 @@ FEWEST = 5
 # Coverage falls short if clusters of so large a design effect leave fewer degrees of freedom
 # (`docs/designs.md`).
 LARGE, FEW = 2.0, 25
+# Of decision margins they do not (`docs/margins.md`).
+OF_MARGINS = (np.inf, 0.0)
 # A column is examined if it has so many values with so many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
@@ -47,7 +49,8 @@ def cluster_remarks(
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
     known = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
-    return few_clusters(str(cluster), *known)
+    limits = OF_MARGINS if "margins" in table else (LARGE, FEW)
+    return few_clusters(str(cluster), *known, limits=limits)
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
@@ -66,11 +69,16 @@ def require_clusters(table: xr.Dataset, cluster: str) -> None:
 
 
 def few_clusters(
-    cluster: str, number: NDArray[Any], df: NDArray[Any], effect: NDArray[Any]
+    cluster: str,
+    number: NDArray[Any],
+    df: NDArray[Any],
+    effect: NDArray[Any],
+    *,
+    limits: tuple[float, float] = (LARGE, FEW),
 ) -> NDArray[np.object_]:
     """Note of each entry whose clusters are too few for their design effect."""
     remarks = np.full(len(number), "", dtype=object)
-    short = (effect > LARGE) & (df < FEW)
+    short = (effect > limits[0]) & (df < limits[1])
     for row in np.flatnonzero(short | (number < FEWEST)):
         remarks[row] = note(
             "few-clusters", n=int(number[row]), column=repr(cluster), effect=float(effect[row])

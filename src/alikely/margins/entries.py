@@ -44,7 +44,7 @@ from alikely.margins.strengths import (
 )
 from alikely.margins.tables import answers_of_group, common_items
 from alikely.metrics.alternatives import Link
-from alikely.metrics.margins import CONSTANT, normal_scores
+from alikely.metrics.margins import CONSTANT, FEWEST_ITEMS, normal_scores
 from alikely.stats.intervals import interval
 
 __all__ = ["EntryDraws", "entry_draws"]
@@ -199,15 +199,12 @@ def _entry(
     if clusters is not None:
         own = np.unique(clusters[items], return_inverse=True)[1]
     sides, strata = pair_sides(table, (a, b), items, None)
-    if len(items) < int(strata.max()) + 3:
-        text = f"{len(items)} items in {strata.max() + 1} lists that no one ties"
-        return _Entry(items, own, unknown_moments(text, len(items)), {})
-    total = moment_consistency(*sides, strata, own, sampled=sampled)
+    total = _moments(table, (a, b), items, None, own, sampled)
     within = between = None
     if classes is not None:
-        parts, of_class = pair_sides(table, (a, b), items, classes)
+        _, of_class = pair_sides(table, (a, b), items, classes)
         if len(items) >= FEWEST_OF_STRATUM * (int(of_class.max()) + 1):
-            within = moment_consistency(*parts, of_class, own, sampled=sampled)
+            within = _moments(table, (a, b), items, classes, own, sampled)
         if not few:
             between = _between(table, (a, b), items, classes)
     checks: dict[str, float] = {}
@@ -228,6 +225,28 @@ def _entry(
         raw = raw_consistency(sides[int(machine[0])], margins, strata)
     remark = "; ".join(filter(None, told))
     return _Entry(items, own, total, checks, within, between, raw, remark)
+
+
+def _moments(
+    table: xr.Dataset,
+    systems: tuple[int, int],
+    items: NDArray[np.intp],
+    classes: NDArray[np.intp] | None,
+    clusters: NDArray[np.intp] | None,
+    sampled: bool,
+) -> Moments:
+    """Moments over items, or within their classes; sampled clusters are left out one by one."""
+
+    def again(keep: NDArray[np.bool_]) -> Moments:
+        kinds = None if classes is None else np.unique(classes[keep], return_inverse=True)[1]
+        return _moments(table, systems, items[keep], kinds, None, False)
+
+    sides, strata = pair_sides(table, systems, items, classes)
+    n, n_strata = len(items), int(strata.max()) + 1
+    if n < max(n_strata + 3, FEWEST_ITEMS):
+        kind = "lists that no one ties" if classes is None else "lists and classes"
+        return unknown_moments(f"{n} items in {n_strata} {kind}", n)
+    return moment_consistency(*sides, strata, clusters, again if sampled else None)
 
 
 def _about_classes(within: Moments | None, classes: NDArray[np.intp]) -> str:

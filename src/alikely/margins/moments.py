@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,8 @@ __all__ = [
 FEWEST_CLASSES = 5
 # Draws of influences over items that are held at a time.
 CHUNK = 8_000_000
+# So many clusters are left out one by one; of the others slopes suffice.
+LEFT_OUT = 100
 
 
 class Moments(NamedTuple):
@@ -69,12 +71,12 @@ def moment_consistency(
     other: Side,
     strata: NDArray[np.intp],
     clusters: NDArray[np.intp] | None = None,
-    *,
-    sampled: bool = False,
+    again: Callable[[NDArray[np.bool_]], Moments] | None = None,
 ) -> Moments:
     """Correlation of two systems over items, corrected for the noise of single answers.
 
-    Clusters that are sampled have effective degrees of freedom, classes one less than there are.
+    Clusters are sampled if moments of part of the items are given: they have the variance of the
+    jackknife and effective degrees of freedom, classes one less than there are.
     """
     n, n_strata = len(strata), int(strata.max()) + 1
     if n < n_strata + 3:
@@ -109,8 +111,15 @@ def moment_consistency(
     influence = np.stack([a - a.mean(), b - b.mean()])
     groups = np.arange(n) if clusters is None else clusters
     n_groups = int(groups.max()) + 1
-    spread = _variance(influence, groups, strata)
     rho = covariance / scale
+    df = float(n_groups - 1 if clusters is not None else n - n_strata - 1)
+    if again is None:
+        spread = _variance(influence, groups, strata)
+    else:
+        moved = _without_each(influence, groups, np.array([covariance, scale]), again)
+        spread = n_groups / (n_groups - 1) * moved @ moved.T
+        sizes = np.bincount(groups)[None].astype(np.float64)
+        df = float(of_clusters((moved[0] - rho * moved[1])[None], sizes)[1][0])
     for side, square, partner, of_all in (
         (one, squares[0], other, counted[0]),
         (other, squares[1], one, counted[1]),
@@ -124,10 +133,6 @@ def moment_consistency(
     at = np.array([1.0, -rho])
     variance = float(at @ spread @ at) / scale**2
     slopes = (influence[0] - rho * influence[1]) / (scale * n)
-    df = float(n_groups - 1 if clusters is not None else n - n_strata - 1)
-    if sampled and n_groups > 1:
-        sums, sizes = (np.bincount(groups, part)[None] for part in (slopes, np.ones(n)))
-        df = float(of_clusters(np.asarray(sums, np.float64), np.asarray(sizes))[1][0])
     return Moments(
         rho,
         float(np.sqrt(max(variance, 0.0))),
@@ -230,6 +235,23 @@ def _variance(influence: Floats, groups: NDArray[np.intp], strata: NDArray[np.in
         # with it, and there are few of them.
         factor = (n_groups / (n_groups - 1)) ** 3
     return np.asarray(factor * summed @ summed.T / n**2)
+
+
+def _without_each(
+    influence: Floats,
+    groups: NDArray[np.intp],
+    both: Floats,
+    again: Callable[[NDArray[np.bool_]], Moments],
+) -> Floats:
+    """What each cluster moves the two moments by: the largest are left out, others by slopes."""
+    n, n_groups = len(groups), int(groups.max()) + 1
+    moved = np.stack([np.bincount(groups, row, n_groups) for row in influence]) / n
+    for group in np.argsort(-np.abs(moved / both[:, None]).max(axis=0))[:LEFT_OUT]:
+        found = again(groups != group)
+        if not found.reason:
+            without = np.array([found.covariance, found.scale])
+            moved[:, group] = (n_groups - 1) / n_groups * (both - without)
+    return moved
 
 
 def _of_people(

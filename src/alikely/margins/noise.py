@@ -8,7 +8,6 @@ References
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -267,7 +266,10 @@ def explained_consistency(
     lower, upper = np.nanquantile(replicates, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
     ties = (replicates == observed).mean(axis=0)
     bounds = np.stack([lower, upper], axis=-1)
-    first, second = _compared(len(correct), own)
+    # All pairs, then each with itself.
+    alone = np.arange(len(correct) if own else 0)
+    pairs = np.triu_indices(len(correct), k=1)
+    first, second = (np.concatenate([part, alone]) for part in pairs)
     names = answers["observer"].values
     frame = pd.DataFrame(
         {
@@ -285,31 +287,17 @@ def explained_consistency(
     return frame
 
 
-def _compared(n: int, own: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of both observers of each row: all pairs, then each with itself."""
-    first, second = np.triu_indices(n, k=1)
-    alone = np.arange(n if own else 0)
-    return np.concatenate([first, alone]), np.concatenate([second, alone])
-
-
 def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDArray[np.int64]:
     """Cells n11, n10, n01, n00: of pairs at the same repeat, of an observer between its repeats."""
-    n = len(right)
-    x, y = (
-        right.reshape(n, -1).astype(np.float32),
-        (shown & ~right).reshape(n, -1).astype(np.float32),
-    )
-    first, second = np.triu_indices(n, k=1)
-    products = [x @ x.T, x @ y.T, y @ x.T, y @ y.T]
-    between = np.stack([product[first, second] for product in products], axis=1)
-    if not own:
-        return between.astype(np.int64)
-    itself = np.zeros((n, 4))
-    hit, miss = x.reshape(right.shape), y.reshape(right.shape)
-    for r, s in itertools.combinations(range(right.shape[2]), 2):
-        for cell, (one, other) in enumerate(((hit, hit), (hit, miss), (miss, hit), (miss, miss))):
-            itself[:, cell] += (one[:, :, r] * other[:, :, s]).sum(axis=1)
-    return np.concatenate([between, itself]).astype(np.int64)
+    n, _, n_repeats = right.shape
+    x, y = right.astype(np.float32), (shown & ~right).astype(np.float32)
+    pairs, repeats = np.triu_indices(n, k=1), np.triu_indices(n_repeats, k=1)
+    cells = []
+    for one, other in ((x, x), (x, y), (y, x), (y, y)):
+        between = np.tensordot(one, other, ([1, 2], [1, 2]))[pairs]
+        itself = np.einsum("oir,ois->ors", one, other)[:, *repeats].sum(axis=1)
+        cells.append(np.concatenate([between, itself[: n if own else 0]]))
+    return np.stack(cells, axis=1).astype(np.int64)
 
 
 def _probabilities(
