@@ -211,7 +211,7 @@ def test_advice_names_the_column() -> None:
     right, margins, label = experiment(np.random.default_rng(6), [12] * 25, 0.8)
     trials, machine = tables(right, margins, label)
     note = al.decision_margin_consistency(trials, machine, n_draws=0, n_resamples=0).summary()
-    assert "pass cluster='template'" in note["note"][0]
+    assert "Pass cluster='template'" in note["note"][0]
 
 
 CHAINS = {"n_draws": 40, "m": 16}
