@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.quadrature import normal_nodes
@@ -50,6 +50,7 @@ __all__ = [
 # Spreads of strengths around the line that are tried, in units of the noise of an alternative.
 SPREADS = np.linspace(0, 4, 17)
 NODES = 15
+STEPS = 12
 # An item with less of its own is on the line whatever it says; what is left of it is rounding.
 FREE = np.sqrt(np.finfo(np.float64).eps)
 # Fewer items in a class say nothing of it.
@@ -196,17 +197,26 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
 
 
 def _fitted(share: Floats, design: Floats, spread: float, m: int) -> Line:
-    """Least squares."""
-
-    def slopes(theta: Floats) -> Floats:
-        return np.asarray(design * _curve(design @ theta, spread, m)[1][:, None])
-
-    start = np.array([1.0, 0.0]) * np.sqrt(1 + spread**2)
-    theta = optimize.least_squares(
-        lambda at: _curve(design @ at, spread, m)[0] - share, start, slopes, method="lm"
-    ).x
-    expected, _ = _curve(design @ theta, spread, m)
-    return Line(float(theta[0]), float(theta[1]), spread, expected, slopes(theta))
+    """Least squares, by steps that are halved until they help."""
+    theta = np.array([1.0, 0.0])
+    theta = theta * np.sqrt(1 + spread**2)
+    expected, slope = _curve(design @ theta, spread, m)
+    loss = ((share - expected) ** 2).sum()
+    for _ in range(STEPS):
+        gradient = design * slope[:, None]
+        # A floor on a curve that is flat all over.
+        normal = gradient.T @ gradient + 1e-10 * np.eye(2)
+        step = np.linalg.solve(normal, gradient.T @ (share - expected))
+        for _ in range(8):
+            new, new_slope = _curve(design @ (theta + step), spread, m)
+            new_loss = ((share - new) ** 2).sum()
+            if new_loss <= loss:
+                theta, expected, slope, loss = theta + step, new, new_slope, new_loss
+                break
+            step = step / 2
+        if np.abs(step).max() < 1e-8:
+            break
+    return Line(float(theta[0]), float(theta[1]), spread, expected, design * slope[:, None])
 
 
 def _curve(strength: Floats, spread: float, m: int) -> tuple[Floats, Floats]:
