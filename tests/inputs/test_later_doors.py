@@ -86,7 +86,7 @@ CASES = [
     no("metric must be one of", lambda: items(0.6, 0.2, coefficient=ODD)),
     no("and plans go through at", lambda: items(0.6, 0.2, n_readers=10**9)),
     # choices of images
-    no("expected Trials of the machines, got DataFrame", lambda: images(P, 16)),
+    no("expected Trials, got DataFrame", lambda: images(P, 16)),
     no("n must be a whole number of at least 2", lambda: images(t(), [16, 16])),
     no("n must be a whole number of at least 2, got nan", lambda: images(t(), nan)),
     no("n has no number for condition 'clean'; it has", lambda: images(t(), {})),
@@ -104,7 +104,7 @@ CASES = [
         lambda p: "1 items of shown are none of these trials: zzz" in p.notes,
         lambda: images(t(), 16, shown=["zzz", "img01"], rng=1),
     ),
-    no("n_people must be a whole", lambda: images(t(), 16, images="separate", n_people=True)),
+    no("n_people must be whole numbers", lambda: images(t(), 16, n_people=1.5)),
     v(
         "images of odd names",
         lambda p: ODD in p.sentence(),
@@ -184,7 +184,7 @@ CASES = [
     no_verb("'p.png'; the plot goes", "choose t.csv --n 16 --out p.png"),
     no_verb("--out names a file", "choose t.csv --n 16 --out /dev/null"),
     no_verb("--n-people must be .* got -1", "choose t.csv --n 16 --n-people -1"),
-    no_verb("10,000,000,000 lists", "choose t.csv --n 16 --images separate --n-people 10000000000"),
+    no_verb("10,000,000,000 lists", "choose t.csv --n 16 --n-people 10000000000"),
     no_verb("z.csv", "choose t.csv --n 16 --shown z.csv"),
     no_verb(
         "s.csv needs a column item",

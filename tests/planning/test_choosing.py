@@ -172,9 +172,7 @@ def test_three_machines_make_strata_with_a_posterior() -> None:
 
 def test_lists_classes_and_images_shown_before() -> None:
     x, _ = pool()
-    plan = al.planning.choose_images(
-        trials(x), 40, "all pairs", images="separate", n_people=3, rng=1
-    )
+    plan = al.planning.choose_images(trials(x), 40, "all pairs", n_people=3, rng=1)
     assert plan.table.groupby("list").size().tolist() == [40, 40, 40]
     assert len({tuple(part) for _, part in plan.table.groupby("list")["item"]}) == 3
     before = plan.table.loc[plan.table["list"] == 1, "item"]
@@ -197,8 +195,7 @@ def test_lists_classes_and_images_shown_before() -> None:
         (40, ("m0", "m0"), {}, "a contrast is of two machines, got 'm0', 'm0'"),
         (40, ("m0", "twin"), {}, "right and wrong on the same images in all all: no image tells"),
         (40, "all pairs", {"machines": "net"}, "no observer is of kind 'net'; kinds are model"),
-        (40, "all pairs", {"images": "own"}, "images must be 'shared' or 'separate', got 'own'"),
-        (40, "all pairs", {"n_people": 2}, "n_people is for images='separate'"),
+        (40, "all pairs", {"n_people": 0}, "n_people must be whole numbers of at least 1, got 0"),
         (40, "all pairs", {"even": 2.0}, "even must be a share in"),
         (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
         (40.5, "all pairs", {}, "n must be a whole number of at least 2, got 40.5"),

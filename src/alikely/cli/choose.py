@@ -59,7 +59,7 @@ def choose(
         machines=machines if names else machines.split(","),
         shown=[] if shown is None else _items(shown),
         rng=o.seed,
-        **o.pick("images", "n_people", "by_class", "even"),
+        **o.pick("n_people", "by_class", "even"),
     )
     say(plan.sentence(), "")
     columns: dict[str, Cell] = {

@@ -188,5 +188,5 @@ def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.i
         a, b = data["observer"].values[[first[both][0], second[both][0]]]
         raise ValueError(
             f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
-            "common ones; compare people with machines, or plan with images='shared'"
+            "common ones; compare people with machines, or plan one list for all"
         )

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import entries, known_kind
+from alikely._base.checks import entries, known_kind, of_type
 from alikely._base.files import write_file
 from alikely._base.html import html_of
 from alikely._base.names import listed, nearest
@@ -54,6 +54,7 @@ from alikely.inference.weighted import (
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
+from alikely.planning.grids import check_whole
 
 __all__ = ["StimulusPlan", "choose_images"]
 
@@ -144,12 +145,7 @@ def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp
     machines = entries("machines", machines)
     if twice := [name for at, name in enumerate(machines) if name in machines[:at]]:
         raise ValueError(f"machines has {twice[0]!r} twice; name each once")
-    unknown = [name for name in machines if name not in names]
-    if unknown:
-        raise ValueError(
-            f"no machine {unknown[0]!r}; there are: {listed(names)}{nearest(unknown[0], names)}"
-        )
-    return np.array([names.index(name) for name in machines], dtype=np.intp)
+    return np.array(_numbers(machines, names), dtype=np.intp)
 
 
 class Target(NamedTuple):
@@ -180,7 +176,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
             text = f"the differences of all pairs of {len(machines)} machines"
             question = f"which of {len(machines)} machines err more like a person"
             return Target(text, None, _few(range(len(machines))), question, OF_SEVERAL)
-        (at,) = _numbers([target], machines)
+        (at,) = _numbers([target], machines, ALL)
         return Target(
             target, eye[[at]], (at,), f"how much {target} errs like a person", "that value"
         )
@@ -198,7 +194,7 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         names = list(entry) if isinstance(entry, list | tuple) else [entry]
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
-        first, second = _numbers([str(name) for name in names], machines)
+        first, second = _numbers([str(name) for name in names], machines, ALL)
         used += [first, second]
         rows.append(eye[first] - eye[second])
         texts.append(f"{names[0]} and {names[1]}")
@@ -220,14 +216,13 @@ def _few(machines: Iterable[int]) -> tuple[int, ...]:
     return numbers if len(numbers) <= MOST_SETTLED else ()
 
 
-def _numbers(names: Sequence[str], machines: Sequence[str]) -> list[int]:
-    unknown = [name for name in names if name not in machines]
-    if unknown:
+def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> list[int]:
+    if unknown := [name for name in names if name not in known]:
         raise ValueError(
-            f"no machine {unknown[0]!r}; there are: {listed(machines)}"
-            f"{nearest(unknown[0], [*machines, *ALL])}; or 'all pairs'"
+            f"no machine {unknown[0]!r}; there are: {listed(known)}"
+            f"{nearest(unknown[0], [*known, *more])}{'; or all pairs' if more else ''}"
         )
-    return [list(machines).index(name) for name in names]
+    return [list(known).index(name) for name in names]
 
 
 def require_apart(pool: Pool, target: Target) -> None:
@@ -915,8 +910,7 @@ def choose_images(
     target: WhatFor = "all pairs",
     *,
     machines: str | Sequence[str] = "model",
-    images: Literal["shared", "separate"] = "shared",
-    n_people: int = 1,
+    n_people: int | None = None,
     by_class: bool = False,
     even: float | None = None,
     shown: Collection[str] = (),
@@ -941,11 +935,9 @@ def choose_images(
         [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
     machines : str or sequence of str
         Kind of the machines, or their names. All of them say how hard an image is.
-    images : {"shared", "separate"}
-        One list for all people, or one drawn for each, which tells more of the mean over people
-        and nothing of people among themselves.
-    n_people : int
-        Lists, where they are separate.
+    n_people : int, optional
+        Draw a separate list for each of so many people, which tells more of the mean over people
+        and nothing of people among themselves. Default: one list for all.
     by_class : bool
         Draw as many of each true class as a stratum or the sizes allow.
     even : float, optional
@@ -985,24 +977,29 @@ def choose_images(
     >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
     True
     """
-    if not isinstance(trials, Trials):
-        raise TypeError(f"expected Trials of the machines, got {type(trials).__name__}")
-    _check(images, n_people, even)
+    of_type(trials, Trials, "make them with Trials.read, of the machines")
+    if n_people is not None:
+        check_whole(n_people, "n_people", 1)
+    if even is not None and not (isinstance(even, numbers.Real) and 0 <= even <= 1):
+        raise ValueError(f"even must be a share in [0, 1], got {even!r}")
     seen = [str(item) for item in entries("shown", shown)]
     pools = pools_of(trials, machines, seen)
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
     seeds = seed_sequence(rng).spawn(len(pools))
-    lists = n_people if images == "separate" else 1
+    lists = n_people or 1
     rows, drawings, notes = [], [], _unknown(trials, seen)
-    if isinstance(n, Mapping):
-        _check_conditions(n, pools)
-    counts = [_number(n, pool) for pool in pools]
+    counts = _counts(n, pools)
     for pool in pools:
         require_apart(pool, wanted)
-    wanted, scarce = _strata_or_sizes(pools, wanted, counts)
-    notes += scarce
+    if len(wanted.settled) > 2:
+        for pool, count in zip(pools, counts, strict=True):
+            if lacks_room(pool, wanted, count):
+                least = fewest_images(strata_of(pool.correct, wanted.settled).number)
+                notes.append(TOO_FEW.format(name=pool.name, least=least))
+        if any(lacks_room(pool, wanted, count) for pool, count in zip(pools, counts, strict=True)):
+            wanted = wanted._replace(settled=())
     for pool, count, seed in zip(pools, counts, seeds, strict=True):
         size = sizes(pool.correct, wanted.contrasts)
         check_memory(
@@ -1022,36 +1019,11 @@ def choose_images(
         table[["list", *table.columns.drop("list")]],
         expected_of(pools, drawings, wanted),
         wanted.text,
-        images,
         tuple(dict.fromkeys(notes)),
         tuple(pools),
         tuple(drawings),
         wanted,
     )
-
-
-def _check(images: str, n_people: int, even: float | None) -> None:
-    if images not in ("shared", "separate"):
-        raise ValueError(f"images must be 'shared' or 'separate', got {images!r}")
-    whole = isinstance(n_people, int | np.integer) and not isinstance(n_people, bool)
-    if not whole or n_people < 1:
-        raise ValueError(f"n_people must be a whole number of at least 1, got {n_people!r}")
-    if n_people > 1 and images == "shared":
-        raise ValueError(
-            "n_people is for images='separate', a list for each; one that is shared serves any "
-            "number of people"
-        )
-    if even is not None and not (isinstance(even, numbers.Real) and 0 <= even <= 1):
-        raise ValueError(f"even must be a share in [0, 1], got {even!r}")
-
-
-def _check_conditions(n: Mapping[str, int], pools: Sequence[Pool]) -> None:
-    known = list(dict.fromkeys(pool.condition for pool in pools))
-    if unknown := [name for name in n if name not in known]:
-        raise ValueError(
-            f"n has a number for {unknown[0]!r}, and there is no such condition; there are: "
-            f"{listed(known)}{nearest(unknown[0], known)}"
-        )
 
 
 def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
@@ -1062,34 +1034,32 @@ def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
     return [f"{len(lost)} items of shown are none of these trials: {listed(lost, most=3)}"]
 
 
-def _number(n: int | Mapping[str, int], pool: Pool) -> int:
+def _counts(n: int | Mapping[str, int], pools: Sequence[Pool]) -> list[int]:
+    """Images to show in each pool."""
+    each = dict.fromkeys((pool.condition for pool in pools), n)
     if isinstance(n, Mapping):
-        if pool.condition not in n:
+        if unknown := [name for name in n if name not in each]:
             raise ValueError(
-                f"n has no number for condition {pool.condition!r}; it has {listed(map(str, n))}"
+                f"n has a number for {unknown[0]!r}, and there is no such condition; there are: "
+                f"{listed(each)}{nearest(unknown[0], each)}"
             )
-        n = n[pool.condition]
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-        raise ValueError(f"n must be a whole number of at least 2, got {n!r}")
-    if n > pool.n_images:
-        raise ValueError(
-            f"n must be at most {pool.n_images}, the images of {pool.name} that people can still "
-            f"see; got {n}"
-        )
-    return int(n)
-
-
-def _strata_or_sizes(
-    pools: Sequence[Pool], target: Target, counts: Sequence[int]
-) -> tuple[Target, list[str]]:
-    """The target, without strata where a condition has no room for those of three or four."""
-    scarce = []
-    if len(target.settled) > 2:
-        for pool, count in zip(pools, counts, strict=True):
-            if lacks_room(pool, target, count):
-                least = fewest_images(strata_of(pool.correct, target.settled).number)
-                scarce.append(TOO_FEW.format(name=pool.name, least=least))
-    return (target._replace(settled=()) if scarce else target), scarce
+        if lacking := [name for name in each if name not in n]:
+            raise ValueError(
+                f"n has no number for condition {lacking[0]!r}; it has {listed(map(str, n))}"
+            )
+        each = dict(n)
+    counts = []
+    for pool in pools:
+        count = each[pool.condition]
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 2:
+            raise ValueError(f"n must be a whole number of at least 2, got {count!r}")
+        if count > pool.n_images:
+            raise ValueError(
+                f"n must be at most {pool.n_images}, the images of {pool.name} that people can "
+                f"still see; got {count}"
+            )
+        counts.append(int(count))
+    return counts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -1112,8 +1082,6 @@ class StimulusPlan:
         root mean square), ``trials_saved``. By the machines alone: `simulate` knows better.
     target : str
         What it is for, in words.
-    images : {"shared", "separate"}
-        Whether all people see one list, or each one of their own.
     notes : tuple of str
         What was left out, and what to mind.
     """
@@ -1121,7 +1089,6 @@ class StimulusPlan:
     table: pd.DataFrame
     expected: pd.DataFrame
     target: str
-    images: str
     notes: tuple[str, ...]
     _pools: tuple[Pool, ...] = dataclasses.field(repr=False)
     _drawings: tuple[Drawing, ...] = dataclasses.field(repr=False)
@@ -1186,7 +1153,7 @@ class StimulusPlan:
         needed = float((chosen["n_images"] * chosen["trials_saved"].fillna(1)).sum())
         saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
         where = f" in {len(chosen)} conditions" if several else ""
-        apart = ", drawn apart for each person" if self.images == "separate" else ""
+        apart = ", drawn apart for each person" if self.table["list"].nunique() > 1 else ""
         person = "one person in one condition" if several else "one person"
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
