@@ -256,7 +256,7 @@ def test_means_name_a_prior_of_unknown_bias() -> None:
     found.data.attrs["prior"] = cell_priors.prior_text({"copy_probability": (1, 1)})
     assert "posterior" not in al.mean(found, intervals="all").index
     note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
-    assert "a prior on the copy probability: its bias in a sum is unknown" in note
+    assert "a prior on the copy probability biases sums by an unknown amount" in note
 
 
 BETAS = {"u": (1, 1), "v": (1, 1)}

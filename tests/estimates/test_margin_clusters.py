@@ -223,7 +223,7 @@ CHAINS = {"n_draws": 40, "m": 16}
         ({}, CHAINS | {"model": "items"}, "model='items' has no posterior for clusters of items"),
         ({}, CHAINS | {"model": "strengths"}, "use model='moments', or n_draws=0 for the analytic"),
         ({"template": "a"}, {}, "cluster='template' needs at least two clusters"),
-        ({}, {"cluster": "templat"}, "cluster must name a trial coordinate .*mean 'template'"),
+        ({}, {"cluster": "templates"}, "cluster must name a trial coordinate .*mean 'template'"),
     ],
 )
 def test_bad_clusters(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
