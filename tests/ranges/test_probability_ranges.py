@@ -17,7 +17,7 @@ from alikely._base.ranges import within
 from alikely.benchmark import entries, judges, latent, probability, ranking
 from alikely.errors import posteriors
 from alikely.inference import conjugate, fisher, permutation
-from alikely.margins import checks, incomplete, reliability
+from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.papers import outside, reconstruction
@@ -151,8 +151,6 @@ def test_correlations_of_scores(rng: np.random.Generator) -> None:
     for found in (ranking._spearman(x, y), outside._spearman(x, y)):
         assert_within(found, -1)
     assert_within(ranking.kendall_tau(x[0], np.concatenate([x, y, -x[:1]])), -1)
-    items = rng.integers(0, 4, 7) + 1
-    assert_within([reliability._correlation(x[0], s * x[0] + 2, items) for s in (-3, 1 / 3)], -1)
     found = latent.latent_correlation(x[0], -3 * x[0] + 1, (1e-9, 20), (1e-9, 20))
     assert_within(found.pearson, -1)
     rest = rng.normal(size=7)
@@ -168,10 +166,11 @@ def test_reliabilities(rng: np.random.Generator) -> None:
     right = rng.integers(0, 2, 12).astype(float)
     right[:2] = 0, 1
     alike = np.tile(right, (5, 1))
-    assert_within(reliability._alpha(alike, np.ones(5), rng.integers(1, 4, 12)), -INFINITE)
-    assert_within(incomplete.incomplete_alpha(alike, np.ones(alike.shape)).alpha, -INFINITE)
-    halves, _ = reliability._half_correlations(alike, 10, rng)
-    assert_within(halves, -1)
+    whole, kinds = np.ones(alike.shape), np.ones((1, 12))
+    halves = rng.permuted(np.tile([1.0, 1, 0, 0, 0], (10, 1)), axis=1)
+    assert_within(reliability._half_correlations(alike, whole, kinds, halves), -1)
+    lists = np.zeros(12, dtype=np.intp)
+    assert_within(reliability._without_levels(alike, whole, lists)[1], -INFINITE)
 
 
 @given(rng=SEEDS)

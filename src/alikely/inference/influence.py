@@ -142,7 +142,7 @@ def estimate(
 
 def of_items(table: xr.Dataset, cluster: str | None) -> bool:
     """Whether clusters are of items, by a column that describes these, not of answers to one."""
-    return cluster is not None and cluster in table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)
+    return bool(cluster) and cluster in table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)
 
 
 def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
