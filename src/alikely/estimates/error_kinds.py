@@ -43,7 +43,7 @@ PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
 # Above, chains of a pair may not have seen all of its posterior. Limits up to it held as often as
 # others (card of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
 R_HAT = 1.2
-NOT_MET = "chains have not met"
+NOT_MET = "chains differ"
 # Draws beyond a limit, below which the outermost are not far enough out.
 BEYOND = 2.5
 FEW_DRAWS = note("few-limit-draws")
