@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.decomposition import spread
+from alikely.benchmark.decomposition import added_count, spread
 
 ACCURACY = np.array([0.75, 0.78, 0.8, 0.76, 0.72, 0.7])
 KINDS = ["human"] * 4 + ["model"] * 2
@@ -46,6 +46,20 @@ def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None
     pairs = al.error_consistency(trials, "human-model", cluster="template", rng=1, **LIGHT)
     means = al.mean(pairs, {"observer_b": "model_4"}, intervals=["analytic"])
     row = scores.summary("images", intervals=["analytic"]).set_index("system").loc["model_4"]
+    # By hand: each cluster left out of the cells of every human, with what is added to these.
+    label = np.repeat(np.arange(6), [5, 10, 25, 40, 80, 140])
+    right, added = trials.data["correct"].values, added_count(1, 4)
+    ec = al.metrics.ERROR_CONSISTENCY.value
+
+    def mean(kept: np.ndarray) -> float:
+        codes = (3 - 2 * right[:4] - right[4])[:, kept]
+        return float(np.mean([ec(np.bincount(own, minlength=4) + added) for own in codes]))
+
+    whole = mean(np.ones(300, bool))
+    moved = [5 / 6 * (whole - mean(label != g)) for g in range(6)]
+    at = scores.estimates["system"].values.tolist().index("model_4")
+    np.testing.assert_allclose(scores.decomposition().images[at], moved, rtol=1e-9, atol=1e-12)
+    # What is added to the cells draws the score, and its error, towards 0: by 2 of 300 trials here.
     assert row["se"] == pytest.approx(means.loc["analytic", "se"], rel=0.1)
     found = spread(scores.decomposition(), np.eye(4)[[0]], "images")
     unequal = 300**2 / sum(m**2 for m in (5, 10, 25, 40, 80, 140)) - 1
@@ -195,18 +209,23 @@ def test_groups_families_and_judges_draw_clusters() -> None:
         for square in squares
     ]
     assert support[1] < support[0]
-    panel = al.simulate.leaderboard(10, 2, 300, rng=1)
-    label = np.repeat(np.arange(30), 10)
-    clustered = al.Trials.from_correct(
-        panel.data["correct"].values,
-        observers=panel.observers,
-        item_columns={"topic": label},
-    )
+    assert squares[1].cluster == "template"
+
+
+def test_noise_of_questions_is_that_of_clusters() -> None:
+    """One question in each cluster: N/(N - 1) times the noise; of ten alike, ten times as much."""
+    panel = al.simulate.leaderboard(10, 2, 30, rng=1)
     judge, *candidates = panel.observers
     given = {judge: dict(zip(candidates, np.linspace(0, 1, len(candidates)), strict=True))}
-    noise = [
-        al.benchmark.judge_agreement(al.matrix(clustered, cluster=cluster), given)["noise"].iloc[0]
-        for cluster in (None, "topic")
-    ]
-    assert np.isfinite(noise).all()
-    assert noise[0] != noise[1]
+
+    def noise(times: int, cluster: str | None) -> float:
+        trials = al.Trials.from_correct(
+            np.repeat(panel.data["correct"].values, times, axis=1),
+            observers=panel.observers,
+            item_columns={"topic": np.repeat(np.arange(30), times)},
+        )
+        matrix = al.matrix(trials, cluster=cluster)
+        return float(al.benchmark.judge_agreement(matrix, given)["noise"].iloc[0])
+
+    assert noise(1, "topic") == pytest.approx(30 / 29 * noise(1, None), rel=1e-9)
+    assert noise(10, "topic") == pytest.approx(10 * 30 / 29 * noise(10, None), rel=1e-9)

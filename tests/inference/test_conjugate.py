@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import from_counts, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.conjugate import independence_draws, joint_draws, pairwise_draws
-from alikely.metrics import consistency, copying
+from alikely.inference.process import process_draws
+from alikely.metrics import Answers, Metric, consistency, copying
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
 # Two samples of 20,000 from one distribution fall below this once in ten thousand tests.
@@ -127,3 +129,37 @@ def test_same_seed_same_draws_whatever_the_workers() -> None:
 def test_bad_arguments(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("way", ["cells", "process"])
+def test_the_prior_is_worth_two_trials_whatever_the_clusters(way: str) -> None:
+    """Both always right in four clusters of ten: the prior has a quarter of its mass elsewhere.
+
+    The weight of the data is ten times that of four clusters, Gamma(4); that of the prior Gamma(2).
+    """
+    share = Metric("share", lambda cells: cells[..., 0] / cells.sum(axis=-1))
+    both = Metric("both", lambda sums: sums[..., 1] / sums[..., 0], right_of_both)
+    label = np.repeat(np.arange(4), 10)
+    trials = Trials.from_correct(np.ones((2, 40), int), item_columns={"topic": label})
+    table = joint_correctness(trials)
+    if way == "cells":
+        numbers = cluster_numbers(table, "topic")
+        drawn = joint_draws(table, 20_000, [share], rng=1, images=numbers)["share"][:, 0]
+    else:
+        # Patterns that stand for the prior are drawn once: their mean differs between seeds.
+        seeds = [process_draws(table, 1_000, both, k, cluster="topic")[:, 0] for k in range(20)]
+        drawn = np.concatenate(seeds)
+    rng = np.random.default_rng(2)
+    data, prior = 10 * rng.standard_gamma(4, 200_000), rng.standard_gamma(2, 200_000)
+    expected = 1 - 0.75 * prior / (data + prior)
+    # Of draws, of the expectation, and of the means of 20 times 256 patterns of the prior.
+    of_patterns = 0 if way == "cells" else 0.06 * np.sqrt(0.75 * 0.25 / (20 * 256))
+    error = np.hypot(drawn.std() / np.sqrt(len(drawn)), expected.std() / np.sqrt(200_000))
+    assert abs(drawn.mean() - expected.mean()) < 4 * (error + of_patterns)
+    # Worth two clusters, of ten trials each, it would lie far below.
+    assert drawn.mean() > 0.93
+
+
+def right_of_both(answers: Answers) -> np.ndarray:
+    every = np.ones(answers.correct_a.shape)
+    return np.stack([every, answers.correct_a & answers.correct_b], axis=-1)

@@ -183,7 +183,7 @@ def test_self_consistency_of_trials() -> None:
     keep &= (frame["repeat"] < 2) | (frame["item"].isin([f"item_{i}" for i in range(1, 9)]))
     part = reliability.self_consistency(al.Trials.from_table(frame[keep]), kind="human")
     assert part["n_items"].tolist() == [12] * 3
-    assert part["note"].tolist() == ["12 of 40 items came back"] * 3
+    assert part["note"].tolist() == ["12 of 40 items recur"] * 3
     cut = x.copy()
     cut[:, 12:, 1:] = np.nan
     cut[:, 8:, 2] = np.nan

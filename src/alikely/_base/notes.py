@@ -71,7 +71,7 @@ NOTES: dict[str, Note] = {
         "Fewer than {least} ratings outside the most frequent class, or fewer than 20 items: "
         "intervals may be too narrow",
         "chance agreement depends on fewer than 10 ratings outside the most frequent class",
-        "Report `gwet_ac1` or `brennan_prediger` beside it, or collect more items of rare classes.",
+        "Also report `gwet_ac1` or `brennan_prediger`, or collect more items of rare classes.",
     ),
     "few-items-margins": Note(
         "Fewer than {least} items: the interval is approximate",
@@ -222,7 +222,7 @@ NOTES: dict[str, Note] = {
     ),
     "ec-undefined": Note(
         "EC: {why}",
-        "error consistency beside a coefficient of agreement is undefined",
+        "error consistency is undefined in a table of coefficients of agreement",
         "None.",
     ),
     "no-probabilities": Note(

@@ -460,7 +460,7 @@ def _n_trials(of_place: Packed | Mapping[str, xr.Variable]) -> int:
 def _trials_drawn(
     rng: np.random.Generator, sizes: Sequence[int], clusters: Sequence[NDArray[np.intp]] | None
 ) -> Iterator[list[NDArray[np.intp]]]:
-    """Trials of each place, drawn anew without end; with clusters, all trials of those drawn."""
+    """Resample the trials of each place, without end; with clusters, all trials of a cluster."""
     while clusters is None:
         yield [rng.integers(0, size, size) for size in sizes]
     every = np.unique(np.concatenate(clusters))

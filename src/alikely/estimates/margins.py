@@ -381,7 +381,7 @@ def _draw_directly(
         cluster=ask.cluster,
         rng=seed,
     )
-    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.beside.items()}
+    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.checks.items()}
     variables["scale"] = _scale(table, "share" if model == "moments" else "strength")
     groups = {"posterior": chained(drawn.values, table, metric, model)}
     if model == "strengths":

@@ -10,12 +10,11 @@ import xarray as xr
 
 from alikely._base.notes import note
 from alikely.data.blocks import blocks
-from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
-from alikely.estimates.doors import Ask, Drawn, Found, Kind
+from alikely.estimates.doors import Ask, Found, Kind
+from alikely.estimates.own_features import draw_process
 from alikely.inference.features import option_features
 from alikely.inference.influence import estimate
-from alikely.inference.process import process_draws
 from alikely.metrics import Metric
 from alikely.metrics.cells import divide
 from alikely.metrics.option_sums import chance_agreement, same_wrong
@@ -70,15 +69,4 @@ def _beside(
     return Found({name: ("pair", values) for name, values in found.items()})
 
 
-def _draw(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Drawn:
-    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, clustered=True)})
-
-
-OPTIONS = Kind(_counted, _beside, _draw, lambda metric, ask: "options", (), sampling_unit)
+OPTIONS = Kind(_counted, _beside, draw_process, lambda metric, ask: "options", (), sampling_unit)

@@ -1,4 +1,4 @@
-"""What differs where a metric has features of its own."""
+"""Posteriors by one Dirichlet process, and metrics that have features of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,19 @@ from alikely.estimates.doors import Ask, Drawn, Found, Kind
 from alikely.inference.process import process_draws
 from alikely.metrics import Metric
 
-__all__ = ["TRIALS"]
+__all__ = ["TRIALS", "draw_process"]
+
+
+def draw_process(
+    table: xr.Dataset,
+    metric: Metric,
+    estimates: xr.Dataset,
+    ask: Ask,
+    seed: np.random.SeedSequence,
+) -> Drawn:
+    """Draw the posterior of all entries from one Dirichlet process, with its clusters."""
+    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
+    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, clustered=True)})
 
 
 def _counted(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
@@ -24,25 +36,6 @@ def _counted(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
     return counted(trials, metric, ask, labels=metric.labels)
 
 
-def _beside(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Found:
-    return Found({})
-
-
-def _draw(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Drawn:
-    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, clustered=True)})
-
-
-TRIALS = Kind(_counted, _beside, _draw, lambda metric, ask: "trials", (), sampling_unit)
+TRIALS = Kind(
+    _counted, lambda *_: Found({}), draw_process, lambda metric, ask: "trials", (), sampling_unit
+)

@@ -20,11 +20,10 @@ from alikely.data.columns import SILENT
 from alikely.data.pairs import Pairs
 from alikely.data.tables import By, pair_labels
 from alikely.data.trials import Trials
-from alikely.errors.draws import chained
 from alikely.estimates.consistency import AS_TRIALS, counted, sampling_unit
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse
+from alikely.estimates.doors import Ask, Found, Kind, analyse
+from alikely.estimates.own_features import draw_process
 from alikely.estimates.result import Result
-from alikely.inference.process import process_draws
 from alikely.metrics import Metric, consistency, get_metric
 from alikely.metrics.cell_priors import Prior
 
@@ -412,17 +411,6 @@ def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> l
     return [note("one-class", who=listed(alone))] if alone else []
 
 
-def _draw(
-    table: xr.Dataset,
-    metric: Metric,
-    estimates: xr.Dataset,
-    ask: Ask,
-    seed: np.random.SeedSequence,
-) -> Drawn:
-    draws = process_draws(table, ask.n_draws, metric, seed, ask.prior, sampling_unit(table, ask))
-    return Drawn({"posterior": chained(draws, table, metric, ask.sampler, clustered=True)})
-
-
 READINGS = Kind(
-    _counted, _beside, _draw, lambda metric, ask: "readings", ("readers",), sampling_unit
+    _counted, _beside, draw_process, lambda metric, ask: "readings", ("readers",), sampling_unit
 )

@@ -252,7 +252,7 @@ def _analytic(
             metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
         )
         if cluster is None or not of_items(part, cluster):
-            moved, _ = influence_of(part, sums.slopes, cluster)
+            moved = influence_of(part, sums.slopes, cluster)
             return sum_interval(metric, w, value, sums, moved, ci_prob)
         cells, sizes = cells_of_clusters(part, cluster)
         moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)

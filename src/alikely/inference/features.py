@@ -112,7 +112,7 @@ def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats
     """Features of a metric of its own: (pair, feature, trial), 0 where a pair has no trial."""
     if block.crossed:
         raise ValueError(
-            f"items came back, and {metric.name} takes one answer to each; choose one repeat, or "
+            f"items recur, and {metric.name} takes one response to each; select one repeat, or "
             "give cluster='trial' to take all for independent"
         )
     response, truth = (block.response, block.truth) if block.response.size else (None, None)

@@ -313,8 +313,8 @@ def cells_of_clusters(table: xr.Dataset, cluster: str) -> tuple[Floats, Floats]:
     return cells[..., used > 0], used[used > 0]
 
 
-def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tuple[Floats, Floats]:
-    """Influence of every trial (or cluster) on a sum over tables of correctness, and its size."""
+def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
+    """Influence of every trial (or cluster) on a sum over tables of correctness."""
     moved, used = np.zeros((2, table.sizes["trial"]))
     for block in blocks(table):
         moved[block.trials] = np.einsum("pc,pct->t", slopes[block.rows], block.shares())
@@ -322,7 +322,7 @@ def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> tupl
     if cluster is not None:
         numbers = cluster_numbers(table, cluster)
         moved, used = (np.bincount(numbers, part).astype(np.float64) for part in (moved, used))
-    return np.asarray(moved[used > 0]), np.asarray(used[used > 0])
+    return np.asarray(moved[used > 0])
 
 
 Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]

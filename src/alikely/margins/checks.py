@@ -423,7 +423,8 @@ def _odd(own: Floats, name: str) -> list[str]:
         which = "a margin" if far.sum() == 1 else f"{far.sum()} margins"
         verb = "is" if far.sum() == 1 else "lie up to"
         texts.append(
-            f"{which} of {name} {verb} {worst:g}, far from the others: the raw estimate hangs on it"
+            f"{which} of {name} {verb} {worst:g}, far from the others, and the raw estimate "
+            "depends on it"
         )
     _, count = np.unique(own, return_counts=True)
     if tied := int(count[count > 1].sum()):

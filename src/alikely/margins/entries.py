@@ -69,7 +69,7 @@ SAYS = {
     },
 }
 WITHIN = ("share_within", "share_within_lb", "share_within_ub", "share_between")
-BESIDE = {
+CHECKED = {
     "moments": (
         "share_consistency", *WITHIN, "p_bend", "p_within", "p_skew", "p_repeats", "p_classes"
     ),
@@ -79,10 +79,10 @@ OPPOSITE = "of opposite sign within classes: classes make the total"
 
 
 class EntryDraws(NamedTuple):
-    """Draws of each entry, what stands beside them, strengths of items, and notes."""
+    """Draws of each entry, its checks, strengths of items, and notes."""
 
     values: NDArray[np.float32]
-    beside: dict[str, Floats]
+    checks: dict[str, Floats]
     strength: NDArray[np.float64]
     spread: NDArray[np.float64]
     reasons: NDArray[np.object_]
@@ -116,7 +116,7 @@ def entry_draws(
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
     sampled = of_items(table, cluster)
-    beside = {name: np.full(n_pairs, np.nan) for name in BESIDE[model]}
+    checks = {name: np.full(n_pairs, np.nan) for name in CHECKED[model]}
     strength, spread = np.full((2, n_pairs, n_trials), np.nan)
     reasons = np.full(n_pairs, "", dtype=object)
     levels, tails = (np.arange(n_draws) + 0.5) / n_draws, [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
@@ -157,12 +157,12 @@ def entry_draws(
             if lists_of_items(answers_of_group(table, groups[0], items)[1]).max() > 0:
                 told.append(LISTS_AS_ONE)
             reasons[pair] = "; ".join(filter(None, told))
-        for name in beside.keys() & found.keys():
-            beside[name][pair] = found[name]
+        for name in checks.keys() & found.keys():
+            checks[name][pair] = found[name]
         parts.append((entry.items, influences, entry.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, seed)
     values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)
-    return EntryDraws(values, beside, strength, spread, reasons)
+    return EntryDraws(values, checks, strength, spread, reasons)
 
 
 def _without_strengths(

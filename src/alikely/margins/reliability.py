@@ -373,17 +373,17 @@ def self_consistency(
     kind: str | None = None,
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Estimate how well observers agree with themselves when items come back.
+    """Estimate how well observers agree with themselves on items that recur.
 
     Parameters
     ----------
     answers : Trials or array_like, shape (observer, item, repeat)
-        Trials in which items come back, to all observers or some, unequally often; or 1 right,
-        0 wrong, NaN where an item was not shown so often.
+        Trials in which items recur, for all observers or some, unequally often; or 1 right, 0
+        wrong, NaN where an item was not shown so often.
     kind : str, optional
-        Of trials, the kind of the observers; all of them if not given.
+        Kind of the observers, for trials. Default: all observers.
     no_response : {"error", "drop"}
-        Of trials, whether a missing response is an error, or no answer.
+        Count a missing response as an error, or exclude it, for trials.
 
     Returns
     -------
@@ -391,13 +391,13 @@ def self_consistency(
         One row per observer: ``observer`` (name, or position), ``n_items`` shown at least twice,
         ``kappa`` and ``r`` (means over pairs of repeats, weighted by their items), the shares of
         noise ``1 - r`` and ``1 - r**2``, columns ``noise_share`` and ``noise_share_squared``, and
-        ``note``: how many of its items came back, where not all did. NaN where an observer was
+        ``note``: how many of its items recur, where not all do. NaN where an observer was
         never shown an item twice, or always or never right.
 
     Raises
     ------
     ValueError
-        If the shape does not fit, no item came back, no observer is of that kind, or `kind` is
+        If the shape does not fit, no item recurs, no observer is of that kind, or `kind` is
         given with an array.
 
     Examples
@@ -427,7 +427,7 @@ def self_consistency(
         kappas, correlations, weights = np.array(found).T
         kappa, r = (float(mean_of_defined(values, weights)) for values in (kappas, correlations))
         again, shown = int((given.sum(axis=1) > 1).sum()), int(given.any(axis=1).sum())
-        note = f"{again} of {shown} items came back" if again < shown else ""
+        note = f"{again} of {shown} items recur" if again < shown else ""
         rows.append((name, again, kappa, r, 1 - r, 1 - r**2, note))
     columns = ["observer", "n_items", "kappa", "r", "noise_share", "noise_share_squared", "note"]
     return pd.DataFrame(rows, columns=columns)

@@ -304,7 +304,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """What its tables hold beside correctness: nothing, answers (if any), options with them."""
+        """What its tables hold besides correctness: nothing, responses (if any), or options too."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")

@@ -108,7 +108,7 @@ def pools_of(
         if len(set(items)) < len(items):
             twice = pd.Series(items)[pd.Series(items).duplicated()].iloc[0]
             raise ValueError(
-                f"item {twice!r} of condition {condition!r} came back, and is one image: choose an "
+                f"item {twice!r} of condition {condition!r} recurs, and is one image: choose an "
                 f"answer of each machine with trials.select(repeat={data['repeat'].values.min()})"
             )
         if not len(own):
@@ -1237,9 +1237,9 @@ class StimulusPlan:
             of which the plan then knows nothing; or earlier people who answered all images of the
             pool. (By a fitted cohort: simulate trials from it and give these.)
         accuracy, follows : sequence of float
-            Of simulated people, in (0, 1) and [0, 1].
+            Values of simulated people, in (0, 1) and [0, 1].
         n_people : int
-            Who see the same images; the mean over them is estimated. Of simulated people.
+            Number of simulated people, who see the same images; the mean over them is estimated.
         population : {"pool", "images"}
             Whose intervals are taken. What they are held against is the pool: intervals for
             further images cover it more often than they say.

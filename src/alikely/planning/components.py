@@ -91,9 +91,9 @@ def variance_components(
 ) -> pd.DataFrame:
     """What makes a mean over humans vary: people, images, and both together [CGR72]_.
 
-    Of a machine's mean error consistency with humans, and of the mean over pairs of humans (the
-    noise ceiling), which is a round robin [WK79]_ and a U-statistic [H48]_: a person counts in all
-    pairs that contain it. Estimates are the mean squares of influences of single trials, each
+    The mean is a machine's error consistency with humans, or that of pairs of humans (the noise
+    ceiling), which is a round robin [WK79]_ and a U-statistic [H48]_: a person counts in all pairs
+    that contain it. Estimates are the mean squares of influences of single trials, each
     freed of the levels below it; they may be negative, and are stated as they are.
 
     Parameters
@@ -193,7 +193,7 @@ def expected_errors(
     n_repeats : array_like of int
         Times that each human sees each image. All three broadcast.
     ci_prob : float
-        Of the interval, in (0, 1).
+        Probability of the interval, in (0, 1).
 
     Returns
     -------
@@ -261,7 +261,7 @@ def expected_errors(
 
 
 def _quantiles(df: NDArray[Any], number: int) -> Floats:
-    """Of an estimated variance over the true one, (quantile, design)."""
+    """Quantiles of an estimated variance over the true one, (quantile, design)."""
     middle = (np.arange(number) + 0.5) / number
     return np.asarray(stats.chi2.ppf(middle[:, None], df) / df)
 
@@ -299,15 +299,15 @@ def best_design(
     budget : float
         What may be spent.
     cost_per_trial : float
-        Of one answer, above 0.
+        Cost of one response, above 0.
     cost_per_observer : float
-        Of one human before the first answer, at least 0.
+        Cost of one human before the first response, at least 0.
     most_images : int, optional
         Images of each condition that exist.
     most_observers, most_repeats : int
         Humans that can be found, and times that an image may be shown to each.
     ci_prob : float
-        Of the interval, in (0, 1).
+        Probability of the interval, in (0, 1).
 
     Returns
     -------
@@ -502,7 +502,7 @@ def readers(
         True difference of two modalities that is to be found, or true mean of a pilot with one
         modality that is to be told from 0.
     ci_prob : float
-        Of the interval, in (0, 1); the test is two-sided at the rest.
+        Probability of the interval, in (0, 1); the test is two-sided at 1 minus this level.
 
     Returns
     -------
@@ -628,19 +628,19 @@ def further_repeats(
     Parameters
     ----------
     result : Result
-        Of a metric of correctness, such as error consistency, on trials with repeats.
+        Result of a metric of correctness, such as error consistency, on trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
         Answers of the first and of the second observer to each item, at least 1; they are broadcast
-        together, and `n_repeats_b` is `n_repeats_a` if not given.
+        together. Default of `n_repeats_b`: `n_repeats_a`.
     n_items : int, optional
-        Items of the study to come, at least 2; those of the pilot if not given.
+        Items of the new study, at least 2. Default: those of the pilot.
 
     Returns
     -------
     pandas.DataFrame
         One row per entry and design: labels, ``n_items``, ``n_repeats_a, n_repeats_b``, ``se``, and
         the shares of the variance that are due to ``items`` (which no repeats reduce), to
-        ``answers_a``, to ``answers_b`` (what hangs on both is divided among them). NaN with the
+        ``answers_a``, to ``answers_b`` (what depends on both is divided between them). NaN with the
         reason in ``note`` where an observer answered every item once and more answers are asked
         for.
 
@@ -649,7 +649,7 @@ def further_repeats(
     TypeError
         If `result` is none.
     ValueError
-        If it has no items that came back, or some in several conditions of a group, is of no metric
+        If it has no items that recur, or some in several conditions of a group, is of no metric
         of correctness, or a number is out of range.
 
     Examples

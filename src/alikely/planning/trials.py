@@ -422,7 +422,8 @@ def interval_width(
     ci_prob : float
         In (0, 1).
     metric : str or Metric
-        Of correctness counts; of other estimands `ec` still describes the observers.
+        Metric of correctness; for another than error consistency, `ec` still describes the
+        observers.
     n_datasets : int
         Simulated data sets, at least 100.
     n_coverage : int
@@ -1290,12 +1291,12 @@ def _from_counts(
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Truths from the pilot's posterior, data sets from the truths."""
-    # Items that came back count once, as shares of the cells.
+    # Items that recur count once, as shares of the cells.
     counts = result.table["cells"].values[entry]
     repeated = counts.dtype.kind == "f"
     if keep_pilot and repeated:
         raise ValueError(
-            "keep_pilot adds new trials to those of the pilot, and its items came back: plan new "
+            "keep_pilot adds new trials to those of the pilot, and its items recur: plan new "
             "items with keep_pilot=False, or more answers with al.planning.further_repeats"
         )
     drawing, studying = seed.spawn(2)
