@@ -133,7 +133,7 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
     ids=["10", "25", "100"],
 )
 def test_coverage_for_new_clusters(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
-    n, truth = sets(200, 200), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
+    n, truth = sets(200, 100), np.mean([true_consistency(a, ACCURACY[4]) for a in ACCURACY[:4]])
     held = 0
     for seed in range(n):
         scores = al.benchmark_scores(

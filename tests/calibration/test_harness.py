@@ -36,12 +36,15 @@ FEW: dict[str, dict[str, Any]] = {
 }
 # Whose scenarios take long, each on its own: with the slow tests.
 LONG = ("cohorts", "copying_families", "families", "margin_scores", "statements", "judges")
+# Of studies whose scenarios differ in numbers alone, so many-th; of those with chains the first.
+EVERY = {"agreement": 10, "benchmarks": 4, "cohorts": 99, "copying_families": 99, "margins": 4}
+EVERY |= {"orders": 4, "similarity": 4, "statements": 3}
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 machines", "5 x 4 blocks", "random trees")
 
 
 def scenarios() -> list[Any]:
-    """First scenarios of studies, and all others with the slow tests."""
+    """First scenarios of studies, and others with the slow tests."""
     return [
         pytest.param(
             study.name,
@@ -51,7 +54,7 @@ def scenarios() -> list[Any]:
         )
         for study in STUDIES.values()
         for k, name in enumerate(study.scenarios)
-        if study.name != "agreement" or k % 10 == 0
+        if k % EVERY.get(study.name, 1) == 0
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares, tables
-from hypothesis import given
+from hypothesis import example, given
 
 import alikely as al
 from alikely.data.blocks import blocks
@@ -205,6 +205,7 @@ def test_agreement_on_weighted_options(metric: Any, rng: np.random.Generator) ->
         assert_within(values, *metric.bounds)
 
 
+@example(rng=np.random.default_rng(50742))
 @given(rng=SEEDS)
 def test_correlations_of_margins(rng: np.random.Generator) -> None:
     x = rng.normal(rng.choice([0, 1e3]), 1, (N, 8))

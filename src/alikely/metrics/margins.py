@@ -244,7 +244,8 @@ def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
     defined = (square_a > 1e-14) & (square_b > 1e-14)
     scale = np.sqrt(np.where(defined, square_a * square_b, np.nan))
     # Moments are differences of numbers up to 1: their rounding counts more the smaller they are.
-    return within(product / scale, -1, 1, ROUNDING / scale)
+    smaller = np.minimum(square_a, square_b)
+    return within(product / scale, -1, 1, ROUNDING / np.where(defined, smaller, np.nan))
 
 
 def _weighted_ranks(x: NDArray[Any], weights: Floats) -> Floats:
