@@ -304,3 +304,36 @@ def test_every_posterior_draws_clusters(metric: str) -> None:
     pairs = result.pairs.reset_index().groupby(["observer_a", "observer_b"])["index"].agg(list)
     together = [np.corrcoef(draws[:, a], draws[:, b])[0, 1] for a, b in pairs]
     assert np.mean(np.abs(together)) > 0.06
+
+
+def test_independence_of_clusters() -> None:
+    """Clusters of one size are permuted; others, which cannot be exchanged, have Student's test."""
+    for sizes in ([20] * 15, [5, 10, 15, 20, 25, 30, 35, 40]):
+        trials = answers(np.random.default_rng(8), sizes, 0.3)
+        result = al.error_consistency(trials, cluster="template", n_resamples=0, n_draws=0, rng=1)
+        found = result.estimates.isel(pair=0)
+        away = float(found["estimate"] / found["se"])
+        by_student = 2 * stats.t.sf(abs(away), float(found["df"]))
+        equal = len(set(sizes)) == 1
+        # Permutations give whole numbers of 10,001.
+        whole = float(found["p_null"]) * 10_001
+        assert (abs(whole - round(whole)) < 1e-6) == equal
+        assert (float(found["p_null"]) == pytest.approx(by_student)) != equal
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [[12] * 25, [80, 40, 27, 20, 16, 13, 11, 10, 9, 8]], ids=str)
+def test_size_of_the_test_of_independence(sizes: list[int], sets: Callable[..., int]) -> None:
+    """Strengths correlated within clusters, not between observers: at most .05."""
+    n, label, rejected = sets(400, 200), np.repeat(np.arange(len(sizes)), sizes), 0
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        strength = np.sqrt(0.8) * rng.normal(size=(2, len(sizes)))[:, label]
+        strength += np.sqrt(0.2) * rng.normal(size=(2, len(label)))
+        right = (strength < 0.7).astype(int)
+        trials = al.Trials.from_correct(right, item_columns={"template": label})
+        result = al.error_consistency(
+            trials, cluster="template", n_resamples=0, n_draws=0, n_null=199, rng=seed
+        )
+        rejected += float(result.estimates["p_null"][0]) <= 0.05
+    assert rejected / n < 0.05 + 4 * (0.05 * 0.95 / n) ** 0.5

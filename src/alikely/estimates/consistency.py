@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import stats
 
 from alikely._base.notes import note
 from alikely._base.random import RandomState
@@ -20,10 +21,12 @@ from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
 from alikely.estimates.result import Result
 from alikely.inference import null
+from alikely.inference.influence import equal_clusters, of_items
 from alikely.inference.permutation import permutation_p
 from alikely.inference.sampling import Sampler, posterior
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import CellPrior, Prior, check_prior
+from alikely.metrics.cells import divide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -244,6 +247,12 @@ def _beside(
             found[name][~recurs] = values
     if middle is not None and recurs.any():
         found["p_null"] = permutation_p(table, metric, ask.n_null, unit, seed)
+        if unit is not None and of_items(table, unit):
+            # Clusters of different sizes cannot be exchanged.
+            away = np.abs(divide(value - middle, estimates["se"].values))
+            by_student = 2 * stats.t.sf(away, estimates["df"].values)
+            alike = equal_clusters(table, unit)
+            found["p_null"] = np.where(alike, found["p_null"], by_student)
     elif middle is not None:
         draws = null.null_draws(cells, ask.n_null, metric, seed)
         found["p_null"] = null.p_value(value - middle, draws - middle)
