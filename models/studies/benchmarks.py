@@ -14,8 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import Population, largest_of_differences
 from alikely.benchmark.entries import scores_of as scores_of_entries

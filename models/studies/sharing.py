@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.metrics import Metric, get_metric
 
 __all__ = ["SHARING_WORLDS", "copying_recovery", "sharing_cells"]

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markup import page
 
-from alikely._base.frames import given_as, ordered
-from alikely._base.html import NOTES, ROWS, html_of
+from alikely._base.frames import NOTES, ROWS, given_as, html_of, ordered
 
 TABLE = pd.DataFrame(
     {

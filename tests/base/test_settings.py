@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely._base import bars
+from alikely._base import steps
 from alikely._base.random import seed_sequence
 from alikely._base.settings import DEFAULTS
-from alikely._base.steps import quietly, shows_progress
+from alikely._base.steps import Bar, quietly, shows_progress
 
 BARE: dict[str, Any] = {"n_null": 0, "bayes_factor": False}
 
@@ -102,7 +102,7 @@ def test_bars_are_silent_in_a_notebook_that_cannot_show_them(
     """rich warns there, and warnings are errors here."""
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    monkeypatch.setattr(bars, "find_spec", lambda _: None)
-    with al.options(progressbar=True), bars.Bar("cells", 2) as bar:
+    monkeypatch.setattr(steps, "find_spec", lambda _: None)
+    with al.options(progressbar=True), Bar("cells", 2) as bar:
         bar.update(1)
         assert bar.total == 2

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 
 import alikely as al
-from alikely._base.ranges import within
+from alikely._base.arrays import within
 from alikely.models import _populations, _strengths, copies, criteria, paired
 from alikely.models._ranges import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability

@@ -12,8 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely._base.quadrature import normal_nodes
-from alikely._base.ranges import within
+from alikely._base.arrays import normal_nodes, within
 from alikely.benchmark import entries, judges, latent, probability, ranking
 from alikely.errors import posteriors
 from alikely.inference import conjugate, fisher, permutation

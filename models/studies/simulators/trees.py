@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.metrics import ERROR_CONSISTENCY
 
 __all__ = ["normal_consistency", "random_tree", "tree_answers", "true_consistency"]

@@ -1,15 +1,19 @@
-"""The one kind of array that nearly everything here takes and gives."""
+"""Arrays: their type, rounding out of a range, nodes of quadrature."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Floats", "is_chunked", "on_disk_or_chunked"]
+__all__ = ["ROUNDING", "Floats", "is_chunked", "normal_nodes", "on_disk_or_chunked", "within"]
 
 Floats = NDArray[np.float64]
+# Rounding error of sums and quotients near 1: 500 units in the last place of double precision. A
+# value farther out of its range is a fault, which must show.
+ROUNDING = 500 * float(np.finfo(np.float64).eps)
 
 
 def is_chunked(values: Any) -> bool:
@@ -21,3 +25,32 @@ def on_disk_or_chunked(values: Any) -> NDArray[Any]:
     """An array that is as much in memory as it was: mapped or chunked ones stay so."""
     chunked: NDArray[Any] = values
     return chunked if is_chunked(values) else np.asanyarray(values)
+
+
+def within(
+    values: ArrayLike,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 1.0,
+    slack: ArrayLike | None = None,
+) -> NDArray[Any]:
+    """Bring values back into their range where only rounding carried them out of it."""
+    array = np.asarray(values)
+    if array.dtype.kind == "c":
+        # The derivative of a value that rounding carried out of its range is that of the value.
+        return array
+    outside = (array < low) | (array > high)
+    if not outside.any():
+        return array
+    if slack is None:
+        slack = 500 * float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
+    inside = np.clip(array, low, high)
+    return np.where(outside & (np.abs(array - inside) <= slack), inside, array)
+
+
+@functools.lru_cache(maxsize=32)
+def normal_nodes(n: int) -> tuple[Floats, Floats]:
+    """Gauss-Hermite nodes of the standard normal distribution."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
+    weights /= weights.sum()
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights

@@ -1,13 +1,31 @@
-"""What every door asks of what it is given: its type, and that a list is one."""
+"""Checks of arguments: types, lists, options, probabilities of options."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from alikely._base.names import listed, nearest
 
-__all__ = ["entries", "known_kind", "of_type", "one_of"]
+__all__ = [
+    "check_answers",
+    "check_options",
+    "check_probabilities",
+    "entries",
+    "known_kind",
+    "of_type",
+    "one_of",
+]
+
+# Double precision rounds a sum by less than 1e-15; numbers printed with seven digits, of a few
+# options, by less than this.
+TOLERANCE = 1e-6
+# Half precision rounds each by up to 2**-11 of itself, so their sum by up to 4.9e-4; single
+# precision often holds numbers that were half before.
+COARSE = 1e-3
 
 
 def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
@@ -41,3 +59,95 @@ def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if value not in allowed:
         options = listed(map(repr, allowed))
         raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")
+
+
+def _tolerance(dtype: np.dtype[Any]) -> float:
+    """By how much probabilities of this precision may miss the sum 1."""
+    return COARSE if dtype.kind == "f" and dtype.itemsize < 8 else TOLERANCE
+
+
+def check_options(
+    truth: ArrayLike, n_options: ArrayLike, n_questions: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Right options and numbers of options, one for each question."""
+    options, right = np.asarray(n_options), np.asarray(truth)
+    for name, array, of in (("n_options", options, "iu"), ("truth", right, "iu")):
+        if array.dtype.kind not in of:
+            raise ValueError(
+                f"{name} must be whole numbers, one for each question, got {array.dtype}"
+            )
+    if options.ndim == 0:
+        options = np.full(n_questions, options)
+    for name, array in (("n_options", options), ("truth", right)):
+        if array.shape != (n_questions,):
+            raise ValueError(
+                f"{name} must be {n_questions} whole numbers, one for each question, got shape "
+                f"{array.shape}"
+            )
+    if (options < 2).any():
+        bad = int(np.argmax(options < 2))
+        number = "one option" if options[bad] == 1 else f"{options[bad]} options"
+        raise ValueError(
+            f"question {bad} has {number}, and agreement needs two or more to choose from; leave "
+            "it out"
+        )
+    outside = (right < 0) | (right >= options)
+    if outside.any():
+        bad = int(np.argmax(outside))
+        raise ValueError(
+            f"the right option of question {bad} is {right[bad]}, and its {options[bad]} options "
+            f"are numbered 0 to {options[bad] - 1}"
+        )
+    return right.astype(np.int64), options.astype(np.int64)
+
+
+def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
+    """Refuse answers outside their options; -1 is none."""
+    if answers.dtype.kind not in "iu":
+        raise TypeError(
+            f"answers must be numbers of options, whole and from 0 (-1 for none), got "
+            f"{answers.dtype}; probabilities have the shape (observer, question, option)"
+        )
+    outside = (answers < -1) | (answers >= n_options)
+    if outside.any():
+        observer, question = np.argwhere(outside)[0]
+        raise ValueError(
+            f"observer {observer} chose option {answers[observer, question]} of question "
+            f"{question}, whose {n_options[question]} options are numbered 0 to "
+            f"{n_options[question] - 1}; -1 means no answer"
+        )
+
+
+def check_probabilities(
+    values: NDArray[Any], n_options: NDArray[np.int64], at: Any = slice(None)
+) -> NDArray[np.bool_]:
+    """Which questions each observer answered; refuses what are no probabilities."""
+    if values.dtype.kind != "f":
+        raise ValueError(
+            f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "
+            "question)"
+        )
+    if values.shape[2] < n_options.max(initial=0):
+        raise ValueError(
+            f"a question has {n_options.max()} options, and probabilities are of {values.shape[2]}"
+        )
+    gone = np.isnan(values)
+    shown = ~gone.all(axis=2)
+    total = values.sum(axis=2, dtype=np.float64)
+    near = _tolerance(values.dtype)
+    beyond = (np.arange(values.shape[2]) >= n_options[:, None]) & (values != 0) & shown[..., None]
+    faults = (
+        (gone.any(axis=2) & shown, "NaN among them; give all options, or NaN for all of them"),
+        ((values < 0).any(axis=2), "a negative one; logits and log likelihoods need a softmax"),
+        (beyond.any(axis=2), "one beyond the {k} options of this question; give n_options"),
+        (shown & ~(np.abs(total - 1) <= near), "the sum {total:.6g}, not 1 (within {near:g})"),
+    )
+    for wrong, what in faults:
+        if wrong.any():
+            observer, question = np.argwhere(wrong)[0]
+            told = what.format(k=n_options[question], total=total[observer, question], near=near)
+            number = (at.start or 0) + question if isinstance(at, slice) else at[question]
+            raise ValueError(
+                f"probabilities of observer {observer} for question {number} have {told}"
+            )
+    return np.asarray(shown)

@@ -23,8 +23,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_columns, check_interval, percent
-from alikely._base.names import listed, nearest
-from alikely._base.numbers import counted, number, span
+from alikely._base.names import counted, listed, nearest, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step

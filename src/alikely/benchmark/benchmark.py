@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns, with_notes
 from alikely._base.intervals import CiKind, Intervals
-from alikely._base.names import listed
-from alikely._base.numbers import counted
+from alikely._base.names import counted, listed
 from alikely._base.random import RandomState
 from alikely.benchmark import contrasts, ranking
 from alikely.benchmark.decomposition import Decomposition, joint_covariance, normal_deviates, only

@@ -20,10 +20,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
-from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.benchmark.cohorts import layout_of
 from alikely.data.ingest import label

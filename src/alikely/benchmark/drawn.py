@@ -20,7 +20,7 @@ import pandas as pd
 from alikely._base.arrays import Floats
 from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
 from alikely._base.intervals import CiKind, Intervals, bound_columns, chosen_methods
-from alikely._base.numbers import counted
+from alikely._base.names import counted
 from alikely.benchmark import ranking
 from alikely.benchmark.decomposition import pair_contrasts
 from alikely.benchmark.layout import HUMANS, OVERALL

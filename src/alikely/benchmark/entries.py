@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 import alikely
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.names import listed, nearest
-from alikely._base.ranges import within
 from alikely.benchmark.drawn import BY_ENTRY, DrawnScores
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
 from alikely.benchmark.tables import one_of

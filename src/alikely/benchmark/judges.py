@@ -19,11 +19,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.checks import of_type
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
-from alikely._base.ranges import within
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
 from alikely.inference.influence import indicator

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.intervals import bound_names
-from alikely._base.ranges import within
 from alikely.benchmark.decomposition import Decomposition, only
 from alikely.benchmark.degrees import crossed_degrees, degrees_of_images
 from alikely.benchmark.layout import OVERALL

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.layout import Layout, Part
 from alikely.stats.variance import mean_of_defined

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 
 __all__ = ["Scales", "probability_positive", "scales_of_differences"]
 

@@ -20,9 +20,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from alikely._base.arrays import within
 from alikely._base.intervals import bound_names
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely._base.settings import resolve
 
 __all__ = [

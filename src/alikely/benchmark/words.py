@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from alikely._base.frames import known_columns
-from alikely._base.html import ROWS, html_of
+from alikely._base.frames import ROWS, html_of, known_columns
 from alikely._base.intervals import CiKind, percent
-from alikely._base.names import listed
-from alikely._base.numbers import MISSING, counted, number, p_words, span
+from alikely._base.names import MISSING, counted, listed, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
 from alikely.benchmark.selection import is_plug_in, methods_shown
 from alikely.benchmark.tables import Population, levels_met, schools_of, too_few_humans

@@ -25,9 +25,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.intervals import CiKind, bound_names, check_interval
-from alikely._base.quadrature import normal_nodes
 from alikely._base.random import RandomState
 from alikely.calibration import coverage_options
 from alikely.calibration.coverage_options import analysed_answers, analysed_probabilities

@@ -16,11 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from alikely._base.bars import Bar
 from alikely._base.files import PART, write_file
 from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.steps import quietly
+from alikely._base.steps import Bar, quietly
 
 __all__ = ["run_study"]
 

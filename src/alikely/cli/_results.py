@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import alikely as al
 from alikely._base.intervals import percent
-from alikely._base.numbers import counted
+from alikely._base.names import counted
 from alikely._base.steps import step
 from alikely.cli._tables import (
     Cell,

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.bars import Bar
+from alikely._base.steps import Bar
 from alikely.data.tables import CELLS
 
 __all__ = ["joint_counts"]

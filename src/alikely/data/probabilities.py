@@ -10,8 +10,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, is_chunked, on_disk_or_chunked
+from alikely._base.checks import check_answers, check_options, check_probabilities
 from alikely._base.names import listed, nearest
-from alikely._base.option_checks import check_answers, check_options, check_probabilities
 from alikely.data.columns import NOT_SHOWN, NOTES, outside, read_repeat
 from alikely.data.ingest import Column, Source, open_tables
 

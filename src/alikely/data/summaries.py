@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from alikely._base.html import ROWS, html_of
-from alikely._base.numbers import number
+from alikely._base.frames import ROWS, html_of
+from alikely._base.names import number
 from alikely.data.columns import ITEM_COLUMNS, NO_RESPONSE, NOT_SHOWN, NOTES
 
 __all__ = [

@@ -157,7 +157,7 @@ def download(
     # Only here: the example needs no downloader.
     import urllib.request
 
-    from alikely._base.bars import Bar
+    from alikely._base.steps import Bar
 
     path = (_cache() if cache is None else Path(cache)) / name
     if path.is_file() and known_hash in (None, _hash_of(path.read_bytes())):

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 from alikely.data.blocks import Block
 from alikely.metrics.rows import Mixture
 

@@ -15,8 +15,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._base.arrays import within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
 from alikely.metrics import errors
 from alikely.metrics.dense_rows import ROW_DIMS, TABLE_DIMS, check_errors, drop_true, insert_true

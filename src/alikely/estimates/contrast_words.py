@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import CiKind, bound_names
-from alikely._base.names import listed
-from alikely._base.numbers import MISSING, number, p_words, span
+from alikely._base.names import MISSING, listed, number, p_words, span
 from alikely.estimates.comparison import difference, mean
 from alikely.estimates.result import Result
 from alikely.estimates.selection import Which, entries_of

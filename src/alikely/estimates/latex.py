@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import percent
-from alikely._base.names import listed, nearest
-from alikely._base.numbers import MISSING, number, p_number, span
+from alikely._base.names import MISSING, listed, nearest, number, p_number, span
 
 __all__ = ["Printed", "latex_table", "printed"]
 

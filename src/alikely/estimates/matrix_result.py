@@ -19,11 +19,9 @@ from scipy import special
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.files import write_file
-from alikely._base.frames import As, given_as
-from alikely._base.html import html_of
+from alikely._base.frames import As, given_as, html_of
 from alikely._base.intervals import Intervals, bound_names
-from alikely._base.names import listed, nearest
-from alikely._base.numbers import counted
+from alikely._base.names import counted, listed, nearest
 from alikely.data.packed import Packed
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from alikely._base.intervals import percent
-from alikely._base.numbers import counted, number, span
+from alikely._base.names import counted, number, span
 from alikely.estimates.sentences import (
     bounds_of,
     is_wide,

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import As, Sort, given_as, known_columns, ordered
-from alikely._base.html import ROWS, html_of
+from alikely._base.frames import ROWS, As, Sort, given_as, html_of, known_columns, ordered
 from alikely._base.intervals import CiKind, Intervals, bound_names
 from alikely._base.notes import codes, note, told
 from alikely.data.repeats import ONE_ANSWER, unequal_answers

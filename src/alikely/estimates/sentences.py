@@ -11,8 +11,7 @@ import pandas as pd
 
 from alikely._base.frames import Sort, known_columns
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods, percent
-from alikely._base.names import listed, nearest
-from alikely._base.numbers import MISSING, counted, number, p_words, span
+from alikely._base.names import MISSING, counted, listed, nearest, number, p_words, span
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result, School

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.compiled import can_compile
 from alikely._base.parallel import at_most, in_parallel
-from alikely._base.quadrature import normal_nodes
 from alikely.inference.fisher import whole_counts
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.cell_priors import Prior, cell_prior

@@ -17,9 +17,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.arrays import ROUNDING, within
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import ROUNDING, within
 from alikely._base.settings import resolve
 from alikely._base.size import check_array
 from alikely.data.blocks import Block, blocks, linked

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
-from alikely._base.quadrature import normal_nodes
+from alikely._base.arrays import Floats, normal_nodes
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.option_sums import chance_agreement
 

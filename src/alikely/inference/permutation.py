@@ -14,9 +14,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base.arrays import within
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 

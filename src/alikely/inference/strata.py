@@ -17,9 +17,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import ROUNDING, within
 from alikely.data.blocks import Block, blocks
 from alikely.inference.features import weighted_cells
 from alikely.inference.weighted import Population

@@ -19,9 +19,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.quadrature import normal_nodes
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, normal_nodes, within
 from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
 from alikely.margins.posterior import MarginModel
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check

@@ -24,9 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 from scipy.sparse import csgraph
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.inference.influence import of_clusters
 from alikely.metrics.margins import CONSTANT, normal_scores
 

@@ -20,11 +20,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.checks import known_kind
 from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.inclusion import refuse_inclusion

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.quadrature import normal_nodes
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
 from alikely.metrics.margins import normal_scores, repeated

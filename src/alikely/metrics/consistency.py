@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.metric import Metric, register
 

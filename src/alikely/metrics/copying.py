@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 from alikely.metrics.bounds import error_consistency_bounds
 from alikely.metrics.cells import divide, probability, split
 from alikely.metrics.consistency import accuracy_gap, expected_agreement

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
-from alikely._base.ranges import within
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.label_matrices import all_label_influences, all_label_pairs

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import ROUNDING, within
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely.metrics.metric import Metric, register
 
 __all__ = [

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
-from alikely._base.ranges import within
 from alikely.metrics.cells import divide, split
 from alikely.metrics.consistency import (
     ERROR_CONSISTENCY,

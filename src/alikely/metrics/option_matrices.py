@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats, on_disk_or_chunked
-from alikely._base.option_checks import check_answers, check_options, check_probabilities
-from alikely._base.ranges import ROUNDING, within
+from alikely._base.arrays import ROUNDING, Floats, on_disk_or_chunked, within
+from alikely._base.checks import check_answers, check_options, check_probabilities
 from alikely.metrics.cells import divide
 from alikely.metrics.option_sums import (
     NOTHING_LEFT,

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import ROUNDING, within
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely.metrics.cells import divide
 
 __all__ = [

@@ -29,9 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.notes import note
-from alikely._base.ranges import ROUNDING, within
 from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.trust import Trust, items_without_spread

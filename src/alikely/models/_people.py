@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.quadrature import normal_nodes
+from alikely._base.arrays import normal_nodes
 from alikely.data.blocks import LEFT_OUT
 from alikely.models._entries import Seen, shared_of_entries
 from alikely.models._placed import informed

@@ -21,7 +21,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.ranges import within
+from alikely._base.arrays import within
 from alikely.models._placed import informed
 from alikely.models._ranges import tensor_within
 

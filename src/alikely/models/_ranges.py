@@ -6,12 +6,12 @@ from typing import Any
 
 import pytensor.tensor as pt
 
-from alikely._base.ranges import ROUNDING
+from alikely._base.arrays import ROUNDING
 
 __all__ = ["tensor_within"]
 
 
 def tensor_within(value: Any, low: float = 0.0, high: float = 1.0) -> Any:
-    """Bring a tensor back into its range, as `alikely._base.ranges.within` brings arrays."""
+    """Bring a tensor back into its range, as `alikely._base.arrays.within` brings arrays."""
     inside = pt.clip(value, low, high)
     return pt.switch(pt.abs(value - inside) <= ROUNDING, inside, value)

@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.quadrature import normal_nodes
+from alikely._base.arrays import normal_nodes
 from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import FEWEST_ITEMS, repeated
 from alikely.models._given_priors import Priors, with_priors

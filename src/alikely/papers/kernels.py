@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr
 
-from alikely._base.arrays import Floats
-from alikely._base.ranges import within
+from alikely._base.arrays import Floats, within
 
 __all__ = [
     "Confidences",

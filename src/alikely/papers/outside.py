@@ -22,11 +22,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.data.conditions import nested_labels
 from alikely.estimates.correlations import Values, matched
 from alikely.estimates.doors import check_numbers

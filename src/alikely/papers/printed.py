@@ -20,10 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely._base.size import check_memory
 from alikely.benchmark.ranking import significantly_greater
 from alikely.data.tables import joint_correctness

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.arrays import within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import error_consistency
 

@@ -28,13 +28,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import ROUNDING, Floats, within
 from alikely._base.checks import entries, known_kind, of_type
 from alikely._base.files import write_file
-from alikely._base.html import html_of
+from alikely._base.frames import html_of
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import ROUNDING, within
 from alikely._base.size import check_memory
 from alikely._base.steps import tracked
 from alikely.data.columns import NOT_SHOWN

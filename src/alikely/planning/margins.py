@@ -28,9 +28,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.intervals import check_interval
-from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown

@@ -41,12 +41,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, within
 from alikely._base.checks import of_type
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely._base.settings import resolve
 from alikely.estimates.result import Result
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.intervals import check_interval, percent
-from alikely._base.names import listed, nearest, told_apart
-from alikely._base.numbers import p_words
+from alikely._base.names import listed, nearest, p_words, told_apart
 from alikely.estimates.result import Result
 from alikely.plots._regimes import legend_below
 from alikely.plots._style import (

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from alikely._base.frames import ordered
-from alikely._base.numbers import counted
+from alikely._base.names import counted
 from alikely.estimates.latex import printed
 from alikely.estimates.sentences import capital, merged_remarks
 from alikely.plots.vector import svg_of

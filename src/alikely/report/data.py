@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import xarray as xr
 
-from alikely._base.numbers import counted, number
+from alikely._base.names import counted, number
 from alikely.data import Trials
 from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
 from alikely.estimates.matrix_result import MatrixResult

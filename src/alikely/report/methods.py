@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from alikely._base.intervals import percent
-from alikely._base.numbers import counted
+from alikely._base.names import counted
 from alikely._base.versions import versions
 from alikely.benchmark.benchmark import Benchmark
 from alikely.estimates.matrix_result import MatrixResult

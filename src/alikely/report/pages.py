@@ -15,8 +15,7 @@ from markupsafe import Markup
 
 from alikely._base.checks import entries
 from alikely._base.files import write_file
-from alikely._base.names import listed
-from alikely._base.numbers import counted
+from alikely._base.names import counted, listed
 from alikely._base.steps import step
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.drawn import DrawnScores

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from alikely._base.numbers import MISSING, p_words
+from alikely._base.names import MISSING, p_words
 from alikely.estimates.contrast_words import contrast_sentence
 from alikely.estimates.observer_means import (
     machine_means,

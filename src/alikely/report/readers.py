@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from alikely._base.intervals import bound_names
-from alikely._base.numbers import number
+from alikely._base.names import number
 from alikely.benchmark.readers import ReaderStudy
 from alikely.report.blocks import Block, Section, Text, table_of
 

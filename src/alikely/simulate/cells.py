@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from alikely._base.arrays import within
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.ranges import within
 from alikely.metrics import copying
 
 __all__ = ["cell_probabilities", "copy_cell_probabilities", "correctness_cells"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from alikely._base.arrays import Floats
-from alikely._base.quadrature import normal_nodes
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 

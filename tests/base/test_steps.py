@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import alikely as al
-from alikely._base.bars import Bar
+from alikely._base.steps import Bar
 
 
 def test_a_total_that_comes_later(capsys: pytest.CaptureFixture[str]) -> None:
