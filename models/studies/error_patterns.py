@@ -29,9 +29,9 @@ from alikely.estimates.errors import error_similarity, misclassification_agreeme
 from alikely.estimates.result import Result, School
 from alikely.estimates.sentences import METHODS
 from alikely.estimates.weighted_sums import contrast
+from alikely.inference.intervals import interval
 from alikely.inference.sampling import Sampler
 from alikely.metrics import errors, get_metric
-from alikely.stats.intervals import interval
 from studies.harness import Rows, Study, checked, short_counts, summarized
 from studies.simulators.labels import (
     ErrorPopulation,

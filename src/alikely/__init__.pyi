@@ -14,7 +14,6 @@ from . import plots as plots
 from . import report as report
 from . import simulate as simulate
 from . import spectrum as spectrum
-from . import stats as stats
 from ._base.settings import options as options
 from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
@@ -118,7 +117,6 @@ __all__ = [
     "report",
     "simulate",
     "spectrum",
-    "stats",
     "trials_for_power",
     "trials_for_width",
 ]

@@ -16,7 +16,7 @@ import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
 from alikely.estimates import MatrixResult
-from alikely.stats.mixed import PairDesign, coefficient_weights, pair_priors
+from alikely.inference.regression import PairDesign, coefficient_weights, pair_priors
 
 NAMES = [f"o{k}" for k in range(10)]
 GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])

@@ -12,8 +12,7 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
-from alikely.stats.intervals import describe_draws
-from alikely.stats.variance import two_factor_variance
+from alikely.inference.intervals import describe_draws, two_factor_variance
 
 
 @pytest.fixture(scope="module")

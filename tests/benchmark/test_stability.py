@@ -15,8 +15,8 @@ import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.data.trials import Trials
+from alikely.inference.intervals import two_factor_variance
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.stats.variance import two_factor_variance
 
 
 @pytest.fixture(scope="module")

@@ -278,8 +278,8 @@ def true_correlation(rho: float) -> float:
 
 def test_intervals_cover(sets: Any) -> None:
     """Of 25 equal clusters of 12 items, ICC .3: with clusters nominal, of items alone too few."""
+    from alikely.inference.intervals import analytic_interval
     from alikely.margins.tables import margin_table
-    from alikely.metrics.intervals import analytic_interval
 
     rng, truth, n = np.random.default_rng(11), true_correlation(0.6), sets(200)
     table = None

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from alikely.inference import null
+from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import consistency
-from alikely.stats.multiplicity import adjusted_p_values
 
 
 def test_fisher_equals_scipy() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import alikely as al
+from alikely.inference.regression import importance_draws
 from alikely.margins.moments import normal_scores, tied_ranks
 from alikely.margins.strengths import (
     GRID,
@@ -31,7 +32,6 @@ from alikely.margins.strengths import (
     strength_of,
 )
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.stats.importance import importance_draws
 from studies.simulators.margins import MARGIN_WORLDS, MarginData, MarginWorld, margin_data
 
 TAILS = [0.025, 0.5, 0.975]

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import alikely as al
+from alikely.inference.intervals import analytic_interval
 from alikely.metrics import Metric, consistency, copying, get_metric, normalised
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.metric import find_metric
 from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 

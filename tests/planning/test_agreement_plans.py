@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 import alikely as al
-from alikely.metrics.intervals import analytic_interval
+from alikely.inference.intervals import analytic_interval
 from alikely.metrics.readings import COHEN_KAPPA
 from alikely.planning import items_for_agreement
 

@@ -15,14 +15,14 @@ import alikely as al
 from alikely._base.arrays import normal_nodes, within
 from alikely.benchmark import entries, judges, latent, probability, ranking
 from alikely.errors import posteriors
-from alikely.inference import conjugate, fisher, permutation
+from alikely.inference import conjugate, fisher, intervals, permutation, uniformity
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
+from alikely.models import _mixtures as mixtures
 from alikely.papers import outside, reconstruction
 from alikely.planning import choosing, trials
 from alikely.planning import margins as margin_plans
-from alikely.stats import bands, mixtures, variance
 from studies.simulators import margins as worlds
 from studies.simulators import trees as simulated_judges
 from studies.simulators.margins import MarginWorld, margin_data
@@ -134,7 +134,7 @@ def test_tails_of_tables(rng: np.random.Generator) -> None:
 
 @given(rng=SEEDS)
 def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
-    assert_within(bands._tails(int(rng.integers(2, 60))), 0, 2)
+    assert_within(uniformity._tails(int(rng.integers(2, 60))), 0, 2)
     n = rng.integers(1, 400, N)
     assert_within(margin_plans._outside(edges(rng), n, edges(rng) / 2))
     center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
@@ -177,7 +177,7 @@ def test_means_lie_between_what_they_are_taken_over(rng: np.random.Generator) ->
     n = int(rng.integers(2, 60))
     value, weights = float(rng.choice([-1.0, 1.0, 0.1])), rng.uniform(0, 1, n)
     for weight in (weights, np.ones(n)):
-        assert variance.mean_of_defined(np.full(n, value), weight) == value
+        assert intervals.mean_of_defined(np.full(n, value), weight) == value
     for weight in (weights / weights.sum(), np.full(n, 1 / n)):
         assert_within(entries._mean(np.ones((4, n)), weight), -1)
     regimes = mixtures.neighbour_probabilities(

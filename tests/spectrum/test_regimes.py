@@ -17,13 +17,13 @@ from sklearn.mixture import GaussianMixture
 from test_spectrum import crowd, real_spectrum, spectrum_of
 
 import alikely as al
-from alikely.spectrum import regime_mixtures
-from alikely.stats.mixtures import (
+from alikely.models._mixtures import (
     mixture_boundaries,
     neighbour_probabilities,
     regime_names,
     tightest_groups,
 )
+from alikely.spectrum import regime_mixtures
 
 FEW = {"n_starts": 20, "n_resamples": 0, "rng": 1}
 

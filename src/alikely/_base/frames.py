@@ -1,15 +1,24 @@
+<<<<<<< HEAD
 """Tables on their way out: order, columns, library, HTML for notebooks."""
+=======
+"""Tables: their order, the library whose table they are, and labels of groups that users give."""
+>>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
 
 from __future__ import annotations
 
 import html
 import importlib.util
 import re
+<<<<<<< HEAD
 from collections.abc import Collection, Sequence
+=======
+from collections.abc import Iterable, Mapping, Sequence
+>>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
 from typing import Any, Literal
 
 import narwhals as nw
 import pandas as pd
+import xarray as xr
 
 from alikely._base.names import counted, listed, nearest
 
@@ -17,9 +26,14 @@ __all__ = [
     "ROWS",
     "As",
     "Columns",
+    "Groups",
     "Sort",
     "given_as",
+<<<<<<< HEAD
     "html_of",
+=======
+    "group_mapping",
+>>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
     "known_columns",
     "ordered",
     "with_columns",
@@ -28,6 +42,7 @@ __all__ = [
 
 As = Literal["pandas", "polars", "pyarrow"]
 Sort = str | Sequence[str] | None
+type Groups = Mapping[Any, Any] | pd.Series | xr.DataArray
 # Columns that a table shows in addition to those of every table.
 Columns = Sequence[str] | Literal["all"] | None
 
@@ -120,6 +135,7 @@ def with_notes(table: pd.DataFrame, note: str) -> pd.DataFrame:
     return table.assign(note=["; ".join(filter(None, [own, note])) for own in table["note"]])
 
 
+<<<<<<< HEAD
 def html_of(
     title: str,
     cells: pd.DataFrame,
@@ -160,3 +176,27 @@ def _cell(tag: str, text: str, number: bool, *styles: str) -> str:
     side = "right" if number else "left"
     style = "; ".join([f"text-align: {side}", "padding: 0.2em 0.6em", *styles])
     return f'<{tag} style="{style}">{html.escape(str(text))}</{tag}>'
+=======
+def group_mapping(groups: Groups) -> dict[str, str]:
+    """Groups as a plain mapping."""
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(groups, xr.DataArray):
+        if groups.ndim != 1 or groups.dims[0] not in groups.coords:
+            raise TypeError(f"groups must have one dim with names, got the dims {groups.dims}")
+        pairs = zip(groups[groups.dims[0]].values.tolist(), groups.values.tolist(), strict=True)
+    elif isinstance(groups, Mapping | pd.Series):
+        pairs = groups.items()
+    else:
+        raise TypeError(
+            "groups must be a mapping of names to groups, a Series or a DataArray, got "
+            f"{type(groups).__name__}"
+        )
+    out: dict[str, str] = {}
+    for name, group in pairs:
+        if str(name) in out:
+            raise ValueError(f"groups have {str(name)!r} twice; name each once")
+        if pd.isna(group):
+            raise ValueError(f"{str(name)!r} has no group; give it one, or leave it out")
+        out[str(name)] = str(group)
+    return out
+>>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)

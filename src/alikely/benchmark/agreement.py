@@ -29,8 +29,8 @@ from alikely._base.settings import resolve
 from alikely._base.steps import step
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
-from alikely.stats.intervals import interval
-from alikely.stats.mixed import MixedDraws, PairDesign, coefficient_weights, mixed_draws
+from alikely.inference.intervals import interval
+from alikely.inference.regression import MixedDraws, PairDesign, coefficient_weights, mixed_draws
 
 __all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]
 

@@ -32,7 +32,7 @@ from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import with_constants
-from alikely.stats.intervals import interval
+from alikely.inference.intervals import interval
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates

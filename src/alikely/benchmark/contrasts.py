@@ -42,8 +42,7 @@ from alikely.benchmark.tables import (
     too_few_humans,
     weighted_draws,
 )
-from alikely.stats.intervals import describe_draws
-from alikely.stats.multiplicity import adjusted_p_values
+from alikely.inference.intervals import adjusted_p_values, describe_draws
 
 __all__ = ["group_means", "pairwise_differences"]
 

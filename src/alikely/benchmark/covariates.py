@@ -26,7 +26,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.settings import resolve
 from alikely.benchmark.cohorts import layout_of
 from alikely.data.ingest import label
-from alikely.stats.intervals import interval
+from alikely.inference.intervals import interval
 
 __all__ = [
     "chosen_values",

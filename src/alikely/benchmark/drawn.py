@@ -29,7 +29,7 @@ from alikely.benchmark.tables import one_of
 from alikely.benchmark.words import drawn_sentence, latex_of, notebook_of
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
-from alikely.stats.intervals import describe_draws, interval
+from alikely.inference.intervals import describe_draws, interval
 
 __all__ = ["BY_ENTRY", "DrawnScores"]
 

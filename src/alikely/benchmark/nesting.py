@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from alikely._base.arrays import Floats, within
 from alikely.benchmark.decomposition import Population
 from alikely.benchmark.layout import Layout, Part
-from alikely.stats.variance import mean_of_defined
+from alikely.inference.intervals import mean_of_defined
 
 __all__ = [
     "FEWEST_PEOPLE",

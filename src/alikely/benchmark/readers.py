@@ -37,8 +37,8 @@ from alikely.data.trials import Trials
 from alikely.estimates.clusters import few_clusters, require_clusters
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
+from alikely.inference.intervals import interval
 from alikely.metrics import Metric
-from alikely.stats.intervals import interval
 
 __all__ = ["ReaderStudy", "reader_study", "study_variance"]
 

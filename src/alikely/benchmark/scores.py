@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups, group_mapping
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
@@ -70,7 +71,6 @@ from alikely.inference.resampling import bootstrap
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
-from alikely.stats.distances import Groups, group_mapping
 
 # Beside scores of images that a plan chose.
 CHOSEN = "chosen images, weighted, {}: no posterior"

@@ -26,6 +26,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
+from alikely.inference.intervals import defined_quantiles
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.metric import metric_again
@@ -38,7 +39,6 @@ from alikely.planning.trials import (
     true_value,
 )
 from alikely.simulate import cell_probabilities
-from alikely.stats.intervals import defined_quantiles
 
 __all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid"]
 

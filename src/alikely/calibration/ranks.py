@@ -31,7 +31,7 @@ from alikely._base.random import RandomState, spawn_integer
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
 from alikely.inference.ready import LOCK, Ready, compiled
-from alikely.stats.bands import uniformity
+from alikely.inference.uniformity import uniformity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -178,7 +178,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
     -------
     pandas.DataFrame
         One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
-        (`alikely.stats.bands.uniformity`)
+        (`alikely.inference.uniformity.uniformity`)
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one

@@ -30,9 +30,9 @@ from alikely.estimates.matrix_rows import POSTERIOR
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.five_cells import option_limits
+from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
-from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["matrix"]
 

@@ -29,7 +29,7 @@ from alikely.data.conditions import nested_labels
 from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import Result
 from alikely.estimates.selection import LABELS
-from alikely.stats.intervals import interval
+from alikely.inference.intervals import interval
 
 __all__ = ["Values", "matched", "metric_correlations"]
 

@@ -23,10 +23,10 @@ from alikely.errors.tables import agreement_of_classes, class_comparison, error_
 from alikely.estimates.chosen import design_draws, design_remarks
 from alikely.estimates.consistency import counted, sampling_unit
 from alikely.estimates.doors import Ask, Drawn, Found, Kind, model_name
+from alikely.inference.intervals import interval
 from alikely.inference.process import process_draws
 from alikely.inference.sampling import Sampler
 from alikely.metrics import Metric
-from alikely.stats.intervals import interval
 
 __all__ = ["LABELS", "NOT_MET", "ROWS"]
 

@@ -28,9 +28,9 @@ from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior, null_bootstrap
+from alikely.inference.intervals import interval
 from alikely.inference.null import p_value
 from alikely.inference.sampling import Sampler, trial_log_likelihood
-from alikely.stats.intervals import interval
 
 __all__ = ["independent_observers", "null_table"]
 

@@ -29,8 +29,8 @@ from alikely.estimates.latex import printed
 from alikely.estimates.matrix_answers import answers_of
 from alikely.estimates.matrix_rows import combined, rows_of
 from alikely.estimates.tree import Tree
+from alikely.inference.intervals import analytic_interval
 from alikely.inference.weighted import student_deviate
-from alikely.metrics.intervals import analytic_interval
 
 __all__ = ["MatrixResult"]
 

@@ -23,10 +23,10 @@ from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, of_clusters
+from alikely.inference.intervals import analytic_interval, within
 from alikely.inference.pooled import left_out, pooled_sum
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
-from alikely.metrics.intervals import analytic_interval, within
 
 if TYPE_CHECKING:
     from alikely.estimates.matrix_result import MatrixResult

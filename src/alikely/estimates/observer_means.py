@@ -12,7 +12,7 @@ from alikely._base.intervals import Intervals
 from alikely.estimates.comparison import difference
 from alikely.estimates.result import Result
 from alikely.estimates.weighted_sums import contrast
-from alikely.stats.multiplicity import adjusted_p_values
+from alikely.inference.intervals import adjusted_p_values
 
 __all__ = ["compared_observers", "machine_means", "observer_differences"]
 

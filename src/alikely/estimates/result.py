@@ -32,12 +32,10 @@ from alikely.estimates.sentences import (
 )
 from alikely.estimates.tree import Tree
 from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
+from alikely.inference.intervals import adjusted_p_values, analytic_interval, interval
 from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import consistency
-from alikely.metrics.intervals import analytic_interval
-from alikely.stats.intervals import interval
-from alikely.stats.multiplicity import adjusted_p_values
 
 __all__ = ["Result", "fit_groups"]
 

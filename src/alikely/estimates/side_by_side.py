@@ -18,9 +18,9 @@ from alikely.estimates.consistency import sampling_unit
 from alikely.estimates.doors import Ask
 from alikely.estimates.result import Result
 from alikely.inference.influence import covariance_of, estimate, of_items, of_sum
+from alikely.inference.intervals import interval
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import ERROR_CONSISTENCY, Metric
-from alikely.stats.intervals import interval
 
 __all__ = ["consistency_table"]
 

@@ -36,11 +36,10 @@ from alikely.inference.influence import (
     of_items,
     of_sum,
 )
+from alikely.inference.intervals import analytic_interval, describe_draws, within
 from alikely.inference.pooled import Pooled, left_out, pooled_sum
 from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
 from alikely.metrics import Metric
-from alikely.metrics.intervals import analytic_interval, within
-from alikely.stats.intervals import describe_draws
 
 __all__ = ["contrast", "is_pooled", "joined", "sum_interval"]
 

@@ -7,6 +7,7 @@ from .evaluation import evaluator as evaluator
 from .five_cells import option_limits as option_limits
 from .influence import covariance as covariance
 from .influence import estimate as estimate
+from .intervals import adjusted_p_values as adjusted_p_values
 from .null import fisher_exact as fisher_exact
 from .null import log_bayes_factor as log_bayes_factor
 from .null import null_percentiles as null_percentiles
@@ -14,6 +15,7 @@ from .sampling import posterior as posterior
 
 __all__ = [
     "SamplingWarning",
+    "adjusted_p_values",
     "covariance",
     "estimate",
     "evaluator",

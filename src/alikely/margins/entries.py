@@ -12,6 +12,7 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import cluster_numbers
 from alikely.inference.influence import of_items
+from alikely.inference.intervals import interval
 from alikely.margins.checks import (
     LEVEL,
     LISTS_AS_ONE,
@@ -45,7 +46,6 @@ from alikely.margins.strengths import (
 from alikely.margins.tables import answers_of_group, common_items
 from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import CONSTANT, FEWEST_ITEMS, normal_scores
-from alikely.stats.intervals import interval
 
 __all__ = ["EntryDraws", "entry_draws"]
 

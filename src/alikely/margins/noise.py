@@ -25,11 +25,11 @@ from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
 from alikely.inference.complete import labelled, with_constants
+from alikely.inference.intervals import interval
 from alikely.margins.posterior import THIN, TUNE, target_accept
 from alikely.margins.reliability import repeated_answers
 from alikely.metrics.alternatives import Link, m_afc_probability
 from alikely.metrics.consistency import error_consistency
-from alikely.stats.intervals import interval
 
 if TYPE_CHECKING:
     from alikely.models._asked import AskedModel

@@ -29,11 +29,11 @@ from alikely.data.blocks import LEFT_OUT
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
+from alikely.inference.intervals import mean_of_defined
 from alikely.margins.moments import group_side, lists_of_items
 from alikely.metrics.consistency import error_consistency
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
-from alikely.stats.variance import mean_of_defined
 
 __all__ = [
     "Reliability",

@@ -33,9 +33,9 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
+from alikely.inference.regression import Weighted, importance_draws, positive, second_derivatives
 from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
 from alikely.metrics.margins import normal_scores, repeated
-from alikely.stats.importance import Weighted, importance_draws, positive, second_derivatives
 
 __all__ = [
     "MOST_INFLATED",

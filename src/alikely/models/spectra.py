@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike
 
 from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
+from alikely.models._mixtures import regime_names, tightest_groups
 from alikely.models._placed import Informed, Placed, informed
 from alikely.models._populations import averages, log_odds, sums
-from alikely.stats.mixtures import regime_names, tightest_groups
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates

@@ -19,16 +19,21 @@ import xarray as xr
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups, group_mapping
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
-from alikely.papers.groupings import checked_groups, permutation_test, profile_distances
+from alikely.inference.intervals import adjusted_p_values, bounds, share_bounds, shares
+from alikely.papers.groupings import (
+    checked_groups,
+    group_codes,
+    permutation_test,
+    profile_distances,
+    unique_names,
+)
 from alikely.spectrum.alignment_tables import condition_groups, machines_of
 from alikely.spectrum.regime_parts import mean_draws, regime_parts
 from alikely.spectrum.regime_scores import note_of_part
-from alikely.stats.distances import Groups, group_codes, group_mapping, unique_names
-from alikely.stats.multiplicity import adjusted_p_values
-from alikely.stats.shares import bounds, share_bounds, shares
 
 __all__ = ["family_tests", "regime_family_contrasts"]
 

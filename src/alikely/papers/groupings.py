@@ -14,8 +14,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,18 +24,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups, group_mapping
+from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
-from alikely.stats.distances import (
-    Distances,
-    Groups,
-    group_codes,
-    group_mapping,
-    labelled_matrix,
-    unique_names,
-)
 
 __all__ = ["compare_groupings"]
 
+type Distances = xr.DataArray | pd.DataFrame
 CHUNK = 1_000_000  # distances looked up at once
 
 
@@ -56,6 +51,73 @@ class GroupingEffect(NamedTuple):
     mean_within: float
     mean_between: float
     p_value: float
+
+
+def unique_names(index: Iterable[Any], what: str) -> list[str]:
+    """Names as text, each of which stands there once (`ValueError`)."""
+    names = [str(name) for name in index]
+    twice = pd.Index(names).duplicated()
+    if twice.any():
+        raise ValueError(f"{what} have {names[int(np.argmax(twice))]!r} twice; rename one")
+    return names
+
+
+def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
+    """Names and values of a symmetric matrix."""
+    if isinstance(distances, pd.DataFrame):
+        sides = [list(distances.index), list(distances.columns)]
+    elif isinstance(distances, xr.DataArray):
+        bare = [dim for dim in distances.dims if dim not in distances.coords]
+        if bare:
+            raise TypeError(f"distances have no names along {bare[0]!r}; assign coords to it")
+        sides = [distances[dim].values.tolist() for dim in distances.dims]
+    else:
+        raise TypeError(
+            "distances must be a DataFrame or DataArray with names along both sides, got "
+            f"{type(distances).__name__}; use pandas.DataFrame(values, names, names)"
+        )
+    if len(sides) != 2 or len(sides[0]) != len(sides[1]):
+        raise ValueError(f"distances must be a square matrix, got shape {distances.shape}")
+    names = unique_names(sides[0], "distances")
+    if names != [str(name) for name in sides[1]]:
+        raise ValueError(
+            "distances must have the same names in the same order along both sides; reindex them"
+        )
+    values = np.array(distances, dtype=np.float64)
+    np.fill_diagonal(values, 0)
+    unknown = np.argwhere(~np.isfinite(values))
+    if len(unknown):
+        one, other = unknown[0]
+        raise ValueError(
+            f"the distance of {names[one]!r} and {names[other]!r} is {values[one, other]:g}; leave "
+            "one of them out"
+        )
+    uneven = np.abs(values - values.T) > 1e-9 * np.abs(values).max(initial=0)
+    if uneven.any():
+        one, other = np.argwhere(uneven)[0]
+        raise ValueError(
+            f"distances must be symmetric, but {names[one]!r} to {names[other]!r} is "
+            f"{values[one, other]:g} and back {values[other, one]:g}; average both"
+        )
+    return names, values
+
+
+def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
+    """Number of the group of each of several names; all of them, and no other."""
+    given, known = group_mapping(groups), set(names)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(
+            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+        )
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ValueError(
+            f"{what} of an unknown {unknown[0]!r}; known are {listed(names)}"
+            f"{nearest(unknown[0], names)}"
+        )
+    labels = np.array([given[name] for name in names], dtype=object)
+    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
 
 
 def profile_distances(profiles: pd.DataFrame) -> xr.DataArray:

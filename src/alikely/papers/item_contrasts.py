@@ -20,7 +20,7 @@ from scipy import stats
 from alikely._base.names import listed, nearest
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.stats.multiplicity import adjusted_p_values
+from alikely.inference.intervals import adjusted_p_values
 
 __all__ = ["ItemContrast", "item_contrast"]
 

@@ -15,7 +15,9 @@ import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 
+from alikely._base.frames import Groups
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
+from alikely.papers.groupings import Distances, labelled_matrix
 from alikely.plots._regimes import (
     AROUND,
     are_regimes,
@@ -27,7 +29,6 @@ from alikely.plots._regimes import (
     regime_order,
 )
 from alikely.plots._style import MARKERS, axes_or_new, legend_right, styled
-from alikely.stats.distances import Distances, Groups, labelled_matrix
 
 __all__ = ["condition_map", "plot_condition_map"]
 

@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
+from alikely._base.frames import Groups, group_mapping
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.conditions import nested_labels
 from alikely.estimates.correlations import Values, matched
 from alikely.estimates.doors import check_numbers
-from alikely.stats.distances import Groups, group_codes, group_mapping, unique_names
-from alikely.stats.intervals import interval
-from alikely.stats.multiplicity import adjusted_p_values
+from alikely.inference.intervals import adjusted_p_values, interval
+from alikely.papers.groupings import group_codes, unique_names
 
 __all__ = ["family_scores", "outside_correlations"]
 

@@ -13,6 +13,7 @@ from matplotlib.projections.polar import PolarAxes
 from matplotlib.ticker import MaxNLocator
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
 from alikely.plots._regimes import (
@@ -33,7 +34,6 @@ from alikely.plots._style import (
     rows_shown,
     styled,
 )
-from alikely.stats.distances import Groups
 
 __all__ = ["plot_leaderboard", "plot_radar"]
 

@@ -28,6 +28,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
 from alikely._base.steps import step, tracked
 from alikely.estimates.doors import check_numbers
+from alikely.inference.intervals import interval
 from alikely.papers.kernels import (
     checked_representation,
     cka,
@@ -37,7 +38,6 @@ from alikely.papers.kernels import (
     weighted_cka,
     weighted_debiased_cka,
 )
-from alikely.stats.intervals import interval
 
 __all__ = ["representation_similarity"]
 

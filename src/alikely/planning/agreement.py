@@ -28,11 +28,11 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import check_interval
 from alikely._base.notes import told
 from alikely._base.settings import resolve
+from alikely.inference.intervals import analytic_interval
 from alikely.metrics import Metric, get_metric
-from alikely.metrics.intervals import analytic_interval
 from alikely.metrics.readings import Readings
 from alikely.planning.grids import check_whole, check_width, grid
-from alikely.stats.search import smallest_with
+from alikely.planning.search import smallest_with
 
 __all__ = ["items_for_agreement"]
 

@@ -23,9 +23,8 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.doors import check_numbers
+from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics.consistency import ERROR_CONSISTENCY
-from alikely.stats.intervals import interval
-from alikely.stats.variance import mean_of_defined
 
 __all__ = ["choose_conditions"]
 

@@ -34,7 +34,7 @@ from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
 from alikely.planning.grids import check_between, check_whole, grid
-from alikely.stats.search import smallest_with
+from alikely.planning.search import smallest_with
 
 __all__ = [
     "item_precision",

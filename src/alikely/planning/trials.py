@@ -48,14 +48,13 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.estimates.result import Result
+from alikely.inference.intervals import defined_quantiles, mean_of_defined, variance_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.planning.grids import check_between, check_whole, check_width, grid
+from alikely.planning.search import number_for_power, number_for_width, smallest_with
 from alikely.simulate import cell_probabilities
 from alikely.simulate.patterns import pattern_cells, pattern_probabilities
-from alikely.stats.intervals import defined_quantiles
-from alikely.stats.search import number_for_power, number_for_width, smallest_with
-from alikely.stats.variance import mean_of_defined, variance_of_defined
 
 __all__ = [
     "assurance",

@@ -17,6 +17,7 @@ from matplotlib.transforms import Bbox
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups, group_mapping
 from alikely._base.names import told_apart
 from alikely.plots._style import (
     COLORS,
@@ -28,7 +29,6 @@ from alikely.plots._style import (
     key,
     key_outside,
 )
-from alikely.stats.distances import Groups, group_mapping
 
 __all__ = [
     "ABOVE_OR_BELOW",
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 
-# Hardest first, as alikely.stats.mixtures.regime_names has them.
+# Hardest first, as alikely.models._mixtures.regime_names has them.
 NAMED = ("extreme", "far", "near", "reference")
 SMALL = 6.0  # points
 # Densities of fewer values than this would be of the kernel.

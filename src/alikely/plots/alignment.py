@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from alikely._base.frames import Groups
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
 from alikely.plots._regimes import (
@@ -36,7 +37,6 @@ from alikely.plots._style import (
     not_drawn,
     only,
 )
-from alikely.stats.distances import Groups
 
 __all__ = ["can_be_drawn", "plot_alignment"]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
+from alikely.inference.uniformity import rank_band
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -24,7 +25,6 @@ from alikely.plots._style import (
     legend_right,
     new_axes,
 )
-from alikely.stats.bands import rank_band
 
 __all__ = ["plot_calibration"]
 

@@ -15,8 +15,8 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, layout_of
 from alikely.benchmark.covariates import cohort_effects, covariate_values
+from alikely.inference.intervals import interval
 from alikely.plots._style import SCHOOLS, axes_or_new, draw_kind, legend_right
-from alikely.stats.intervals import interval
 
 __all__ = ["plot_cohort"]
 

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from alikely._base.frames import Groups
 from alikely.metrics import get_metric
 from alikely.plots._regimes import (
     check_dataset,
@@ -23,7 +24,6 @@ from alikely.plots._regimes import (
     names_of_ends,
 )
 from alikely.plots._style import COLORS, axes_or_new, check_table, draw_kind, key_outside, only
-from alikely.stats.distances import Groups
 
 __all__ = ["plot_regimes"]
 

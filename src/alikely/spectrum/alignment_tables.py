@@ -11,14 +11,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely._base.frames import with_notes
+from alikely._base.frames import Groups, group_mapping, with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import student_bounds
 from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.tables import few_notes
-from alikely.stats.distances import Groups, group_mapping
-from alikely.stats.shares import OPEN, bounds, share_bounds, shares
+from alikely.inference.intervals import OPEN, bounds, share_bounds, shares
 
 __all__ = [
     "alignment_table",

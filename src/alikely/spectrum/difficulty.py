@@ -35,7 +35,7 @@ from alikely.data.repeats import presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials
-from alikely.stats.multiplicity import adjusted_p_values
+from alikely.inference.intervals import adjusted_p_values
 
 __all__ = ["difficulty_spectrum", "normality_checks", "reference_values"]
 

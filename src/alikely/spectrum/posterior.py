@@ -33,8 +33,8 @@ from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.inference.complete import check_include, labelled, with_constants
-from alikely.stats.intervals import interval
-from alikely.stats.mixtures import neighbour_probabilities, regime_names
+from alikely.inference.intervals import interval
+from alikely.models._mixtures import neighbour_probabilities, regime_names
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -221,7 +221,7 @@ def regime_probabilities(
         One row per condition: ``condition, dataset, level, is_reference, delta`` (posterior mean),
         its bounds ``posterior_{ci_kind}{percent}_lb, ..._ub``, the most probable ``regime``, and
         ``p_...`` of each regime, hardest first: the mean over draws of
-        `alikely.stats.mixtures.neighbour_probabilities`.
+        `alikely.models._mixtures.neighbour_probabilities`.
 
     Raises
     ------

@@ -21,8 +21,8 @@ from scipy.stats import norm
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.random import RandomState, seed_sequence
-from alikely.stats.mixtures import mixture_boundaries, neighbour_probabilities, regime_names
-from alikely.stats.variance import mean_of_defined
+from alikely.inference.intervals import mean_of_defined
+from alikely.models._mixtures import mixture_boundaries, neighbour_probabilities, regime_names
 
 __all__ = ["TIE", "regimes"]
 
@@ -88,7 +88,7 @@ def regimes(
     -------
     xarray.Dataset
         By ``condition``: ``delta, label`` (name of the regime, see
-        `alikely.stats.mixtures.regime_names`), ``probability`` (condition, regime) from
+        `alikely.models._mixtures.regime_names`), ``probability`` (condition, regime) from
         `neighbour_probabilities`; from the replicates ``resampled`` (condition,
         regime), the share of each label, and ``stability``, that of the condition's own. By
         ``regime``, hardest first: ``weight, mean, sd, size``; ``position`` (boundary) between

@@ -12,10 +12,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups
 from alikely.benchmark.layout import HUMANS
+from alikely.inference.intervals import mean_of_defined
 from alikely.spectrum.alignment_tables import condition_groups, machines_of, took_part
-from alikely.stats.distances import Groups
-from alikely.stats.variance import mean_of_defined
 
 __all__ = [
     "Conditions",

@@ -17,15 +17,15 @@ import xarray as xr
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.frames import Groups
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.ranking import significantly_greater
+from alikely.inference.intervals import OPEN, bounds, share_bounds, shares
 from alikely.metrics import get_metric
 from alikely.spectrum.regime_parts import Conditions, Deltas, RegimePart, mean_draws, regime_parts
-from alikely.stats.distances import Groups
-from alikely.stats.shares import OPEN, bounds, share_bounds, shares
 
 __all__ = ["note_of_part", "regime_alignment"]
 

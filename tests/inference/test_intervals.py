@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from alikely.stats.variance import mean_of_defined, variance_of_defined
+from alikely.inference.intervals import mean_of_defined, variance_of_defined
 
 RNG = np.random.default_rng(1)
 HOLES = np.where(RNG.random((40, 3, 5)) < 0.3, np.nan, RNG.normal(2, 3, (40, 3, 5)))

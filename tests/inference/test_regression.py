@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from alikely.stats import mixed
-from alikely.stats.mixed import PairDesign, coefficient_weights, mixed_draws, pair_priors
+from alikely.inference import regression as mixed
+from alikely.inference.regression import PairDesign, coefficient_weights, mixed_draws, pair_priors
 
 N = 8
 FIRST, SECOND = np.triu_indices(N, k=1)

@@ -1,0 +1,224 @@
+"""Intervals of draws and of estimates, moments of what is defined, and multiplicity.
+
+References
+----------
+.. [BH95] Benjamini, Hochberg (1995). Controlling the false discovery rate.
+   doi:10.1111/j.2517-6161.1995.tb02031.x
+.. [F54] Fieller (1954). Some problems in interval estimation.
+   doi:10.1111/j.2517-6161.1954.tb00159.x
+.. [SK23] Schütt, Kipnis, Diedrichsen, Kriegeskorte (2023). Statistical inference on
+   representational geometries. doi:10.7554/eLife.82566
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from arviz_stats.base import array_stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base import arrays
+from alikely._base.arrays import Floats
+from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely.metrics.metric import Metric
+
+__all__ = [
+    "OPEN",
+    "adjusted_p_values",
+    "analytic_interval",
+    "bounds",
+    "defined_quantiles",
+    "describe_draws",
+    "interval",
+    "mean_of_defined",
+    "share_bounds",
+    "shares",
+    "two_factor_variance",
+    "variance_of_defined",
+    "within",
+]
+
+OPEN = "the humans' own agreement cannot be told from 0: a share of it may be anything"
+
+
+def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> NDArray[np.float64]:
+    """Interval of the defined draws of each entry."""
+    check_interval(ci_prob, ci_kind)
+    compute = array_stats.eti if ci_kind == "eti" else array_stats.hdi
+    bounds = np.full((draws.shape[1], 2), np.nan)
+    undefined = np.isnan(draws).sum(axis=0)
+    complete = undefined == 0
+    if complete.any():
+        bounds[complete] = compute(draws[:, complete], ci_prob, axis=0)
+    for entry in np.flatnonzero(~complete & (undefined < len(draws) - 1)):
+        column = draws[:, entry]
+        bounds[entry] = compute(column[~np.isnan(column)], ci_prob)
+    return bounds
+
+
+def defined_quantiles(
+    draws: NDArray[np.floating], probabilities: Sequence[float]
+) -> NDArray[np.float64]:
+    """Quantiles of the defined draws of each entry, all entries at once."""
+    ordered = np.sort(draws, axis=0)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)[:, None]
+    at = last * np.array(probabilities)
+    low = np.floor(at).astype(np.intp)
+    high = np.minimum(low + 1, last)
+    entry = np.arange(draws.shape[1])[:, None]
+    below, above = ordered[low, entry], ordered[high, entry]
+    return np.asarray(below + (at - low) * (above - below), dtype=np.float64)
+
+
+def describe_draws(
+    draws: NDArray[np.floating],
+    ci_prob: float,
+    ci_kind: CiKind,
+    rope: tuple[float, float] | None = None,
+    estimate: float | None = None,
+) -> dict[str, object]:
+    """Row of a table about the draws of one number."""
+    defined = draws[~np.isnan(draws)]
+    row: dict[str, object] = {"undefined_share": 1 - len(defined) / len(draws)}
+    if len(defined) < 2:
+        return {**row, "estimate": np.nan, "note": "no defined draws"}
+    bounds = interval(defined[:, None], ci_prob, ci_kind)[0]
+    row["estimate"] = float(np.median(defined)) if estimate is None else estimate
+    row["se"] = float(defined.std(ddof=1))
+    row |= bound_columns("", ci_kind, ci_prob, bounds)
+    row["p_positive"] = float(np.mean(defined > 0))
+    if rope is not None:
+        row["rope_mass"] = float(np.mean((defined > rope[0]) & (defined < rope[1])))
+    return row
+
+
+def analytic_interval(
+    metric: Metric, estimate: NDArray[Any], se: NDArray[Any], deviate: float | NDArray[Any]
+) -> Floats:
+    """Normal interval on the metric's own scale, within its bounds."""
+    value, half = np.asarray(estimate, np.float64), deviate * np.asarray(se, np.float64)
+    if metric.scale == "identity":
+        return within(metric, np.stack([value - half, value + half], axis=-1))
+    low, high = (-1.0, 1.0) if metric.scale == "fisher" else metric.bounds
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Fisher's z and the logit are one function on unlike ranges: a share of the way through.
+        share = (value - low) / (high - low)
+        center = np.log(share) - np.log1p(-share)
+        half = half / ((high - low) * share * (1 - share))
+        ends = np.stack([center - half, center + half], axis=-1)
+        return np.asarray(low + (high - low) / (1 + np.exp(-ends)))
+
+
+def within(metric: Metric, limits: Floats, weights: ArrayLike = 1.0) -> Floats:
+    """Keep limits within the possible values of a metric, or of a weighted sum of it."""
+    ends = np.multiply.outer(np.atleast_1d(weights).astype(float), metric.bounds)
+    return np.clip(limits, ends.min(axis=1).sum(), ends.max(axis=1).sum())
+
+
+def shares(value: NDArray[np.floating], ceiling: NDArray[np.floating]) -> Floats:
+    """Replicates of a ratio, infinite where what it is a share of is not above 0."""
+    top, below = np.broadcast_arrays(
+        np.asarray(value, dtype=np.float64), np.asarray(ceiling, dtype=np.float64)
+    )
+    out = np.copysign(np.inf, top)
+    np.divide(top, below, out=out, where=below > 0)
+    return np.where(np.isnan(top) | np.isnan(below), np.nan, out)
+
+
+def bounds(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> Floats:
+    """Interval of the defined draws, which may be infinite."""
+    out = np.full((draws.shape[1], 2), np.nan)
+    # What is undefined in all entries at once is quicker to leave out here.
+    draws = draws[~np.isnan(draws).all(axis=1)]
+    infinite = np.isinf(draws).any(axis=0)
+    if len(draws) < 2:
+        return out
+    out[~infinite] = interval(draws[:, ~infinite], ci_prob, ci_kind)
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    for entry in np.flatnonzero(infinite):
+        known = draws[~np.isnan(draws[:, entry]), entry]
+        # Between two infinite draws there is nothing to interpolate, and no shortest interval.
+        out[entry] = np.quantile(known, tails, method="inverted_cdf")
+    return out
+
+
+def share_bounds(
+    draws: NDArray[np.floating], open_ended: NDArray[np.bool_], ci_prob: float, ci_kind: CiKind
+) -> Floats:
+    """Interval of shares: the whole line where their ceiling cannot be told from 0 [F54]_."""
+    out = bounds(draws, ci_prob, ci_kind)
+    out[open_ended & np.isfinite(draws).any(axis=0)] = -np.inf, np.inf
+    return out
+
+
+def mean_of_defined(values: ArrayLike, weights: ArrayLike = 1.0, axis: int = 0) -> Floats:
+    """Weighted mean of the values that are defined."""
+    array = np.asarray(values)
+    defined = ~np.isnan(array)
+    weight = np.where(defined, weights, 0.0)
+    total = weight.sum(axis=axis, dtype=np.float64)
+    out = np.full(total.shape, np.nan)
+    sums = (weight * np.where(defined, array, 0.0)).sum(axis=axis, dtype=np.float64)
+    np.divide(sums, total, out=out, where=total > 0)
+    # A mean lies between what it is taken over, however its weights are rounded.
+    least = array.min(initial=np.inf, where=defined)
+    return arrays.within(out, least, array.max(initial=-np.inf, where=defined))
+
+
+def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floats:
+    """Variance of the values that are defined."""
+    array = np.asarray(values)
+    defined = ~np.isnan(array)
+    centre = np.expand_dims(mean_of_defined(array, axis=axis), axis)
+    with np.errstate(invalid="ignore"):  # of infinite values
+        square = np.where(defined, array - centre, 0.0) ** 2
+    count = defined.sum(axis=axis) - ddof
+    out = np.full(count.shape, np.nan)
+    np.divide(square.sum(axis=axis), count, out=out, where=count > 0)
+    return out
+
+
+def two_factor_variance(
+    both: ArrayLike, observers: ArrayLike, trials: ArrayLike, n_observers: int, n_trials: int
+) -> Floats:
+    """Variance over new observers and new trials, from three bootstraps [SK23]_."""
+    if n_observers < 2 or n_trials < 2:
+        raise ValueError(
+            f"two factors need at least 2 observers and 2 trials, got {n_observers} and {n_trials}"
+        )
+    v0, v1, v2 = (np.asarray(v, dtype=np.float64) for v in (both, observers, trials))
+    r, s = n_observers / (n_observers - 1), n_trials / (n_trials - 1)
+    corrected = r * v1 + s * v2 - r * s * (v0 - v1 - v2)
+    return np.minimum(np.maximum(corrected, np.maximum(r * v1, s * v2)), v0)
+
+
+def adjusted_p_values(p: ArrayLike) -> NDArray[np.float64]:
+    """Benjamini-Hochberg adjusted p-values over all defined entries [BH95]_.
+
+    Parameters
+    ----------
+    p : array_like, shape (pair,)
+        p-values in [0, 1]; NaN (undefined) ones are no hypothesis and stay NaN.
+
+    Returns
+    -------
+    ndarray, shape (pair,)
+
+    Raises
+    ------
+    ValueError
+        If a p-value lies outside [0, 1].
+
+    Examples
+    --------
+    >>> adjusted_p_values([0.01, np.nan, 0.04, 0.03]).round(3)
+    array([0.03,  nan, 0.04, 0.04])
+    """
+    values = np.asarray(p, dtype=np.float64)
+    out = np.full(values.shape, np.nan)
+    defined = ~np.isnan(values)
+    out[defined] = stats.false_discovery_control(values[defined])
+    return out

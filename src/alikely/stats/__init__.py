@@ -1,7 +1,0 @@
-"""General statistics that know no trials: intervals, multiplicity, groupings, mixtures."""
-
-from __future__ import annotations
-
-from alikely._base.lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__)

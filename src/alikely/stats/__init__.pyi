@@ -1,5 +1,0 @@
-from .multiplicity import adjusted_p_values as adjusted_p_values
-
-__all__ = [
-    "adjusted_p_values",
-]
