@@ -1,19 +1,11 @@
-<<<<<<< HEAD
-"""Tables on their way out: order, columns, library, HTML for notebooks."""
-=======
-"""Tables: their order, the library whose table they are, and labels of groups that users give."""
->>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
+"""Tables on their way out, and labels of groups that users give."""
 
 from __future__ import annotations
 
 import html
 import importlib.util
 import re
-<<<<<<< HEAD
-from collections.abc import Collection, Sequence
-=======
-from collections.abc import Iterable, Mapping, Sequence
->>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals as nw
@@ -29,11 +21,8 @@ __all__ = [
     "Groups",
     "Sort",
     "given_as",
-<<<<<<< HEAD
-    "html_of",
-=======
     "group_mapping",
->>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
+    "html_of",
     "known_columns",
     "ordered",
     "with_columns",
@@ -135,7 +124,6 @@ def with_notes(table: pd.DataFrame, note: str) -> pd.DataFrame:
     return table.assign(note=["; ".join(filter(None, [own, note])) for own in table["note"]])
 
 
-<<<<<<< HEAD
 def html_of(
     title: str,
     cells: pd.DataFrame,
@@ -176,7 +164,8 @@ def _cell(tag: str, text: str, number: bool, *styles: str) -> str:
     side = "right" if number else "left"
     style = "; ".join([f"text-align: {side}", "padding: 0.2em 0.6em", *styles])
     return f'<{tag} style="{style}">{html.escape(str(text))}</{tag}>'
-=======
+
+
 def group_mapping(groups: Groups) -> dict[str, str]:
     """Groups as a plain mapping."""
     pairs: Iterable[tuple[Any, Any]]
@@ -199,4 +188,3 @@ def group_mapping(groups: Groups) -> dict[str, str]:
             raise ValueError(f"{str(name)!r} has no group; give it one, or leave it out")
         out[str(name)] = str(group)
     return out
->>>>>>> 476e4d7 (Merge statistics without trials into inference; regimes, searches and groupings stand where they are used)
