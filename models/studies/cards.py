@@ -1,4 +1,4 @@
-"""The files of the catalogue that computation makes: evidence and reference figures of each model.
+"""Evidence of each model: calibration, reference figures, seconds; what ``model.json`` says of it.
 
 References
 ----------
@@ -13,7 +13,14 @@ import hashlib
 import importlib.metadata
 import io
 import json
-import textwrap
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,55 +37,31 @@ from alikely import models
 from alikely._base.files import write_file
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
-from alikely.calibration.ranks import interpreted, sbc, sbc_summary
-from alikely.calibration.verdicts import verdict
-from alikely.inference.chains import nuts
+from alikely.calibration.ranks import interpreted, sbc, sbc_summary, verdict
+from alikely.inference.chains import SamplingWarning, nuts
 from studies.case import DEFAULT, Case
 from studies.cases import CASES
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = [
-    "MODEL_NAMES",
-    "QUANTILES",
-    "RANKS",
-    "calibration",
-    "card_section",
-    "in_steps",
-    "is_of",
-    "keep_ranks",
-    "kept_branches",
-    "kept_ranks",
-    "model_density",
-    "one_element",
-    "reference",
-    "update_card",
-    "versions",
-    "write",
-]
-
 SEED = 1
 # Reference figures are then known ten times as well as those of a usual fit.
-N_REFERENCE = 80_000
-QUANTILES = (0.05, 0.5, 0.95)
-# What the room of models has beside them gives a model other priors.
+N_REFERENCE, QUANTILES = 80_000, (0.05, 0.5, 0.95)
+# Two functions of the subpackage give a model other priors.
 MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "with_priors")]
 N_POINTS = 3
 # Relative difference of log densities that are the same.
 SAME = 1e-8
+N_TIMED = 1_000
+CHILD = "import sys; from studies.cards import first_draws; first_draws(sys.argv[1])"
 
 
 def model_density(name: str, branch: str = DEFAULT) -> list[float]:
     """Log density of a model at fixed points: what its evidence is of."""
-    case = _case(name, branch)
+    case = case_of(name, branch)
     builds = (case.example, case.design) if branch == DEFAULT else (case.design,)
-    return [value for build in builds for value in _of_model(build)]
-
-
-@functools.lru_cache(maxsize=128)
-def _of_model(build: Callable[[], pm.Model]) -> tuple[float, ...]:
-    return tuple(_densities(build()))
+    return [value for build in builds for value in _densities(build)]
 
 
 def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
@@ -87,7 +70,9 @@ def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
     return len(evidence["density"]) == len(now) and np.allclose(evidence["density"], now, SAME, 0)
 
 
-def _densities(model: pm.Model) -> list[float]:
+@functools.lru_cache(maxsize=128)
+def _densities(build: Callable[[], pm.Model]) -> tuple[float, ...]:
+    model = build()
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     sizes = model.eval_rv_shapes()
     shapes = [tuple(map(int, sizes[value.name])) for value in values]
@@ -105,7 +90,7 @@ def _densities(model: pm.Model) -> list[float]:
             for i, shape in enumerate(shapes)
         ]
         found.append(float(f"{float(sum(log_density(*waves))):.12g}"))
-    return found
+    return tuple(found)
 
 
 def calibration(
@@ -115,29 +100,17 @@ def calibration(
     rng: RandomState = SEED,
     branch: str = DEFAULT,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Calibrate a model of the catalogue by simulation."""
-    case = _case(name, branch)
+    """Calibrate a model by simulation: evidence and ranks."""
+    case = case_of(name, branch)
     if folder is not None:
         # Simulations of a model as it was are none of the model as it is.
-        rounded = " ".join(f"{value:.8g}" for value in _of_model(case.design))
+        rounded = " ".join(f"{value:.8g}" for value in _densities(case.design))
         digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
         folder = Path(folder) / f"{name}-{branch}-{digest}"
-    ranks = in_steps(
-        sbc(
-            case.design,
-            case.n if n is None else n,
-            simulate=case.simulate,
-            quantities=case.quantities,
-            derive=case.derive,
-            replicate=case.replicate,
-            likelihood=case.likelihood,
-            thin=case.thin,
-            tune=case.tune,
-            target_accept=case.target_accept,
-            folder=folder,
-            rng=rng,
-        )
-    )
+    same = ("simulate", "quantities", "derive", "replicate", "likelihood", "thin", "tune")
+    options = {key: getattr(case, key) for key in (*same, "target_accept")}
+    n = case.n if n is None else n
+    ranks = in_steps(sbc(case.design, n, **options, folder=folder, rng=rng))
     by_simulation = ranks.groupby("simulation").first()
     judged = verdict(ranks)
     judged["divergences"]["share"] = _short(judged["divergences"]["share"])
@@ -147,7 +120,7 @@ def calibration(
         "density": model_density(name, branch),
         "design": case.words,
         "seed": rng if isinstance(rng, int) else None,
-        "settings": {"tune": case.tune, "target_accept": case.target_accept, "thin": case.thin},
+        "settings": {key: options[key] for key in ("tune", "target_accept", "thin")},
         "versions": versions(),
         **judged,
         "chains": {
@@ -162,8 +135,8 @@ def calibration(
 
 
 def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) -> dict[str, Any]:
-    """Posterior figures of the model on the data of its card, with their Monte-Carlo errors."""
-    case = _case(name)
+    """Posterior figures of the model on the data of its page, with their Monte Carlo errors."""
+    case = case_of(name)
     model = case.example()
     posterior = nuts(model, n_draws, rng=rng)["posterior"].to_dataset()
     figures = {}
@@ -197,9 +170,12 @@ def one_element(draws: xr.DataArray) -> xr.DataArray:
     )
 
 
-def _case(name: str, branch: str = DEFAULT) -> Case:
+def case_of(name: str, branch: str = DEFAULT) -> Case:
+    """How a form of a model is put to the test."""
     if name not in CASES:
-        raise ValueError(f"the catalogue has {', '.join(CASES)}; got {name!r}")
+        raise ValueError(
+            f"name must be one of {', '.join(CASES)}; got {name!r}{nearest(name, list(CASES))}"
+        )
     known = CASES[name].all_branches
     if branch not in known:
         raise ValueError(
@@ -210,7 +186,7 @@ def _case(name: str, branch: str = DEFAULT) -> Case:
 
 
 def versions() -> dict[str, str]:
-    """Of this package, and of those whose versions its evidence hangs on."""
+    """Of this package, and of those whose versions its evidence depends on."""
     others = {name: importlib.metadata.version(name) for name in ("pymc", "nutpie", "numpy")}
     return {"alikely": alikely.__version__} | others
 
@@ -227,76 +203,85 @@ def write(path: Path, content: dict[str, Any]) -> None:
     write_file(path, json.dumps(content, indent=1), "\n")
 
 
-def card_section(evidence: dict[str, Any]) -> str:
-    """What a card says of its calibration."""
-    rows = pd.DataFrame(evidence["quantities"])
-    posterior = rows[rows["school"] == "posterior"].set_index("quantity")
-    outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
-    verdict = "stay" if evidence["passed"] else "**do not stay**"
-    first = (
-        f"{evidence['n_simulations']:,} experiments were simulated from the prior by a story told "
-        f"again in NumPy, from this card: {evidence['design']}. The ranks of the truth among "
-        f"posterior draws {verdict} inside bands that hold for all {len(posterior)} quantities at "
-        "once in 95 of 100 such studies (`calibration.json`)."
-    )
-    found = [first]
-    if outside:
-        chance = ", as one in twenty is by chance" if evidence["passed"] else ""
-        found.append(f"Outside the 95 % band of their own{chance}: {', '.join(outside)}.")
-    for _, row in rows[rows["school"] == "bootstrap"].iterrows():
-        own = posterior.loc[row["quantity"]]
-        found.append(
-            f"95 % intervals of `{row['quantity']}` hold the truth in {own['coverage_95']:.3f} of "
-            f"them, those of the percentile bootstrap in {row['coverage_95']:.3f}."
-        )
-    found.append(_of_divergences(evidence["divergences"]))
-    if branches := evidence.get("branches"):
-        ran = [_of_branch(name, of) for name, of in branches.items() if of["passed"]]
-        not_so = [_of_branch(name, of) for name, of in branches.items() if not of["passed"]]
-        if ran:
-            found.append(f"Other forms whose ranks stay inside, too: {'; '.join(ran)}.")
-        if not_so:
-            found.append(f"Other forms whose ranks **do not**: {'; '.join(not_so)}.")
-    lines = "\n".join(textwrap.fill(text, 100, break_on_hyphens=False) for text in found)
-    return f"## Calibration\n{lines}\n\n![Ranks of the truth among posterior draws](ranks.png)\n"
+def first_draws(name: str) -> None:
+    """Build a model on the data of its page and sample it: 1,000 draws after warm-up."""
+    case = CASES[name]
+    with warnings.catch_warnings():
+        # So few draws are for their time alone.
+        warnings.simplefilter("ignore", SamplingWarning)
+        nuts(case.example(), N_TIMED, case.tune, rng=1, target_accept=case.target_accept)
 
 
-def _of_branch(name: str, evidence: dict[str, Any]) -> str:
-    """Name and design, and what chains that diverged leave of the verdict."""
-    divergences = evidence["divergences"]
-    told = [evidence["design"]]
-    if divergences["simulations"]:
-        told.append(f"a divergent transition in {divergences['share']:.0%} of the simulations")
-        if (without := divergences["without"]) is None:
-            told.append("the others are not judged apart")
-        else:
-            verdict = "inside" if without["passed"] else "**outside**"
-            told.append(f"ranks of the {without['n_simulations']:,} others {verdict}")
-    return f"`{name}` ({'; '.join(told)})"
+def seconds(name: str, repeats: int = 5) -> dict[str, Any]:
+    """Measure processor seconds of whole processes that sample a model."""
+    case = case_of(name)
+    if repeats < 1:
+        raise ValueError(f"repeats must be at least 1, got {repeats}")
+    cold, warm = [], []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            cold.append(_of_process(name, Path(folder)))
+            warm.append(_of_process(name, Path(folder)))
+    return {
+        "model": name,
+        "n_draws": N_TIMED,
+        "settings": {"tune": case.tune, "target_accept": case.target_accept},
+        "cold": statistics.median(cold),
+        "warm": statistics.median(warm),
+        "all_cold": cold,
+        "all_warm": warm,
+        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
+        "versions": versions(),
+    }
 
 
-def _of_divergences(divergences: dict[str, Any]) -> str:
-    first = (
-        f"Chains had a divergent transition in {divergences['share']:.0%} of the simulations, over "
-        "the whole prior, where many experiments say next to nothing"
-    )
-    without = divergences["without"]
-    if not divergences["simulations"]:
-        return "Chains had no divergent transition in any of the simulations."
-    if without is None:
-        return f"{first}; the others are not judged apart."
-    verdict = "stay" if without["passed"] else "**do not stay**"
-    return f"{first}; ranks of the {without['n_simulations']:,} others {verdict} inside, too."
+def _of_process(name: str, folder: Path) -> float:
+    flags = [os.environ.get("PYTENSOR_FLAGS", ""), f"base_compiledir={folder / 'pytensor'}"]
+    caches = {
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+        "PYTENSOR_FLAGS": ",".join(flag for flag in flags if flag),
+    }
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", CHILD, name], env=os.environ | caches, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return round(used, 2)
 
 
-def update_card(path: Path, evidence: dict[str, Any]) -> None:
-    """Put the section into a card, before the graph."""
-    text = path.read_text()
-    before, _, old = text.partition("## Calibration\n")
-    graph = (old or text).index("## Graph\n")
-    if not old:
-        before = text[:graph]
-    write_file(path, f"{before}{card_section(evidence)}\n{(old or text)[graph:]}")
+def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, Any]:
+    """Content of ``model.json``: what is read from a model, and what people write about it."""
+
+    def node(kind: str, variable: Any, default: dict[str, str]) -> dict[str, Any]:
+        dims = model.named_vars_to_dims.get(variable.name) or ()
+        kept = written[kind].get(variable.name, default)
+        return {"dims": list(dims)} | {k: v for k, v in kept.items() if k != "dims"}
+
+    return {
+        "name": name,
+        "question": written["question"],
+        "when": written["when"],
+        "dims": list(model.coords),
+        "data": {v.name: node("data", v, {"meaning": ""}) for v in model.data_vars},
+        "parameters": {v.name: node("parameters", v, {}) for v in model.free_RVs},
+        "deterministics": [v.name for v in model.deterministics],
+        "priors": models.prior_texts(model),
+        "references": written["references"],
+    }
+
+
+def redescribe(folder: Path, name: str, model: pm.Model) -> None:
+    """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays."""
+    import pymc as pm
+
+    path, page = folder / "model.json", folder / "README.md"
+    content = described(name, model, json.loads(path.read_text()))
+    path.write_text(json.dumps(content, indent=2) + "\n")
+    before, fence, rest = page.read_text().partition("```mermaid\n")
+    drawn, end, after = rest.partition("\n```")
+    graph = str(pm.model_to_mermaid(model)).strip()
+    # The order of nodes in a plate varies from process to process: no reason to change a page.
+    if sorted(drawn.splitlines()) != sorted(graph.splitlines()):
+        page.write_text(before + fence + graph + end + after)
 
 
 RANKS = "ranks.npz"
@@ -330,7 +315,7 @@ def kept_branches(path: str | Path) -> list[str]:
     return sorted({_branch_of(name) for name in _arrays(Path(path))})
 
 
-def kept_ranks(path: str | Path, branch: str = "default") -> pd.DataFrame:
+def kept_ranks(path: str | Path, branch: str = DEFAULT) -> pd.DataFrame:
     """Ranks of a branch from the file of its model."""
     arrays = _arrays(Path(path))
     if f"{branch}/{DIVERGENT}" not in arrays:
@@ -344,17 +329,9 @@ def kept_ranks(path: str | Path, branch: str = "default") -> pd.DataFrame:
     for name, steps in arrays.items():
         if _branch_of(name) == branch:
             _, school, quantity = name.split("/")
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "simulation": np.arange(len(steps)),
-                        "school": school,
-                        "quantity": quantity,
-                        "rank": _shares(steps),
-                        DIVERGENT: divergent,
-                    }
-                )
-            )
+            part = pd.DataFrame({"simulation": np.arange(len(steps)), "school": school})
+            part = part.assign(quantity=quantity, rank=_shares(steps))
+            parts.append(part.assign(**{DIVERGENT: divergent}))
     return pd.concat(parts, ignore_index=True)
 
 

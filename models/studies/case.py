@@ -11,7 +11,7 @@ from alikely.calibration.ranks import Derive, Likelihood, Replicate, Simulate
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["DEFAULT", "N_REPLICATES", "Case"]
+__all__ = ["DEFAULT", "N_REPLICATES", "Case", "named"]
 
 # Of the bootstrap, in each simulation.
 N_REPLICATES = 500
@@ -19,6 +19,11 @@ N_REPLICATES = 500
 DEFAULT = "default"
 # Simulations of another branch.
 N_BRANCH = 100
+
+
+def named(text: str) -> tuple[str, ...]:
+    """Names that are separated by spaces."""
+    return tuple(text.split())
 
 
 class Case(NamedTuple):

@@ -1,254 +1,319 @@
-"""Pages that studies write: the card of error similarity, and the page of benchmarks."""
+"""Stored tables of studies, and what pages say of them, between marks that name a part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from alikely._base.files import write_file
+from alikely._base.files import write_figure, write_file
+from alikely.calibration.coverage import coverage_study, coverage_summary
 from studies.benchmarks import BENCHMARKS
-from studies.error_patterns import (
-    DESIGNS,
-    EQUAL_ROWS,
-    SIMILARITY,
-    STATEMENTS,
-)
+from studies.cards import is_of
+from studies.case import DEFAULT
+from studies.cases import CASES
+from studies.error_patterns import DESIGNS, EQUAL_ROWS, SIMILARITY, STATEMENTS
 from studies.harness import PROMISED
 
-__all__ = [
-    "BENCHMARK_TABLE",
-    "ERROR_TABLES",
-    "benchmark_section",
-    "error_section",
-    "update_benchmarks",
-    "update_errors",
-    "write_benchmarks",
-    "write_errors",
-]
-
 SIGNIFICANT, DIGITS = 0.05, 4
-ERROR_TABLES = ("coverage.csv", "statements.csv", "tests.csv")
-HEAD, BEFORE = "## Coverage\n", "## Calibration\n"
-METHODS = ("auto", "model", "bootstrap", "bca", "analytic")
+SETTINGS, BENCHMARK = "coverage.csv", "benchmarks.csv"
+ERRORS = ("paired_errors/coverage.csv", "paired_errors/statements.csv", "paired_errors/tests.csv")
 # Data sets of each design, and how many more where coverage is near what is promised.
 N_DATASETS, MORE = 200, 400
+N_SETS, N_SETS_OF_DRAWS, N_REPLICATES = 600, 100, 1_000
 
 
-def write_errors(
-    folder: Path, work: Path | None = None, seed: int = 1, only: Sequence[str] = ERROR_TABLES
-) -> None:
-    """Run the studies, an hour or two of processors each, and write their tables."""
-    for name in only:
-        parts = None if work is None else work / name
-        if name == "coverage.csv":
-            found = SIMILARITY.summary(_similarity(parts, seed))
-        elif name == "statements.csv":
-            found = STATEMENTS.summary(STATEMENTS.run(folder=parts, rng=seed))
-        else:
-            found = EQUAL_ROWS.summary(EQUAL_ROWS.run(folder=parts, rng=seed))
-        _write(folder / name, found)
+def _of_settings(folder: Path | None, seed: int) -> pd.DataFrame:
+    return coverage_study(folder=folder, rng=seed)
 
 
-def _write(path: Path, table: pd.DataFrame) -> None:
-    write_file(path, table.round(DIGITS).to_csv(index=False))
-
-
-def _similarity(parts: Path | None, seed: int) -> pd.DataFrame:
+def _of_similarity(folder: Path | None, seed: int) -> pd.DataFrame:
     """Data sets of each design, and more of those that are near what is promised."""
-    first = SIMILARITY.run(N_DATASETS, folder=parts, rng=seed)
-    found, near = [first], _near(SIMILARITY.summary(first))
+    first = SIMILARITY.run(N_DATASETS, folder=folder, rng=seed)
+    auto = SIMILARITY.summary(first).query("method == 'auto'")
+    near = auto["coverage"] + auto["unbounded"] < _doubtful(auto["n_datasets"])
+    found = [first]
     for number, name in enumerate(DESIGNS):
-        if name in near:
+        if name in auto["scenario"][near].tolist():
             # Folder and seed of its own: whichever others are in doubt, its data sets are these.
-            own = None if parts is None else parts.with_name(f"{parts.name}-{number}")
+            own = None if folder is None else folder.with_name(f"{folder.name}-{number}")
             rng = np.random.SeedSequence([seed, N_DATASETS + number])
             found.append(SIMILARITY.run(MORE, [name], folder=own, rng=rng))
-    return pd.concat(found)
-
-
-def _near(rows: pd.DataFrame) -> list[str]:
-    """Designs in which coverage is less than a Monte Carlo error from nominal, or below it."""
-    auto = rows[rows["method"] == "auto"]
-    near = auto["coverage"] + auto["unbounded"] < _doubtful(auto["n_datasets"])
-    return auto["scenario"][near].tolist()
+    return SIMILARITY.summary(pd.concat(found))
 
 
 def _doubtful(n: Any) -> Any:
-    """What is promised and a Monte-Carlo error of `n` data sets."""
+    """What is promised and a Monte Carlo error of `n` data sets."""
     return PROMISED + np.sqrt(PROMISED * (1 - PROMISED) / n)
 
 
-def update_errors(folder: Path) -> None:
-    """Put the section into the card, before that of its calibration."""
-    path = folder / "README.md"
-    before, _, rest = path.read_text().partition(BEFORE)
-    before = before.partition(HEAD)[0].rstrip("\n")
-    write_file(path, f"{before}\n\n{error_section(folder)}\n{BEFORE}{rest}")
+def _of_benchmarks(folder: Path | None, seed: int) -> pd.DataFrame:
+    """Analytic intervals of many benchmarks, and draws of fewer."""
+    whole, drawn = (None if folder is None else folder / name for name in ("all", "draws"))
+    most = BENCHMARKS.run(N_SETS, folder=whole, rng=seed)
+    rest = BENCHMARKS.run(N_SETS_OF_DRAWS, folder=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
+    found = BENCHMARKS.summary(rest).query("method != 'analytic'")
+    return pd.concat([BENCHMARKS.summary(most), found], ignore_index=True)
 
 
-def error_section(folder: Path) -> str:
-    """What the tables say."""
-    rows, joint, tests = (pd.read_csv(folder / name) for name in ERROR_TABLES)
-    return ERROR_TEXT.format(
-        n_datasets=N_DATASETS,
-        doubt=_doubtful(N_DATASETS),
-        more=MORE,
-        short=_short(rows),
-        rows="\n".join(_row_lines(rows)),
-        statements="\n".join(_statement_lines(joint)),
-        tests="\n".join(
-            f"| {row.scenario} | {row.n_datasets} | {row.divergence:.3f} | {row.rejected:.3f} |"
-            for row in tests.itertuples()
-        ),
+# What is stored in the folder of all models, and how it is made: hours of one core each.
+TABLES: Mapping[str, Callable[[Path | None, int], pd.DataFrame]] = {
+    SETTINGS: _of_settings,
+    BENCHMARK: _of_benchmarks,
+    ERRORS[0]: _of_similarity,
+    ERRORS[1]: lambda folder, seed: STATEMENTS.summary(STATEMENTS.run(folder=folder, rng=seed)),
+    ERRORS[2]: lambda folder, seed: EQUAL_ROWS.summary(EQUAL_ROWS.run(folder=folder, rng=seed)),
+}
+
+
+def store(name: str, catalogue: Path, folder: Path | None = None, seed: int = 1) -> None:
+    """Run the studies of a stored table, and write it."""
+    table = TABLES[name](folder, seed)
+    digits: Any = DIGITS
+    if name == SETTINGS:
+        # What describes a setting stays as it is.
+        digits = dict.fromkeys(table.columns[6:], DIGITS + 1)
+        from alikely.plots.calibration import plot_calibration
+
+        figure = plot_calibration(table, "coverage").figure
+        write_figure(figure, (catalogue / name).with_suffix(".png"), dpi=110)
+    write_file(catalogue / name, table.round(digits).to_csv(index=False))
+
+
+def lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Lay out rows of a Markdown table; the first is its head."""
+    head, *rest = (list(map(str, row)) for row in rows)
+    text = "".join(f"| {' | '.join(row)} |\n" for row in (head, *rest))
+    first, _, others = text.partition("\n")
+    return f"{first}\n|{'---|' * len(head)}\n{others}"
+
+
+def _models(catalogue: Path, _: str) -> str:
+    """Models, their questions, and whether they are calibrated."""
+    rows: list[tuple[str, ...]] = [("model", "question", "when to use", "evidence")]
+    for name in sorted(CASES):
+        card, evidence = (_read(catalogue / name / f"{x}.json") for x in ("model", "calibration"))
+        status = "calibrated" if evidence["passed"] else "**not calibrated**, see the card"
+        status = status if is_of(evidence, name) else "recalibrate"
+        number = f"{evidence['n_simulations']:,} simulations"
+        link = f"[{name}]({name}/README.md)"
+        rows.append((link, card["question"], card["when"], f"{status}, {number}"))
+    return lines(rows)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text()))
+
+
+FORM = ("ranks", "simulations", "warm-up, acceptance", "with divergences", "ranks without these")
+
+
+def _branches(catalogue: Path, _: str) -> str:
+    """Forms of all models, and the seconds to their first draws."""
+    rows: list[tuple[str, ...]] = [("model", "branch", *FORM, "cold, s", "warm, s")]
+    for name in sorted(CASES):
+        path = catalogue / name / "seconds.json"
+        timed = _read(path) if path.is_file() else None
+        for branch, cells in _forms(catalogue, name).items():
+            of_time = ["not timed"] * 2
+            if timed is not None or branch != DEFAULT:
+                known = timed is not None and branch == DEFAULT
+                of_time = [f"{timed[k]:.1f}" if known else "" for k in ("cold", "warm")]  # type: ignore[index]
+            rows.append((name, branch, *cells, *of_time))
+    return lines(rows)
+
+
+def _forms(catalogue: Path, name: str) -> dict[str, list[str]]:
+    """What calibration says of each form of a model, as in `FORM`."""
+    evidence, case = _read(catalogue / name / "calibration.json"), CASES[name]
+    found = {DEFAULT: evidence, **evidence.get("branches", {})}
+    rows = {branch: ["not run", *[""] * (len(FORM) - 1)] for branch in case.all_branches}
+    for branch in [branch for branch in rows if branch in found]:
+        of, asked = found[branch], case.of(branch)
+        divergences, settings = of["divergences"], of["settings"]
+        without = divergences["without"]
+        ranks = _inside(of) if is_of(of, name, branch) else "recalibrate"
+        if (settings["tune"], settings["target_accept"]) != (asked.tune, asked.target_accept):
+            ranks += ", other settings"
+        rows[branch] = [
+            ranks,
+            f"{of['n_simulations']:,}",
+            f"{settings['tune']:,}, {settings['target_accept']:g}",
+            f"{divergences['share']:.1%}",
+            "not judged" if without is None else _inside(without),
+        ]
+    return rows
+
+
+def _inside(found: dict[str, Any]) -> str:
+    return "inside" if found["passed"] else "**outside**"
+
+
+def _calibration(catalogue: Path, name: str) -> str:
+    """What the page of a model says of its calibration."""
+    evidence = _read(catalogue / name / "calibration.json")
+    rows = pd.DataFrame(evidence["quantities"])
+    posterior = rows[rows["school"] == "posterior"].set_index("quantity")
+    verdict = "stay" if evidence["passed"] else "**do not stay**"
+    text = (
+        f"We simulated {evidence['n_simulations']:,} experiments from the prior, in NumPy as this "
+        "page describes them. The ranks of the true values among posterior draws "
+        f"{verdict} inside bands that contain the ranks of all {len(posterior)} quantities in 95 "
+        "of 100 such studies (`calibration.json`)."
     )
+    outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
+    if outside:
+        text += f" Outside the 95 % band of their own, as one in twenty is: {', '.join(outside)}."
+    for _, row in rows[rows["school"] == "bootstrap"].iterrows():
+        own = posterior.loc[row["quantity"]]
+        text += (
+            f" 95 % intervals of `{row['quantity']}` contain the true value in "
+            f"{own['coverage_95']:.3f} of them, those of the percentile bootstrap in "
+            f"{row['coverage_95']:.3f}."
+        )
+    cells: list[tuple[str, ...]] = [("branch", "design", *FORM)]
+    case = CASES[name]
+    cells += [(b, case.of(b).words, *form) for b, form in _forms(catalogue, name).items()]
+    return f"{text}\n\n{lines(cells)}"
 
 
-def _short(rows: pd.DataFrame) -> str:
-    """Designs in which intervals of the door fall short of what is promised."""
-    auto = rows[rows["method"] == "auto"]
+def _methods(catalogue: Path, _: str) -> str:
+    """Methods of intervals over all settings."""
+    summary = coverage_summary(pd.read_csv(catalogue / SETTINGS))
+    named = ("mean absolute error", "least coverage", "settings with .93 or more", "mean width")
+    return lines([("method", *named)] + [
+        (row.method, f"{row.mean_abs_error:.4f}", f"{row.least_coverage:.3f}",
+         f"{row.n_close} of {row.n_settings}", f"{row.mean_width:.3f}")
+        for row in summary.itertuples()
+    ])  # fmt: skip
+
+
+def _corners(catalogue: Path, _: str) -> str:
+    """Coverage with the accuracy, where intervals of different methods part."""
+    study = pd.read_csv(catalogue / SETTINGS)
+    equal = (study["accuracy_a"] == study["accuracy_b"]) & (study["ec"] == 0.2)
+    part = study[equal & (study["ci_prob"] == 0.95) & study["n_trials"].isin([40, 160, 640])]
+    methods = ["posterior", "bootstrap", "bca", "wald"]
+    wide = part.pivot_table("coverage", ["accuracy_a", "n_trials"], "method")[methods]
+    rows = [(*at, *map("{:.3f}".format, row)) for at, row in wide.T.items()]
+    return lines([("accuracy", "trials", *methods), *rows])
+
+
+def _short(catalogue: Path, _: str) -> str:
+    """Designs in which intervals of the default fall short of what is promised."""
+    auto = pd.read_csv(catalogue / ERRORS[0]).query("method == 'auto'")
     fewer = auto[auto["p_short"] < SIGNIFICANT]
     if fewer.empty:
-        return f"In no design is it significantly below {PROMISED:.2f} (Holm over designs)."
+        return f"In no design is it significantly below {PROMISED:.2f} (Holm over designs).\n"
     named = ", ".join(
         f"{row.scenario} ({row.coverage:.3f}, {row.unbounded:.0%} unbounded)"
         for row in fewer.itertuples()
     )
-    return f"Significantly below {PROMISED:.2f} (Holm over designs) it is in: {named}."
+    return f"Significantly below {PROMISED:.2f} (Holm over designs) it is in: {named}.\n"
 
 
-def _row_lines(rows: pd.DataFrame) -> list[str]:
-    lines = []
+def _similarity(catalogue: Path, _: str) -> str:
+    rows = pd.read_csv(catalogue / ERRORS[0])
+    methods = ("auto", "model", "bootstrap", "bca", "analytic")
+    shown = ("auto", "model", "bootstrap", "BCa", "analytic")
+    of_auto = ("median width", "of model", "unbounded", "noted", "holds 1")
+    out: list[tuple[Any, ...]] = [("design", "data sets", *shown, *of_auto)]
     for design, part in rows.groupby("scenario", sort=False):
         by = part.set_index("method")
         auto = by.loc["auto"]
-        covered = " | ".join(f"{by.loc[name, 'coverage']:.3f}" for name in METHODS)
-        lines.append(
-            f"| {design} | {auto['n_datasets']:.0f} | {covered} | {auto['width']:.3f} | "
-            f"{auto['relative_width']:.2f} | {auto['unbounded']:.2f} | {auto['noted']:.2f} | "
-            f"{auto['at_end']:.2f} |"
-        )
-    return lines
+        covered = (f"{by.loc[name, 'coverage']:.3f}" for name in methods)
+        rest = (f"{auto[x]:.2f}" for x in ("relative_width", "unbounded", "noted", "at_end"))
+        out.append((design, f"{auto['n_datasets']:.0f}", *covered, f"{auto['width']:.3f}", *rest))
+    return lines(out)
 
 
-def _statement_lines(joint: pd.DataFrame) -> list[str]:
-    wide = joint.pivot_table(
-        index=["scenario", "statement", "n_datasets"],
-        columns="method",
-        values="coverage",
-        sort=False,
-    )
-    return [
-        f"| {design} | {statement} | {n} | {row['posterior']:.3f} | {row['bootstrap']:.3f} | "
-        f"{row['analytic']:.3f} |"
-        for (design, statement, n), row in wide.iterrows()
+def _statements(catalogue: Path, _: str) -> str:
+    keys, methods = ["scenario", "statement", "n_datasets"], ["posterior", "bootstrap", "analytic"]
+    joint = pd.read_csv(catalogue / ERRORS[1])
+    wide = joint.pivot_table("coverage", keys, "method", sort=False)[methods]
+    rows = [(*at, *map("{:.3f}".format, row)) for at, row in wide.T.items()]
+    return lines([("design", "statement", "data sets", *methods), *rows])
+
+
+def _equal_rows(catalogue: Path, _: str) -> str:
+    rows = [
+        (row.scenario, row.n_datasets, f"{row.divergence:.3f}", f"{row.rejected:.3f}")
+        for row in pd.read_csv(catalogue / ERRORS[2]).itertuples()
     ]
+    return lines([("design", "data sets", "divergence", "rejected"), *rows])
 
 
-ERROR_TEXT = """## Coverage
-Data sets of known truth (`studies.error_patterns.SIMILARITY`), each of a population of its own, go
-through `alikely.error_similarity`: share of 95 % intervals that hold the similarity. `auto` is the
-door's interval, `model` the posterior of this model alone. An interval that ends where no label is
-common is unbounded: it does not count as covering, and its row has a note, as have pairs whose
-chains have not met (`noted`: either). Where the first {n_datasets} data sets leave coverage in
-doubt, below {doubt:.3f} but for unbounded intervals, there are {more} more. {short}
-
-| design | data sets | auto | model | bootstrap | BCa | analytic | median width | of model \
-| unbounded | noted | holds 1 |
-|---|---|---|---|---|---|---|---|---|---|---|---|
-{rows}
-
-Differences and means over pairs that share systems and items, two machines and four humans, and
-over five data sets as if they were conditions (`STATEMENTS`): coverage of
-95 % intervals; unbounded ones do not count as covering. Limits of means are those of
-`alikely.mean`.
-
-| design | statement | data sets | posterior | bootstrap | analytic |
-|---|---|---|---|---|---|
-{statements}
-
-The test of equal rows (`p_equal`): how often it rejects at .05, equal systems first, with the
-median divergence of populations.
-
-| design | data sets | divergence | rejected |
-|---|---|---|---|
-{tests}
-"""
-
-
-BENCHMARK_TABLE = "benchmarks.csv"
-START, END = "<!-- coverage of benchmarks: made by code -->\n", "<!-- end of coverage -->\n"
 SHOWN = ("score", "human-human", "share", "differences", "ranks")
 THESE = ("score, these people", "difference, these people")
 GREATEST, WIDEST = 0.985, 1.5
-N_SETS, N_SETS_OF_DRAWS, N_REPLICATES = 600, 100, 1_000
 
 
-def write_benchmarks(folder: Path, work: Path | None = None, seed: int = 1) -> None:
-    """Run both studies, some two hours of one core, and write their table."""
-    whole, drawn = (None if work is None else work / name for name in ("all", "draws"))
-    most = BENCHMARKS.run(N_SETS, folder=whole, rng=seed)
-    rest = BENCHMARKS.run(N_SETS_OF_DRAWS, folder=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
-    # Of draws what only the second has.
-    found = BENCHMARKS.summary(rest)
-    found = found[found["method"] != "analytic"]
-    table = pd.concat([BENCHMARKS.summary(most), found], ignore_index=True)
-    _write(folder / BENCHMARK_TABLE, table)
-
-
-def update_benchmarks(page: Path, folder: Path) -> None:
-    """Put what the table says between the two marks of the page."""
-    before, start, rest = page.read_text().partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        raise ValueError(f"{page} lacks the line {(END if start else START).strip()!r}")
-    write_file(page, f"{before}{START}{benchmark_section(folder)}{END}{after}")
-
-
-def benchmark_section(folder: Path) -> str:
-    """What the table says."""
-    table = pd.read_csv(folder / BENCHMARK_TABLE)
-    wide, sets = (
-        table.pivot_table(
-            index="scenario", columns=["statement", "method"], values=name, sort=False
-        )
-        for name in ("coverage", "n_datasets")
-    )
+def _benchmarks(catalogue: Path, _: str) -> str:
+    """What the table of benchmarks says in all."""
+    table = pd.read_csv(catalogue / BENCHMARK)
     own, drawn = (table[table["method"] == name] for name in ("analytic", "bootstrap"))
-    lines = [_line(design, wide.loc[design]) for design in wide.index]
-    return BENCHMARK_TEXT.format(
-        n_sets=own["n_datasets"].max(),
-        n_drawn=drawn["n_datasets"].max(),
-        short=_named(own[own["p_short"] < SIGNIFICANT], "none"),
-        n_cells=len(own),
-        much=_named(own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")], "none"),
-        error=_share(own["coverage_mcse"].max()),
-        error_drawn=_share(drawn["coverage_mcse"].max()),
-        wide=_widths(own),
-        rows="\n".join(lines),
-        these="\n".join(
-            _these(design, wide.loc[design], sets.loc[design]) for design in wide.index
-        ),
+    short = _named(own[own["p_short"] < SIGNIFICANT])
+    much = _named(own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")])
+    wide = []
+    for statement, part in own[own["relative_width"] > WIDEST].groupby("statement", sort=False):
+        ratio = part["relative_width"]
+        ends = [f"{x:.2f}" for x in sorted({ratio.min(), ratio.max()})]
+        wide.append(f"{statement} in {len(part)} ({' to '.join(ends)})")
+    return (
+        f"Share of 95 % intervals that held the truth, over {own['n_datasets'].max()} simulated\n"
+        "benchmarks of four machines (`studies.benchmarks.BENCHMARKS`; Monte-Carlo error at most "
+        f"{_share(own['coverage_mcse'].max())}),\nand of the bootstrap, over "
+        f"{drawn['n_datasets'].max()} (at most {_share(drawn['coverage_mcse'].max())}).\n\n"
+        f"- Significantly below {_share(PROMISED)} (Holm over {len(own)} cells, those of the "
+        f"second table\n  too): {short}.\n"
+        f"- Above {_share(GREATEST)}, ranks aside, which have to hold all at once: {much}.\n"
+        f"- Median width more than {WIDEST} times that of an interval from the true standard "
+        f"error: {', '.join(wide) or 'none'}.\n"
+        "  Two or three degrees of freedom leave no narrow interval.\n"
     )
 
 
-def _line(design: str, by: pd.Series) -> str:
-    cells = [_share(by[name, "analytic"]) for name in SHOWN]
-    cells += [_share(by[name, "bootstrap"]) for name in SHOWN[:2]]
-    return f"| {design} | {' | '.join(cells)} |"
+def _named(found: pd.DataFrame) -> str:
+    named = [
+        f"{statement} of "
+        + ", ".join(f"{row.scenario} ({_share(row.coverage)})" for row in part.itertuples())
+        for statement, part in found.groupby("statement", sort=False)
+    ]
+    return "; ".join(named) or "none"
 
 
-def _these(design: str, by: pd.Series, n_sets: pd.Series) -> str:
-    methods = ("analytic", "bootstrap", "posterior")
-    cells = [_share(by.get((THESE[0], method))) for method in methods]
-    n, most = (n_sets.get((THESE[0], method), 0) for method in ("posterior", "bootstrap"))
-    if 0 < n < most:
-        cells[-1] += f" of {n:.0f}"
-    cells.append(_share(by.get((THESE[1], "analytic"))))
-    return f"| {design} | {' | '.join(cells)} |"
+def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, str]]) -> str:
+    """Coverage by statement and method, a row for each population."""
+    table = pd.read_csv(catalogue / BENCHMARK)
+    keys: dict[str, Any] = {"index": "scenario", "columns": ["statement", "method"], "sort": False}
+    wide, sets = (table.pivot_table(name, **keys) for name in ("coverage", "n_datasets"))
+    rows = [("population", *head)]
+    for design, by in wide.iterrows():
+        row = []
+        for cell in cells:
+            text, n = _share(by.get(cell)), sets.loc[design].get(cell, 0)
+            # A posterior is withheld at times.
+            most = sets.loc[design].get((cell[0], "bootstrap"), 0)
+            less = cell[1] == "posterior" and 0 < n < most
+            row.append(f"{text} of {n:.0f}" if less else text)
+        rows.append((str(design), *row))
+    return lines(rows)
+
+
+def _scores(catalogue: Path, _: str) -> str:
+    cells = [(name, "analytic") for name in SHOWN] + [(name, "bootstrap") for name in SHOWN[:2]]
+    return _of_designs(catalogue, (*SHOWN, "bootstrap: score", "human-human"), cells)
+
+
+def _these(catalogue: Path, _: str) -> str:
+    cells = [(THESE[0], method) for method in ("analytic", "bootstrap", "posterior")]
+    head = ("score", "bootstrap", "posterior", "difference")
+    return _of_designs(catalogue, head, [*cells, (THESE[1], "analytic")])
 
 
 def _share(value: float | None) -> str:
@@ -258,44 +323,30 @@ def _share(value: float | None) -> str:
     return "1" if text == "1.000" else text.removeprefix("0")
 
 
-def _named(found: pd.DataFrame, nothing: str) -> str:
-    named = [
-        f"{statement} of " + ", ".join(f"{row.scenario} ({_share(row.coverage)})" for row in of)
-        for statement, part in found.groupby("statement", sort=False)
-        for of in [list(part.itertuples())]
-    ]
-    return "; ".join(named) or nothing
+# Parts by the names in their marks; each takes the folder of all models, and that of the page.
+PARTS: Mapping[str, Callable[[Path, str], str]] = {
+    "models": _models,
+    "branches": _branches,
+    "calibration": _calibration,
+    "methods of intervals": _methods,
+    "coverage by accuracy": _corners,
+    "short of coverage": _short,
+    "similarity": _similarity,
+    "statements": _statements,
+    "equal rows": _equal_rows,
+    "benchmarks": _benchmarks,
+    "benchmark scores": _scores,
+    "benchmark scores of these people": _these,
+}
+MARKED = re.compile(r"(<!-- made by code: (.+) -->\n)(?s:.*?)(<!-- end -->)")
 
 
-def _widths(own: pd.DataFrame) -> str:
-    """Where intervals are much wider than those from the true error."""
-    much = own[own["relative_width"] > WIDEST]
-    parts = []
-    for statement, part in much.groupby("statement", sort=False):
-        least, most = part["relative_width"].min(), part["relative_width"].max()
-        range_ = f"{most:.2f}" if len(part) == 1 else f"{least:.2f} to {most:.2f}"
-        parts.append(f"{statement} in {len(part)} ({range_})")
-    return ", ".join(parts) or "none"
+def update(page: Path, catalogue: Path) -> None:
+    """Make the marked parts of a page anew from what is stored."""
 
+    def made(found: re.Match[str]) -> str:
+        if found[2] not in PARTS:
+            raise ValueError(f"{page} marks {found[2]!r}; parts are {', '.join(PARTS)}")
+        return f"{found[1]}{PARTS[found[2]](catalogue, page.parent.name)}{found[3]}"
 
-BENCHMARK_TEXT = f"""Share of 95 % intervals that held the truth, over {{n_sets}} simulated
-benchmarks of four machines (`studies.benchmarks.BENCHMARKS`; Monte-Carlo error at most {{error}}),
-and of the bootstrap, over {{n_drawn}} (at most {{error_drawn}}).
-
-- Significantly below {_share(PROMISED)} (Holm over {{n_cells}} cells, those of the second table
-  too): {{short}}.
-- Above {_share(GREATEST)}, ranks aside, which have to hold all at once: {{much}}.
-- Median width more than {WIDEST} times that of an interval from the true standard error: {{wide}}.
-  Two or three degrees of freedom leave no narrow interval.
-
-| population | score | human-human | share | differences | ranks | bootstrap: score | human-human |
-|---|---|---|---|---|---|---|---|
-{{rows}}
-
-For new images and these people, intervals one by one; of the posterior, benchmarks in which it is
-not withheld:
-
-| population | score | bootstrap | posterior | difference |
-|---|---|---|---|---|
-{{these}}
-"""
+    write_file(page, MARKED.sub(made, page.read_text()))

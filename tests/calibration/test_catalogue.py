@@ -1,79 +1,88 @@
-"""The catalogue's files: what they say is so, and of the models as they stand."""
+"""The catalogue's files: what they state is true, and of the models as they are now."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import arviz_stats as azs
 import numpy as np
+import nutpie
 import pandas as pd
 import pymc as pm
 import pytest
 
 import alikely as al
+from alikely.calibration.ranks import sbc_summary, verdict
 from alikely.inference.chains import SamplingWarning, nuts
 from alikely.metrics.cell_priors import check_prior
-from studies import cards, index
+from studies import cards, pages
+from studies.__main__ import main
+from studies.cards import RANKS, in_steps, keep_ranks, kept_branches, kept_ranks
+from studies.case import DEFAULT
 from studies.cases import CASES
-from studies.described import HEADINGS, described, redescribe, unwritten
+from studies.cases.copying import two_pairs
 
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
 NAMES = sorted(cards.MODEL_NAMES)
+HEADINGS = ["Question", "Story", "Formulas", "Priors, and why", "When not to use it", "Limits",
+            "Calibration", "Graph"]  # fmt: skip
+KEPT = [
+    # The bands of thousands of ranks take half a minute.
+    pytest.param(name, branch, marks=[pytest.mark.slow] * (name == "copying"))
+    for name in NAMES
+    for branch in kept_branches(CARDS / name / RANKS)
+]
 
 
-def evidence(name: str, kind: str = "calibration") -> dict[str, Any]:
-    return json.loads((CARDS / name / f"{kind}.json").read_text())
+def evidence(name: str, branch: str = DEFAULT) -> dict[str, Any]:
+    found = json.loads((CARDS / name / "calibration.json").read_text())
+    return found if branch == DEFAULT else found["branches"][branch]
 
 
-def test_every_model_has_a_card_and_a_case_and_no_others_have() -> None:
+def test_every_model_has_a_page_and_a_case_and_no_others_have() -> None:
     assert {path.parent.name for path in CARDS.glob("*/README.md")} == set(NAMES) == set(CASES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_card_tells_the_truth(name: str, tmp_path: Path) -> None:
-    """The card's graph, parameters and priors are those of the model that is built."""
+def test_the_page_is_of_the_model_that_is_built(name: str, tmp_path: Path) -> None:
+    """Graph, parameters, priors and data; all of it is written, and nothing is out of date."""
     model = CASES[name].example()
     text = (CARDS / name / "README.md").read_text()
+    sections = re.split(r"^## (.+)\n", text, flags=re.MULTILINE)
+    assert [heading for heading in sections[1::2] if heading in HEADINGS] == HEADINGS
+    assert all(body.strip() for body in sections[2::2])
     # The order of nodes in a plate varies from process to process.
     drawn = text.partition("```mermaid\n")[2].partition("\n```")[0]
     assert sorted(drawn.splitlines()) == sorted(pm.model_to_mermaid(model).strip().splitlines())
     card = json.loads((CARDS / name / "model.json").read_text())
-    assert described(name, model, card) == card, f"python -m studies run {name}"
+    assert card["name"] == name
     assert set(card["parameters"]) == {variable.name for variable in model.free_RVs}
     assert card["deterministics"] == [variable.name for variable in model.deterministics]
     assert card["dims"] == list(model.coords)
     assert list(card["data"]) == [variable.name for variable in model.data_vars]
-    # Nothing is left to bring up to date.
+    assert all(field["meaning"] for field in card["data"].values())
+    assert all(re.match(r"10\.\d{4,}/\S+$", doi) for doi in card["references"])
     shutil.copytree(CARDS / name, tmp_path / name)
-    redescribe(tmp_path / name, name, model)
+    cards.redescribe(tmp_path / name, name, model)
     for file in ("README.md", "model.json"):
         assert (tmp_path / name / file).read_text() == (CARDS / name / file).read_text()
 
 
-def test_the_card_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
+def test_the_page_of_the_copy_model_has_the_priors_of_the_exact_draws() -> None:
     card = json.loads((CARDS / "copying" / "model.json").read_text())
     assert card["priors"] == {k: f"Beta({a:g}, {b:g})" for k, (a, b) in check_prior(None).items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_all_of_the_card_is_written(name: str) -> None:
-    assert unwritten(CARDS / name) == []
-    found = re.findall(r"^## (.+)$", (CARDS / name / "README.md").read_text(), re.MULTILINE)
-    assert [heading for heading in found if heading in HEADINGS] == list(HEADINGS)
-    card = json.loads((CARDS / name / "model.json").read_text())
-    assert card["name"] == name
-    assert all(field["meaning"] for field in card["data"].values())
-    assert all(re.match(r"10\.\d{4,}/\S+$", doi) for doi in card["references"])
-
-
 @pytest.mark.parametrize("name", ["README.md", *(f"{name}/README.md" for name in NAMES)])
-def test_names_and_files_that_a_card_speaks_of_exist(name: str) -> None:
+def test_names_and_files_that_a_page_speaks_of_exist(name: str) -> None:
     text = (CARDS / name).read_text()
     for dotted in set(re.findall(r"\b(?:alikely|al)((?:\.[A-Za-z_]\w*)+)", text)):
         spoken: Any = al
@@ -85,13 +94,13 @@ def test_names_and_files_that_a_card_speaks_of_exist(name: str) -> None:
         assert (ROOT / file).exists(), file
 
 
-def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Path) -> None:
+def test_a_changed_model_changes_its_page_but_not_what_people_wrote(tmp_path: Path) -> None:
     folder = shutil.copytree(CARDS / "copying", tmp_path / "copying")
     before = {file: (folder / file).read_text() for file in ("README.md", "model.json")}
     model = al.models.copying([100, 20, 20, 20], priors={"p_a": (2, 3)})
     with model:
         pm.Normal("shift", 0, 1)
-    redescribe(folder, "copying", model)
+    cards.redescribe(folder, "copying", model)
     card, content = (folder / "README.md").read_text(), (folder / "model.json").read_text()
     assert "shift([shift ~ Normal])" in card
     assert card.partition("```mermaid")[0] == before["README.md"].partition("```mermaid")[0]
@@ -100,43 +109,51 @@ def test_a_changed_model_changes_its_card_but_not_what_people_wrote(tmp_path: Pa
         "p_a": "Beta(2, 3)", "u": "Beta(0.5, 0.5)", "v": "Beta(0.5, 0.5)", "shift": "Normal(0, 1)",
     }  # fmt: skip
     assert new["parameters"] == old["parameters"] | {"shift": {"dims": []}}
-    assert {k: new[k] for k in ("question", "when", "data", "references")} == {
-        k: old[k] for k in ("question", "when", "data", "references")
-    }
+    written = ("question", "when", "data", "references")
+    assert {k: new[k] for k in written} == {k: old[k] for k in written}
+
+
+@pytest.mark.parametrize(("name", "branch"), KEPT)
+def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) -> None:
+    stated, ranks, case = (
+        evidence(name, branch), kept_ranks(CARDS / name / RANKS, branch), CASES[name].of(branch),
+    )  # fmt: skip
+    found = verdict(ranks)
+    share = found["divergences"].pop("share")
+    assert stated["divergences"].pop("share") == pytest.approx(share, rel=1e-3)
+    assert found == {k: stated[k] for k in found}
+    again = sbc_summary(ranks).set_index(["school", "quantity"])
+    for row in stated["quantities"]:
+        of = again.loc[(row["school"], row["quantity"])]
+        for column in ("p_value", "coverage_50", "coverage_80", "coverage_95"):
+            assert of[column] == pytest.approx(row[column], rel=1e-3, nan_ok=True)
+            if row["school"] == "posterior" and column != "p_value":
+                # Calibrated ranks are also calibrated intervals.
+                away = abs(row[column] - float(column[-2:]) / 100)
+                assert away <= 4 * row[f"{column}_mcse"] or branch != DEFAULT
+    posterior = {row["quantity"] for row in stated["quantities"] if row["school"] == "posterior"}
+    assert posterior == {*case.quantities, *case.derived, "log_likelihood"}
+    assert stated["settings"] == {k: getattr(case, k) for k in ("tune", "target_accept", "thin")}
+    assert stated["design"] == case.words
+    assert stated["n_simulations"] >= (max(case.n, 200) if branch == DEFAULT else 100)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_evidence_is_of_the_model_as_it_stands(name: str) -> None:
-    kinds = [evidence(name, kind) for kind in ("calibration", "reference")]
-    assert kinds[0]["density"] == kinds[1]["density"]
-    assert cards.is_of(kinds[0], name), (
-        f"{name} says something else: recalibrate, python -m studies run {name}"
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_evidence_is_whole_and_says_what_the_card_says(name: str) -> None:
-    found = evidence(name)
-    assert found["n_simulations"] >= max(CASES[name].n, 200)
-    rows = pd.DataFrame(found["quantities"])
-    posterior = rows[rows["school"] == "posterior"]
-    case = CASES[name]
-    assert set(posterior["quantity"]) == {*case.quantities, *case.derived, "log_likelihood"}
-    assert found["passed"] == bool(posterior["inside_all"].all())
-    # Calibrated ranks are also calibrated intervals.
-    for level in (50, 80, 95):
-        away = (posterior[f"coverage_{level}"] - level / 100).abs()
-        assert (away <= 4 * posterior[f"coverage_{level}_mcse"]).all()
-    assert cards.card_section(found) in (CARDS / name / "README.md").read_text()
-    assert CASES[name].words == found["design"]
+@pytest.mark.parametrize(("name", "branch"), KEPT)
+def test_evidence_is_of_the_form_as_it_is_now(name: str, branch: str) -> None:
+    found = evidence(name, branch)
+    assert cards.is_of(found, name, branch), f"python -m studies run {name} --branch {branch}"
+    if branch == DEFAULT:
+        reference = json.loads((CARDS / name / "reference.json").read_text())
+        assert reference["density"] == found["density"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_fit_reproduces_the_reference(name: str) -> None:
     """Quantiles, within 4 Monte-Carlo errors of both."""
-    case, stated, n_draws = CASES[name], evidence(name, "reference"), 2_000
+    case, n_draws = CASES[name], 2_000
+    stated = json.loads((CARDS / name / "reference.json").read_text())
     model = case.example()
     for variable in model.data_vars:
         np.testing.assert_allclose(variable.get_value(), stated["data"][variable.name])
@@ -157,15 +174,36 @@ def test_a_short_fit_reproduces_the_reference(name: str) -> None:
             assert float(below.mean()) == pytest.approx(p, abs=4 * error), (quantity, p)
 
 
-def test_the_index_is_made_by_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    # That evidence is of the models as they stand is asked for each, above and of its branches.
-    monkeypatch.setattr(index, "is_of", lambda *_: True)
-    assert (CARDS / "README.md").read_text() == index.index_text(CARDS)
-    assert (CARDS / index.FIGURE).stat().st_size > 10_000
+def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All marked parts of all pages, made again; a changed table changes its page."""
+    # That evidence is of the models as they are now is another test's.
+    monkeypatch.setattr(pages, "is_of", lambda *_: True)
+    models = shutil.copytree(CARDS, tmp_path / "models", ignore=shutil.ignore_patterns("studies"))
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    shutil.copy(ROOT / "docs" / "benchmarks.md", docs)
+    written = [*models.rglob("README.md"), *docs.glob("*.md")]
+    before = {page: page.read_text() for page in written}
+    marked = {found[2] for text in before.values() for found in pages.MARKED.finditer(text)}
+    assert marked == set(pages.PARTS)
+    words = ["pages", "--catalogue", str(models), "--docs", str(docs)]
+    assert main(words) == 0
+    for page, text in before.items():
+        assert page.read_text() == text, page
+    for name in pages.TABLES:
+        assert (models / name).is_file()
+    path = models / pages.ERRORS[2]
+    path.write_text(path.read_text().replace("equal, no copying", "none"))
+    assert main(words) == 0
+    changed = [page.parent.name for page, text in before.items() if page.read_text() != text]
+    assert changed == ["paired_errors"]
+    written[0].write_text("<!-- made by code: another -->\n<!-- end -->\n")
+    with pytest.raises(ValueError, match="marks 'another'; parts are models, branches"):
+        pages.update(written[0], models)
 
 
 def test_the_default_interval_keeps_its_promise() -> None:
-    study = pd.read_csv(CARDS / index.STUDY)
+    study = pd.read_csv(CARDS / pages.SETTINGS)
     assert len(study) == 88 * 10 * 3
     summary = al.calibration.coverage_summary(study).set_index("method")
     assert summary.loc["posterior", "least_coverage"] >= 0.93
@@ -183,8 +221,7 @@ def test_the_default_interval_keeps_its_promise() -> None:
 )
 def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prior, data and parameters count; how it is written does not."""
-    found = evidence("copying")
-    case = CASES["copying"]
+    found, case = evidence("copying"), CASES["copying"]
 
     def written_otherwise() -> pm.Model:
         with pm.Model() as model:
@@ -199,3 +236,172 @@ def test_a_changed_model_has_another_density(changed: Any, monkeypatch: pytest.M
     assert cards.is_of(found, "copying")
     monkeypatch.setitem(CASES, "copying", case._replace(example=changed))
     assert not cards.is_of(found, "copying")
+
+
+def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -> pd.DataFrame:
+    """Ranks of two quantities; those of simulations with divergences are all near 0."""
+    rng = np.random.default_rng(seed)
+    keys = [("posterior", "x"), ("posterior", "y"), ("bootstrap", "x")]
+    return pd.DataFrame(
+        [
+            {"simulation": i, "school": school, "quantity": quantity, "divergent": divergent(i)}
+            | {"rank": rng.random() * (0.01 if divergent(i) else 1)}
+            for i in range(n)
+            for school, quantity in keys
+        ]
+    )
+
+
+def test_simulations_with_divergences_are_counted_and_judged_apart() -> None:
+    found = verdict(made(120, lambda i: 3 * (i % 4 == 0)))
+    assert found["n_simulations"] == 120
+    assert not found["passed"]
+    assert found["outside_alone"] == ["x", "y"]
+    divergences = found["divergences"]
+    assert (divergences["simulations"], divergences["share"]) == (30, 0.25)
+    assert divergences["without"] == {"n_simulations": 90, "passed": True, "outside_alone": []}
+    # Nineteen without a divergence are too few to be judged.
+    assert verdict(made(40, lambda i: i > 18))["divergences"]["without"] is None
+    whole = {"n_simulations": 40, "passed": True, "outside_alone": []}
+    none = {"simulations": 0, "share": 0.0, "without": whole}
+    assert verdict(made(40))["divergences"] == none
+
+
+def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
+    path = tmp_path / RANKS
+    first = made(200, lambda i: i == 7)
+    first.loc[first["simulation"] == 3, "rank"] = np.nan
+    second = made(50, seed=2)
+    keep_ranks(path, "other", made(30, seed=3))
+    keep_ranks(path, DEFAULT, first)
+    keep_ranks(path, "other", second)
+    assert kept_branches(path) == [DEFAULT, "other"]
+    for branch, ranks in ((DEFAULT, first), ("other", second)):
+        again = kept_ranks(path, branch)
+        key = ["simulation", "school", "quantity"]
+        both = ranks.merge(again, on=key, suffixes=("", "_kept"))
+        assert len(both) == len(ranks) == len(again)
+        # Half a step.
+        np.testing.assert_allclose(both["rank_kept"], both["rank"], rtol=0, atol=0.5 / 65534)
+        assert (both["divergent_kept"] == both["divergent"]).all()
+        assert verdict(again) == verdict(in_steps(ranks))
+        assert sbc_summary(again)["data_averaged_p"].isna().all()
+    # Two bytes a rank, and the names.
+    assert path.stat().st_size < 2 * (3 + 1) * 250 + 8 * 400
+
+
+def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
+    n = 500
+    values = np.arange(n, dtype=float)
+    ranks = pd.DataFrame(
+        {"simulation": range(n), "school": "posterior", "quantity": "x", "rank": values / n}
+    ).assign(truth=values, draw=values + 1.5, divergent=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sbc_summary(ranks).loc[0, "data_averaged_p"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_branch_is_put_to_the_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The catalogue of one model, whose case has another branch; short chains."""
+    case = CASES["copying"]._replace(thin=1, tune=20)
+    prior = functools.partial(al.models.copying, priors={"p_a": (2, 2)})
+    few = case.branch("2 pairs, another prior", functools.partial(two_pairs, prior))
+    monkeypatch.setitem(CASES, "copying", case._replace(branches={"prior": few}))
+    folder = shutil.copytree(CARDS / "copying", tmp_path / "copying")
+    (folder / RANKS).unlink()
+    before = json.loads((folder / "calibration.json").read_text())
+    own = ["--catalogue", str(tmp_path)]
+    words = ["run", "copying", "--branch", "prior", "--simulations", "4", "--jobs", "1"]
+    assert main([*words, *own]) in (0, 1)
+    assert "copying, prior: " in capsys.readouterr().out
+    stored = json.loads((folder / "calibration.json").read_text())
+    found = stored["branches"]["prior"]
+    assert before | {"branches": stored["branches"]} == stored
+    assert found["n_simulations"] == 4
+    assert found["settings"] == {"tune": 20, "target_accept": 0.95, "thin": 1}
+    assert found["design"] == "2 pairs, another prior"
+    assert cards.is_of(found, "copying", "prior")
+    assert not cards.is_of(found, "copying")
+    assert "| prior | 2 pairs, another prior | " in (folder / "README.md").read_text()
+    # Anyone works the verdict out again.
+    assert kept_branches(folder / RANKS) == ["prior"]
+    assert main(["verdict", "copying", *own]) == 0
+    assert "calibration.json says the same" in capsys.readouterr().out
+    found["n_simulations"] = 5
+    (folder / "calibration.json").write_text(json.dumps(stored))
+    assert main(["verdict", "copying", *own]) == 1
+    assert "calibration.json says OTHERWISE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "copyin"], "name must be one of class_copying, .*did you mean 'copying'"),
+        (["run", "copying", "--branch", "indep"], "has no branch 'indep'"),
+        (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
+        (["run", "copying", "--jobs", "0"], "--jobs must be at least 1, got 0"),
+        (["run", "copying", "--catalogue", "none"], "none is no folder"),
+        (["run", "copying", "--catalogue", "docs"], "copying has no README.md; write it first"),
+        (["time", "copying", "--repeats", "0"], "repeats must be at least 1, got 0"),
+        (["table", "other.csv"], "coverage.csv"),
+        (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),
+    ],
+)
+def test_bad_words(
+    words: list[str], message: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(ROOT)
+    assert main(words) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+class Sampled(Exception):  # noqa: N818
+    """What a public function asked of the sampler."""
+
+
+def benchmark(n_conditions: int) -> al.Trials:
+    return al.simulate.cohort([0.5, 0.2], [0.7, 0.8], [0.7] * n_conditions, 0.4, n_trials=30, rng=1)
+
+
+def labelled() -> al.Trials:
+    return al.load_example().select(condition="noise")
+
+
+def of_spectrum() -> Any:
+    found = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    return al.fit_spectrum(found, k=2)
+
+
+FUNCTIONS: dict[str, tuple[str, str, Callable[[], Any]]] = {
+    "copying": ("copying", DEFAULT, lambda: al.error_consistency(labelled(), sampler="nuts")),
+    "cohort of few conditions": (
+        "cohort", DEFAULT, lambda: al.fit_cohort(benchmark(2), human_effects=False)
+    ),
+    "cohort of people": ("cohort", "people", lambda: al.fit_cohort(benchmark(2))),
+    "cohort of many": (
+        "cohort", "many_conditions", lambda: al.fit_cohort(benchmark(10), human_effects=False)
+    ),
+    "spectrum": ("spectrum", DEFAULT, of_spectrum),
+    "observers": (
+        "observer_margins", "one_answer_no_margins", lambda: al.fit_observers(labelled())
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "branch", "call"), list(FUNCTIONS.values()), ids=list(FUNCTIONS))
+def test_branches_are_sampled_as_their_function_samples(
+    name: str, branch: str, call: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sample(*_: Any, tune: int, target_accept: float, **__: Any) -> None:
+        raise Sampled(tune, target_accept)
+
+    monkeypatch.setattr(nutpie, "sample", sample)
+    with pytest.raises(Sampled) as asked:
+        call()
+    case = CASES[name].of(branch)
+    assert asked.value.args == (case.tune, case.target_accept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,13 @@ from scipy import special, stats
 from alikely.metrics import error_consistency
 from alikely.metrics.consistency import accuracies
 from alikely.metrics.copying import copy_probability
-from studies import benchmarks, error_patterns, families, pages
+from studies import benchmarks, error_patterns, families
 from studies.__main__ import STUDIES, main
 from studies.benchmarks import BENCHMARKS, BenchmarkDesign
 from studies.error_patterns import DESIGNS, ErrorDesign, answers, population
 from studies.harness import Study, checked
 from studies.sharing import copying_recovery, sharing_cells
 
-ROOT = Path(__file__).parents[2]
 # As few draws as each study takes.
 FEW: dict[str, dict[str, Any]] = {
     "agreement": {"n_draws": 100},
@@ -314,43 +312,9 @@ def test_no_metric_is_right_in_every_world() -> None:
         sharing_cells("other")
 
 
-def test_the_card_says_what_its_tables_say(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    folder = ROOT / "models" / "paired_errors"
-    text = (folder / "README.md").read_text()
-    section = pages.error_section(folder)
-    assert section in text
-    shutil.copytree(folder, tmp_path / "paired_errors")
-    copied, table = (tmp_path / "paired_errors" / x for x in ("README.md", pages.ERROR_TABLES[1]))
-    copied.write_text(text.replace(section, ""))
-    assert main(["rows", "--text-only", "--catalogue", str(tmp_path)]) == 0
-    assert copied.read_text() == text
-    table.unlink()
-    for option in (["--only", pages.ERROR_TABLES[0]], ["--text-only"]):
-        assert main(["rows", *option, "--catalogue", str(tmp_path)]) == 2
-        assert f"has no {table.name}; leave out {option[0]}" in capsys.readouterr().err
-
-
-def test_the_page_says_what_its_table_says(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    table = pd.read_csv(ROOT / "models" / pages.BENCHMARK_TABLE)
-    assert table["scenario"].unique().tolist() == list(BENCHMARKS.scenarios)
-    page, text = tmp_path / "page.md", (ROOT / "docs" / "benchmarks.md").read_text()
-    page.write_text(text.replace("| probit, 3 humans |", "| another |"))
-    told = ["benchmarks", "--text-only", "--catalogue", str(tmp_path), "--page", str(page)]
-    assert main(told) == 2
-    assert "has no benchmarks.csv; leave out --text-only" in capsys.readouterr().err
-    shutil.copy(ROOT / "models" / pages.BENCHMARK_TABLE, tmp_path)
-    assert main(told) == 0
-    assert page.read_text() == text
-    page.write_text("no marks")
-    with pytest.raises(ValueError, match=f"lacks the line '{pages.START.strip()}'"):
-        pages.update_benchmarks(page, tmp_path)
-
-
 def test_a_study_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     told = ["study", "equal_rows", "--scenario", "different, 12 errors", "--datasets", "50"]
     assert main(told) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "scenario,n_datasets,divergence,rejected,rejected_mcse"
     assert len(shown) == 2
-    assert main(["study", "equal_rows", "--datasets", "7"]) == 2
-    assert "n_datasets must be a multiple of 50, got 7" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.dense_rows import drop_true
-from studies.case import Case
+from studies.case import Case, named
 
 JOINT_ERRORS = np.array([60, 200])
 
@@ -60,14 +60,9 @@ MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
-    quantities=(
-        "copy_probability",
-        "class_share",
-        "errors_a",
-        "own_errors_b",
-        "base_sd",
-        "row_sd",
-        "misclassification_agreement",
+    quantities=named(
+        "copy_probability class_share errors_a own_errors_b base_sd row_sd "
+        "misclassification_agreement"
     ),
     words="2 pairs, 3 classes, 60 and 200 joint errors",
     target_accept=0.9,

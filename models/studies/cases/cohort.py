@@ -16,9 +16,9 @@ from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.data.cohorts import cohort_counts
 from alikely.models.cohorts import cohort_layout
+from alikely.simulate import cohort as simulated_cohort
 from alikely.simulate.experiments import example
-from studies.case import Case
-from studies.cases._pairs import experiment
+from studies.case import Case, named
 
 N_HUMANS, N_TRIALS = 4, 100
 SMALL = (3, 3)
@@ -30,7 +30,11 @@ EASE = np.linspace(-6, 6, 601)
 
 @functools.cache
 def _cohort_counts(n_machines: int, n_conditions: int, by_person: bool = False) -> xr.Dataset:
-    trials = experiment(N_HUMANS, N_TRIALS, n_machines, n_conditions)
+    copying, easy = np.resize([0.2, 0.5, 0.8], n_machines), np.resize([0.6, 0.8, 0.9], n_conditions)
+    alone = [0.7] * n_machines
+    trials = simulated_cohort(
+        copying, alone, easy, 0.4, n_humans=N_HUMANS, n_trials=N_TRIALS, rng=1
+    )
     return cohort_counts(trials, who_was_right=by_person)
 
 
@@ -172,27 +176,12 @@ MAIN = Case(
     example=lambda: models.cohort(cohort_counts(example())),
     design=_design,
     simulate=_data,
-    quantities=(
-        "human_level_mean",
-        "human_level_sd",
-        "human_level",
-        "human_consistency_mean",
-        "human_consistency_sd",
-        "human_consistency_dataset_share",
-        "level_mean",
-        "level_sd",
-        "level_condition_sd",
-        "level_machine_sd",
-        "log_odds_ratio_mean",
-        "log_odds_ratio_sd",
-        "log_odds_ratio_machine_sd",
-        "log_odds_ratio_condition_sd",
-        "human_accuracy",
-        "human_error_consistency",
-        "accuracy",
-        "right_alone",
-        "copy_probability",
-        "error_consistency",
+    quantities=named(
+        "human_level_mean human_level_sd human_level human_consistency_mean "
+        "human_consistency_sd human_consistency_dataset_share level_mean level_sd "
+        "level_condition_sd level_machine_sd log_odds_ratio_mean log_odds_ratio_sd "
+        "log_odds_ratio_machine_sd log_odds_ratio_condition_sd human_accuracy "
+        "human_error_consistency accuracy right_alone copy_probability error_consistency"
     ),
     words="4 humans and 3 machines, 3 conditions of 100 trials",
     target_accept=SHORT_STEPS,

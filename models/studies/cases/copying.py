@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pymc as pm
+from numpy.typing import NDArray
 
 from alikely import models
 from alikely.calibration.ranks import Values
-from studies.case import Case
-from studies.cases._pairs import ONE_PAIR, SHOWN, resampled_cells, two_pairs
+from alikely.metrics import ERROR_CONSISTENCY
+from studies.case import N_REPLICATES, Case, named
+
+ONE_PAIR = [100, 20, 20, 20]
+SHOWN = np.array([40, 160])
+
+
+def two_pairs(build: Callable[..., pm.Model]) -> pm.Model:
+    """Build a model of as many trials as are shown; what they say is simulated."""
+    return build(np.array([[n, 0, 0, 0] for n in SHOWN]))
+
+
+def _resampled(data: Values, rng: np.random.Generator) -> Values:
+    """Bootstrap of trials: cells drawn again in their own shares."""
+    cells = data["cells"]
+    shares = cells / cells.sum(axis=1, keepdims=True)
+    drawn = rng.multinomial(cells.sum(axis=1), shares, size=(N_REPLICATES, len(cells)))
+    return {"error_consistency": ERROR_CONSISTENCY.value(drawn)}
 
 
 def _data(truth: Values, rng: np.random.Generator) -> Values:
@@ -19,12 +39,13 @@ def _data(truth: Values, rng: np.random.Generator) -> Values:
     return {"cells": np.stack([n11, a - n11, n01, SHOWN - a - n01], axis=-1)}
 
 
+def _counted(a: NDArray[np.bool_], b: NDArray[np.bool_]) -> list[Any]:
+    return [(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()]
+
+
 def _independent(truth: Values, rng: np.random.Generator) -> Values:
-    cells = []
-    for n, p_a, p_b in zip(SHOWN, truth["p_a"], truth["p_b"], strict=True):
-        a, b = rng.random(n) < p_a, rng.random(n) < p_b
-        cells.append([(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()])
-    return {"cells": np.array(cells)}
+    p = zip(SHOWN, truth["p_a"], truth["p_b"], strict=True)
+    return {"cells": np.array([_counted(rng.random(n) < a, rng.random(n) < b) for n, a, b in p])}
 
 
 def _direct(truth: Values, rng: np.random.Generator) -> Values:
@@ -35,7 +56,7 @@ def _direct(truth: Values, rng: np.random.Generator) -> Values:
         a = rng.random(n) < p_a
         taken = a if c > 0 else ~a
         b = np.where(rng.random(n) < abs(c), taken, rng.random(n) < q)
-        cells.append([(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()])
+        cells.append(_counted(a, b))
     return {"cells": np.array(cells)}
 
 
@@ -43,20 +64,12 @@ MAIN = Case(
     example=functools.partial(models.copying, ONE_PAIR),
     design=functools.partial(two_pairs, models.copying),
     simulate=_data,
-    quantities=(
-        "p_a",
-        "u",
-        "v",
-        "copy_probability",
-        "own_accuracy",
-        "accuracy",
-        "error_consistency",
-    ),
+    quantities=named("p_a u v copy_probability own_accuracy accuracy error_consistency"),
     words="2 pairs, 40 and 160 trials",
     n=1_000,
     thin=10,
     tune=500,
-    replicate=resampled_cells,
+    replicate=_resampled,
 )
 STATED = {"copy_probability": (1, 1)}
 CASE = MAIN._replace(
@@ -71,7 +84,7 @@ CASE = MAIN._replace(
             "2 pairs, 40 and 160 trials, independent observers",
             functools.partial(two_pairs, functools.partial(models.copying, independent=True)),
             simulate=_independent,
-            quantities=("p_a", "p_b"),
+            quantities=named("p_a p_b"),
             n=1_000,
             tune=1_000,
         ),

@@ -16,7 +16,7 @@ from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.metrics.dense_rows import drop_true, insert_true
 from alikely.models.errors import Base
-from studies.case import N_REPLICATES, Case
+from studies.case import N_REPLICATES, Case, named
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
 
@@ -117,7 +117,7 @@ MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
-    quantities=("base", "base_sd", "spread", "class_sd", "concentration"),
+    quantities=named("base base_sd spread class_sd concentration"),
     words="4 systems, 4 classes, 0 to 60 errors of a class",
     target_accept=0.9,
     derive=_error_divergence,
@@ -147,20 +147,20 @@ CASE = MAIN._replace(
             f"{WORDS}, all wrong classes alike",
             base="uniform",
             target_accept=SHORT_STEPS,
-            quantities=("spread", "concentration"),
+            quantities=named("spread concentration"),
         ),
         "learned": _branch(
             f"{WORDS}, one base for all true classes",
             base="learned",
             target_accept=SHORT_STEPS,
-            quantities=("base", "base_sd", "spread", "concentration"),
+            quantities=named("base base_sd spread concentration"),
         ),
         "fixed": MAIN.branch(
             f"{WORDS}, a concentration of 1/2 that is given",
             functools.partial(_design, fixed=JEFFREYS),
             target_accept=SHORT_STEPS,
             simulate=functools.partial(_data, fixed=JEFFREYS),
-            quantities=("base", "base_sd", "error_rows"),
+            quantities=named("base base_sd error_rows"),
             derive=None,
             derived=(),
         ),

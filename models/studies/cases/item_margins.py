@@ -13,7 +13,7 @@ from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.alternatives import Link
 from alikely.models.criteria import class_criteria
-from studies.case import Case
+from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
     FEW_COUNTS,
@@ -111,7 +111,7 @@ MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
-    quantities=("rho", "strength_mean", "strength_sd", "strength"),
+    quantities=named("rho strength_mean strength_sd strength"),
     words="30 items, 10 answers of a group each, margins of a machine, 4 alternatives",
     tune=TUNE,
     target_accept=FEW_COUNTS,
@@ -123,14 +123,7 @@ CASE = MAIN._replace(
             "16 items of 4 classes, 10 answers each, margins of a machine, criteria of classes",
             _design_of_criteria,
             simulate=_data_of_criteria,
-            quantities=(
-                "rho",
-                "criterion_sd",
-                "criterion",
-                "strength_mean",
-                "strength_sd",
-                "strength",
-            ),
+            quantities=named("rho criterion_sd criterion strength_mean strength_sd strength"),
             n=200,
             thin=10,
             tune=1_000,
@@ -146,7 +139,7 @@ CASE = MAIN._replace(
             "4 alternatives",
             _design_of_bent,
             simulate=_data_of_bent,
-            quantities=("rho", "strength_mean", "strength_sd", "skewness", "log_tail", "strength"),
+            quantities=named("rho strength_mean strength_sd skewness log_tail strength"),
             # No public function takes it: `margins.strengths.fit_machine` has it without chains.
             tune=1_000,
             target_accept=0.95,

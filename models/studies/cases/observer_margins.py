@@ -10,7 +10,7 @@ import pymc as pm
 from alikely import models
 from alikely.calibration.ranks import Values
 from alikely.metrics.alternatives import Link
-from studies.case import Case
+from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
     FEW_COUNTS,
@@ -59,18 +59,9 @@ MAIN = Case(
     example=_example,
     design=_Design().model,
     simulate=_Design().data,
-    quantities=(
-        "rho",
-        "strength_mean",
-        "strength_sd",
-        "strength",
-        "ability_sd",
-        "ability",
-        "log_gain_sd",
-        "log_gain",
-        "stable_sd",
-        "share",
-        "ceiling",
+    quantities=named(
+        "rho strength_mean strength_sd strength ability_sd ability log_gain_sd log_gain "
+        "stable_sd share ceiling"
     ),
     words="4 observers, 16 items shown 3 times each, margins of a machine, 4 alternatives",
     thin=10,

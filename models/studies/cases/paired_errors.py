@@ -13,7 +13,7 @@ from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.dense_rows import drop_true
-from studies.case import Case
+from studies.case import Case, named
 
 N_CLASSES = 3
 # By true class: items on which both err, and on which only a, only b does.
@@ -91,18 +91,9 @@ MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
-    quantities=(
-        "spread",
-        "log_base_parameter",
-        "copying_mean",
-        "log_sureness",
-        "base",
-        "concentration",
-        "copy_probability",
-        "copied_rows",
-        "own_rows",
-        "error_rows",
-        "error_divergence",
+    quantities=named(
+        "spread log_base_parameter copying_mean log_sureness base concentration "
+        "copy_probability copied_rows own_rows error_rows error_divergence"
     ),
     likelihood=_likelihood,
     words="1 pair, 3 classes, 3 to 30 items on which both err, 0 to 12 on which one does",

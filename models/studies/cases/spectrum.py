@@ -9,7 +9,7 @@ import pymc as pm
 
 from alikely import models
 from alikely.calibration.ranks import Values
-from studies.case import Case
+from studies.case import Case, named
 
 PEOPLE, CONDITIONS, ANSWERS = 4, 8, 60
 # Of the front door: with fewer than 20 conditions steps are short.
@@ -43,21 +43,10 @@ MAIN = Case(
     example=_example,
     design=_design,
     simulate=_data,
-    quantities=(
-        "ease_mean",
-        "gap",
-        "regime_weight",
-        "regime_mean",
-        "regime_sd",
-        "logit_accuracy",
-        "ability_sd",
-        "ability_deviate",
-        "interaction_sd",
-        "reference_mean",
-        "reference_sd",
-        "latent_reference_sd",
-        "delta",
-        "regime_delta",
+    quantities=named(
+        "ease_mean gap regime_weight regime_mean regime_sd logit_accuracy ability_sd "
+        "ability_deviate interaction_sd reference_mean reference_sd latent_reference_sd delta "
+        "regime_delta"
     ),
     words="8 conditions, 2 of them the reference, 4 people of 60 answers in each, 2 regimes",
     thin=40,

@@ -4,8 +4,8 @@ from .coverage import default_grid as default_grid
 from .coverage_estimates import estimate_coverage as estimate_coverage
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
+from .ranks import verdict as verdict
 from .studies import run_study as run_study
-from .verdicts import verdict as verdict
 
 __all__ = [
     "coverage_study",
