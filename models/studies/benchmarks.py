@@ -21,7 +21,7 @@ from alikely.benchmark.entries import scores_of as scores_of_entries
 from alikely.benchmark.scores import benchmark_scores
 from alikely.data.cohorts import cohort_counts
 from alikely.data.trials import Trials
-from alikely.estimates.margins import decision_margin_consistency
+from alikely.estimates.pairs import decision_margin_consistency
 from alikely.inference.chains import SamplingWarning, nuts_many
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.metrics.alternatives import m_afc_probability

@@ -24,8 +24,8 @@ from alikely.data.trials import Trials
 from alikely.errors.equal_rows import equality
 from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.comparison import difference, mean
-from alikely.estimates.error_kinds import NOT_MET
-from alikely.estimates.errors import error_similarity, misclassification_agreement
+from alikely.estimates.kinds import NOT_MET
+from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result, School
 from alikely.estimates.sentences import METHODS
 from alikely.estimates.weighted_sums import contrast

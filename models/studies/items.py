@@ -10,7 +10,7 @@ from scipy import special
 
 from alikely.data.trials import Trials
 from alikely.estimates.comparison import difference
-from alikely.estimates.consistency import error_consistency
+from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS
 from alikely.simulate.repeats import repeated_answers

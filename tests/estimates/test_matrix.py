@@ -343,7 +343,7 @@ def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
 def test_tables_of_many_pairs_point_here(
     trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alikely.estimates.doors.MANY", 100)
+    monkeypatch.setattr("alikely.estimates.analysis.MANY", 100)
     with pytest.warns(UserWarning, match=r"135 pairs: al\.matrix\(trials\)"):
         al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
 

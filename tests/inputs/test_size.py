@@ -13,7 +13,6 @@ import worlds as w
 import alikely as al
 from alikely._base import size, steps
 from alikely.data.sizes import n_entries
-from alikely.estimates import doors
 
 
 def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,29 +32,6 @@ def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.Monkey
     monkeypatch.setenv("ALIKELY_MEMORY", "100GB")
     with pytest.raises(MemoryError, match=r"4,498,500 pairs x 20,000 .*: 363 GB .* or al\.matrix"):
         al.error_consistency(trials)
-
-
-def test_minutes_are_told_before_the_work(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    correct = np.random.default_rng(1).random((30, 40)) < 0.7  # 435 pairs
-    trials = al.Trials.from_correct(correct)
-    ask = {"n_resamples": 20, "n_draws": 20, "n_null": 20, "rng": 1}
-    plain = al.error_consistency(trials, **ask)
-    assert not caplog.records
-    monkeypatch.setattr(doors, "MUCH", 1)
-    seconds = iter([1.0, 10.0])  # what 20 entries take, and 200
-    monkeypatch.setattr(doors, "LONG", 20.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(doors, "_tried", lambda *_: next(seconds))
-        told = al.error_consistency(trials, **ask)
-    # 10 s of 200, and 9 s / 180 of each of the 235 others.
-    assert caplog.messages == ["error consistency: 435 pairs, about 22 s"]
-    assert told.summary().equals(plain.summary())
-    caplog.clear()
-    monkeypatch.setattr(doors, "LONG", 1e9)
-    al.error_consistency(trials, **ask)
-    assert not caplog.records
 
 
 def test_minutes_to_come_are_told_once(

@@ -34,7 +34,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.estimates.clusters import few_clusters, require_clusters
+from alikely.estimates.remarks import few_clusters, require_clusters
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
 from alikely.inference.intervals import interval

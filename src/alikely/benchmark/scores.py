@@ -62,8 +62,8 @@ from alikely.data.trials import Trials
 from alikely.errors.agreement import agreement_draws
 from alikely.errors.means import mean_draws
 from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
-from alikely.estimates.clusters import require_clusters
-from alikely.estimates.doors import check_numbers, kept_prior, require_cells
+from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
+from alikely.estimates.remarks import require_clusters
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws

@@ -26,7 +26,7 @@ from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
 from alikely.benchmark.spoken import in_kinds
-from alikely.estimates.clusters import few_clusters
+from alikely.estimates.remarks import few_clusters
 from alikely.inference.intervals import interval, two_factor_variance, variance_of_defined
 from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS

@@ -38,7 +38,7 @@ from alikely.errors.chains import THIN
 from alikely.errors.draws import chained
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_joint_errors, dense_rows
-from alikely.estimates.general import compare
+from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result, School
 from alikely.inference.chains import TARGET_ACCEPT, nuts_many
 from alikely.metrics import Metric, errors, get_metric

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely.data.trials import Trials
-from alikely.estimates.general import compare
+from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric
 from alikely.metrics.readings import Readings

@@ -24,8 +24,8 @@ from alikely.cli._tables import (
     show_notes,
     spread,
 )
-from alikely.estimates.doors import OF_CELLS
-from alikely.estimates.readings import SENTENCE
+from alikely.estimates.analysis import OF_CELLS
+from alikely.estimates.pairs import SENTENCE
 from alikely.metrics import get_metric
 from alikely.metrics.metric import find_metric
 

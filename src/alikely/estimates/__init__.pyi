@@ -3,23 +3,23 @@ from .comparison import compare_models as compare_models
 from .comparison import difference as difference
 from .comparison import mean as mean
 from .confusions import confusion_matrices as confusion_matrices
-from .consistency import error_consistency as error_consistency
 from .contrast_words import contrast_sentence as contrast_sentence
 from .correlations import metric_correlations as metric_correlations
-from .errors import error_similarity as error_similarity
-from .errors import misclassification_agreement as misclassification_agreement
-from .general import compare as compare
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
 from .latex import latex_table as latex_table
-from .margins import decision_margin_consistency as decision_margin_consistency
+from .margins import consistency_table as consistency_table
 from .matrix_result import MatrixResult as MatrixResult
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
-from .readings import agreement as agreement
-from .readings import agreement_table as agreement_table
+from .pairs import agreement as agreement
+from .pairs import agreement_table as agreement_table
+from .pairs import compare as compare
+from .pairs import decision_margin_consistency as decision_margin_consistency
+from .pairs import error_consistency as error_consistency
+from .pairs import error_similarity as error_similarity
+from .pairs import misclassification_agreement as misclassification_agreement
 from .result import Result as Result
-from .side_by_side import consistency_table as consistency_table
 from .weighted_sums import contrast as contrast
 
 __all__ = [

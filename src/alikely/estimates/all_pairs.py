@@ -22,7 +22,7 @@ from alikely.data.packed import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials
-from alikely.estimates.doors import kept_prior
+from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_answers import answers_of, said_of
 from alikely.estimates.matrix_clusters import clusters_of, spread_over_clusters
 from alikely.estimates.matrix_result import ORDERS, MatrixResult

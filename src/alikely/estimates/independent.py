@@ -24,8 +24,8 @@ from alikely._base.arrays import Floats
 from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
+from alikely.estimates.analysis import check_numbers
 from alikely.estimates.comparison import correctness_cells
-from alikely.estimates.doors import check_numbers
 from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.inference.intervals import interval

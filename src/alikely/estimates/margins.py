@@ -1,254 +1,78 @@
-"""Front door for decision margins: from trials and margins to a `Result`."""
+"""Decision margins: how pairs are counted and drawn, and their table with error consistency."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+import itertools
+from collections.abc import Mapping
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.random import RandomState
-from alikely._base.settings import resolve
+from alikely._base.checks import of_type
 from alikely.data.blocks import cluster_numbers
-from alikely.data.pairs import Pairs
-from alikely.data.tables import By
-from alikely.data.trials import Trials
+from alikely.data.columns import ITEM_COLUMNS
+from alikely.data.tables import By, joint_correctness
+from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.errors.draws import chained
-from alikely.estimates.doors import Ask, Drawn, Found, Kind, analyse, model_name
+from alikely.estimates.analysis import (
+    Design,
+    Groups,
+    Kind,
+    chain_groups,
+    model_name,
+    sampling_unit,
+)
+from alikely.estimates.kinds import of_pairs
 from alikely.estimates.result import Result
-from alikely.inference.influence import of_items
+from alikely.inference.influence import covariance_of, estimate, of_items, of_sum
+from alikely.inference.intervals import interval
+from alikely.inference.process import four_chains
+from alikely.inference.weighted import student_deviate
 from alikely.margins.checks import entry_remarks, model_checks
 from alikely.margins.entries import entry_draws
 from alikely.margins.machines import decision_margins
-from alikely.margins.moments import FEWEST_CLASSES
 from alikely.margins.posterior import MarginModel, margin_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
-from alikely.metrics import Metric
+from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.alternatives import check_task
-from alikely.metrics.margins import FEWEST_ITEMS, margin_metric
+from alikely.metrics.margins import FEWEST_ITEMS
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from alikely.models._asked import AskedModel
-    from alikely.models._given_priors import Priors
+__all__ = ["MARGINS", "Model", "consistency_table"]
 
 Direct = Literal["moments", "strengths"]
 Model = Direct | MarginModel
 # Without chains: what is of chains is refused.
 DIRECT = get_args(Direct)
-
-__all__ = ["MARGINS", "decision_margin_consistency"]
-
-
-def decision_margin_consistency(  # noqa: PLR0913
-    trials: Trials,
-    margins: Any = None,
-    pairs: Pairs = "all",
-    by: By = "condition",
-    *,
-    group: str = "kind",
-    m: int | None = None,
-    model: Model | AskedModel = "moments",
-    priors: Priors | None = None,
-    include: Sequence[str] = (),
-    unmatched: Literal["error", "accept"] = "error",
-    no_response: Literal["error", "drop"] = "error",
-    n_resamples: int | None = None,
-    n_draws: int | None = None,
-    cluster: str | None = None,
-    ci_prob: float | None = None,
-    rng: RandomState = None,
-) -> Result:
-    """Decision-margin consistency of pairs of systems, with intervals of every school.
-
-    Do two systems find the same items easy? A machine's margin of an item is its score for the true
-    class above that for the best other one; a group of observers shows how easy an item is by its
-    share of right answers. The estimate is their correlation over items [AK24]_, which the noise of
-    single answers attenuates; beside it stands the correlation freed of that noise.
-
-    Parameters
-    ----------
-    trials : Trials
-        Answers of humans, and perhaps of the machines.
-    margins : table, path or sequence of these, or Trials, optional
-        Long tables of margins, logits or probabilities, or trials with probabilities of options, as
-        for `alikely.margins.decision_margins` (call it yourself for coarse categories). Not needed
-        to compare groups of observers.
-    pairs : str, sequence of str, or sequence of (str, str)
-        As in `error_consistency`, of systems: every observer with margins is one; the others are
-        pooled by their label `group`, which is then the name of the system.
-    by : {"condition", "dataset"} or None
-        Groups of trials to keep apart. Pooled conditions of unequal difficulty correlate more.
-    group : str
-        Label of observers that pools those without margins: ``"kind"``, one given as a label to
-        `alikely.Trials`, or ``"observer"`` for each on its own.
-    m : int, optional
-        Number of alternatives of the task; the number of classes if not given.
-    model : {"moments", "strengths", "items", "observers", "criteria"}
-        What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
-        shares, the correlation of normal scores of margins with the shares of right answers that
-        endlessly many people like these would give; no law of strengths is assumed. The others are
-        of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
-        normal scores of margins with those of strengths of any skewness and tail, of a model and a
-        group, with room for what that distribution leaves out. By chains:
-        ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
-        group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
-        each item often. ``"criteria"``: for a model and a group, a criterion for each class, which
-        removes the response bias of the group from the strengths (`margin_draws`).
-        It needs responses and at least 3 classes, takes minutes per pair, and attributes all
-        incorrect responses to bias, none to similar classes. A custom model describes one entry,
-        with ``rho`` and, for a model, ``strength`` (item). The two scales differ: on the scale of
-        proportion correct even a perfect model scores below 1 if proportions are a nonlinear
-        function of the normal scores of its margins.
-    priors : mapping, optional
-        Other priors of that model's variables by name.
-    include : "all" or sequence of str
-        Groups to add to ``result.chains``, as in `alikely.inference.extended`.
-    unmatched : {"error", "accept"}
-        As in `alikely.margins.tables.margin_table`.
-    no_response : {"error", "drop"}
-        Count a missing response as an error, or as no answer.
-    n_resamples : int
-        Bootstrap replicates of items; 0 for none.
-    n_draws : int
-        Draws of what is freed of noise; 0 for none.
-    cluster : str, optional
-        Column of the items, kept by ``item_columns=`` when data are read, such as ``"template"``:
-        items that share its value are dependent, and clusters are the sampling unit of standard
-        errors, bootstrap, reliability and ``"moments"``. Or ``"item"``, for items that are in
-        several conditions of a group. Default: classes, where these are known and at least 5 in
-        each group of trials.
-    ci_prob : float, optional
-        As in `error_consistency`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same result.
-
-    Returns
-    -------
-    Result
-        One entry per pair of systems and group of trials; ``n_trials`` counts items common to
-        both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves),
-        its root ``ceiling``, which is what the estimate would be without other differences, and
-        ``corrected``, the estimate over it. ``result.data["ceilings"]`` has the reliability of each
-        group with its interval: the consistency of the group with another one like it. ``scale``
-        says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
-        machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
-        deviations from the means of classes, and ``share_between``, of these means (of two machines
-        both are of normal scores of margins); and in
-        ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
-        checks. The column ``note`` speaks of those that matter to what stands in the row: with
-        ``"moments"`` below .04 of ``p_bend`` (strengths are no line in raw margins), if their raw
-        correlation, freed of noise, lies outside the interval, and of ``p_within`` (the correlation
-        within classes is another one than in all), and not of ``p_skew`` (strengths are skewed),
-        ``p_repeats`` (people have something of their own on items) and ``p_classes`` (classes
-        differ beyond what margins tell). With ``"strengths"`` these are below .02 ``p_line``
-        (margins are a line in skewed strengths), ``p_law`` (strengths have two modes), ``p_within``
-        (of shares) and ``p_skew``, and without a note ``p_repeats``;
-        ``inflation`` is the variance that items show over that by the model. With models by chains,
-        of machine and group, below .027 ``p_bend``, ``p_skew`` and, but for ``"observers"``,
-        ``p_repeats``.
-        ``result.chains`` has the fit of each entry that has one, for ArviZ;
-        ``result.data["strengths"]`` has posterior mean and standard deviation of the item
-        strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
-        each class by the model of that name: above 0 where it is answered too often.
-
-    Raises
-    ------
-    TypeError
-        If `trials` is not of that class.
-    ValueError
-        If an option is invalid, or trials and margins do not allow the comparison; the message
-        says why.
-
-    Warns
-    -----
-    SamplingWarning
-        If chains did not do what they should.
-
-    Notes
-    -----
-    `compare` has two more options for this metric: ``link`` of `alikely.models.item_margins`, and
-    ``method="spearman"`` for the estimate, its standard error and the bootstrap.
-
-    Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items, or
-    classes of items, with the same observers. The interval of ``"moments"`` is over new items and
-    new people like these; items of a class err together, where classes are known and at least 5.
-    Its draws have its limits as quantiles, and belong together over pairs, as influences of items
-    on both do; so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and
-    1 where a reliability may be 0. The others' posterior takes answers of an item as those of any
-    like observers.
-
-    References
-    ----------
-    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> trials = al.load_example().select(condition="noise")
-    >>> items = trials.data["item"].values
-    >>> rng = np.random.default_rng(1)
-    >>> margins = pd.DataFrame({"observer": "net", "condition": "noise", "item": items})
-    >>> margins["dataset"] = trials.data["dataset"].values
-    >>> margins["margin"] = rng.normal(size=len(items))
-    >>> result = al.decision_margin_consistency(
-    ...     trials.select(kind="human"), margins, n_draws=0, rng=1
-    ... )
-    >>> result.summary()[["observer_a", "observer_b", "n_trials"]].values.tolist()
-    [['human', 'net', 160]]
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    n_draws = resolve("n_draws", n_draws)
-    n_resamples = resolve("n_resamples", n_resamples)
-    ask = Ask(
-        pairs=pairs,
-        by=by,
-        no_response=no_response,
-        n_resamples=n_resamples,
-        n_draws=n_draws,
-        cluster=cluster,
-        ci_prob=ci_prob,
-        rng=rng,
-        options={
-            "margins": margins,
-            "group": group,
-            "m": m,
-            "model": model,
-            "priors": priors,
-            "include": include,
-            "unmatched": unmatched,
-        },
-    )
-    return analyse(trials, margin_metric(), MARGINS, ask)
+PLACE = ["dataset", "condition", "item"]
 
 
-def _count(trials: Any, metric: Metric, ask: Ask) -> xr.Dataset:
+def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     if not isinstance(trials, Trials):
         raise TypeError(
             f"expected Trials, got {type(trials).__name__}; make them with Trials.from_table"
         )
-    if ask.sampler != "auto":
+    if design.sampler != "auto":
         raise ValueError(
-            f"sampler={ask.sampler!r} is of other metrics: of decision margins model= says how the "
-            "posterior is drawn ('moments' without chains); leave sampler out"
+            f"sampler={design.sampler!r} is of other metrics: of decision margins model= says how "
+            "the posterior is drawn ('moments' without chains); leave sampler out"
         )
-    options = DEFAULTS | ask.options
+    options = DEFAULTS | dict(design.options)
     check_task(2 if options["m"] is None else options["m"], options["link"])
     margins = _margins(options["margins"], trials)
     table = margin_table(
-        trials, margins, ask.pairs, ask.by, ask.no_response,
-        **{name: options[name] for name in ("group", "unmatched")}, cluster=ask.cluster,
+        trials, margins, design.pairs, design.by, design.no_response,
+        **{name: options[name] for name in ("group", "unmatched")}, cluster=design.cluster,
     )  # fmt: skip
-    if ask.n_draws:
-        if of_items(table, ask.cluster) and _direct(options) != "moments":
+    if design.n_draws:
+        if of_items(table, design.cluster) and _direct(options) != "moments":
             raise ValueError(
                 f"model={model_name(options['model'])!r} has no posterior for clusters of items, "
-                f"got cluster={ask.cluster!r}; use model='moments', or n_draws=0 for the analytic "
-                "interval"
+                f"got cluster={design.cluster!r}; use model='moments', or n_draws=0 for the "
+                "analytic interval"
             )
         if _direct(options) != "moments" or options["m"] is not None or trials.has_classes:
             table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
@@ -286,33 +110,32 @@ def _beside(
     table: xr.Dataset,
     metric: Metric,
     estimates: xr.Dataset,
-    ask: Ask,
+    design: Design,
     seed: np.random.SeedSequence,
-) -> Found:
+) -> Groups:
     """Reliability of the groups, and the estimate freed of what they lack."""
-    ceilings = _ceilings(table, ask, seed)
-    model = (DEFAULTS | ask.options)["model"]
-    variables: dict[str, Any] = {
-        "remark": ("pair", entry_remarks(table, model if ask.n_draws else None))
-    }
+    ceilings = _ceilings(table, design, seed)
+    model = (DEFAULTS | dict(design.options))["model"]
+    remarks = entry_remarks(table, model if design.n_draws else None)
+    variables: dict[str, Any] = {"remark": remarks}
     if "corrected" in metric.beside:
         variables |= _corrected(table, ceilings, estimates["estimate"].values)
-    return Found(variables, {"ceilings": ceilings})
+    return {"ceilings": ceilings} | of_pairs(variables)
 
 
 def _draw(
     table: xr.Dataset,
     metric: Metric,
     estimates: xr.Dataset,
-    ask: Ask,
+    design: Design,
     seed: np.random.SeedSequence,
-) -> Drawn:
-    options = DEFAULTS | ask.options
+) -> Groups:
+    options = DEFAULTS | dict(design.options)
     if direct := _direct(options):
-        return _draw_directly(table, metric, ask, direct, seed)
+        return _draw_directly(table, metric, design, direct, seed)
     drawn = margin_draws(
         table,
-        ask.n_draws,
+        design.n_draws,
         m=table.attrs["n_alternatives"],
         link=options["link"],
         model=options["model"],
@@ -332,9 +155,10 @@ def _draw(
         fitted = remarks == ""
         m = table.attrs["n_alternatives"]
         p_values, told = model_checks(table, options["model"], m, options["link"], fitted)
-        variables |= {name: ("pair", p) for name, p in p_values.items()}
+        variables |= p_values
         remarks = np.where(fitted, told, remarks)
-    return Drawn(groups, remarks, drawn.fits, variables)
+    variables["posterior_remark"] = remarks
+    return groups | chain_groups(drawn.fits) | of_pairs(variables)
 
 
 def _criteria(table: xr.Dataset, fits: Mapping[str, xr.DataTree]) -> xr.Dataset:
@@ -360,33 +184,33 @@ def _criteria(table: xr.Dataset, fits: Mapping[str, xr.DataTree]) -> xr.Dataset:
     )
 
 
-def _scale(table: xr.Dataset, of_people: str) -> tuple[str, NDArray[np.object_]]:
+def _scale(table: xr.Dataset, of_people: str) -> NDArray[np.object_]:
     """Scale of what is freed of noise; two machines have none."""
     systems = np.stack([table["first"].values, table["second"].values])
     machines = table["is_machine"].values[systems].all(axis=0)
-    return "pair", np.where(machines, "margin", of_people).astype(object)
+    return np.where(machines, "margin", of_people).astype(object)
 
 
 def _draw_directly(
-    table: xr.Dataset, metric: Metric, ask: Ask, model: Direct, seed: np.random.SeedSequence
-) -> Drawn:
+    table: xr.Dataset, metric: Metric, design: Design, model: Direct, seed: np.random.SeedSequence
+) -> Groups:
     drawn = entry_draws(
         table,
-        # Four chains of equal length, as all results have.
-        4 * -(-ask.n_draws // 4),
+        four_chains(design.n_draws),
         model=model,
         m=table.attrs.get("n_alternatives"),
-        link=(DEFAULTS | ask.options)["link"],
-        ci_prob=ask.ci_prob,
-        cluster=ask.cluster,
+        link=(DEFAULTS | dict(design.options))["link"],
+        ci_prob=design.ci_prob,
+        cluster=design.cluster,
         rng=seed,
     )
-    variables: dict[str, Any] = {name: ("pair", value) for name, value in drawn.checks.items()}
+    variables: dict[str, Any] = dict(drawn.checks)
     variables["scale"] = _scale(table, "share" if model == "moments" else "strength")
     groups = {"posterior": chained(drawn.values, table, metric, model)}
     if model == "strengths":
         groups["strengths"] = _strengths(table, drawn.strength, drawn.spread)
-    return Drawn(groups, drawn.reasons, variables=variables)
+    variables["posterior_remark"] = drawn.reasons
+    return groups | of_pairs(variables)
 
 
 def _strengths(table: xr.Dataset, mean: NDArray[np.float64], sd: NDArray[np.float64]) -> xr.Dataset:
@@ -412,11 +236,13 @@ def _alternatives(trials: Trials, m: int | None) -> int:
     return len(trials.classes) if m is None else m
 
 
-def _ceilings(table: xr.Dataset, ask: Ask, seed: np.random.SeedSequence) -> xr.Dataset:
+def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:
     """Reliability of every group of two and more in every group of trials of an entry."""
     groups = np.unique(table["member_group"].values)
     trial_group = table["trial_group"].values
-    clusters = cluster_numbers(table, str(ask.cluster)) if of_items(table, ask.cluster) else None
+    clusters = (
+        cluster_numbers(table, str(design.cluster)) if of_items(table, design.cluster) else None
+    )
     places = [
         (int(system), int(g)) for g in np.unique(table["pair_group"].values) for system in groups
     ]
@@ -433,7 +259,7 @@ def _ceilings(table: xr.Dataset, ask: Ask, seed: np.random.SeedSequence) -> xr.D
             try:
                 r = split_half_reliability(
                     share, shown, clusters=None if clusters is None else clusters[items],
-                    ci_prob=ask.ci_prob, rng=own,
+                    ci_prob=design.ci_prob, rng=own,
                 )  # fmt: skip
             except ValueError as error:
                 # The other entries have a reliability all the same.
@@ -501,22 +327,7 @@ def _corrected(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
-    return {
-        "reliability": ("pair", reliability),
-        "ceiling": ("pair", root),
-        "corrected": ("pair", estimates / root),
-    }
-
-
-def _cluster(table: xr.Dataset, ask: Ask) -> str | None:
-    """Classes err together, where all groups of trials have enough of them."""
-    if ask.cluster is not None:
-        return ask.cluster
-    classes = pd.Series(table["true_class"].values)
-    if (classes < 0).any():
-        return None
-    enough = classes.groupby(table["trial_group"].values).nunique() >= FEWEST_CLASSES
-    return "true_class" if enough.all() else None
+    return {"reliability": reliability, "ceiling": root, "corrected": estimates / root}
 
 
 # Options that only this kind of door has.
@@ -534,7 +345,224 @@ MARGINS = Kind(
     _count,
     _beside,
     _draw,
-    lambda metric, ask: model_name((DEFAULTS | ask.options)["model"]),
+    lambda design: model_name((DEFAULTS | dict(design.options))["model"]),
     tuple(DEFAULTS),
-    _cluster,
 )
+
+
+def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
+    """Error consistency beside decision-margin consistency, with the ceilings of both.
+
+    Parameters
+    ----------
+    trials : Trials
+        The trials that `result` was made of.
+    result : Result
+        As from `alikely.decision_margin_consistency`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
+        accuracy_a, accuracy_b``; ``n_machines`` (0 to 2 systems with margins), ``group`` and
+        ``machine``, which of the two is what (of two machines the second, of two groups the first;
+        empty if none), ``accuracy_machine`` (of two groups that of the second);
+        ``margin_consistency`` with its analytic interval (``_lb, _ub``), ``noise_free`` (posterior
+        median) with its interval; ``error_consistency``, the mean over pairs of members of both
+        systems, with its analytic interval over trials.
+
+        For each group, with intervals: ``group_error_consistency``, the mean over pairs of its
+        members, which is no ceiling for a machine without noise; ``group_margin_consistency``, that
+        with another group like it (reliability by split halves, interval over people and items);
+        and ``margin_ceiling``, the root of the reliabilities of both systems, which is 1 for a
+        machine: what a correlation freed of noise of 1 would show, where a reliability below 0
+        counts as 0. NaN between two machines.
+
+        ``mean_error_consistency`` and ``mean_margin_consistency``: means over all rows of this data
+        set and condition with as many machines, with analytic intervals over items, with the same
+        machines and people. All intervals have the probability of the result.
+
+    Raises
+    ------
+    ValueError
+        If the result is of another metric.
+
+    Notes
+    -----
+    A machine that did not take part in the trials is right where its margin is above 0.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise", kind="human")
+    >>> places = {name: trials.data[name].values for name in ["dataset", "condition", "item"]}
+    >>> margins = pd.DataFrame(places).assign(observer="net", margin=np.linspace(-1, 2, 160))
+    >>> result = al.decision_margin_consistency(trials, margins, n_draws=0, rng=1)
+    >>> len(consistency_table(trials, result))
+    1
+    """
+    of_type(result, Result, "make one with al.decision_margin_consistency")
+    if result.metric.counts != "margins":
+        raise ValueError(
+            f"expected a result of decision_margin_consistency, got one of {result.metric.name}"
+        )
+    table, ci_prob = result.table, float(result.data.attrs["ci_prob"])
+    summary = result.summary(intervals=["analytic"])
+    lower, upper = (name for name in summary if str(name).startswith("analytic_"))
+    frame = summary[
+        ["dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b"]
+    ].assign(
+        margin_consistency=summary["estimate"],
+        margin_consistency_lb=summary[lower],
+        margin_consistency_ub=summary[upper],
+    )
+    bounds = np.full((len(frame), 3), np.nan)
+    if "posterior" in result.data.children:
+        draws = result.draws("posterior")
+        bounds[:, 0] = np.median(draws, axis=0)
+        bounds[:, 1:] = interval(draws, ci_prob, result.data.attrs["ci_kind"])
+    frame[["noise_free", "noise_free_lb", "noise_free_ub"]] = bounds
+    names, machine = table["observer"].values, table["is_machine"].values
+    ends = list(zip(table["first"].values, table["second"].values, strict=True))
+    groups = np.array([next((s for s in pair if not machine[s]), -1) for pair in ends])
+    nets = np.array([next((s for s in pair[::-1] if machine[s]), -1) for pair in ends])
+    # A machine may stand first.
+    is_first = nets == table["first"].values
+    frame["n_machines"] = [int(machine[list(pair)].sum()) for pair in ends]
+    frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
+    frame["machine"] = [str(names[s]) if s >= 0 else "" for s in nets]
+    frame["accuracy_machine"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
+    frame = frame.assign(**_of_groups(result, ends, groups))
+    every = _with_machines(trials, table)
+    across, within = {}, {}
+    for entry, ((a, b), group) in enumerate(zip(ends, groups, strict=True)):
+        across[entry] = list(itertools.product(_members(table, a), _members(table, b)))
+        if group >= 0:
+            within[entry] = list(itertools.combinations(_members(table, group), 2))
+    alike = frame.groupby(["dataset", "condition", "n_machines"], sort=False).ngroup().to_numpy()
+    first = {kind: int(np.argmax(alike == kind)) for kind in np.unique(alike).tolist()}
+    pooled = {
+        entry: [pair for other in np.flatnonzero(alike == kind) for pair in across[int(other)]]
+        for kind, entry in first.items()
+    }
+    cluster = str(result.data.attrs["cluster"])
+    unit = cluster if of_items(table, cluster) else None
+    of_margins = np.array([
+        _mean(table.isel(pair=alike == kind), result.metric, unit) for kind in first
+    ])[alike]  # fmt: skip
+    of_kinds = _mean_of_pairs(every, table, pooled, unit)
+    for name, found in {
+        "error_consistency": _mean_of_pairs(every, table, across, unit),
+        "group_error_consistency": _mean_of_pairs(every, table, within, unit),
+        "mean_error_consistency": of_kinds[[first[kind] for kind in alike.tolist()]],
+        "mean_margin_consistency": of_margins,
+    }.items():
+        value, se, df = found.T
+        half = student_deviate(df, ci_prob) * se
+        frame[name] = value
+        frame[f"{name}_lb"], frame[f"{name}_ub"] = value - half, value + half
+    return frame
+
+
+def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, float, float]:
+    """Mean of the estimates of a table, its standard error and degrees of freedom."""
+    n = table.sizes["pair"]
+    value, weights = float(estimate(table, metric)["estimate"].values.mean()), np.full(n, 1 / n)
+    if unit is not None and of_items(table, unit):
+        found = of_sum(table, metric, unit, weights)
+        return value, float(np.sqrt(found.variance)), found.df
+    return value, float(np.sqrt(covariance_of(table, metric, unit, weights[None])[0, 0])), np.inf
+
+
+def _of_groups(
+    result: Result, ends: list[tuple[int, int]], groups: NDArray[np.intp]
+) -> dict[str, NDArray[np.float64]]:
+    """Reliability of each entry's group, and the ceiling by those of both its systems."""
+    table = result.table
+    names, machine = table["observer"].values, table["is_machine"].values
+    ceilings = result.data["ceilings"].to_dataset().to_dataframe()
+    ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
+    own, roots = np.full((2, len(ends), 3), np.nan)
+    for entry, (pair, group, g) in enumerate(
+        zip(ends, groups, table["pair_group"].values, strict=True)
+    ):
+        of_entry = [s for s in pair if not machine[s]]
+        if of_entry:
+            own[entry] = ceilings.loc[(names[group], int(g))].to_numpy(float)
+            both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
+            # A ceiling cannot lie below 0, where limits of a reliability may.
+            roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
+    return {
+        f"{name}{end}": values[:, k]
+        for name, values in (("group_margin_consistency", own), ("margin_ceiling", roots))
+        for k, end in enumerate(("", "_lb", "_ub"))
+    }
+
+
+def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:
+    """Correctness of all observers, and of machines known by their margins only."""
+    data = trials.data
+    missing = [
+        s
+        for s in np.flatnonzero(table["is_machine"].values)
+        if table["observer"].values[s] not in trials.observers
+    ]
+    if not missing:
+        return trials
+    places = pd.DataFrame(
+        {
+            "dataset": table["trial_dataset"].values,
+            "condition": table["trial_condition"].values,
+            "item": table["item"].values,
+        }
+    )
+    own = pd.DataFrame({key: data[key].values.astype(object) for key in PLACE})
+    at = places.reset_index().merge(own, how="right", on=PLACE)["index"].to_numpy()
+    margins = table["margins"].values[missing][:, at]
+    right = np.where(np.isnan(margins), NOT_SHOWN, margins > 0).astype(np.int8)
+    added = xr.Dataset(
+        {"correct": (("observer", "trial"), right)},
+        coords={
+            "observer": table["observer"].values[missing],
+            "kind": ("observer", table["kind"].values[missing]),
+        },
+    )
+    of_trial = (*PLACE, "repeat", *data.attrs.get(ITEM_COLUMNS, ()))
+    kept = data[["correct", "kind", *of_trial]].drop_vars(
+        [name for name in data.coords if name not in ("observer", "kind", *of_trial)],
+        errors="ignore",
+    )
+    joined = xr.concat([kept, added.assign_coords({k: kept[k] for k in of_trial})], dim="observer")
+    return Trials(joined)
+
+
+def _members(table: xr.Dataset, system: int) -> list[str]:
+    if table["is_machine"].values[system]:
+        return [str(table["observer"].values[system])]
+    own = table["member_group"].values == system
+    return [str(name) for name in table["member"].values[own]]
+
+
+def _mean_of_pairs(
+    trials: Trials, table: xr.Dataset, pairs: dict[int, list[tuple[str, str]]], unit: str | None
+) -> NDArray[np.float64]:
+    """Mean error consistency over some pairs for each entry, its standard error and freedom."""
+    by = {"condition": "condition", "dataset": "dataset"}.get(str(table.attrs["by"]))
+    names = list(dict.fromkeys(itertools.chain.from_iterable(pairs.values())))
+    out = np.full((table.sizes["pair"], 3), np.nan)
+    if not names:
+        return out
+    no_response = table.attrs["no_response"]
+    # People of different data sets are no pair.
+    counted = joint_correctness(
+        trials, names, cast(By, by), no_response, disjoint=True, repeats="crossed"
+    )
+    unit = sampling_unit(counted, unit)
+    keys = ["dataset", "condition", "observer_a", "observer_b"]
+    place = {row: i for i, row in enumerate(zip(*(counted[k].values for k in keys), strict=True))}
+    for entry, wanted in pairs.items():
+        own = tuple(table[key].values[entry] for key in keys[:2])
+        rows = [place[(*own, *pair)] for pair in wanted if (*own, *pair) in place]
+        if rows:
+            out[entry] = _mean(counted.isel(pair=rows), ERROR_CONSISTENCY, unit)
+    return out

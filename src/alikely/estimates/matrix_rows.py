@@ -15,10 +15,9 @@ from alikely._base.arrays import Floats
 from alikely._base.frames import known_columns
 from alikely._base.intervals import Intervals, bound_names, chosen_methods
 from alikely._base.notes import note, told
-from alikely.estimates.clusters import few_clusters
 from alikely.estimates.matrix_answers import influences, said_by
 from alikely.estimates.matrix_clusters import pairs_of
-from alikely.estimates.remarks import cautions, joined, scarcity, wide
+from alikely.estimates.remarks import cautions, few_clusters, joined, scarcity, wide
 from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
 from alikely.inference.evaluation import evaluator

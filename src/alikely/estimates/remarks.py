@@ -1,23 +1,87 @@
-"""What a reader should know of estimates from counts, entry by entry."""
+"""What a reader should know of estimates: notes of each entry.
+
+References
+----------
+.. [K65] Kish (1965). Survey sampling. Wiley.
+.. [PB10] Phipson, Smyth (2010). Permutation p-values should never be zero.
+   doi:10.2202/1544-6115.1585
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.notes import note
+from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.columns import ITEM_COLUMNS
+from alikely.data.inclusion import SPEAKS
+from alikely.data.tables import SEPARATOR
+from alikely.inference.evaluation import evaluator
+from alikely.inference.influence import freedom_of, indicator, of_items
+from alikely.inference.weighted import FEWEST_EFFECTIVE
 from alikely.metrics import Metric
 
-__all__ = ["WIDE", "cautions", "joined", "scarcity", "wide"]
+__all__ = [
+    "cautions",
+    "cluster_remarks",
+    "design_effect",
+    "design_remarks",
+    "few_clusters",
+    "joined",
+    "joined_notes",
+    "of_design",
+    "require_clusters",
+    "scarcity",
+    "several_people",
+    "wide",
+]
 
 # A posterior interval that spans this much says next to nothing.
 WIDE = 0.5
 # A standard error below this is one of rounding.
 ROUNDING = 1e-12
+# With fewer clusters an interval is rough even if they are alike.
+FEWEST = 5
+# Coverage falls short if clusters of so large a design effect leave fewer degrees of freedom
+# (`docs/designs.md`).
+LARGE, FEW = 2.0, 25
+# Of decision margins they do not (`docs/margins.md`).
+OF_MARGINS = (np.inf, 0.0)
+# A column is examined if it has so many values with so many items on average.
+VALUES, SIZE = 10, 1.2
+N_PERMUTATIONS, LEVEL = 199, 0.01
+# Numbers permuted at a time: of more pairs a part is examined.
+MOST = 20_000_000
+# Of what the plan was made for, of what it was not, and where the plan does not say.
+ROUGH = "its error rests on {} images: rough"
+STARVED = (
+    "the plan was not made for this; its error rests on {} images, and intervals may be too narrow"
+)
+NO_PLAN = "its error rests on {} images, and intervals may be too narrow"
+# Measured (`docs/choosing.md`): of means over four people, for similar machines.
+SEVERAL = (
+    "of several people this posterior may be too narrow (89 % for similar machines near the "
+    "ceiling): trust the analytic row"
+)
+CENTRE = "its interval lies about {:.3f}, the weighted value with its bias"
+# A centre further away than this prints as another number.
+APART = 5e-4
+
+
+def joined_notes(*notes: str) -> str:
+    """Notes in one text, each once; empty ones are left out."""
+    return "; ".join(dict.fromkeys(filter(None, notes)))
+
+
+def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
+    """Remarks of each entry in one text."""
+    return [joined_notes(*parts) for parts in zip(*remarks, strict=True)]
 
 
 def wide(width: Floats) -> NDArray[Any]:
@@ -57,6 +121,151 @@ def _posterior_alone(metric: Metric, methods: Sequence[str]) -> bool:
     return {*methods} == {"posterior"} and metric.posterior_label == "posterior"
 
 
-def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
-    """Remarks of each entry in one text, none of them twice."""
-    return ["; ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*remarks, strict=True)]
+def cluster_remarks(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, cluster: str | None
+) -> NDArray[np.object_]:
+    """Note of each entry on the clusters that were given, or that should be."""
+    if not of_items(table, cluster):
+        advice = "; ".join(_advice(table, metric))
+        return np.full(table.sizes["pair"], advice, dtype=object)
+    known = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
+    limits = OF_MARGINS if "margins" in table else (LARGE, FEW)
+    return few_clusters(str(cluster), *known, limits=limits)
+
+
+def require_clusters(table: xr.Dataset, cluster: str) -> None:
+    """Refuse clusters that are none of items, or all one (`ValueError`)."""
+    numbers = cluster_numbers(table, cluster)
+    if not of_items(table, cluster):
+        raise ValueError(
+            f"cluster must be a column that describes items, got {cluster!r}; "
+            "item_columns= keeps one when data are read"
+        )
+    if len(np.unique(numbers)) < 2:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(table[cluster].values[0])!r}; leave cluster out"
+        )
+
+
+def few_clusters(
+    cluster: str,
+    number: NDArray[Any],
+    df: NDArray[Any],
+    effect: NDArray[Any],
+    *,
+    limits: tuple[float, float] = (LARGE, FEW),
+) -> NDArray[np.object_]:
+    """Note of each entry whose clusters are too few for their design effect."""
+    remarks = np.full(len(number), "", dtype=object)
+    short = (effect > limits[0]) & (df < limits[1])
+    for row in np.flatnonzero(short | (number < FEWEST)):
+        remarks[row] = note(
+            "few-clusters", n=int(number[row]), column=repr(cluster), effect=float(effect[row])
+        )
+    return remarks
+
+
+def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:
+    """Say which columns should be the cluster."""
+    if "inclusion" in table:
+        return
+    for column in filter(None, table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)):
+        found = design_effect(table, metric, column)
+        if found is not None and found[1] < LEVEL:
+            yield note("clusters", column=repr(column), effect=found[0])
+
+
+def design_effect(table: xr.Dataset, metric: Metric, column: str) -> tuple[float, float] | None:
+    """Design effect of a column, pooled over pairs, and its p by permutation [K65]_ [PB10]_.
+
+    Labels are permuted within groups of trials. None where the column has too few values.
+    """
+    numbers = cluster_numbers(table, column)
+    if len(np.unique(numbers)) < VALUES or len(numbers) < SIZE * len(np.unique(numbers)):
+        return None
+    generator = np.random.default_rng(0)
+    total, single = np.zeros(1 + N_PERMUTATIONS), 0.0
+    for block in blocks(table):
+        slopes = _unit(evaluator(block, metric).slopes())
+        slopes = slopes[: max(1, MOST // max(slopes.shape[1], 1))]
+        own = numbers[block.trials]
+        single += float((slopes**2).sum())
+        total[0] += _square_of_sums(slopes, own)
+        for k in range(1, len(total)):
+            total[k] += _square_of_sums(slopes, generator.permutation(own))
+    if not single > 0:
+        return None
+    p = (1 + (total[1:] >= total[0]).sum()) / len(total)
+    return float(total[0] / total[1:].mean()), float(p)
+
+
+def _unit(slopes: Floats) -> Floats:
+    """Influence of trials, the same sum of squares for every pair."""
+    size = np.sqrt((slopes**2).sum(axis=1, keepdims=True))
+    return np.divide(slopes, size, out=np.zeros_like(slopes), where=size > 0)
+
+
+def _square_of_sums(slopes: Floats, numbers: NDArray[np.intp]) -> float:
+    return float(((slopes @ indicator(numbers)[0]) ** 2).sum())
+
+
+def of_design(
+    part: xr.Dataset, estimates: xr.Dataset, metric: Metric, weights: Floats
+) -> tuple[float, float, dict[str, str]]:
+    """Center, freedom and notes of a weighted sum, where a plan chose the images."""
+    value = float(weights @ estimates["estimate"].values)
+    if "inclusion" not in part:
+        return value, np.inf, dict.fromkeys(("analytic", "bootstrap", "posterior"), "")
+    centre = float(weights @ estimates["centre"].values)
+    df, effective = (float(found[0]) for found in freedom_of(part, metric, weights[None]))
+    speaks = SPEAKS[part.attrs["population"]]
+    each = _made_for(part)
+    few = starved(effective, None if None in each else all(each))
+    weighted = f"chosen images, weighted, {speaks}"
+    about = CENTRE.format(centre) if abs(centre - value) > APART else ""
+    notes = {
+        "analytic": joined_notes(weighted, few, about),
+        "bootstrap": joined_notes(weighted, few),
+        "posterior": joined_notes(f"chosen images, by strata, {speaks}", several_people(part)),
+    }
+    return centre, df, notes
+
+
+def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
+    """Note of each comparison: weighting of items, target population, effective sample size."""
+    how = f"chosen images, weighted, {SPEAKS[table.attrs['population']]}"
+    remarks = [
+        joined_notes(how, starved(value, made_for))
+        for value, made_for in zip(
+            estimates["effective_images"].values, _made_for(table), strict=True
+        )
+    ]
+    return np.array(remarks, dtype=object)
+
+
+def _made_for(table: xr.Dataset) -> list[bool | None]:
+    """Whether the plan was made for the machines of each pair; None where it does not say."""
+    settled = list(table.attrs["settled"])
+    if not settled:
+        return [None] * table.sizes["pair"]
+    ends = np.stack([table["first"].values, table["second"].values])
+    asked, known = table["asked"].values, np.isin(table["observer"].values.astype(str), settled)
+    # Of two people the machines say nothing.
+    made_for = (known | asked)[ends].all(axis=0) & ~asked[ends].all(axis=0)
+    return [bool(own) for own in made_for]
+
+
+def starved(effective: float, made_for: bool | None) -> str:
+    """What to say of an estimate whose variance rests on few images; empty if on enough."""
+    # Without any variance nothing is open: machines alone, or images that were all shown.
+    if not effective < FEWEST_EFFECTIVE:
+        return ""
+    told = NO_PLAN if made_for is None else (ROUGH if made_for else STARVED)
+    return told.format(f"{effective:.1f}")
+
+
+def several_people(part: xr.Dataset) -> str:
+    """What to say of a posterior over strata of more than one person; empty of one."""
+    ends = np.concatenate([part["first"].values, part["second"].values])
+    return SEVERAL if part["asked"].values[np.unique(ends)].sum() > 1 else ""

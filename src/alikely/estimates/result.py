@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -37,7 +37,7 @@ from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import consistency
 
-__all__ = ["Result", "fit_groups"]
+__all__ = ["CHAINS", "Result"]
 
 CHAINS = "chains"
 
@@ -538,17 +538,6 @@ class Result(Tree):
         return f"<Result {self.metric.name}: {', '.join(parts)}>" + (f"\n  {told}" if told else "")
 
 
-def fit_groups(fits: Mapping[str, xr.DataTree]) -> dict[str, xr.Dataset]:
-    """Fits as groups of a result: their labels may hold what names of groups may not."""
-    groups = {}
-    for number, (label, tree) in enumerate(fits.items()):
-        place = f"{CHAINS}/fit_{number}"
-        groups[place] = xr.Dataset(attrs={**tree.attrs, "label": label})
-        for name, node in tree.children.items():
-            groups[f"{place}/{name}"] = node.to_dataset()
-    return groups
-
-
 def _first(data: xr.DataTree, n: int) -> xr.DataTree:
     """The first entries of a result, with what its summary reads: many take seconds."""
     groups = {}
@@ -559,7 +548,3 @@ def _first(data: xr.DataTree, n: int) -> xr.DataTree:
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = data.attrs
     return tree
-
-
-def _group(school: str) -> str:
-    return "bootstrap" if school == "bca" else school

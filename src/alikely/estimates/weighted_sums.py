@@ -24,8 +24,7 @@ from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_metho
 from alikely._base.notes import note, told
 from alikely.errors.limits import UNBOUNDED
 from alikely.errors.means import mean_draws
-from alikely.estimates.chosen import of_design, several_people
-from alikely.estimates.clusters import few_clusters
+from alikely.estimates.remarks import few_clusters, of_design, several_people
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS, chosen_interval
 from alikely.inference.influence import (

@@ -29,7 +29,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.estimates.doors import check_numbers
+from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import interval, mean_of_defined
 
 __all__ = ["ResponseBias", "response_bias"]

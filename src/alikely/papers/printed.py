@@ -27,7 +27,7 @@ from alikely._base.size import check_memory
 from alikely.benchmark.ranking import significantly_greater
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
-from alikely.estimates.doors import check_numbers
+from alikely.estimates.analysis import check_numbers
 from alikely.metrics.consistency import accuracies, error_consistency
 from alikely.papers.reconstruction import condition_draws
 

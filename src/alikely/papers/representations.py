@@ -27,7 +27,7 @@ from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
 from alikely._base.steps import step, tracked
-from alikely.estimates.doors import check_numbers
+from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import interval
 from alikely.papers.kernels import (
     checked_representation,

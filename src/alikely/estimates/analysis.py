@@ -1,0 +1,330 @@
+"""Analyses of pairs of observers: the design, and the steps from trials to a result."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import alikely
+from alikely._base.intervals import CiKind, check_interval
+from alikely._base.random import RandomState, seed_sequence
+from alikely._base.size import FLOAT32, check_memory, check_total
+from alikely._base.steps import step
+from alikely.data.pairs import Pairs
+from alikely.data.repeats import recurring
+from alikely.data.sizes import n_entries
+from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
+from alikely.data.tables import By, joint_correctness
+from alikely.data.trials import Trials
+from alikely.estimates.remarks import cluster_remarks, joined
+from alikely.estimates.result import CHAINS, Result
+from alikely.inference.cell_limits import WITHOUT_DRAWS
+from alikely.inference.influence import estimate, of_items
+from alikely.inference.resampling import bootstrap
+from alikely.inference.sampling import Sampler, check_sampler
+from alikely.margins.moments import FEWEST_CLASSES
+from alikely.metrics import Metric
+from alikely.metrics.cell_priors import Prior, check_prior, prior_text
+
+__all__ = [
+    "AS_TRIALS",
+    "OF_CELLS",
+    "Design",
+    "Groups",
+    "Kind",
+    "analyse",
+    "chain_groups",
+    "check_numbers",
+    "counted",
+    "kept_prior",
+    "model_name",
+    "require_cells",
+    "sampling_unit",
+]
+
+# Of more pairs tables take minutes, and replicates gigabytes.
+MANY = 20_000
+MATRIX = (
+    "{:,} pairs: al.matrix(trials) has estimates, errors, limits and tests of so many in seconds"
+)
+# What counts, labels and estimates of an entry take, and how often null draws are held at once.
+BYTES_OF_ENTRY = 600
+NULL_COPIES = 2
+# What draws are made of whose posterior has the prior on the cells of a pair.
+OF_CELLS = ("cells", "options", "readings", "trials")
+# As a cluster: every answer is a trial of its own, also to an item that came back.
+AS_TRIALS = "trial"
+# A model that its user gave no name.
+OWN = "own"
+
+# Groups of a result by name; variables of "estimates" join those that are there.
+Groups = dict[str, xr.Dataset]
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """What is compared, what the sampling unit is, and how much is computed; see `compare`."""
+
+    pairs: Pairs
+    by: By
+    no_response: Literal["error", "drop"]
+    n_resamples: int
+    n_draws: int
+    n_null: int
+    bayes_factor: bool
+    sampler: Sampler
+    prior: Prior | None
+    cluster: str | None
+    ci_prob: float
+    ci_kind: CiKind
+    rng: RandomState
+    # Options of the kind of metric.
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_interval(self.ci_prob, self.ci_kind)
+        check_numbers(n_resamples=self.n_resamples, n_draws=self.n_draws, n_null=self.n_null)
+        check_sampler(self.sampler)
+        check_prior(self.prior)
+        if self.options.get("include"):
+            from alikely.inference.complete import check_include
+
+            check_include(self.options["include"])
+        if (priors := self.options.get("priors")) is not None:
+            # The models' room imports PyMC: only when needed.
+            from alikely.models._given_priors import check_priors
+
+            check_priors(priors)
+
+    def unit(self, table: xr.Dataset) -> str | None:
+        """Trial coordinate whose trials err together."""
+        return sampling_unit(table, self.cluster)
+
+
+def sampling_unit(table: xr.Dataset, cluster: str | None) -> str | None:
+    """Trial coordinate whose trials err together: the cluster, items that recur, or classes."""
+    if cluster is not None:
+        return None if cluster == AS_TRIALS and "margins" not in table else cluster
+    if "margins" in table:
+        return _classes(table)
+    if "inclusion" in table:
+        # A plan draws the images of each condition apart.
+        return None
+    attrs = table.attrs
+    again = attrs.get("recurring") == "one item" or attrs.get("repeats") == "crossed"
+    return "item" if again else None
+
+
+def _classes(table: xr.Dataset) -> str | None:
+    """Classes err together, where all groups of trials have enough of them."""
+    classes = pd.Series(table["true_class"].values)
+    if (classes < 0).any():
+        return None
+    enough = classes.groupby(table["trial_group"].values).nunique() >= FEWEST_CLASSES
+    return "true_class" if enough.all() else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """How metrics of one kind are counted and drawn, and what their estimates have beside them."""
+
+    count: Callable[[Any, Metric, Design], xr.Dataset]
+    beside: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
+    draw: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
+    model: Callable[[Design], str]
+    options: tuple[str, ...] = ()
+    # Whether the posterior of every pair has limits without draws.
+    closed: Callable[[xr.Dataset, Metric, Design], bool] = lambda *_: False
+
+
+def analyse(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
+    """Estimate a metric for all pairs, with intervals by every method that it has."""
+    seed = seed_sequence(design.rng)
+    bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
+    of = metric.label.lower()
+    require_cells(metric, design.prior)
+    if (n_pairs := _check_size(trials, metric, design)) > MANY:
+        package = os.path.dirname(alikely.__file__)
+        warnings.warn(MATRIX.format(n_pairs), stacklevel=2, skip_file_prefixes=(package,))
+    with step(f"{of}: counts and estimates"):
+        table = kind.count(trials, metric, design)
+        cluster = design.unit(table)
+        estimates = estimate(table, metric, cluster)
+        _check_clusters(table, cluster)
+    groups = {"observed_data": table}
+    attrs = {"model": kind.model(design), "cluster": cluster or ""}
+
+    def add(found: Groups) -> None:
+        nonlocal estimates
+        variables = found.pop("estimates", xr.Dataset())
+        estimates = estimates.assign(variables.data_vars)
+        attrs.update(variables.attrs)
+        groups.update({name: group for name, group in found.items() if name not in groups})
+
+    with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
+        add(kind.beside(table, metric, estimates, design, other_seed))
+    if isinstance(trials, Trials):
+        groups[DATA_SUMMARY] = data_summary(trials.data)
+        attrs["missing_note"] = _missing_note(trials, table, metric, design)
+    remarks = cluster_remarks(table, metric, estimates, cluster)
+    if remarks.any():
+        before = [estimates["remark"].values] if "remark" in estimates else []
+        estimates["remark"] = ("pair", np.array(joined([*before, remarks]), dtype=object))
+    if design.n_resamples:
+        with step(f"{of}: {design.n_resamples:,} bootstrap replicates"):
+            replicates = bootstrap(
+                table, metric, design.n_resamples, cluster=cluster, rng=bootstrap_seed
+            )
+        groups["bootstrap"] = replicates.to_dataset()
+    if design.n_draws and metric.draws:
+        with step(f"{of}: {design.n_draws:,} posterior draws"):
+            add(kind.draw(table, metric, estimates, design, posterior_seed))
+        texts = [group.attrs["priors"] for group in groups.values() if "label" in group.attrs]
+        if texts:
+            attrs["priors"] = json.dumps(
+                {k: v for text in texts for k, v in json.loads(text).items()}
+            )
+    if not design.n_draws and kind.closed(table, metric, design):
+        attrs["posterior_limits"] = WITHOUT_DRAWS
+    elif not design.n_draws and design.prior is not None:
+        raise ValueError(
+            "prior has no posterior to be of: n_draws=0 leaves equal-tailed limits of error "
+            "consistency alone, under a Dirichlet prior and for items shown once; give n_draws=4000"
+        )
+    tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
+    tree.attrs = {
+        "metric": metric.name,
+        "metric_module": metric.module,
+        "sampler": groups["posterior"].attrs["sampler"] if "posterior" in groups else "none",
+        "ci_prob": design.ci_prob,
+        "ci_kind": design.ci_kind,
+        "seed": str(seed.entropy),
+        "n_null": design.n_null,
+        "prior": kept_prior(metric, design.prior),
+        "alikely_version": alikely.__version__,
+        **metric.options,
+        **attrs,
+    }
+    return Result(tree)
+
+
+def counted(
+    trials: Any, metric: Metric, design: Design, *, once: bool = False, **how: Any
+) -> xr.Dataset:
+    """Table of counts, made of trials or given; `once`: of one response to each item."""
+    if isinstance(trials, Trials):
+        if design.cluster is None and (odd := recurring(trials.data).odd):
+            raise ValueError(
+                f"{odd} has several truths, and hardly any other label does: give it one truth, "
+                "or cluster='trial' if labels are of other items in each condition"
+            )
+        table = joint_correctness(
+            trials,
+            design.pairs,
+            design.by,
+            design.no_response,
+            directed=not metric.symmetric,
+            repeats="paired" if once or design.cluster == AS_TRIALS else "crossed",
+            **how,
+        )
+    elif isinstance(trials, xr.Dataset) and "cells" in trials:
+        table = trials
+    else:
+        raise TypeError(
+            f"expected Trials or a count table, got {type(trials).__name__}; make one with "
+            "Trials.from_table, Trials.read or data.from_counts"
+        )
+    if once and table.attrs.get("repeats") == "paired" and design.cluster != AS_TRIALS:
+        raise ValueError(
+            f"items came back, and {metric.label} takes one response to an item: choose one with "
+            "trials.select(repeat=...), or give cluster='trial' to take all for independent"
+        )
+    if how.get("labels") is True and "response" not in table:
+        raise ValueError(
+            f"this table holds correctness only, and {metric.label} compares classes; count it "
+            "with joint_correctness(..., labels=True), or use error_consistency"
+        )
+    return table
+
+
+def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
+    """Refuse clusters of which there is one (`ValueError`)."""
+    if of_items(table, cluster) and len(set(table[cluster].values.tolist())) < 2:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(table[cluster].values[0])!r}; leave cluster out"
+        )
+
+
+def require_cells(metric: Metric, prior: Prior | None) -> None:
+    """Refuse a prior on cells for a posterior that has none (`ValueError`)."""
+    if prior is not None and metric.draws not in OF_CELLS:
+        raise ValueError(
+            f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
+            "leave it out"
+        )
+
+
+def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, design: Design) -> str:
+    """Of missing responses of those who are compared; of all, where rows are of groups."""
+    compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
+    named = compared.tolist() if np.isin(compared, trials.observers).all() else None
+    as_class = design.no_response == "error" and metric.counts == "readings"
+    treated = "class" if as_class else design.no_response
+    return missing_note_of(trials.data, treated, observers=named)
+
+
+def _check_size(trials: Any, metric: Metric, design: Design) -> int:
+    """Refuse more than memory holds before anything is counted; other tables are checked later."""
+    if not isinstance(trials, Trials) or metric.counts == "margins":
+        return 0
+    n = n_entries(trials, design.pairs, design.by)
+    n_null = design.n_null if metric.counts == "correctness" else 0
+    kept = design.n_resamples + design.n_draws * (2 if metric.counts == "correctness" else 1)
+    most = max(kept, NULL_COPIES * n_null)
+    check_memory(
+        n * (BYTES_OF_ENTRY + FLOAT32 * most),
+        f"{n:,} pairs x {most:,} replicates and draws",
+        "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.matrix",
+    )
+    return n
+
+
+def model_name(model: Any) -> str:
+    """How a result calls the model behind its posterior."""
+    return model if isinstance(model, str) else model.name or OWN
+
+
+def check_numbers(**numbers: int) -> None:
+    """Refuse numbers of draws that are negative or no whole numbers (`ValueError`)."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | np.integer) or isinstance(number, bool):
+            raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")
+        if number < 0:
+            raise ValueError(f"{name} must be at least 1, or 0 for none; got {number}")
+    check_total(numbers)
+
+
+def kept_prior(metric: Metric, prior: Prior | None) -> str:
+    """The prior as a result keeps it; empty where the posterior has one of another kind."""
+    own = prior is not None or metric.draws in ("cells", "options")
+    return prior_text(prior) if own else ""
+
+
+def chain_groups(fits: Mapping[str, xr.DataTree]) -> Groups:
+    """Fits as groups of a result: their labels may hold what names of groups may not."""
+    groups = {}
+    for number, (label, tree) in enumerate(fits.items()):
+        place = f"{CHAINS}/fit_{number}"
+        groups[place] = xr.Dataset(attrs={**tree.attrs, "label": label})
+        for name, node in tree.children.items():
+            groups[f"{place}/{name}"] = node.to_dataset()
+    return groups

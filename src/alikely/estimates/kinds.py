@@ -1,0 +1,697 @@
+"""Kinds of metrics: of correctness, wrong labels, error rows, readings, options and trials."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import stats
+
+from alikely._base.names import listed
+from alikely._base.notes import note
+from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
+from alikely.data.columns import SILENT
+from alikely.data.confusions import confusion_trials
+from alikely.data.tables import pair_labels
+from alikely.errors.agreement import agreement_draws
+from alikely.errors.chains import class_copying_draws, shared_base_draws
+from alikely.errors.draws import chained, row_draws
+from alikely.errors.equal_rows import N_PERMUTATIONS, equality
+from alikely.errors.limits import UNBOUNDED
+from alikely.errors.paired_chains import paired_chain_draws
+from alikely.errors.paired_draws import paired_row_draws, single_answer_draws
+from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
+from alikely.estimates.analysis import (
+    Design,
+    Groups,
+    Kind,
+    analyse,
+    chain_groups,
+    check_numbers,
+    counted,
+    model_name,
+)
+from alikely.estimates.remarks import design_remarks
+from alikely.estimates.result import Result
+from alikely.inference import null
+from alikely.inference.features import option_features
+from alikely.inference.influence import equal_clusters, estimate, of_items
+from alikely.inference.intervals import interval
+from alikely.inference.permutation import permutation_p
+from alikely.inference.process import four_chains, process_draws
+from alikely.inference.sampling import posterior
+from alikely.inference.strata import strata_draws
+from alikely.metrics import Metric, consistency
+from alikely.metrics.cell_priors import CellPrior, check_prior
+from alikely.metrics.cells import divide
+from alikely.metrics.option_sums import chance_agreement, same_wrong
+from alikely.metrics.options import OPTION_CORRELATION, SAME_WRONG_ANSWER
+
+__all__ = ["CORRECTNESS", "LABELS", "NOT_MET", "OPTIONS", "READINGS", "ROWS", "TRIALS"]
+
+Seed = np.random.SeedSequence
+
+# Options of the models that chains sample.
+FOR_CHAINS = ("priors", "model", "include")
+# What a result shows of chains of correctness; the rest is in their trees.
+SHOWN = ("error_consistency", "copy_probability")
+# Joint errors of a pair below which no posterior holds, and below which the exact one does not.
+TOO_FEW, FEW = 3, 20
+# Where all trials are joint errors their number was chosen, and below this one the coverage of a
+# share of so many swings down to .87 (exact, for Jeffreys' prior); over random numbers it does not.
+CHOSEN = 40
+# Models of rows that chains sample: of systems with common items, and of others.
+PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
+# Above, chains of a pair may not have seen all of its posterior. Limits up to it held as often as
+# others (card of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
+R_HAT = 1.2
+NOT_MET = "chains differ"
+# Draws beyond a limit, below which the outermost are not far enough out.
+BEYOND = 2.5
+# Label of an entry of all readers: they are compared with one another.
+ALL = "all readers"
+LOST = "same items, but not which: no interval without the trials"
+# What confusion matrices of systems that answered the same items do not tell.
+OF_PAIRING = (
+    "se",
+    "n_joint_errors",
+    "expected_divergence",
+    "excess_divergence",
+    "log_bayes_factor",
+    "class_log_bayes_factor",
+)
+
+
+def of_pairs(found: Mapping[str, Any], **attrs: str) -> Groups:
+    """Variables of the estimates, one value for each entry unless dims are given."""
+    variables = {
+        name: values if isinstance(values, tuple | xr.DataArray) else ("pair", values)
+        for name, values in found.items()
+    }
+    return {"estimates": xr.Dataset(variables, attrs=attrs)}
+
+
+def _texts(n: int) -> NDArray[np.object_]:
+    return np.full(n, "", dtype=object)
+
+
+def _for_chains(design: Design) -> dict[str, Any]:
+    return {name: value for name in FOR_CHAINS if (value := design.options.get(name))}
+
+
+def draw_process(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    """Draw the posterior of all entries from one Dirichlet process, with its clusters."""
+    draws = process_draws(table, design.n_draws, metric, seed, design.prior, design.unit(table))
+    return {"posterior": chained(draws, table, metric, design.sampler, clustered=True)}
+
+
+def count_exact(trials: Any, metric: Metric, design: Design, **how: Any) -> xr.Dataset:
+    """Count what has exact draws only."""
+    if design.sampler == "nuts":
+        raise ValueError(f"{metric.name} has exact draws only; use sampler='auto'")
+    return counted(trials, metric, design, **how)
+
+
+# Images that a plan chose.
+
+
+def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
+    """Draw the posterior over strata, where the plan has some; none where it weighs by size."""
+    asked = design.options.get("model") not in (None, "copying") or design.options.get("include")
+    if design.sampler == "nuts" or design.prior is not None or asked:
+        raise ValueError(
+            "images chosen by a plan have the posterior over strata, or none: leave out sampler, "
+            "prior, model and include"
+        )
+    if not _by_strata(table) or metric.counts != "correctness":
+        return {}
+    drawn = strata_draws(table, four_chains(design.n_draws), [metric], seed)[metric.name]
+    # Pairs of a group are based on the same images, or on lists that were drawn apart.
+    joint = table.attrs["lists"] > 1 or all(
+        len(np.unique(block.shown(), axis=0)) == 1 for block in blocks(table)
+    )
+    group = chained(drawn, table, metric, "exact", joint=joint, clustered=True)
+    return {"posterior": group} | of_pairs({}, model="posterior over strata")
+
+
+def _by_strata(table: xr.Dataset) -> bool:
+    """Whether every image of a stratum was as likely as any other, so that it has a posterior."""
+    if "stratum" not in table:
+        return False
+    for block in blocks(table):
+        names = table["stratum"].values[block.trials]
+        for name in set(names.tolist()):
+            if np.ptp(block.inclusion[names == name]) > 1e-9:
+                return False
+    return True
+
+
+# Correctness.
+
+
+def _recurs(table: xr.Dataset, unit: str | None) -> NDArray[np.bool_]:
+    """Whether an item came back to either observer of each entry, within its group of trials."""
+    out = np.zeros(table.sizes["pair"], dtype=bool)
+    if unit is None:
+        return out
+    numbers = cluster_numbers(table, unit)
+    again = table["answers"].values > 1 if "answers" in table else None
+    for block in blocks(table):
+        if len(np.unique(numbers[block.trials])) < len(block.trials):
+            out[block.rows] = True
+        elif again is not None:
+            of_observer = again[:, block.trials].any(axis=1)
+            first, second = (table[name].values[block.rows] for name in ("first", "second"))
+            out[block.rows] = of_observer[first] | of_observer[second]
+    return out
+
+
+def _beside_cells(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    """Tests of independence of every pair, and what the metric has beside it."""
+    cells, value = table["cells"].values, estimates["estimate"].values
+    found: dict[str, NDArray[Any]] = {}
+    derived = {name: function(cells) for name, function in metric.derived.items()}
+    if "inclusion" in table:
+        # Weighted counts are no counts: the tests of independence have none.
+        return of_pairs({"remark": design_remarks(table, estimates)} | derived)
+    unit = design.unit(table)
+    # Two-sided, about the value of independent observers: only where that is one number.
+    middle = metric.independent if design.n_null else None
+    recurs = _recurs(table, unit)
+    if not recurs.all():
+        # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
+        once = np.rint(cells[~recurs]).astype(np.int64)
+        tests = {"p_fisher": null.fisher_exact(once)}
+        if design.bayes_factor:
+            own = null.bayes_factor_prior(design.prior)
+            tests["log_bf10"] = null.log_bayes_factor(once, prior=own)
+        for name, values in tests.items():
+            found[name] = np.full(len(cells), np.nan)
+            found[name][~recurs] = values
+    if middle is not None and recurs.any():
+        found["p_null"] = permutation_p(table, metric, design.n_null, unit, seed)
+        if unit is not None and of_items(table, unit):
+            # Clusters of different sizes cannot be exchanged.
+            away = np.abs(divide(value - middle, estimates["se"].values))
+            by_student = 2 * stats.t.sf(away, estimates["df"].values)
+            alike = equal_clusters(table, unit)
+            found["p_null"] = np.where(alike, found["p_null"], by_student)
+    elif middle is not None:
+        draws = null.null_draws(cells, design.n_null, metric, seed)
+        found["p_null"] = null.p_value(value - middle, draws - middle)
+    if recurs.any() and not recurs.all():
+        found["remark"] = np.where(recurs, note("repeats-no-tests"), "").astype(object)
+    return of_pairs(found | derived)
+
+
+def _closed(table: xr.Dataset, metric: Metric, design: Design) -> bool:
+    if "inclusion" in table or not metric.limits:
+        return False
+    beta = check_prior(design.prior)
+    dirichlet = "copy_probability" not in beta and CellPrior(**beta).is_dirichlet
+    options = design.options
+    plain = options.get("model", "copying") == "copying" and not options.get("include")
+    once = not _recurs(table, design.unit(table)).any()
+    return design.sampler != "nuts" and design.ci_kind == "eti" and dirichlet and plain and once
+
+
+def _draw_cells(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    if "inclusion" in table:
+        return draw_strata(table, metric, design, seed)
+    tree = posterior(
+        table,
+        design.sampler,
+        design.prior,
+        design.n_draws,
+        seed,
+        metric=metric,
+        cluster=design.unit(table),
+        **design.options,
+    )
+    draws = tree["posterior"].to_dataset()
+    if draws.attrs["sampler"] == "exact":
+        return {name: tree[name].to_dataset() for name in tree.children}
+    estimands = [name for name in dict.fromkeys((*SHOWN, metric.name)) if name in draws]
+    groups = {"posterior": draws[estimands].reset_coords(drop=True)}
+    if "log_likelihood" in tree.children:
+        groups["log_likelihood"] = tree["log_likelihood"].to_dataset()
+    return groups | chain_groups({"all pairs": tree})
+
+
+# Wrong labels.
+
+
+def _count_labels(
+    trials: Any, metric: Metric, design: Design, *, disjoint: bool = False
+) -> xr.Dataset:
+    given = list(_for_chains(design))
+    if given and design.sampler != "nuts":
+        raise ValueError(
+            f"{given[0]} is of the model that chains sample, and sampler is {design.sampler!r}: "
+            "use sampler='nuts'"
+        )
+    table = counted(trials, metric, design, labels=True, disjoint=disjoint)
+    if _crossed(table) and (design.sampler != "auto" or given):
+        raise ValueError(
+            f"items came back, and sampler={design.sampler!r} takes one answer to each item; use "
+            "sampler='auto', or give cluster='trial' to take all answers for independent"
+        )
+    # A missing response that counts as an error is no label.
+    n_labels = int((table["class"].values != SILENT).sum())
+    if n_labels < 3:
+        raise ValueError(
+            f"with {n_labels} classes a wrong answer can only be the other one: there "
+            "is nothing to compare; use error_consistency"
+        )
+    return table
+
+
+def _crossed(table: xr.Dataset) -> bool:
+    """Whether items came back, and every answer of one meets every answer of the other."""
+    return bool(table.attrs.get("repeats") == "crossed")
+
+
+def _beside_labels(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    found = agreement_of_classes(table)
+    if "inclusion" in table:
+        # What else stands beside it is of unweighted counts.
+        remark = design_remarks(table, estimates)
+        return of_pairs({"n_joint_errors": found["n_joint_errors"], "remark": remark})
+    return of_pairs({k: found[k] for k in ("n_joint_errors", *metric.beside) if k in found})
+
+
+def _draw_labels(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    if "inclusion" in table:
+        return draw_strata(table, metric, design, seed)
+    # The copy model takes every pair for itself.
+    chains, groups = design.sampler == "nuts", Groups()
+    if chains:
+        found = class_copying_draws(table, design.n_draws, metric, seed, **_for_chains(design))
+        draws, groups = found[0], chain_groups(found[1])
+    else:
+        draw = process_draws if design.sampler == "exact" else agreement_draws
+        draws = draw(table, design.n_draws, metric, seed, cluster=design.unit(table))
+    own = chained(draws, table, metric, design.sampler, joint=not chains, clustered=not chains)
+    remarks = of_pairs({"posterior_remark": _few_joint_errors(table, design.sampler)})
+    return {"posterior": own} | groups | remarks
+
+
+def _few_joint_errors(table: xr.Dataset, sampler: str) -> NDArray[np.object_]:
+    """What to know of posteriors of pairs with few joint errors."""
+    cells = table["cells"].values
+    number = cells[:, 3]
+    remarks = _texts(len(number))
+    chosen = (number == cells.sum(axis=1)) & (number < CHOSEN)
+    remarks[chosen] = note("all-joint-errors", least=CHOSEN)
+    if sampler == "exact":
+        remarks[number < FEW] = note("few-joint-errors-exact", least=FEW)
+    remarks[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
+    remarks[number == 0] = ""
+    return remarks
+
+
+def _labels_model(design: Design) -> str:
+    if design.sampler == "nuts":
+        return model_name(design.options.get("model") or "class_copying")
+    return "labels" if design.sampler == "exact" else "distinct_labels"
+
+
+# Rows of errors.
+
+
+def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
+    """Compare error rows of trials, or of confusion matrices alone."""
+    options = design.options
+    folder, paired = options.get("folder"), options.get("paired")
+    check_numbers(n_permutations=options.get("n_permutations", N_PERMUTATIONS))
+    if folder is not None and (design.rng is None or design.sampler != "auto"):
+        raise ValueError(
+            "folder keeps the sweeps of sampler='auto' of a seed, and sampler is "
+            f"{design.sampler!r}, rng {design.rng!r}; give a seed, such as rng=1, or leave folder "
+            "out"
+        )
+    if not isinstance(trials, Mapping) or isinstance(trials, xr.Dataset):
+        if paired is not None:
+            raise ValueError(
+                "paired goes with confusion matrices; trials tell themselves which items systems "
+                "have in common"
+            )
+        return analyse(trials, metric, ROWS, design)
+    if paired is None:
+        raise ValueError(
+            "confusion matrices do not tell whether systems answered the same items; say "
+            "paired=False if they did not, or paired=True if they did: then there is no interval, "
+            "unless you have the trials"
+        )
+    if not paired:
+        return analyse(confusion_trials(trials), metric, ROWS, design)
+    alone = {**options, "n_permutations": 0}
+    design = dataclasses.replace(design, n_resamples=0, n_draws=0, options=alone)
+    found = analyse(confusion_trials(trials), metric, ROWS, design).data.copy()
+    # The estimate alone: all else depends on which items systems had in common.
+    estimates = found["estimates"].to_dataset()
+    for name in OF_PAIRING:
+        estimates[name] = xr.full_like(estimates[name], np.nan, dtype=np.float64)
+    remarks = np.full(estimates.sizes["pair"], LOST, dtype=object)
+    found["estimates"] = xr.DataTree(estimates.assign(remark=("pair", remarks)))
+    found.attrs["pairing"] = "lost"
+    return Result(found)
+
+
+def _beside_rows(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    # The test of equal rows knows one answer to an item.
+    if _crossed(table) or "divergence" not in metric.beside:
+        return of_pairs(error_counts(table))
+    found: dict[str, Any] = class_comparison(table, **metric.options)
+    n_permutations = design.options.get("n_permutations", N_PERMUTATIONS)
+    tests: dict[str, Any] = equality(table, metric, n_permutations, seed)
+    by_class = ("pair", "class"), tests.pop("class_log_bayes_factor")
+    excess = found["divergence"][1] - tests["expected_divergence"]
+    more = {"class_log_bayes_factor": by_class, "excess_divergence": excess}
+    return of_pairs(found | tests | more)
+
+
+def _draw_rows(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    if design.sampler == "auto":
+        return _draw_paired(table, metric, design, seed)
+    if design.sampler == "nuts":
+        return _draw_chains(table, metric, design, seed)
+    draws = row_draws(table, design.n_draws, rng=seed, **metric.options)
+    low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
+    remarks = np.where(low, note("independent-rows"), "").astype(object)
+    group = chained(draws, table, metric, design.sampler)
+    return {"posterior": group} | of_pairs({"posterior_remark": remarks})
+
+
+def _draw_chains(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
+    """Each group by the model asked for; else by that of its items, shared or not."""
+    from alikely.models._asked import is_named
+
+    asked = design.options.get("model")
+    own = asked is not None and not is_named(asked, (PAIRED, SHARED_BASE))
+    group = table["pair_group"].values
+    paired = np.isin(group, group[table["cells"].values[:, 3] > 0])
+    if asked is not None:
+        paired[:] = asked == PAIRED if isinstance(asked, str) else False
+    options = {
+        "n_draws": design.n_draws,
+        "mixture": metric.options["mixture"],
+        "base": metric.options["base"],
+        **{name: value for name, value in _for_chains(design).items() if name != "model"},
+    }
+    draws = np.full((four_chains(design.n_draws), len(group)), np.nan, dtype=np.float32)
+    fits: dict[str, xr.DataTree] = {}
+    names = []
+    for name, here, draw in (
+        (PAIRED, paired, paired_chain_draws),
+        (
+            SHARED_BASE,
+            ~paired,
+            functools.partial(shared_base_draws, model=asked if own else SHARED_BASE),
+        ),
+    ):
+        if here.any():
+            part = draw(table.isel(pair=np.flatnonzero(here)), rng=seed.spawn(1)[0], **options)
+            draws[:, here] = part.values
+            fits |= part.fits
+            names.append(name)
+    model = model_name(asked) if own else " and ".join(names)
+    groups = {"posterior": chained(draws, table, metric, design.sampler)}
+    return groups | chain_groups(fits) | of_pairs({}, model=model)
+
+
+def _draw_paired(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
+    n_draws, prob = four_chains(design.n_draws), design.ci_prob
+    draw = single_answer_draws if _crossed(table) else paired_row_draws
+    unit, folder = design.unit(table), design.options.get("folder")
+    drawn = draw(table, n_draws, metric, seed, unit, folder)
+    model = drawn.model
+    sides = interval(model[metric.name].values.reshape(-1, table.sizes["pair"]), prob, "eti")
+    found = {
+        "model_low": sides[:, 0],
+        "model_high": sides[:, 1],
+        "copy_probability": model["copy_probability"].mean(("chain", "draw")).values,
+    }
+    few = note("few-limit-draws") if n_draws * (1 - prob) / 2 < BEYOND else ""
+    remarks = _texts(table.sizes["pair"])
+    for k, (r_hat, bounded) in enumerate(zip(drawn.r_hat, drawn.bounded, strict=True)):
+        apart = note("chains-apart", r_hat=r_hat) if r_hat > R_HAT else ""
+        open_ = UNBOUNDED if bounded < (1 + prob) / 2 else ""
+        remarks[k] = "; ".join(filter(None, (apart, few, open_)))
+    groups = {
+        "posterior": chained(drawn.values, table, metric, "gibbs"),
+        "rows": model,
+        "populations": drawn.populations,
+    }
+    groups = {name: group for name, group in groups.items() if len(group)}
+    return groups | of_pairs({"posterior_remark": remarks} | found)
+
+
+# Readings.
+
+
+def _count_readings(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
+    """Table of readings, of pairs or of all readers of these pairs."""
+    table = count_exact(trials, metric, design, once=True, labels=True)
+    _require_common_codes(table)
+    return _of_all(table) if design.options.get("readers") == "all" else table
+
+
+def _require_common_codes(table: xr.Dataset) -> None:
+    """Refuse readers who write the same readings differently, such as ``yes`` and ``1``."""
+    names, response = table["class"].values, table["response"].values
+    true = np.zeros(len(names), dtype=bool)
+    true[table["truth"].values] = True
+    said = np.zeros((len(response), len(names)), dtype=bool)
+    reader, trial = np.nonzero(response != LEFT_OUT)
+    said[reader, response[reader, trial]] = True
+    said &= names != SILENT
+    a, b = table["first"].values, table["second"].values
+    foreign = said.any(axis=1) & ~(said & true).any(axis=1)
+    apart = ~(said[a] & said[b]).any(axis=1) & (foreign[a] | foreign[b])
+    if apart.any():
+        pair = int(np.flatnonzero(apart)[0])
+        one, other = (
+            f"{table['observer'].values[i]!r} ({listed(names[said[i]])})"
+            for i in (a[pair], b[pair])
+        )
+        raise ValueError(
+            f"readers {one} and {other} have no code in common; write the same reading alike, "
+            "such as table['response'].replace({'1': 'yes', '0': 'no'})"
+        )
+
+
+def _of_all(table: xr.Dataset) -> xr.Dataset:
+    """One entry for each group of trials: all readers that are in a pair and read there."""
+    group, names = table["pair_group"].values, table["observer"].values
+    every, starts = np.unique(group, return_index=True)
+    response, correct = table["response"].values, table["correct"].values
+    readers = np.zeros((len(every), len(names)), dtype=bool)
+    n_trials = np.zeros(len(every), dtype=np.int64)
+    accuracy, mean = np.full((2, len(every)), np.nan)
+    absent, unlike = np.full((2, len(every)), "", dtype=object)
+    of_pair = consistency.error_consistency(table["cells"].values)
+    for entry, number in enumerate(every):
+        pairs, trials = group == number, table["trial_group"].values == number
+        own = np.zeros(len(names), dtype=bool)
+        own[table["first"].values[pairs]] = own[table["second"].values[pairs]] = True
+        read = response[:, trials] != LEFT_OUT
+        reading = own & read.any(axis=1)
+        if reading.sum() > 1 and (own & ~reading).any():
+            absent[entry] = listed(names[own & ~reading])
+        # A reader without a reading is nobody, unless there would be no two.
+        own = reading if reading.sum() > 1 else own
+        readers[entry], n_trials[entry] = own, (read[own].sum(axis=0) > 1).sum()
+        right, answered = (correct[:, trials] == 1).sum(axis=1), read.sum(axis=1)
+        if reading.any():
+            accuracy[entry] = (right[reading] / answered[reading]).mean()
+        defined = np.isfinite(of_pair[pairs])
+        if defined.any():
+            mean[entry] = np.nanmean(of_pair[pairs])
+        if not defined.all():
+            unlike[entry] = f"defined for {defined.sum():,} of {len(defined):,} pairs"
+    ends = np.stack([np.flatnonzero(own)[:2] for own in readers])
+    label = np.full(len(every), ALL, dtype=object)
+    groups = pd.DataFrame({name: table[name].values[starts] for name in ("dataset", "condition")})
+    here = table.drop_dims("pair").assign(
+        {
+            "first": ("pair", ends[:, 0]),
+            "second": ("pair", ends[:, 1]),
+            "pair_group": ("pair", every),
+            "n_classes": ("pair", np.maximum.reduceat(table["n_classes"].values, starts)),
+            "readers": (("pair", "observer"), readers),
+            "absent": ("pair", absent),
+            "n_trials": ("pair", n_trials),
+            "accuracy_a": ("pair", accuracy),
+            "accuracy_b": ("pair", accuracy),
+            "error_consistency": ("pair", mean),
+            "ec_undefined": ("pair", unlike),
+        }
+    )
+    return here.assign_coords(
+        pair=pair_labels(label, label, groups, np.arange(len(every))),
+        observer_a=("pair", label),
+        observer_b=("pair", label),
+        dataset=("pair", groups["dataset"].to_numpy(object)),
+        condition=("pair", groups["condition"].to_numpy(object)),
+    )
+
+
+def _beside_readings(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    """Error consistency of the same readers, how many readings are missing, and what to know."""
+    together = "readers" in table
+    if together:
+        of_errors, unlike = table["error_consistency"].values, table["ec_undefined"].values
+    else:
+        of_errors = consistency.error_consistency(table["cells"].values)
+        unlike = consistency.undefined_reason(table["cells"].values)
+    missing = np.zeros(table.sizes["pair"], dtype=np.int64)
+    rare = np.zeros(table.sizes["pair"])
+    remarks = _texts(table.sizes["pair"])
+    for block in blocks(table):
+        for entry, rows, own in zip(
+            range(block.rows.start, block.rows.stop), _members(block), _names(table, block),
+            strict=True,
+        ):  # fmt: skip
+            response = block.response[rows]
+            number = (response != LEFT_OUT).sum(axis=0)
+            possible = len(rows) * int((number > 0).sum())
+            missing[entry] = possible - number.sum()
+            many = response[:, number > 1]
+            times = np.unique(many[many != LEFT_OUT], return_counts=True)[1]
+            rare[entry] = many.shape[1] * (1 - times.max() / times.sum()) if len(times) else 0
+            parts = [_missing_remark(int(missing[entry]), possible, together)]
+            if together and (absent := str(table["absent"].values[entry])):
+                parts.append(note("no-ratings", who=absent))
+            parts += _one_class(response, own, together)
+            if unlike[entry] and number.max(initial=0) > 1:
+                parts.append(note("ec-undefined", why=str(unlike[entry])))
+            remarks[entry] = "; ".join(filter(None, parts))
+    known = {"error_consistency": of_errors, "n_missing": missing, "n_rare": rare}
+    if together:
+        known["n_readers"] = table["readers"].values.sum(axis=1)
+    return of_pairs(known | {"remark": remarks})
+
+
+def _members(block: Block) -> list[NDArray[np.intp]]:
+    """Rows of the readers of each entry."""
+    if block.readers.size:
+        return [np.flatnonzero(row) for row in block.readers]
+    return list(np.stack([block.a, block.b], axis=1))
+
+
+def _names(table: xr.Dataset, block: Block) -> list[list[str]]:
+    """Who is in each entry."""
+    names = table["observer"].values
+    if block.readers.size:
+        own = table["readers"].values[block.rows]
+        return [names[row].tolist() for row in own]
+    ends = (table[side].values[block.rows] for side in ("first", "second"))
+    return [[str(names[i]), str(names[j])] for i, j in zip(*ends, strict=True)]
+
+
+def _missing_remark(absent: int, possible: int, together: bool) -> str:
+    if not absent:
+        return ""
+    if together:
+        return note("missing-ratings", n=absent, total=possible)
+    return note("missing-items", n=absent)
+
+
+def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> list[str]:
+    """Readers who say the same of all items that count."""
+    if not together:
+        response = response[:, (response != LEFT_OUT).all(axis=0)]
+    alone = [
+        name
+        for name, said in zip(own, response, strict=True)
+        if len(np.unique(said[said != LEFT_OUT])) == 1
+    ]
+    return [note("one-class", who=listed(alone))] if alone else []
+
+
+# Options.
+
+
+def _beside_options(
+    table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
+) -> Groups:
+    """Agreement and what it is by chance, ``r_p``, and joint errors with the same answer."""
+    soft = metric.counts == "probabilities"
+    names = ("agreement", "chance_agreement", "same_wrong", "same_wrong_chance")
+    found: dict[str, Any] = {name: np.full(table.sizes["pair"], np.nan) for name in names}
+    remarks = _texts(table.sizes["pair"])
+    for block in blocks(table):
+        ready = option_features(block, soft)
+        sums = ready.sums(np.ones((1, ready.each.shape[2])))
+        lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
+        remarks[block.rows] = [note("no-probabilities", n=int(n)) if n else "" for n in lacking]
+        mean = [divide(part, sums.number)[0] for part in sums]
+        found["agreement"][block.rows] = mean[1]
+        found["chance_agreement"][block.rows] = chance_agreement(mean[2], mean[3], mean[6])
+        found["same_wrong"][block.rows] = same_wrong(sums)[0]
+        one, _, right_a, right_b, _, _, f, both = ready.each
+        wrong = one - right_a - right_b + both
+        found["same_wrong_chance"][block.rows] = divide((f * wrong).sum(axis=1), wrong.sum(axis=1))
+    unit = design.unit(table)
+    of_itself = dataclasses.replace(OPTION_CORRELATION, features=metric.features)
+    r_p = estimate(table, of_itself, unit)
+    of_errors = dataclasses.replace(SAME_WRONG_ANSWER, features=metric.features)
+    found["same_wrong_se"] = estimate(table, of_errors, unit)["se"].values
+    found |= {"r_p": r_p["estimate"].values, "r_p_se": r_p["se"].values, "remark": remarks}
+    if not soft:
+        found["n_joint_errors"] = table["cells"].values[:, 3]
+    return of_pairs(found)
+
+
+CORRECTNESS = Kind(
+    counted,
+    _beside_cells,
+    _draw_cells,
+    lambda design: model_name(design.options.get("model", "copying")),
+    ("model", "include"),
+    _closed,
+)
+LABELS = Kind(_count_labels, _beside_labels, _draw_labels, _labels_model, FOR_CHAINS)
+ROWS = Kind(
+    functools.partial(_count_labels, disjoint=True),
+    _beside_rows,
+    _draw_rows,
+    lambda design: "independent_rows" if design.sampler == "exact" else PAIRED,
+    (*FOR_CHAINS, "n_permutations", "folder", "paired"),
+)
+READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", ("readers",))
+OPTIONS = Kind(
+    functools.partial(count_exact, once=True, labels="options"),
+    _beside_options,
+    draw_process,
+    lambda _: "options",
+)
+TRIALS = Kind(
+    lambda trials, metric, design: count_exact(trials, metric, design, labels=metric.labels),
+    lambda *_: {},
+    draw_process,
+    lambda _: "trials",
+)
