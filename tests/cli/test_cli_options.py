@@ -17,7 +17,7 @@ import alikely as al
 from alikely.cli import _tables, main
 from alikely.cli._app import IN_PYTHON, READ, RUN
 from alikely.cli._words import OPTIONS, worded
-from alikely.data.reading import ROLES
+from alikely.data.columns import ROLES
 
 # Functions of Python whose parameters a subcommand has as options.
 CALLS: dict[str, tuple[Callable[..., Any], ...]] = {

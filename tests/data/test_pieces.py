@@ -1,8 +1,9 @@
-"""Tables aligned piece by piece, against the same tables whose columns are read as a whole."""
+"""Tables are aligned piece by piece; how large pieces are changes nothing."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.data import aligned, ingest, parquet
-from alikely.data.ingest import OddError, Source
-from alikely.data.pieces import Aligned, Roles, in_pieces
+from alikely.data import ingest
 
 Change = Callable[[list[pd.DataFrame], np.random.Generator], None]
 
@@ -72,6 +71,12 @@ def _twice(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
     tables[other] = pd.concat([tables[other], row], ignore_index=True)
 
 
+def _odd_repeat(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
+    for table in tables:
+        table["repeat"] = table["repeat"].astype(str)
+    tables[1].loc[3, "repeat"] = "x"
+
+
 def _correct(*values: object) -> Change:
     def change(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
         for k, table in enumerate(tables):
@@ -98,40 +103,46 @@ def _halves(tables: list[pd.DataFrame], rng: np.random.Generator) -> None:
         table["truth"] = table["truth"].map({"cat": 0.5, "dog": 1.0, "cow": 2.0})
 
 
-CHANGES: dict[str, tuple[Change | None, dict[str, Any]]] = {
-    "nothing": (None, {}),
-    "labels": (None, {"labels": ["lab"]}),
-    "missing answer": (_set("response", None), {}),
-    "missing truth": (_set("truth", None), {}),
-    "missing observer": (_set("observer", None), {}),
-    "text that means missing": (_set("response", "NA"), {}),
+# What is changed, how it is read, and what the refusal says; "" if the tables are read.
+CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
+    "nothing": (None, {}, ""),
+    "labels": (None, {"labels": ["lab"]}, ""),
+    "missing answer": (_set("response", None), {}, ""),
+    "missing truth": (_set("truth", None), {}, "column 'truth' has no value in row"),
+    "missing observer": (_set("observer", None), {}, "column 'observer' has no value in row"),
     "text that means missing, listed": (
-        _set("response", "NA"), {"classes": ["cat", "dog", "cow", "NA"]}),
-    "observer called NA": (_set("observer", "NA"), {}),
-    "unknown class": (_set("response", "horse"), {"classes": ["cat", "dog", "cow"]}),
-    "unknown truth": (_set("truth", "horse"), {"classes": ["cat", "dog", "cow"]}),
-    "never true": (_set("response", "horse"), {"classes": "seen"}),
-    "never true, not asked for": (_set("response", "horse"), {}),
-    "two truths": (_set("truth", "horse"), {"classes": "seen"}),
-    "two kinds": (_set("kind", "robot"), {}),
-    "two labs": (_set("lab", "elsewhere"), {"labels": ["lab"]}),
-    "empty label": (_set("item", " "), {}),
-    "no repeat": (_set("repeat", "x"), {}),
-    "repeats without a column": (_without("repeat"), {}),
-    "no kind": (_without("kind"), {}),
-    "no item": (_without("item"), {}),
-    "an answer twice": (_twice, {}),
-    "numbers": (_numbers("truth", "response"), {}),
-    "numbers and texts": (_numbers("response"), {}),
-    "halves": (_halves, {}),
-    "correctness": (_correct(), {}),
-    "correctness, missing": (_correct(None), {}),
-    "correctness, two": (_correct(2), {}),
-    "a column elsewhere": (None, {"observer": "lab"}),
+        _set("response", "NA"), {"classes": ["cat", "dog", "cow", "NA"]}, ""),
+    "unknown class": (
+        _set("response", "horse"), {"classes": ["cat", "dog", "cow"]},
+        r"'horse' \(column 'response', row \d+ of .*\) is not among the 3 classes cat, dog, cow"),
+    "never true": (_set("response", "horse"), {"classes": "seen"}, ""),
+    "never true, not asked for": (_set("response", "horse"), {}, ""),
+    "two truths": (
+        _set("truth", "horse"), {"classes": "seen"},
+        r"item 'i\d' has truth '\w+' for observer 'o\d' \(row \d+ of .*\) but .* has one truth"),
+    "two truths of other letters": (_set("truth", "Cat"), {}, "classes .* differ in case alone"),
+    "two kinds": (_set("kind", "robot"), {}, r"has kind '\w+' and 'robot' \(row \d+ of"),
+    "two labs": (
+        _set("lab", "elsewhere"), {"labels": ["lab"]}, r"has lab 'lab of o\d' and 'elsewhere'"),
+    "empty label": (_set("item", " "), {}, r"a label must be text or a number, got ' '"),
+    "no repeat": (_odd_repeat, {}, r"'repeat' must hold whole numbers from 0 .* 'x' in row 3 of"),
+    "repeats without a column": (
+        _without("repeat"), {}, r"two rows for item .*repeat 0\): row \d+ of .* and row \d+ of"),
+    "no kind": (_without("kind"), {}, ""),
+    "no item": (_without("item"), {}, "no column 'item'; the columns are observer, condition"),
+    "an answer twice": (_twice, {}, r"two rows for item 'i\d' .*: row \d+ of .* and row \d+ of"),
+    "numbers": (_numbers("truth", "response"), {}, ""),
+    "numbers and texts": (
+        _numbers("response"), {}, "column 'truth' holds texts but column 'response' holds numbers"),
+    "halves": (_halves, {}, ""),
+    "correctness": (_correct(), {}, ""),
+    "correctness, missing": (_correct(None), {}, ""),
+    "correctness, two": (_correct(2), {}, r"must hold 0, 1 or nothing, got '2' in row \d+ of"),
+    "a column elsewhere": (None, {"observer": "lab"}, ""),
 }  # fmt: skip
 
 
-def _told(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr.Dataset | str:
+def _read(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr.Dataset | str:
     """The data of some tables, or what they are refused with."""
     try:
         if folder is None:
@@ -144,93 +155,98 @@ def _told(tables: list[Any], options: dict[str, Any], folder: Path | None) -> xr
         return str(error)
 
 
-@pytest.mark.parametrize("few_rows", [0, 1 << 20])
 @pytest.mark.parametrize("files", [False, True], ids=["frames", "files"])
 @pytest.mark.parametrize("name", CHANGES)
-def test_pieces_say_what_whole_columns_say(
-    name: str, files: bool, few_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_pieces_of_any_size_say_the_same(
+    name: str, files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(*args: object) -> None:
-        raise OddError
-
-    monkeypatch.setattr(aligned, "FEW_ROWS", few_rows)
-    change, options = CHANGES[name]
-    for seed, piece in enumerate((7, 1 << 20)):
-        rng = np.random.default_rng(seed)
-        tables = _tables(rng)
-        if change is not None:
-            change(tables, rng)
-        monkeypatch.setattr(parquet, "PIECE", piece)
-        monkeypatch.setattr(ingest, "PIECE", piece)
-        monkeypatch.setattr(aligned, "in_pieces", in_pieces)
-        found = _told(tables, options, tmp_path if files else None)
-        monkeypatch.setattr(aligned, "in_pieces", never)
-        expected = _told(tables, options, tmp_path if files else None)
-        if name == "repeats without a column" and not few_rows:
-            # Of many rows that stand twice either way may name another.
-            assert "has two rows for item" in found
-            assert "has two rows for item" in expected
-        elif isinstance(expected, str) or isinstance(found, str):
-            assert found == expected
-        else:
-            xr.testing.assert_identical(found, expected)
-            kinds = [{n: v.dtype for n, v in data.variables.items()} for data in (found, expected)]
-            assert kinds[0] == kinds[1]
-
-
-def test_what_is_plain_is_never_read_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def whole(*args: object) -> None:
-        raise AssertionError("columns were read as a whole")
-
-    monkeypatch.setattr(aligned, "_at_once", whole)
-    for name in ("nothing", "labels", "missing answer", "text that means missing", "correctness"):
-        change, options = CHANGES[name]
+    change, options, message = CHANGES[name]
+    found = []
+    for piece in (7, 1 << 20):
         rng = np.random.default_rng(1)
         tables = _tables(rng)
         if change is not None:
             change(tables, rng)
-        assert isinstance(_told(tables, options, tmp_path), xr.Dataset)
+        monkeypatch.setattr(ingest, "PIECE", piece)
+        found.append(_read(tables, options, tmp_path if files else None))
+    small, whole = found
+    if not message:
+        assert isinstance(small, xr.Dataset), small
+        xr.testing.assert_identical(small, whole)
+        kinds = [{n: v.dtype for n, v in data.variables.items()} for data in found]
+        assert kinds[0] == kinds[1]
+    else:
+        assert isinstance(small, str)
+        assert small == whole
+        assert re.search(message, small), small
 
 
-def test_only_tables_that_are_odd_are_read_as_a_whole(
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_rows_come_back(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "PIECE", piece)
+    tables = _tables(np.random.default_rng(3))
+    data = _read(tables, {"labels": ["lab"]}, tmp_path)
+    assert isinstance(data, xr.Dataset)
+    columns = list(tables[0])
+    given, back = (
+        table[columns].sort_values(columns, ignore_index=True)
+        for table in (pd.concat(tables), al.Trials(data).to_table())
+    )
+    pd.testing.assert_frame_equal(back, given, check_dtype=False)
+    # Trials in the order of first appearance of their labels, repeats in that of their numbers.
+    at = {
+        name: {text: i for i, text in enumerate(pd.concat(tables)[name].unique())}
+        for name in ("condition", "item")
+    }
+    keys = [
+        (at["condition"][c], at["item"][i], r)
+        for c, i, r in zip(*(data[n].values for n in ("condition", "item", "repeat")), strict=True)
+    ]
+    assert keys == sorted(keys)
+
+
+def test_numbers_printed_as_floats_are_whole_in_all_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows: list[int] = []
-    at_once = aligned._at_once
+    """Two truths, two items and two answers that are one, whichever way of writing comes first."""
+    monkeypatch.setattr(ingest, "PIECE", 2)
+    rows = ["a,1,2.0,2", "a,2.0,1,1", "b,1.0,2,2.0", "b,2,1.0,1.0"]
+    for order in itertools.permutations(rows):
+        text = "\n".join(["observer,item,truth,response", *order]) + "\n"
+        (tmp_path / "t.csv").write_text(text)
+        trials = al.Trials.read(tmp_path / "t.csv")
+        assert (trials.data["correct"].values == 1).all()
+        assert trials.n_trials == 2
+        assert {note.split()[3] for note in trials.notes} == {"'item'", "'truth'", "'response'"}
+    (tmp_path / "t.csv").write_text(text + "a,2,1,1\n")
+    with pytest.raises(ValueError, match="observer 'a' has two rows for item '2'"):
+        al.Trials.read(tmp_path / "t.csv")
+    # Not where a later label is no whole number: then 1 and 1.0 are two.
+    (tmp_path / "t.csv").write_text(text + "b,1.5,1,1\n")
+    with pytest.raises(ValueError, match=r"no .* in common|has truth|is not among"):
+        al.error_consistency(al.Trials.read(tmp_path / "t.csv", classes=["1", "2"]))
 
-    def counted(source: Source, roles: Roles) -> Aligned:
-        rows.append(source.n_rows)
-        return at_once(source, roles)
 
-    monkeypatch.setattr(aligned, "_at_once", counted)
-    monkeypatch.setattr(aligned, "FEW_ROWS", 0)
-    rng = np.random.default_rng(5)
-    tables = _tables(rng)
-    tables[2] = pd.concat([tables[2], tables[0].iloc[[3]]], ignore_index=True)
-    told = _told(tables, {}, tmp_path)
-    assert isinstance(told, str)
-    for part in ("two rows", "0.parquet", "2.parquet"):
-        assert part in told
-    assert rows == [len(tables[0]) + len(tables[2])]
-
-
-def test_many_labels_take_more_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("alikely.data.pieces.TWO_BYTES", 100)
-    n = 300
+def test_more_labels_than_small_numbers_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alikely.data.columns.TWO_BYTES", 100)
+    n = 5_000
     names = np.array([f"c{k}" for k in range(n)])
     table = pa.table(
-        {"observer": np.repeat("a", n), "item": names, "truth": names, "response": names[::-1]}
-    )
+        {
+            "observer": np.repeat("a", n), "item": names, "truth": names, "response": names[::-1],
+            "condition": names, "dataset": names, "repeat": np.arange(n)[::-1],
+        }
+    )  # fmt: skip
     found = al.Trials.from_table(table, classes="seen").data
+    assert found["item"].values.tolist() == names.tolist()
     answers = found["class"].values[found["response"].values[0]]
     np.testing.assert_array_equal(answers, names[::-1])
+    np.testing.assert_array_equal(found["repeat"], np.arange(n)[::-1])
 
 
 def test_a_grid_that_memory_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", "1MB")
-    monkeypatch.setattr("alikely.data.pieces.BLOCK", 1000)
+    monkeypatch.setattr("alikely.data.columns.BLOCK", 1000)
     n = 2_000
     table = pa.table({"observer": np.arange(n), "item": np.arange(n), "correct": np.ones(n, int)})
     with pytest.raises(MemoryError, match=r"answers of 2,000 observers on 2,000 trials"):

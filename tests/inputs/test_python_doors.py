@@ -193,7 +193,6 @@ CASES = [
         ).summary(),
     ),
     no("no column None; the columns are", lambda: TB(P, observer=None)),
-    no("column 'item' holds numbers", lambda: TB(P.assign(item=1), P)),
     no("column 'kind' is missing in", lambda: TB(P.iloc[:100], P.iloc[100:].drop(columns="kind"))),
     v(
         "decimal correct",

@@ -9,7 +9,7 @@ from typing import Any
 import alikely as al
 from alikely._base.names import listed, nearest
 from alikely._base.steps import LOG, step
-from alikely.data.reading import ROLES
+from alikely.data.columns import ROLES
 
 
 @dataclass

@@ -22,8 +22,8 @@ from alikely._base.parallel import at_most
 from alikely._base.steps import LOG, watched_by
 from alikely.cli._progress import Progress
 from alikely.cli._words import worded
+from alikely.data.columns import ROLES
 from alikely.data.files import KNOWN
-from alikely.data.reading import ROLES
 
 if TYPE_CHECKING:
     from alikely.cli._app import Options

@@ -1,42 +1,25 @@
-"""What the columns of a long table must hold to become aligned trials."""
+"""Trials aligned: labels and answers of long tables and of arrays become one dataset."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.checks import entries
 from alikely._base.names import listed, nearest
-from alikely.data.ingest import Column, Source, label
+from alikely._base.size import check_memory
+from alikely.data.ingest import Source, label
 
 __all__ = [
-    "NOT_SHOWN",
-    "NO_RESPONSE",
-    "SILENT",
-    "admissible",
-    "check_label",
-    "check_label_names",
-    "class_labels",
-    "code_dtype",
-    "meaning_of_correct",
-    "number_trials",
-    "outside",
-    "per_observer",
-    "per_trial",
-    "read_answers",
-    "read_correct",
-    "read_repeat",
-    "refuse_duplicates",
-    "refuse_two_families",
-    "refuse_two_truths",
-    "with_item_columns",
-    "with_silence",
-]
+    "NOT_SHOWN", "NO_RESPONSE", "ROLES", "SILENT", "arrays_aligned", "correct_aligned", "outside",
+    "table_aligned", "two_truths", "with_silence",
+]  # fmt: skip
 
 # What trials call their own dims, variables and coordinates.
 OWN_NAMES = (
@@ -45,12 +28,25 @@ OWN_NAMES = (
 )  # fmt: skip
 # What 64 bits hold.
 MOST_NUMBER = np.iinfo(np.int64).max
+# Columns of a long table may be named for these.
+ROLES = (
+    "observer", "item", "response", "truth", "correct", "condition", "dataset", "repeat", "kind",
+)  # fmt: skip
+KEYS = ("observer", "item", "dataset", "condition", "kind")
+# Trials stand in the order of these: in that of their first appearance, repeats in their own.
+OF_TRIAL = ("dataset", "condition", "item", "repeat")
+DEFAULT_LABEL = "all"
+# Numbers of the grid: 0 not shown, 1 shown without a response, then labels.
+FIRST = 2
+# Answers that are given their final numbers at a time.
+BLOCK = 4_000_000
+TWO_BYTES = np.iinfo(np.uint16).max
 NO_RESPONSE = -1
 NOT_SHOWN = -2
-# Attribute of trials: classes that are true in data sets alone which were left out.
 # Attribute by which a loader says whether a label of two data sets is one person ("label") or two
 # ("dataset").
 PEOPLE = "people"
+# Attribute of trials: classes that are true in data sets alone which were left out.
 ELSEWHERE = "true_elsewhere"
 # Attribute of trials: what was guessed or counted when they were read.
 NOTES = "notes"
@@ -188,186 +184,476 @@ def with_silence(names: Sequence[str]) -> list[str]:
     return [*names, SILENT]
 
 
-def number_trials(keys: list[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Number the trials; also the first row of each."""
-    combined = np.zeros(len(keys[0]), dtype=np.int64)
-    for key in keys:
-        # Python's numbers do not run over: where the product would, both are numbered anew.
-        if int(combined.max(initial=0) + 1) * (int(key.max(initial=0)) + 1) > MOST_NUMBER:
-            combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
-            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-        combined = combined * (key.max(initial=0) + 1) + key
-    _, first, trial = np.unique(combined, return_index=True, return_inverse=True)
-    return trial, first
-
-
-def refuse_duplicates(
-    source: Source,
-    columns: dict[str, Column],
-    rows: NDArray[np.int64],
-    trial: NDArray[np.intp],
-    repeats: NDArray[np.int64],
-) -> None:
-    """Refuse an observer that answered one trial twice (`ValueError`)."""
-    entry = rows * (trial.max() + 1) + trial
-    order = np.argsort(entry, kind="stable")
-    again = np.flatnonzero(np.diff(entry[order]) == 0)
-    if len(again):
-        one, other = order[again[0]], order[again[0] + 1]
-        name = {role: column.labels[column.codes[one]] for role, column in columns.items()}
+def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
+    """Align long tables, by names of columns and options of `Trials.from_table`."""
+    known = (*ROLES, "labels", "item_columns", "classes")
+    if (unknown := next((name for name in columns if name not in known), None)) is not None:
         raise ValueError(
-            f"observer {name['observer']!r} has two rows for item {name['item']!r} (dataset "
-            f"{name['dataset']!r}, condition {name['condition']!r}, repeat {repeats[one]}): "
-            f"{source.where(int(one))} and {source.where(int(other))}; number repeated trials in "
-            "a column named by repeat="
+            f"there is no column or option {unknown!r}; columns are {listed(ROLES)}"
+            f"{nearest(unknown, known)}"
+        )
+    labels, item_columns = columns.get("labels", ()), columns.get("item_columns", ())
+    check_label_names(labels)
+    check_label_names(item_columns, "item_columns", "items")
+    if both := set(labels) & set(item_columns):
+        raise ValueError(
+            f"column {min(both)!r} is given twice, in labels and in item_columns; a column "
+            "describes either observers or items"
+        )
+    names = {role: columns.get(role, role) for role in ROLES}
+    _refuse_column_twice({role: name for role, name in names.items() if role != "kind"})
+    # Files of two layouts are refused as such, before their rows clash.
+    there = {name: source.has(name) for name in names.values()}
+    if names["item"] == "item" and not there["item"] and source.has("image"):
+        names["item"] = "image"
+    answered = there[names["response"]] or there[names["truth"]] or not there[names["correct"]]
+    unused = ("correct",) if answered else ("response", "truth")
+    # A column of another name than its role was asked for, and must be there.
+    optional = ("condition", "dataset", "kind", "repeat")
+    names = {
+        role: name
+        for role, name in names.items()
+        if role not in unused and (role not in optional or name != role or there[name])
+    }
+    for name in (*names.values(), *labels, *item_columns):
+        source.require(name)
+    while True:
+        reading = _Reading(source, names, labels, item_columns, columns.get("classes"))
+        try:
+            for start, codes in source.pieces(list(source.labels)):
+                if len(codes[reading.answer]):
+                    reading.add(start, codes)
+        except ValueError:
+            # What contradicts itself may be the same number written in two ways.
+            if not source.found_floats(complete=False):
+                raise
+        else:
+            if not source.found_floats(complete=True):
+                return reading.finished()
+
+
+def _refuse_column_twice(roles: Mapping[str, str]) -> None:
+    """Refuse one column in two roles (`ValueError`)."""
+    for role, name in roles.items():
+        first = next(other for other, column in roles.items() if column == name)
+        if first != role:
+            raise ValueError(f"column {name!r} is given twice, as {first} and as {role}")
+
+
+class _Numbers:
+    """Numbers of keys in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.keys: list[NDArray[np.int64]] = []
+        self._sorted = np.empty(0, dtype=np.int64)
+        self._numbers = np.empty(0, dtype=np.int64)
+
+    def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number different keys."""
+        n = len(self._sorted)
+        at = np.searchsorted(self._sorted, keys)
+        known = self._sorted[np.minimum(at, n - 1)] == keys if n else at < 0
+        if not known.all():
+            new = keys[~known]
+            both = np.concatenate([self._sorted, new])
+            numbers = np.concatenate([self._numbers, n + np.arange(len(new))])
+            order = np.argsort(both, kind="stable")
+            self._sorted, self._numbers = both[order], numbers[order]
+            self.keys.append(new)
+            at = np.searchsorted(self._sorted, keys)
+        return self._numbers[at]
+
+
+class _Once:
+    """One number for each observer or trial, which all its rows must agree on."""
+
+    def __init__(self) -> None:
+        self.values = np.full(64, -1, dtype=np.int32)
+
+    def agree(self, at: NDArray[np.integer[Any]], values: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Rows that agree with the first of theirs."""
+        most = int(at.max(initial=-1)) + 1
+        if most > len(self.values):
+            grown = np.full(2 * most, -1, dtype=np.int32)
+            grown[: len(self.values)] = self.values
+            self.values = grown
+        new = self.values[at] < 0
+        if new.any():
+            # Backwards: the first of several stays.
+            self.values[at[new][::-1]] = values[new][::-1]
+        return np.asarray(self.values[at] == values)
+
+
+class _Grid:
+    """Numbers of answers (observer, trial), 0 where there is none; it grows in both directions."""
+
+    def __init__(self) -> None:
+        self.values: NDArray[Any] = np.zeros((16, 16), dtype=np.uint16)
+
+    def put(
+        self, observer: NDArray[np.int32], trial: NDArray[np.int64], values: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Write answers; says which rows have one there already, or in an earlier row."""
+        rows, columns = self.values.shape
+        need = int(observer.max()) + 1, int(trial.max()) + 1
+        least = np.uint16 if int(values.max()) <= TWO_BYTES else np.uint32
+        kind = np.promote_types(least, self.values.dtype)
+        if need[0] > rows or need[1] > columns or kind != self.values.dtype:
+            # Little in reserve: where pages are large, what is reserved is taken.
+            shape = [
+                n if m <= n else m + m // 8 for n, m in zip((rows, columns), need, strict=True)
+            ]
+            _check_grid(*need, kind.itemsize)
+            grown = np.zeros(shape, dtype=kind)
+            grown[:rows, :columns] = self.values
+            self.values = grown
+        flat = observer.astype(np.int64) * self.values.shape[1] + trial
+        cells = self.values.reshape(-1)
+        taken = cells[flat] > 0
+        cells[flat] = values
+        if not taken.any() and _twice(observer, trial):
+            taken = pd.Series(flat).duplicated().to_numpy()
+        return np.asarray(taken)
+
+
+def _twice(observer: NDArray[np.int32], trial: NDArray[np.int64]) -> bool:
+    """Whether a piece has two rows of one observer on one trial."""
+    n, entry = 1, np.zeros(len(trial), dtype=np.int64)
+    for number in (observer, trial):
+        used = np.bincount(number) > 0
+        place = np.cumsum(used)
+        n *= int(place[-1])
+        entry = entry * int(place[-1]) + (place - 1)[number]
+    if n > 8 * len(entry):
+        return bool(pd.Series(entry).duplicated().any())
+    seen = np.zeros(n, dtype=bool)
+    seen[entry] = True
+    return int(np.count_nonzero(seen)) < len(entry)
+
+
+def _check_grid(n: int, n_trials: int, itemsize: int) -> None:
+    """Refuse a grid that memory does not hold beside what is made of it."""
+    size = float(n) * n_trials
+    if size > BLOCK:
+        check_memory(
+            size * (2 * itemsize + 1),
+            f"answers of {n:,} observers on {n_trials:,} trials",
+            "read fewer at a time",
         )
 
 
-def refuse_two_truths(
-    source: Source,
-    columns: dict[str, Column],
-    true_class: NDArray[np.int64],
-    trial: NDArray[np.intp],
-    first: NDArray[np.intp],
-    class_labels: list[str],
-) -> None:
-    """Refuse an item with two true classes (`ValueError`)."""
-    differs = true_class != true_class[first][trial]
-    if differs.any():
-        row = int(np.argmax(differs))
-        other = int(first[trial[row]])
-        observer, item = columns["observer"], columns["item"]
+class _Reading:
+    """What was read so far of the columns that have a role: memory holds answers, not tables."""
+
+    def __init__(
+        self,
+        source: Source,
+        columns: Mapping[str, str],
+        labels: Sequence[str],
+        item_columns: Sequence[str],
+        classes: Sequence[Any] | str | None,
+    ) -> None:
+        self.source, self.columns, self.classes = source, columns, classes
+        self.item_columns = item_columns
+        self.answered = "response" in columns
+        self.answer = columns["response" if self.answered else "correct"]
+        listed_classes = [] if classes is None or isinstance(classes, str) else classes
+        keep = {label(name) for name in listed_classes}
+        names = dict.fromkeys([*columns.values(), *labels, *item_columns])
+        source.restart(
+            list(names), {columns[role]: keep for role in ("response", "truth") if self.answered}
+        )
+        self.n_answers = np.zeros(1, dtype=np.int64)  # of none, and of each label
+        self.grid, self.truth = _Grid(), _Once()
+        described = {"kind": columns["kind"]} if "kind" in columns else {}
+        described |= {name: name for name in labels}
+        self.of_observer = {role: (name, _Once()) for role, name in described.items()}
+        self.of_item = {name: _Once() for name in item_columns}
+        # The number of a trial is made of those of its labels, one after the other.
+        self.of_trial = [role for role in OF_TRIAL if role in columns]
+        self.levels = [_Numbers() for _ in self.of_trial[1:]]
+
+    def add(self, start: int, codes: Mapping[str, NDArray[np.int32]]) -> None:
+        """Take a piece whose first row is `start`."""
+        columns, answer = self.columns, codes[self.answer]
+        for name, own in codes.items():
+            if name != self.answer:
+                self.source.refuse_gaps(name, start, own)
+        # Before duplicates: a person and a machine of one name are two observers, not one twice.
+        observer = codes[columns["observer"]]
+        for role, (name, once) in self.of_observer.items():
+            odd = ~once.agree(observer, codes[name])
+            if odd.any():
+                row = int(np.argmax(odd))
+                one, other = once.values[observer[row]], codes[name][row]
+                raise ValueError(
+                    f"observer {self._text('observer', observer[row])!r} has {role} "
+                    f"{self._label(name, one)!r} and {self._label(name, other)!r} "
+                    f"({self.source.where(start + row)}); it must be the same in all rows of an "
+                    "observer, and two observers need two names"
+                )
+        trial = self._trials(codes)
+        # An answer is there already, in the grid or in this piece.
+        taken = self.grid.put(observer, trial, answer + FIRST)
+        if taken.any():
+            self._refuse_duplicate(start, codes, int(np.argmax(taken)))
+        if self.answered:
+            truth = columns["truth"]
+            odd = ~self.truth.agree(trial, codes[truth])
+            if odd.any():
+                row = int(np.argmax(odd))
+                # Of Dog and dog it is said that they differ in case.
+                admissible(self.source.labels[truth].names, {}, self.classes)
+                first = self._first(self._of_trial(codes, row), columns["observer"], truth)
+                has = self._text("observer", observer[row]), self._label(truth, codes[truth][row])
+                item = self._text("item", codes[columns["item"]][row])
+                raise two_truths(self.source, item, first, (start + row, has))
+        for name, once in self.of_item.items():
+            odd = ~once.agree(trial, codes[name])
+            if odd.any():
+                row = int(np.argmax(odd))
+                other, before = self._first(self._of_trial(codes, row), name)
+                raise ValueError(
+                    f"item {self._text('item', codes[columns['item']][row])!r} has {name} "
+                    f"{before[0]!r} ({self.source.where(other)}) and "
+                    f"{self._label(name, codes[name][row])!r} ({self.source.where(start + row)}); "
+                    "a column of item_columns= is the same in all rows of an item"
+                )
+        n_answers = np.bincount(answer + 1, minlength=len(self.n_answers))
+        n_answers[: len(self.n_answers)] += self.n_answers
+        self.n_answers = n_answers
+
+    def _trials(self, codes: Mapping[str, NDArray[np.int32]]) -> NDArray[np.int64]:
+        """Number the trial of each row, in order of first appearance."""
+        first, *others = (codes[self.columns[role]].astype(np.int64) for role in self.of_trial)
+        number = first
+        for level, own in zip(self.levels, others, strict=True):
+            local, unique = pd.factorize(number << 32 | own)
+            number = level.numbers(unique)[local]
+        return number
+
+    def _label(self, name: str, code: int) -> str:
+        return self.source.labels[name].names[code]
+
+    def _text(self, role: str, code: int) -> str:
+        return self._label(self.columns[role], code)
+
+    def _of_trial(self, codes: Mapping[str, NDArray[np.int32]], row: int) -> dict[str, int]:
+        """Numbers of the labels of a row's trial."""
+        return {name: int(codes[name][row]) for name in (self.columns[r] for r in self.of_trial)}
+
+    def _first(self, wanted: Mapping[str, int], *names: str) -> tuple[int, list[str]]:
+        """First of all rows with such labels, and its texts in some columns: reads once more."""
+        for start, codes in self.source.pieces(list(dict.fromkeys([*wanted, *names]))):
+            found = np.logical_and.reduce([codes[name] == code for name, code in wanted.items()])
+            if found.any():
+                row = int(np.argmax(found))
+                return start + row, [self._label(name, codes[name][row]) for name in names]
+        raise AssertionError("a row that was read is not there")
+
+    def _refuse_duplicate(
+        self, start: int, codes: Mapping[str, NDArray[np.int32]], row: int
+    ) -> None:
+        name = self.columns["observer"]
+        other, _ = self._first(self._of_trial(codes, row) | {name: int(codes[name][row])})
+        text = {
+            role: self._text(role, codes[self.columns[role]][row])
+            for role in ("observer", *self.of_trial)
+        }
         raise ValueError(
-            f"item {item.labels[item.codes[row]]!r} has truth "
-            f"{class_labels[true_class[other]]!r} for observer "
-            f"{observer.labels[observer.codes[other]]!r} ({source.where(other)}) but "
-            f"{class_labels[true_class[row]]!r} for observer "
-            f"{observer.labels[observer.codes[row]]!r} ({source.where(row)}); an item has one "
-            "truth in a condition"
+            f"observer {text['observer']!r} has two rows for item {text['item']!r} (dataset "
+            f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
+            f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
+            f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
+            "trials in a column named by repeat="
         )
 
+    def finished(self) -> xr.Dataset:
+        """All that was read, in order."""
+        labels = {role: self.source.labels[name].names for role, name in self.columns.items()}
+        for role in KEYS:
+            for text in labels.get(role, ()):
+                check_label(f"column {role!r}", text)
+        observers = labels["observer"]
+        of_trial, order = self._ordered()
+        truth, known = None, None
+        if self.answered:
+            numbers, truths, known = self._classes()
+            truth = truths[self.truth.values[order]]
+        else:
+            numbers = self._right()
+        correct, response = self._filled(len(observers), order, numbers, truth)
+        of_observer = {"observer": np.array(observers, dtype=object)}
+        for role, (name, once) in self.of_observer.items():
+            of_observer[role] = self._texts_of(name)[once.values[: len(observers)]]
+        floats = [
+            f"codes of column {name!r} such as {found.whole} were read as "
+            f"{found.whole.removesuffix('.0')}"
+            for name, found in self.source.labels.items()
+            if found.whole
+        ]
+        answers = None if known is None else (response, truth, known)
+        notes = [*floats, *self.source.notes]
+        return _dataset(correct, answers, of_observer, of_trial, self.item_columns, notes)
 
-def read_repeat(source: Source, name: str) -> NDArray[np.int64]:
-    """Numbers of the presentations of an item; 0 where the table has none."""
-    if name == "repeat" and not source.has(name):
-        return np.zeros(source.n_rows, dtype=np.int64)
-    column = source.read(name)
-    numbers = np.empty(len(column.labels), dtype=np.int64)
-    for code, text in enumerate(column.labels):
-        if not text.isdecimal() or int(text) > MOST_NUMBER:
-            row = int(np.argmax(column.codes == code))
-            raise ValueError(
-                f"column {name!r} must hold whole numbers from 0 on, below 2^63, got {text!r} "
-                f"in {source.where(row)}"
+    def _texts_of(self, name: str) -> NDArray[np.object_]:
+        return np.array(self.source.labels[name].names, dtype=object)
+
+    def _ordered(self) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
+        """Labels of trials in their order, and their numbers in that order."""
+        keys = [np.concatenate(level.keys) for level in self.levels]
+        n = len(keys[-1]) if keys else len(self.source.labels[self.columns["item"]].names)
+        number, codes = np.arange(n), {}
+        for role, key in zip(self.of_trial[:0:-1], keys[::-1], strict=True):
+            number, codes[role] = key[number] >> 32, key[number] & 0xFFFFFFFF
+        codes[self.of_trial[0]] = number
+        if "repeat" in codes:
+            codes["repeat"] = self._repeats()[codes["repeat"]]
+        order = np.lexsort([codes[role] for role in reversed(self.of_trial)])
+        of_trial: dict[str, NDArray[Any]] = {}
+        for role in self.of_trial:
+            own = codes[role][order]
+            of_trial[role] = own if role == "repeat" else self._texts_of(self.columns[role])[own]
+        for name, once in self.of_item.items():
+            of_trial[name] = self._texts_of(name)[once.values[order]]
+        return of_trial, order
+
+    def _repeats(self) -> NDArray[np.int64]:
+        names = self.source.labels[self.columns["repeat"]].names
+        for text in names:
+            if not text.isdecimal() or int(text) > MOST_NUMBER:
+                raise ValueError(
+                    f"column {self.columns['repeat']!r} must hold whole numbers from 0 on, below "
+                    f"2^63, got {text!r} in {self.source.where(self._row('repeat', text))}"
+                )
+        return np.array([int(text) for text in names], dtype=np.int64)
+
+    def _given(self) -> dict[str, int]:
+        """Numbers of labels that are answers; others mean that there is none, which is noted."""
+        labels = self.source.labels[self.answer]
+        n_empty, *counts = self.n_answers.tolist()
+        told = {labels.names[i]: counts[i] for i in labels.gone} | {"empty": n_empty}
+        if self.source.of_files and (n := sum(told.values())):
+            by = ", ".join(f"{n} {text}" for text, n in told.items() if n)
+            self.source.notes.append(
+                f"{n} of {sum(self.n_answers)} values of column {self.answer!r} are missing "
+                f"({by}): shown, not answered"
             )
-        numbers[code] = int(text)
-    return numbers[column.codes]
+        return {text: i for i, text in enumerate(labels.names) if i not in labels.gone}
 
-
-def read_correct(source: Source, name: str) -> NDArray[np.int8]:
-    """Column of right and wrong answers, and of those that are missing."""
-    column = source.read(name, complete=False)
-    numbers = np.empty(len(column.labels) + 1, dtype=np.int8)
-    numbers[-1] = NO_RESPONSE  # the code of a null is -1: the last entry
-    for code, text in enumerate(column.labels):
-        meant = meaning_of_correct(text)
-        if meant is None:
-            row = int(np.argmax(column.codes == code))
+    def _classes(self) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+        """Classes of the numbers in the grid, of the labels of truth, and their names."""
+        columns, given = self.columns, self._given()
+        response, true = (self.source.labels[columns[role]] for role in ("response", "truth"))
+        family = response.family if given or not self.source.of_files else "null"
+        if "null" not in (family, true.family) and family != true.family:
             raise ValueError(
-                f"column {name!r} must hold 0, 1 or nothing, got {text!r} in {source.where(row)}"
+                f"column {columns['truth']!r} holds {true.family}s but column "
+                f"{columns['response']!r} holds {family}s, so no answer could be right; give both "
+                "the same type"
             )
-        numbers[code] = meant
-    return numbers[column.codes]
+        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
+        known, note = admissible(true.names, answers, self.classes)
+        if note:
+            self.source.notes.append(note)
+        code = {text: i for i, text in enumerate(known)}
+        for role, names in (("truth", true.names), ("response", given)):
+            text = next((text for text in names if text not in code), None)
+            if text is not None:
+                row = self.source.where(self._row(role, text))
+                raise ValueError(outside(f"column {columns[role]!r}, {row}", text, known))
+        kind = code_dtype(known)
+        numbers = self._numbers(kind, {i: code[text] for text, i in given.items()})
+        return numbers, np.array([code[text] for text in true.names], dtype=kind), known
+
+    def _right(self) -> NDArray[Any]:
+        """What the numbers in the grid mean, of correctness."""
+        meant = {}
+        for text, i in self._given().items():
+            if text.lower() not in MEANING:
+                row = self.source.where(self._row("correct", text))
+                raise ValueError(
+                    f"column {self.answer!r} must hold 0, 1 or nothing, got {text!r} in {row}"
+                )
+            meant[i] = MEANING[text.lower()]
+        return self._numbers(np.int8, meant)
+
+    def _numbers(self, kind: Any, meant: Mapping[int, int]) -> NDArray[Any]:
+        """Final numbers of those in the grid."""
+        numbers = np.full(len(self.n_answers) - 1 + FIRST, NO_RESPONSE, dtype=kind)
+        numbers[0] = NOT_SHOWN
+        for old, new in meant.items():
+            numbers[old + FIRST] = new
+        return numbers
+
+    def _row(self, role: str, text: str) -> int:
+        name = self.columns[role]
+        return self._first({name: self.source.labels[name].names.index(text)})[0]
+
+    def _filled(
+        self, n: int, order: NDArray[np.intp], numbers: NDArray[Any], truth: NDArray[Any] | None
+    ) -> tuple[NDArray[np.int8], NDArray[Any] | None]:
+        """Correctness and, where truth is known, responses of all observers on ordered trials."""
+        grid = self.grid.values
+        _check_grid(n, len(order), grid.dtype.itemsize)
+        correct = np.empty((n, len(order)), dtype=np.int8)
+        response = None if truth is None else np.empty(correct.shape, dtype=numbers.dtype)
+        step = max(1, BLOCK // len(order))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            found = numbers[grid[rows][:, order]]
+            if response is not None:
+                response[rows] = found
+                found = np.where(found < 0, found, found == truth)
+            correct[rows] = found
+        return correct, response
 
 
-def meaning_of_correct(text: str) -> int | None:
-    """Whether a label of a column of correctness says right (1) or wrong (0); None: neither."""
-    return MEANING.get(text.lower())
+def two_truths(source: Source, item: str, *rows: tuple[int, Sequence[str]]) -> ValueError:
+    """The error of an item with two true classes, by row, observer and truth of two rows."""
+    had, has = (
+        f"{truth!r} for observer {observer!r} ({source.where(row)})"
+        for row, (observer, truth) in rows
+    )
+    return ValueError(
+        f"item {item!r} has truth {had} but {has}; an item has one truth in a condition"
+    )
 
 
-def refuse_two_families(response: str, truth: str, given: str, true: str) -> None:
-    """Refuse answers that no truth can equal, since their columns are of two types."""
-    if "null" not in (given, true) and given != true:
-        raise ValueError(
-            f"column {truth!r} holds {true}s but column {response!r} holds {given}s, so no answer "
-            "could be right; give both the same type"
-        )
+def _dataset(
+    correct: NDArray[np.int8],
+    answers: tuple[Any, Any, Sequence[str]] | None,
+    of_observer: Mapping[str, Any],
+    of_trial: Mapping[str, Any],
+    item_columns: Iterable[str],
+    notes: Sequence[str],
+) -> xr.Dataset:
+    """Dataset of aligned answers; `answers` are responses, truths and classes, if known."""
+    n_observers, n_trials = correct.shape
+    every = np.full(n_trials, DEFAULT_LABEL, dtype=object)
+    of_trial = {
+        "dataset": every, "condition": every, "repeat": np.zeros(n_trials, dtype=np.int64),
+        **of_trial,
+    }  # fmt: skip
+    of_observer = {"kind": np.full(n_observers, "observer", dtype=object), **of_observer}
+    variables: dict[str, Any] = {"correct": (("observer", "trial"), correct)}
+    coords: dict[str, Any] = {name: ("observer", texts) for name, texts in of_observer.items()}
+    coords |= {name: ("trial", texts) for name, texts in of_trial.items()}
+    if answers is not None:
+        variables["response"] = (("observer", "trial"), answers[0])
+        coords["truth"] = ("trial", answers[1])
+        coords["class"] = np.array(answers[2], dtype=object)
+    data = xr.Dataset(variables, coords, {NOTES: list(notes)} if notes else None)
+    return _with_item_columns(data, list(item_columns))
 
 
-def read_answers(
-    source: Source, response: str, truth: str, classes: Sequence[Any] | str | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Class codes of responses (-1 none) and truths, row by row, and the class labels."""
-    keep = set() if classes is None or isinstance(classes, str) else set(map(label, classes))
-    given, true = source.read(response, complete=False, keep=keep), source.read(truth, keep=keep)
-    refuse_two_families(response, truth, given.family, true.family)
-    counts = np.bincount(given.codes[given.codes >= 0], minlength=len(given.labels))
-    answers = dict(zip(given.labels, counts.tolist(), strict=True))
-    known, note = admissible(true.labels, answers, classes)
-    if note:
-        source.notes["untrue"] = note
-    code = {name: number for number, name in enumerate(known)}
-    recoded = []
-    for name, column in ((truth, true), (response, given)):
-        numbers = np.full(len(column.labels) + 1, NO_RESPONSE, dtype=np.int64)
-        for old, text in enumerate(column.labels):
-            if text not in code:
-                row = int(np.argmax(column.codes == old))
-                raise ValueError(outside(f"column {name!r}, {source.where(row)}", text, known))
-            numbers[old] = code[text]
-        recoded.append(numbers[column.codes])
-    return recoded[1], recoded[0], known
-
-
-def per_observer(
-    source: Source, name: str, column: Column, observer: Column
-) -> NDArray[np.object_]:
-    """Label of each observer, which must be the same in all its rows."""
-    _, first = np.unique(observer.codes, return_index=True)
-    differs = column.codes != column.codes[first][observer.codes]
-    if differs.any():
-        row = int(np.argmax(differs))
-        who = observer.labels[observer.codes[row]]
-        one, other = (
-            column.labels[column.codes[first[observer.codes[row]]]],
-            column.labels[column.codes[row]],
-        )
-        raise ValueError(
-            f"observer {who!r} has {name} {one!r} and {other!r} ({source.where(row)}); it must be "
-            "the same in all rows of an observer, and two observers need two names"
-        )
-    return np.array(column.labels, dtype=object)[column.codes[first]]
-
-
-def per_trial(
-    source: Source,
-    name: str,
-    item: Column,
-    trial: NDArray[np.intp],
-    first: NDArray[np.intp],
-) -> NDArray[np.object_]:
-    """Label of each trial, which must be the same in the rows of all observers."""
-    column = source.read(name)
-    differs = column.codes != column.codes[first][trial]
-    if differs.any():
-        row = int(np.argmax(differs))
-        other = int(first[trial[row]])
-        raise ValueError(
-            f"item {item.labels[item.codes[row]]!r} has {name} "
-            f"{column.labels[column.codes[other]]!r} ({source.where(other)}) and "
-            f"{column.labels[column.codes[row]]!r} ({source.where(row)}); a column of "
-            "item_columns= is the same in all rows of an item"
-        )
-    return np.array(column.labels, dtype=object)[column.codes[first]]
-
-
-def with_item_columns(data: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+def _with_item_columns(data: xr.Dataset, names: list[str]) -> xr.Dataset:
     """Remember which coordinates of trials describe items, the same for all repeats of one."""
     if not names:
         return data
     keys = ["dataset", "condition", "item"]
     frame = pd.DataFrame({name: data[name].values for name in (*keys, *names)})
-    number = frame.groupby(keys, sort=False)[list(names)].transform("first")
+    number = frame.groupby(keys, sort=False)[names].transform("first")
     for name in names:
         differs = (frame[name] != number[name]).to_numpy()
         if differs.any():
@@ -377,4 +663,171 @@ def with_item_columns(data: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
                 f"{number[name].iloc[row]!r} and {frame[name].iloc[row]!r} for item "
                 f"{frame['item'].iloc[row]!r}; leave it out of item_columns"
             )
-    return data.assign_attrs({ITEM_COLUMNS: list(names)})
+    return data.assign_attrs({ITEM_COLUMNS: names})
+
+
+def arrays_aligned(
+    response: ArrayLike, truth: ArrayLike, classes: Sequence[Any] | str | None, **described: Any
+) -> xr.Dataset:
+    """Data of `Trials.from_arrays`."""
+    response = _array("response", response)
+    shown = ~np.ma.getmaskarray(response)
+    values = np.ma.getdata(response).astype(object)
+    true = np.ma.getdata(_array("truth", truth)).astype(object)
+    if values.ndim != 2 or true.shape != values.shape[1:]:
+        raise ValueError(
+            "response must have shape (observer, trial) and truth shape (trial,), got "
+            f"{values.shape} and {true.shape}"
+        )
+    given_missing = pd.isna(values)
+    if pd.isna(true).any():
+        raise ValueError(f"truth has no value on trial {int(np.argmax(pd.isna(true)))}")
+    text = np.frompyfunc(label, 1, 1)
+    true = np.asarray(text(true), dtype=object)
+    answered = shown & ~given_missing
+    names = text(values[answered]) if answered.any() else np.array([], dtype=object)
+    known, note = admissible(true, Counter(names.tolist()), classes)
+    code = {name: number for number, name in enumerate(known)}
+    coded = np.full(values.shape, NOT_SHOWN, dtype=code_dtype(known))
+    coded[shown] = NO_RESPONSE
+    numbers = np.array([code.get(name, NOT_SHOWN) for name in names], dtype=coded.dtype)
+    if (numbers == NOT_SHOWN).any():
+        bad = int(np.argmax(numbers == NOT_SHOWN))
+        place = np.argwhere(answered)[bad]
+        raise ValueError(outside(f"observer {place[0]}, trial {place[1]}", names[bad], known))
+    coded[answered] = numbers
+    true_code = np.array([code.get(name, NOT_SHOWN) for name in true], dtype=coded.dtype)
+    if (true_code == NOT_SHOWN).any():
+        bad = int(np.argmax(true_code == NOT_SHOWN))
+        raise ValueError(outside(f"truth of trial {bad}", true[bad], known))
+    correct = np.where(coded < 0, coded, coded == true_code).astype(np.int8)
+    return _described(correct, (coded, true_code, known), [note] if note else [], **described)
+
+
+def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
+    """Data of `Trials.from_correct`."""
+    array = _array("correct", correct)
+    mask = np.ma.getmaskarray(array)
+    values = _numbers_of(np.ma.getdata(array))
+    if values.ndim != 2:
+        raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")
+    bad = ~mask & ~np.isnan(values) & (values != 0) & (values != 1)
+    if bad.any():
+        observer, trial = np.argwhere(bad)[0]
+        raise ValueError(
+            f"correct must be 0, 1 or NaN, got {values[observer, trial]:g} for observer "
+            f"{observer}, trial {trial}"
+        )
+    aligned = np.where(mask, NOT_SHOWN, np.where(np.isnan(values), NO_RESPONSE, values))
+    return _described(aligned.astype(np.int8), None, [], **described)
+
+
+def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
+    """An array of what was given; NumPy would make text of NaN and None beside text."""
+    try:
+        array = np.ma.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            kept = np.asarray(values, dtype=object)
+            return np.ma.masked_array(kept, np.ma.getmaskarray(array))
+    except ValueError:
+        raise ValueError(f"rows of {name} have different lengths; give each the same") from None
+    return array
+
+
+def _numbers_of(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Correctness as floats, NaN where there is no value."""
+    if values.dtype.kind in "mMc":
+        raise ValueError(f"correct must be 0, 1 or NaN, got an array of {values.dtype}")
+    if values.dtype.kind == "O":
+        if not values.ndim:
+            raise ValueError("correct must have shape (observer, trial), got one value")
+        values = np.where(pd.isna(values), np.nan, values)
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        bad = next(value for value in values.ravel().tolist() if not _is_number(value))
+        raise ValueError(f"correct must be 0, 1 or NaN, got {bad!r}") from None
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _described(
+    correct: NDArray[np.int8],
+    answers: tuple[Any, Any, Sequence[str]] | None,
+    notes: Sequence[str],
+    *,
+    observers: Sequence[str] | None,
+    kind: Sequence[str] | None,
+    labels: Mapping[str, Sequence[str]] | None,
+    repeat: Sequence[int] | None,
+    item_columns: Mapping[str, Sequence[Any]] | None,
+    **of_trial: Sequence[Any] | None,
+) -> xr.Dataset:
+    """Aligned arrays with checked labels, conditions side by side."""
+    n_observers, n_trials = correct.shape
+    if not n_observers or not n_trials:
+        raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
+    for argument, given, dim in (
+        ("labels", labels, "observer"),
+        ("item_columns", item_columns, "trial"),
+    ):
+        if given is not None and not isinstance(given, Mapping):
+            raise TypeError(
+                f"{argument} must map names to one entry per {dim}, such as {{'lab': ['x', 'y']}}, "
+                f"got {type(given).__name__}"
+            )
+        check_label_names(given or (), argument, f"{dim}s")
+    if observers is None:
+        observers = [f"observer_{i}" for i in range(n_observers)]
+    if of_trial["item"] is None:
+        of_trial["item"] = [f"trial_{i}" for i in range(n_trials)]
+    names = {"observer": _texts("observers", observers, n_observers, "observer")}
+    for name, values in {"kind": kind, **(labels or {})}.items():
+        if values is not None:
+            names[name] = _texts(name, values, n_observers, "observer")
+    of_trials = {
+        name: _texts(name, values, n_trials, "trial")
+        for name, values in {**of_trial, **(item_columns or {})}.items()
+        if values is not None
+    }
+    if len(set(names["observer"])) < n_observers:
+        raise ValueError("observers must have different names; two are called alike")
+    if repeat is not None:
+        numbers = np.asarray(repeat)
+        whole = numbers.dtype.kind in "iu" and numbers.shape == (n_trials,)
+        if not whole or (numbers < 0).any() or (numbers > MOST_NUMBER).any():
+            raise ValueError(f"repeat must be {n_trials} whole numbers from 0 on, one per trial")
+        of_trials["repeat"] = numbers.astype(np.int64)
+    data = _dataset(correct, answers, names, of_trials, item_columns or (), notes)
+    keys = pd.DataFrame({name: data[name].values for name in OF_TRIAL})
+    if keys.duplicated().any():
+        bad = int(np.argmax(keys.duplicated()))
+        raise ValueError(
+            f"trial {bad} repeats item {keys['item'][bad]!r} in its condition; number repeated "
+            "trials with repeat=[...]"
+        )
+    group = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
+    return data.isel(trial=np.argsort(group, kind="stable"))
+
+
+def _texts(name: str, values: Sequence[Any], length: int, dim: str) -> NDArray[np.object_]:
+    listed = entries(name, values)
+    if len(listed) != length:
+        raise ValueError(
+            f"{name} must have one entry per {dim}: expected {length}, got {len(listed)}"
+        )
+    array = np.empty(length, dtype=object)
+    array[:] = listed
+    missing = np.array([np.ndim(value) == 0 and bool(pd.isna(value)) for value in array])
+    if missing.any():
+        raise ValueError(f"{name} has no value at position {int(np.argmax(missing))}")
+    texts = np.array([label(value) for value in listed], dtype=object)
+    for position, (value, text) in enumerate(zip(listed, texts, strict=True)):
+        check_label(f"{name}, position {position}", text, value)
+    return texts

@@ -24,6 +24,7 @@ from alikely._base.names import listed
 from alikely._base.size import check_memory, memory_limit
 
 __all__ = [
+    "PARQUET",
     "TABLE_COPIES",
     "UNPACKING",
     "File",
@@ -38,7 +39,8 @@ type Paths = str | Path | Sequence[str | Path]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 TEXT, LINES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
-COLUMNS = (".parquet", ".pq", ".feather", ".arrow")
+PARQUET = (".parquet", ".pq")
+COLUMNS = (*PARQUET, ".feather", ".arrow")
 # Also logs of tools, which their readers open.
 KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
 # Text, the table of it, its columns as text and their codes.
@@ -128,7 +130,7 @@ class File(NamedTuple):
                     return list(json.loads(first))
                 records = self.records([])
                 return list(records[0]) if records and isinstance(records[0], dict) else []
-            if self.suffix in (".parquet", ".pq"):
+            if self.suffix in PARQUET:
                 where = io.BytesIO(self.read()) if self.member else self.path
                 return list(pyarrow.parquet.read_schema(where).names)
         except (ValueError, RecursionError, csv.Error, pa.ArrowInvalid):
@@ -261,7 +263,7 @@ def read_table(
     """Make a table of a file."""
     kind = file.suffix
     try:
-        if kind in (".parquet", ".pq"):
+        if kind in PARQUET:
             return pyarrow.parquet.read_table(io.BytesIO(file.read()))
         if kind in (".feather", ".arrow"):
             return pyarrow.feather.read_table(io.BytesIO(file.read()))

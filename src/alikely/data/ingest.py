@@ -1,4 +1,4 @@
-"""Reading long tables: columns of any dataframe become codes and labels, or one clear error."""
+"""Long tables as a stream: columns of any dataframe or file become codes into labels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -13,16 +14,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.parquet import PIECE, ParquetTable
+from alikely.data.files import PARQUET, File, read_table, unreadable
 
 __all__ = [
-    "Column", "Encoded", "OddError", "Source", "floats_meant", "frame_of", "label", "note_missing",
-    "open_tables",
+    "Column", "Labels", "ParquetTable", "Source", "frame_of", "label", "open_table", "open_tables",
 ]  # fmt: skip
-
 
 # How a column of another name is named, in messages.
 EXAMPLES = {
@@ -31,6 +31,10 @@ EXAMPLES = {
 }  # fmt: skip
 # A code as a table prints it that holds floats where it should hold whole numbers.
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
+# Rows that are looked at together.
+PIECE = 1 << 20
+# Whole numbers from here on are no 64 bits.
+MOST_WHOLE = 2.0**63
 
 
 class Column(NamedTuple):
@@ -38,23 +42,58 @@ class Column(NamedTuple):
 
     codes: NDArray[np.int64]
     labels: list[str]
-    family: str  # "text", "number", "truth value" or "null" (all values missing)
+
+    def texts(self) -> NDArray[np.object_]:
+        """Label of each row; None where null."""
+        return np.array([*self.labels, None], dtype=object)[self.codes]
 
 
-class Encoded(NamedTuple):
-    """A piece of a column as codes into its values; -1 where null."""
+class Labels:
+    """Labels of a column in order of first appearance over all tables."""
 
-    codes: NDArray[np.int32]
-    values: pa.Array  # of text; not all need occur
-    family: str
+    def __init__(self, missing: Collection[str] = (), whole: str = "") -> None:
+        self.names: list[str] = []
+        self.family = "null"  # "text", "number", "truth value" or "null" (all values missing)
+        self.missing = set(missing)
+        self.gone: list[int] = []  # numbers of labels that mean that there is no value
+        self.whole = whole  # a label such as 1.0, if that means 1
+        self._numbers: dict[str, int] = {}
+        self._last: tuple[pa.Array, NDArray[np.int32]] | None = None
 
+    def numbers(self, codes: NDArray[np.int32], values: pa.Array) -> NDArray[np.int32]:
+        """Numbers of the labels of a piece, which is codes into values; -1 where null."""
+        # Files of one layout have the same labels in the same order.
+        if self._last is None or not self._last[0].equals(values):
+            known = [self._numbers.get(self._meant(name), -1) for name in values.to_pylist()]
+            self._last = values, np.array(known, dtype=np.int32)
+        number = self._last[1]
+        used = np.bincount(codes + 1, minlength=len(number) + 1)[1:] > 0
+        new = np.flatnonzero(used & (number < 0))
+        if len(new):
+            # The last one that is written stays: going backwards, the first row of each label.
+            first = np.empty(len(number) + 1, dtype=np.int64)
+            first[codes[::-1]] = np.arange(len(codes))[::-1]
+            new = new[np.argsort(first[new])]
+            for code, name in zip(new.tolist(), values.take(new).to_pylist(), strict=True):
+                number[code] = self._number(self._meant(name))
+        return np.append(number, np.int32(-1))[codes]
 
-class OddError(Exception):
-    """What whole columns tell better than pieces do: of these tables, or of all."""
+    def _number(self, name: str) -> int:
+        number = self._numbers.setdefault(name, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+            if name in self.missing:
+                self.gone.append(number)
+        return number
 
-    def __init__(self, *tables: int) -> None:
-        super().__init__()
-        self.tables = sorted(set(tables))
+    def _meant(self, name: str) -> str:
+        return name.removesuffix(".0") if self.whole else name
+
+    def floats(self) -> list[str]:
+        """Labels such as ``1.0``, if all are whole numbers and some are printed so."""
+        names = [] if self.family != "text" else [n for n in self.names if n not in self.missing]
+        found = [name for name in names if name.endswith(".0")]
+        return found if found and all(map(WHOLE.fullmatch, names)) else []
 
 
 class Source:
@@ -65,27 +104,16 @@ class Source:
         frames: Sequence[nw.DataFrame[Any] | ParquetTable],
         names: Sequence[str] | None = None,
         missing: Collection[str] = (),
-        numbers: Sequence[int] | None = None,
     ) -> None:
-        self._frames = frames
+        self._frames, self._names, self._missing = frames, names, missing
         self._starts = np.cumsum([0, *(len(frame) for frame in frames)])
-        self._names = names
-        self._numbers = range(len(frames)) if numbers is None else numbers
-        self._told = len(frames) > 1 or numbers is not None
-        self.missing = missing
-        self.notes: dict[str, str] = {}
+        self.labels: dict[str, Labels] = {}
+        self.notes: list[str] = []
 
     @property
     def of_files(self) -> bool:
         """Whether these are files, where texts may mean that there is no value."""
         return self._names is not None
-
-    def part(self, tables: Sequence[int]) -> Source:
-        """Some of the tables, which keep their names."""
-        if len(self._frames) == 1:
-            return Source(self._frames, self._names, self.missing)
-        names = None if self._names is None else [self._names[k] for k in tables]
-        return Source([self._frames[k] for k in tables], names, self.missing, tables)
 
     @property
     def n_rows(self) -> int:
@@ -114,23 +142,64 @@ class Source:
             )
         return all(present)
 
+    def require(self, name: str) -> None:
+        """Refuse tables without a column (`ValueError`)."""
+        if self.has(name):
+            return
+        other = ""
+        if self.of_files and name == "observer":
+            other = (
+                ", or give pattern= if it stands in the names of files, wide=True if each observer "
+                "has a column"
+            )
+        raise ValueError(
+            f"no column {name!r}; the columns are {listed(self.columns)}; name yours by keyword, "
+            f"such as {EXAMPLES.get(name, EXAMPLES['observer'])}{other}"
+            f"{nearest(name, self.columns)}"
+        )
+
     def where(self, row: int) -> str:
         """Name a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
         local = f"row {row - self._starts[table]}"
-        return f"{local} of {self._name(table)}" if self._told else local
+        return f"{local} of {self._name(table)}" if len(self._frames) > 1 else local
 
     def _name(self, table: int) -> str:
-        if self._names is None:
-            return f"table {self._numbers[table]}"
-        return repr(self._names[table])
+        return f"table {table}" if self._names is None else repr(self._names[table])
 
-    def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, int, dict[str, Encoded]]]:
-        """Some columns, piece by piece: number of the table, its first row, and the columns."""
+    def restart(self, names: Sequence[str], keep: Mapping[str, Collection[str]]) -> None:
+        """Number labels from the beginning; columns of whole numbers keep meaning these.
+
+        What is in `keep` is a value of its column, also if it means missing.
+        """
+        self.notes = []
+        missing = self._missing if self.of_files else ()
+        whole = {name: labels.whole for name, labels in self.labels.items()}
+        self.labels = {
+            name: Labels(set(missing).difference(keep.get(name, ())), whole.get(name, ""))
+            for name in names
+        }
+
+    def found_floats(self, complete: bool) -> bool:
+        """Whether codes of a column of files were printed as floats; they now mean whole numbers.
+
+        If not `complete`, a column may have further labels, which are looked at.
+        """
+        odd = [name for name, labels in self.labels.items() if self.of_files and labels.floats()]
+        if odd and not complete:
+            for _ in self.pieces(odd):
+                pass
+        found = {name: floats[0] for name in odd if (floats := self.labels[name].floats())}
+        for name, first in found.items():
+            self.labels[name].whole = first
+        return bool(found)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, dict[str, NDArray[np.int32]]]]:
+        """First row of each piece, and numbers of the labels of some columns; -1 where null."""
         for table, frame in enumerate(self._frames):
             start = int(self._starts[table])
             for arrays in self._cut(table, frame, names):
-                yield table, start, {name: _encoded(arrays[name], name) for name in names}
+                yield start, {name: self._numbered(table, name, arrays[name]) for name in names}
                 start += len(arrays[names[0]])
 
     def _cut(
@@ -140,133 +209,148 @@ class Source:
         if isinstance(frame, ParquetTable):
             yield from frame.pieces(names)
             return
-        if not all(name in frame.columns for name in names):
-            raise OddError(table)
-        whole = {name: _as_array(frame, name, self._place(table)) for name in names}
+        whole = {name: self._array(table, frame, name) for name in names}
         for start in range(0, len(frame), PIECE):
             yield {name: array.slice(start, PIECE) for name, array in whole.items()}
 
-    def _place(self, table: int) -> str:
-        return f" of table {self._numbers[table]}" if self._told else ""
-
-    def read(self, name: str, complete: bool = True, keep: Collection[str] = ()) -> Column:
-        """Read one column of all tables; what is in `keep` is a value, also if it means missing."""
-        chunks, families = [], []
-        for array in self._arrays(name):
-            chunk, family = _as_text(array, name)
-            chunks.append(chunk)
-            families.append(family)
-        known = [family for family in families if family != "null"]
-        clash = next(
-            (i for i, family in enumerate(families) if family not in ("null", *known[:1])), None
-        )
-        if clash is not None:
+    def _array(self, table: int, frame: nw.DataFrame[Any], name: str) -> pa.Array:
+        """One column of a dataframe in one piece, categories spelled out."""
+        try:
+            column = frame[name].to_arrow()
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            place = f" of table {table}" if len(self._frames) > 1 else ""
             raise ValueError(
-                f"column {name!r} holds {known[0]}s in one table and {families[clash]}s in "
-                f"{self._name(clash)}; give both the same type, for instance as text"
-            )
-        column = pa.chunked_array(chunks, type=pa.large_string()).combine_chunks()
+                f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
+                f"table[{name!r}].astype(str)"
+            ) from None
         if isinstance(column, pa.ChunkedArray):
-            column = column.chunk(0) if column.num_chunks else pa.array([], pa.large_string())
-        encoded = pc.dictionary_encode(column)
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        column = Column(codes, encoded.dictionary.to_pylist(), known[0] if known else "null")
-        if self._names is not None:
-            column = self._as_meant(name, column, complete, keep)
-        if complete and (column.codes < 0).any():
-            row = int(np.argmax(column.codes < 0))
-            raise ValueError(
-                f"column {name!r} has no value in {self.where(row)}; fill it in or drop the row"
+            column = (
+                pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
             )
-        return column
+        return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
-    def _as_meant(
-        self, name: str, printed: Column, complete: bool, keep: Collection[str]
-    ) -> Column:
-        """Codes of a file without what means missing, whole numbers as such."""
-        codes, labels, family = printed
-        gone = np.array([text in self.missing and text not in keep for text in labels], dtype=bool)
-        lost = np.append(gone, False)[codes]
-        if complete and lost.any():
-            row = int(np.argmax(lost))
+    def _numbered(self, table: int, name: str, array: pa.Array) -> NDArray[np.int32]:
+        codes, values, family = _encoded(array, name)
+        labels = self.labels.setdefault(name, Labels())
+        if family != "null":
+            if labels.family not in ("null", family):
+                raise ValueError(
+                    f"column {name!r} holds {labels.family}s in one table and {family}s in "
+                    f"{self._name(table)}; give both the same type, for instance as text"
+                )
+            labels.family = family
+        return labels.numbers(codes, values)
+
+    def refuse_gaps(self, name: str, start: int, codes: NDArray[np.integer[Any]]) -> None:
+        """Refuse rows of a piece without a value (`ValueError`)."""
+        labels = self.labels[name]
+        if codes.min(initial=0) >= 0 and not labels.gone:
+            return
+        bad = (codes < 0) | np.isin(codes, labels.gone)
+        if not bad.any():
+            return
+        row = int(np.argmax(bad))
+        if codes[row] < 0:
             raise ValueError(
-                f"column {name!r} has {labels[codes[row]]!r} in {self.where(row)}, which means "
-                "missing; fill it in or drop the row, or if it is a label, list it in "
-                "classes=[...] or give na_values=[]"
+                f"column {name!r} has no value in {self.where(start + row)}; fill it in or drop "
+                "the row"
             )
-        meant = list(labels)
-        floats = floats_meant([t for t, drop in zip(labels, gone, strict=True) if not drop])
-        if family == "text" and floats:
-            meant = [text.removesuffix(".0") for text in labels]
-            self.notes[f"float {name}"] = (
-                f"codes of column {name!r} such as {floats[0]} were read as "
-                f"{floats[0].removesuffix('.0')}"
-            )
-        number = {text: i for i, text in enumerate(dict.fromkeys(np.array(meant, object)[~gone]))}
-        new = np.array(
-            [-1 if drop else number[t] for t, drop in zip(meant, gone, strict=True)] + [-1]
+        raise ValueError(
+            f"column {name!r} has {labels.names[codes[row]]!r} in {self.where(start + row)}, which "
+            "means missing; fill it in or drop the row, or if it is a label, list it in "
+            "classes=[...] or give na_values=[]"
         )
-        if not complete and (lost.any() or (codes < 0).any()):
-            counts = {labels[code]: int((codes == code).sum()) for code in np.flatnonzero(gone)}
-            note_missing(self, name, counts, int((codes < 0).sum()), len(codes))
-        return Column(new[codes], list(number), family if number else "null")
+
+    def read(self, name: str, complete: bool = True) -> Column:
+        """Read one column of all tables."""
+        self.require(name)
+        codes = np.concatenate([piece[name] for _, piece in self.pieces([name])]).astype(np.int64)
+        if complete:
+            self.refuse_gaps(name, 0, codes)
+        return Column(codes, self.labels[name].names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Read one column of numbers, or of text that spells them; NaN where null."""
+        self.require(name)
         parts: list[NDArray[np.float64]] = []
-        for start, array in zip(self._starts, self._arrays(name), strict=False):
+        for table, frame in enumerate(self._frames):
+            array = self._array(table, frame, name)  # type: ignore[arg-type]  # never of parquet
             kind = array.type
             if pa.types.is_string(kind) or pa.types.is_large_string(kind):
                 array = pc.utf8_trim_whitespace(array)
                 if not _spells_numbers(array):
-                    bad = _first_word(array)
+                    # It spoils every beginning that holds it.
+                    bad = bisect_left(
+                        range(len(array)), True, key=lambda k: not _spells_numbers(array[: k + 1])
+                    )
                     raise ValueError(
                         f"column {name!r} must hold numbers, got {array[bad].as_py()!r} in "
-                        f"{self.where(int(start) + bad)}; write numbers with a decimal point and "
-                        "leave missing ones empty"
+                        f"{self.where(int(self._starts[table]) + bad)}; write numbers with a "
+                        "decimal point and leave missing ones empty"
                     )
             elif not (_is_number(kind) or pa.types.is_null(kind)):
                 raise ValueError(f"column {name!r} has type {kind}; expected numbers")
-            numbers = array.cast(pa.float64(), safe=False)
-            parts.append(numbers.to_numpy(zero_copy_only=False))
+            parts.append(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
         return np.concatenate(parts)
 
-    def _arrays(self, name: str) -> Iterator[pa.Array]:
-        """One column, table by table."""
-        for number, frame in enumerate(self._frames):
-            if name not in frame.columns:
-                other = (
-                    ""
-                    if self._names is None or name != "observer"
-                    else (
-                        ", or give pattern= if it stands in the names of files, wide=True if each "
-                        "observer has a column"
-                    )
-                )
-                raise ValueError(
-                    f"no column {name!r}; the columns are {listed(frame.columns)}; "
-                    f"name yours by keyword, such as {EXAMPLES.get(name, EXAMPLES['observer'])}"
-                    f"{other}"
-                    f"{nearest(name, frame.columns)}"
-                )
-            yield _as_array(frame, name, self._place(number))
+
+class ParquetTable:
+    """A parquet file: its columns are named, and wait in the file."""
+
+    def __init__(
+        self, file: File, footer: pq.FileMetaData, constants: Mapping[str, str] | None = None
+    ) -> None:
+        self._file, self._footer = file, footer
+        self._types = {field.name: field.type for field in footer.schema.to_arrow_schema()}
+        self._constants = dict(constants or {})
+        self.columns = [*self._types, *self._constants]
+
+    def __len__(self) -> int:
+        return int(self._footer.num_rows)
+
+    def with_constants(self, constants: Mapping[str, str]) -> ParquetTable:
+        """The same with further columns, of one text each."""
+        return ParquetTable(self._file, self._footer, constants)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
+        """Some columns, at most `PIECE` rows at a time, texts as dictionaries."""
+        own = [name for name in names if name in self._types]
+        texts = [name for name in own if _is_text(self._types[name])]
+        with self._opened(read_dictionary=texts) as opened:
+            for batch in opened.iter_batches(PIECE, columns=own):
+                none = np.zeros(len(batch), dtype=np.int32)
+                yield {
+                    name: batch.column(name)
+                    if name in self._types
+                    else pa.DictionaryArray.from_arrays(none, [self._constants[name]])
+                    for name in names
+                }
+
+    @contextmanager
+    def _opened(self, **options: Any) -> Iterator[pq.ParquetFile]:
+        # Thousands of files must not be open at a time.
+        try:
+            with pq.ParquetFile(self._file.path, metadata=self._footer, **options) as opened:
+                yield opened
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
+            raise ValueError(unreadable(self._file, error)) from None
 
 
-def floats_meant(labels: Sequence[str]) -> list[str]:
-    """Labels such as ``1.0``, if all are whole numbers and some are printed so."""
-    floats = [text for text in labels if text.endswith(".0")]
-    return floats if all(WHOLE.fullmatch(text) for text in labels if floats) else []
-
-
-def note_missing(
-    source: Source, name: str, counts: Mapping[str, int], n_empty: int, n_values: int
-) -> None:
-    """Note how many values of a column of files are missing, by what stands there."""
-    told = {text: n for text, n in {**counts, "empty": n_empty}.items() if n}
-    source.notes[f"missing {name}"] = (
-        f"{sum(told.values())} of {n_values} values of column {name!r} are missing "
-        f"({', '.join(f'{n} {text}' for text, n in told.items())}): shown, not answered"
-    )
+def open_table(
+    file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
+) -> Any:
+    """Make a table of a file as `read_table` does, but leave columns of parquet where they are."""
+    if file.suffix not in PARQUET or file.packed or not file.n_bytes():
+        return read_table(file, notes, sep, encoding)
+    try:
+        footer = pq.read_metadata(file.path)
+        names = footer.schema.to_arrow_schema().names
+    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError):
+        names = []
+    # What is no parquet file is refused there, and names that stand twice by who opens the table.
+    if not names or len(set(names)) < len(names):
+        return read_table(file, notes, sep, encoding)
+    return ParquetTable(file, footer)
 
 
 def label(value: object) -> str:
@@ -318,84 +402,50 @@ def _spells_numbers(text: pa.Array) -> bool:
     return True
 
 
-def _first_word(text: pa.Array) -> int:
-    """Position of the first that spells no number: it spoils every beginning that holds it."""
-    return bisect_left(
-        range(len(text)), True, key=lambda last: not _spells_numbers(text[: last + 1])
-    )
-
-
 def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
 
 
-def _as_array(frame: nw.DataFrame[Any] | ParquetTable, name: str, place: str) -> pa.Array:
-    """One column in one piece, categories spelled out."""
-    try:
-        column = frame.column(name) if isinstance(frame, ParquetTable) else frame[name].to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise ValueError(
-            f"column {name!r}{place} mixes text and numbers; make it one type, for instance "
-            f"table[{name!r}].astype(str)"
-        ) from None
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = (
-                pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-            )
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _encoded(array: pa.Array, name: str) -> Encoded:
-    """A piece of a column as codes into texts."""
-    if pa.types.is_null(array.type):
-        none = np.full(len(array), -1, dtype=np.int32)
-        return Encoded(none, pa.array([], pa.large_string()), "null")
+def _encoded(array: pa.Array, name: str) -> tuple[NDArray[np.int32], pa.Array, str]:
+    """A piece of a column as codes into texts, of which not all need occur, and their family."""
     if not pa.types.is_dictionary(array.type):
         try:
             array = pc.dictionary_encode(array)
         except pa.ArrowNotImplementedError:
-            raise OddError from None
-    values = array.dictionary
-    if pa.types.is_floating(values.type) and not _are_whole(values):
-        # Whether 1.0 is 1 is decided by the whole column.
-        raise OddError
-    texts, family = _as_text(values, name)
+            array = pc.dictionary_encode(_as_text(array, name)[0])
+    texts, family = _as_text(array.dictionary, name)
     codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     if texts.null_count:
         gone = np.append(texts.is_null().to_numpy(zero_copy_only=False), False)
         codes = np.where(gone[codes], -1, codes)
-    return Encoded(codes.astype(np.int32, copy=False), texts, family)
-
-
-def _are_whole(column: pa.Array) -> bool:
-    """Whether all numbers that are no NaN are whole and finite."""
-    numbers = column.to_numpy(zero_copy_only=False)
-    numbers = numbers[~np.isnan(numbers)]
-    return bool(np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all())
+    return codes.astype(np.int32, copy=False), texts, family
 
 
 def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
-    """One column as text, and what family of types it was."""
-    kind = column.type
-    if pa.types.is_null(kind):
-        return column.cast(pa.large_string()), "null"
-    if pa.types.is_floating(kind):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
-        if column.null_count == len(column):
-            return column.cast(pa.large_string()), "null"
-        # What pandas makes of whole numbers with a missing value among them.
-        if pc.all(pc.equal(column, pc.floor(column))).as_py():
-            finite = pc.all(pc.is_finite(column)).as_py()
-            column = column.cast(pa.int64()) if finite else column
-        return column.cast(pa.large_string()), "number"
-    if _is_number(kind):
-        return column.cast(pa.large_string()), "number"
-    if pa.types.is_boolean(kind):
-        return column.cast(pa.large_string()), "truth value"
+    """Values as text, and what family of types they were."""
+    kind, text = column.type, pa.large_string()
     try:
-        return column.cast(pa.large_string()), "text"
+        if pa.types.is_null(kind):
+            return column.cast(text), "null"
+        if pa.types.is_floating(kind):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+            if column.null_count == len(column):
+                return column.cast(text), "null"
+            # What pandas makes of whole numbers with a missing value among them.
+            known = column.fill_null(0)
+            whole = pc.and_(pc.equal(known, pc.floor(known)), pc.less(pc.abs(known), MOST_WHOLE))
+            as_whole = pc.if_else(whole, known, 0).cast(pa.int64()).cast(text)
+            return pc.if_else(whole, as_whole, column.cast(text)), "number"
+        family = "text"
+        if _is_number(kind):
+            family = "number"
+        elif pa.types.is_boolean(kind):
+            family = "truth value"
+        return column.cast(text), family
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise ValueError(
             f"column {name!r} has type {str(kind)[:60]}; expected text, whole numbers or categories"

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.arrays import Floats, is_chunked, on_disk_or_chunked
 from alikely._base.checks import check_answers, check_options, check_probabilities
 from alikely._base.names import listed, nearest
-from alikely.data.columns import NOT_SHOWN, NOTES, outside, read_repeat
-from alikely.data.ingest import Column, Source, open_tables
+from alikely.data.columns import NOT_SHOWN, NOTES, outside
+from alikely.data.ingest import Source, open_tables
 
 __all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
 
@@ -223,13 +223,9 @@ def _of_table(
 def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Observer and trial of each row of a table, by their labels."""
     observers = source.read("observer")
-    keys: dict[str, Any] = {"item": _texts(source.read("item"))}
-    for role in OF_TRIAL:
-        if source.has(role):
-            keys[role] = (
-                read_repeat(source, role) if role == "repeat" else _texts(source.read(role))
-            )
-    of_trials = pd.MultiIndex.from_arrays([data[role].values for role in keys], names=list(keys))
+    roles = ["item", *(role for role in OF_TRIAL if source.has(role))]
+    keys = {role: source.read(role).texts() for role in roles}
+    of_trials = pd.MultiIndex.from_arrays([data[role].values.astype(str) for role in roles])
     if not of_trials.is_unique:
         lacking = [role for role in OF_TRIAL if role not in keys]
         raise ValueError(
@@ -237,7 +233,7 @@ def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArra
             f"{listed(lacking)}"
         )
     names = data["observer"].values.tolist()
-    at = pd.Index(names).get_indexer(_texts(observers))
+    at = pd.Index(names).get_indexer(observers.texts())
     if (at < 0).any():
         name = observers.labels[observers.codes[int(np.argmax(at < 0))]]
         raise ValueError(
@@ -250,10 +246,6 @@ def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArra
         told = ", ".join(f"{role} {values[row]!r}" for role, values in keys.items())
         raise ValueError(f"no trial of {told} ({source.where(row)})")
     return at, trial
-
-
-def _texts(column: Column) -> NDArray[np.object_]:
-    return np.array(column.labels, dtype=object)[column.codes]
 
 
 def _place(data: xr.Dataset, observer: int, trial: int) -> str:

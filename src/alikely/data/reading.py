@@ -12,25 +12,20 @@ import narwhals as nw
 import xarray as xr
 
 from alikely._base.names import listed, nearest
-from alikely.data.aligned import table_aligned
-from alikely.data.columns import NOTES
+from alikely.data.columns import NOTES, ROLES, table_aligned
 from alikely.data.files import File, Paths, find_files, read_table
-from alikely.data.ingest import Source, frame_of, open_tables
-from alikely.data.parquet import ParquetTable, open_table
+from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
 from alikely.data.patterns import fields_of_names
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Choice, Log, Reader, readers
 from alikely.data.wide import long_tables
 
-__all__ = ["NA_VALUES", "ROLES", "read_trials", "wide_trials"]
+__all__ = ["NA_VALUES", "read_trials", "wide_trials"]
 
 # What an entry of a file may say where there is no value, beside nothing at all.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
 # What columns may be named for; in a wide table these alone.
 TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
-ROLES = (
-    "observer", "item", "response", "truth", "correct", "condition", "dataset", "repeat", "kind",
-)  # fmt: skip
 # What the code of a reader ends in where a log has other fields: any may be anything.
 MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
@@ -56,7 +51,7 @@ def read_trials(
         if unfit := [name for name, value in of_files.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
         if wide is False:
-            return _aligned(open_tables(tables), columns)
+            return table_aligned(open_tables(tables), columns)
         kind = columns.pop("kind", None)
         observers = None if wide is True else wide
         return wide_trials(tables, columns=columns, observers=observers, kind=kind)
@@ -100,7 +95,7 @@ def read_trials(
             missing=missing, notes=notes,
         )  # fmt: skip
     source = open_tables(tables, names=names, missing=missing)
-    data = _aligned(source, columns)
+    data = table_aligned(source, columns)
     if reader is not None and log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
@@ -193,7 +188,7 @@ def wide_trials(
     )
     source = open_tables(long.tables, names=long.names, missing=missing)
     try:
-        data = _aligned(source, other)
+        data = table_aligned(source, other)
     except ValueError as error:
         if "column 'correct'" not in str(error):
             raise
@@ -202,27 +197,6 @@ def wide_trials(
             "answers by truth=, and those of observers by observers=[...] if there are others"
         ) from None
     return _noted(data, [*notes, *long.notes])
-
-
-def _aligned(source: Source, columns: dict[str, Any]) -> xr.Dataset:
-    """Align a source whose columns may go by names of their own."""
-    known = (*ROLES, "labels", "item_columns", "classes")
-    unknown = next((name for name in columns if name not in known), None)
-    if unknown is not None:
-        raise ValueError(
-            f"there is no column or option {unknown!r}; columns are {listed(ROLES)}"
-            f"{nearest(unknown, known)}"
-        )
-    given = {role: columns.get(role, role) for role in ROLES}
-    for name in given.values():
-        source.has(name)  # files of two layouts are refused as such, before their rows clash
-    return table_aligned(
-        source,
-        given,
-        labels=columns.get("labels", ()),
-        item_columns=columns.get("item_columns", ()),
-        classes=columns.get("classes"),
-    )
 
 
 def _noted(data: xr.Dataset, notes: Sequence[str]) -> xr.Dataset:

@@ -12,8 +12,15 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.aligned import arrays_aligned, correct_aligned, table_aligned
-from alikely.data.columns import ELSEWHERE, NO_RESPONSE, NOT_SHOWN, NOTES
+from alikely.data.columns import (
+    ELSEWHERE,
+    NO_RESPONSE,
+    NOT_SHOWN,
+    NOTES,
+    arrays_aligned,
+    correct_aligned,
+    table_aligned,
+)
 from alikely.data.files import Paths
 from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label, open_tables
@@ -118,25 +125,12 @@ class Trials:
             classes; for correctness other than 0 and 1; the message names the row. For a label
             whose name the trials use themselves.
         """
-        return cls(
-            table_aligned(
-                open_tables(tables),
-                {
-                    "observer": observer,
-                    "item": item,
-                    "response": response,
-                    "truth": truth,
-                    "correct": correct,
-                    "condition": condition,
-                    "dataset": dataset,
-                    "repeat": repeat,
-                    "kind": kind,
-                },
-                labels=labels,
-                item_columns=item_columns,
-                classes=classes,
-            )
-        )
+        columns = {
+            "observer": observer, "item": item, "response": response, "truth": truth,
+            "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
+            "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
+        }  # fmt: skip
+        return cls(table_aligned(open_tables(tables), columns))
 
     @classmethod
     def read(
@@ -307,8 +301,8 @@ class Trials:
         data = arrays_aligned(
             response,
             truth,
+            classes,
             observers=observers,
-            classes=classes,
             condition=condition,
             item=item,
             dataset=dataset,

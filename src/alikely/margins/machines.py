@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import listed, nearest
-from alikely.data.aligned import DEFAULT_LABEL
-from alikely.data.columns import refuse_two_truths
+from alikely.data.columns import DEFAULT_LABEL, two_truths
 from alikely.data.files import read_file
 from alikely.data.ingest import Column, Source, open_tables
 from alikely.data.ingest import label as text_of
@@ -158,7 +157,7 @@ def decision_margins(  # noqa: PLR0913
     if item == "item" and not source.has("item") and source.has("image"):
         item = "image"
     columns = {"observer": source.read(observer)}
-    everywhere = Column(np.zeros(source.n_rows, dtype=np.int64), [DEFAULT_LABEL], "text")
+    everywhere = Column(np.zeros(source.n_rows, dtype=np.int64), [DEFAULT_LABEL])
     for role, name in (("dataset", dataset), ("condition", condition)):
         columns[role] = source.read(name) if name != role or source.has(name) else everywhere
     columns["item"] = source.read(item)
@@ -203,8 +202,7 @@ class _Rows(NamedTuple):
     first: Codes  # first row of each entry
 
     def texts(self, role: str) -> NDArray[np.object_]:
-        column = self.columns[role]
-        return np.array(column.labels, dtype=object)[column.codes[self.first]]
+        return self.columns[role].texts()[self.first]
 
     def name(self, row: int) -> str:
         """What a row is about, for a message."""
@@ -268,7 +266,7 @@ def _refuse_duplicates(rows: _Rows, cell: Codes) -> None:
 
 def _align(rows: _Rows, values: Floats) -> Floats:
     """Scores as (entry, class)."""
-    codes, labels, _ = rows.columns["class"]
+    codes, labels = rows.columns["class"]
     _refuse_duplicates(rows, rows.entry * len(labels) + codes)
     counts = np.bincount(rows.entry)
     if (counts < len(labels)).any():
@@ -304,7 +302,7 @@ def _refuse_zeros(rows: _Rows, scores: Floats) -> None:
 
 def _notes_of_rows(source: Source) -> NDArray[np.object_]:
     """Notes of a table of margins, whose rows are entries; empty where null."""
-    codes, labels, _ = source.read("note", complete=False)
+    codes, labels = source.read("note", complete=False)
     # One place more, so that the code -1 finds it.
     return np.array([*labels, ""], dtype=object)[codes]
 
@@ -314,7 +312,7 @@ def _notes_of_scores(
 ) -> NDArray[np.object_] | None:
     """What a reader should know of the scores of each entry's observer; none if nothing."""
     labels = rows.columns["class"].labels
-    codes, observers, _ = rows.columns["observer"]
+    codes, observers = rows.columns["observer"]
     owner = codes[rows.first]
     lost = len(labels) - len(kept)
     told = f"{lost} of {len(labels)} classes without a category left out" if lost else ""
@@ -338,8 +336,14 @@ def _truths_of_rows(rows: _Rows, truth: str) -> tuple[Codes, list[str]]:
         raise ValueError(
             "true classes are missing: give a column 'truth', name yours by truth=, or give trials="
         )
-    codes, labels, _ = rows.source.read(truth)
-    refuse_two_truths(rows.source, rows.columns, codes, *_number(rows.columns, TRIAL), labels)
+    codes, labels = rows.source.read(truth)
+    trial, first = _number(rows.columns, TRIAL)
+    differs = codes != codes[first][trial]
+    if differs.any():
+        row = int(np.argmax(differs))
+        observers = rows.columns["observer"].texts()
+        said = ((k, (observers[k], labels[codes[k]])) for k in (int(first[trial[row]]), row))
+        raise two_truths(rows.source, rows.columns["item"].texts()[row], *said)
     return codes[rows.first], labels
 
 
