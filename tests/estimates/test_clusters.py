@@ -56,7 +56,9 @@ def test_variance_and_freedom_by_hand() -> None:
     assert float(found["se"]) ** 2 == pytest.approx(5 / 4 * (sums**2).sum())
     square, fourth = (sums**2).sum(), (sums**4).sum()
     varying = 2 * square**2 / (fourth - square**2 / 5)
-    unequal = 60**2 / (9 + 25 + 64 + 196 + 900) - 1
+    # Independent trials would add the sum of their squared influences.
+    expected = np.bincount(np.repeat(range(5), [3, 5, 8, 14, 30]), psi**2)
+    unequal = expected.sum() ** 2 / (expected**2).sum() - 1
     assert float(found["df"]) == pytest.approx(min(varying, unequal, 4))
     assert int(found["n_clusters"]) == 5
     effect = 5 / 4 * square / (psi**2).sum()
@@ -118,8 +120,7 @@ def test_correlated_items_are_told() -> None:
     assert "Pass cluster='template'" in note
     clustered = al.error_consistency(trials, cluster="template", n_resamples=0, rng=1)
     note = clustered.summary()["note"].iloc[0]
-    assert "Pass cluster" not in note
-    assert "25 clusters of 'template' with a design effect of" in note
+    assert "cluster" not in note
     # Draws of few clusters are too narrow: the analytic interval is shown.
     assert "analytic_ci95_lb" in clustered.summary()
     assert "effective clusters" in clustered.summary(intervals="all")["note"].iloc[0]

@@ -58,7 +58,7 @@ def put(places: Any, value: float) -> Any:
     ("change", "told"),
     [
         (None, []),
-        (put(7, 1e6), ["a margin of net is 1e+06, far from the others: the raw estimate hangs on"]),
+        (put(7, 1e6), ["a margin of net is 1e+06, far from the others, and the raw estimate"]),
         (
             put([7, 9], -1e6),
             ["2 margins of net lie up to -1e+06, far from the oth", "2 margins of net tie (mid-r"],

@@ -125,9 +125,8 @@ NOTES: dict[str, Note] = {
         "Pass the column as `cluster=`.",
     ),
     "few-clusters": Note(
-        "{n} clusters of {column} with a design effect of {effect}: the interval may be too "
-        "narrow. Collect more clusters",
-        "fewer than 5 clusters, or a design effect above 2 with fewer than 25 degrees of freedom",
+        "Only {n} clusters of {column}: the interval is approximate. Collect more clusters",
+        "fewer than 5 clusters",
         "Collect more clusters, or report the interval as approximate.",
     ),
     "few-clusters-posterior": Note(

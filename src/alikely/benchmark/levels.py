@@ -219,6 +219,8 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
     score = np.where(never, np.nan, 0.0)
     images, invented, shared = np.zeros((size, n_images)), *np.zeros((2, size, size))
     moved = np.zeros((n_people, size))
+    clustered = walk.unit is not walk.image
+    single = np.zeros((size, len(walk.unit) if clustered else 0))
     crowds: list[list[tuple[NDArray[np.intp], float]]] = [[] for _ in range(size)]
     lost = np.zeros(size, dtype=bool)
     # Images that parts share belong together before squares are taken.
@@ -241,11 +243,11 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
         for block, (_, slopes, waves) in zip(own, found, strict=True):
             # An image that a block shows more than once is one image.
             own_images, number = np.unique(walk.unit[block.trials], return_inverse=True)
-            of_image = (
-                _summed(slopes, number)
-                if walk.unit is walk.image
-                else block_clusters(block, walk.metric, added, number)
-            )
+            if clustered:
+                of_image = block_clusters(block, walk.metric, added, number)
+                single[:, block.trials] += full[:, block.rows] @ slopes
+            else:
+                of_image = _summed(slopes, number)
             images[:, column[own_images]] += full[:, block.rows] @ of_image
             place = np.searchsorted(shown[d], own_images)
             part_both[:, :, place] += left[:, :, block.rows] @ of_image
@@ -263,17 +265,16 @@ def _level(walk: _Walk, level: list[int], share: Floats, added: float) -> Decomp
     people[lost] = np.nan
     people[:, lost] = np.nan
     df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
-    most_df = _most_df(walk, [block for own in of_part.values() for block in own])
+    most_df = _most_df(walk, single) if clustered else np.inf
     return Decomposition(score, images, invented, people, shared, np.array(df), most_df)
 
 
-def _most_df(walk: _Walk, own: list[Block]) -> float:
-    """Most degrees of freedom of the clusters of a level; infinite where images are no clusters."""
-    if walk.unit is walk.image:
-        return np.inf
-    trials = np.concatenate([block.trials for block in own])
-    pairs = np.unique(np.stack([walk.unit[trials], walk.image[trials]]), axis=1)
-    return float(most_freedom(np.unique(pairs[0], return_counts=True)[1].astype(np.float64)))
+def _most_df(walk: _Walk, single: Floats) -> float:
+    """Most degrees of freedom of clusters, by the influence of trials on scores (score, trial)."""
+    shown = single.any(axis=0)
+    total = (single**2).sum(axis=1, keepdims=True)
+    squares = np.divide(single**2, total, out=np.zeros_like(single), where=total > 0).sum(axis=0)
+    return float(most_freedom(np.bincount(walk.unit[shown], squares[shown]).astype(np.float64)))
 
 
 def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:

@@ -244,7 +244,7 @@ class _Modality(NamedTuple):
     n_cases: NDArray[np.int64]
     slopes: Floats  # (entry, case), or (entry, cluster)
     undefined: int
-    sizes: Floats  # cases of each cluster
+    squares: Floats  # squared influence of single cases on the mean, by cluster; else 0
 
     def of_readers(self) -> Floats:
         """Mean of the entries of each reader."""
@@ -271,11 +271,12 @@ def _influences(
         value = np.asarray(ready.values(np.ones((1, len(block.trials))))[0], np.float64)
         slopes = np.zeros((len(value), width))
         own = units[block.trials]
+        kept, single, squares = np.isfinite(value), ready.slopes(), np.zeros(width)
         if cluster is None:
-            np.add.at(slopes.T, own, ready.slopes().T)
+            np.add.at(slopes.T, own, single.T)
         else:
             slopes[:, np.unique(own)] = cluster_influence(ready, own)[0]
-        kept = np.isfinite(value)
+            squares += np.bincount(own, single[kept].mean(axis=0) ** 2, width)
         readers = np.unique(block.a[kept] if alone else [block.a[kept], block.b[kept]])
         member = block.a[kept, None] == readers
         if not alone:
@@ -291,15 +292,9 @@ def _influences(
             n_cases,
             slopes[kept],
             int((~kept).sum()),
-            _cases_of(units[block.trials], cases[block.trials], width),
+            squares,
         )
     return out
-
-
-def _cases_of(units: NDArray[np.intp], cases: NDArray[np.intp], width: int) -> Floats:
-    """Number of cases of each cluster."""
-    one_each = np.unique(np.stack([units, cases]), axis=1)[0]
-    return np.bincount(one_each, minlength=width).astype(np.float64)
 
 
 def _numbers_of_cases(
@@ -366,8 +361,7 @@ def _of_clusters(
     alone = _row(of_cases, weights, 0.95, {}, "")
     number = row["n_cases"]
     effect = (row["se_cases"] / alone["se_cases"]) ** 2 if alone["se_cases"] > 0 else np.nan
-    known = ([number], [row["df_cases"]], [effect])
-    note = told(few_clusters(cluster, *map(np.array, known))[0])
+    note = told(few_clusters(cluster, np.array([number]))[0])
     counted = {"n_cases": alone["n_cases"], "n_clusters": number, "design_effect": effect}
     return row | counted | {"note": "; ".join(filter(None, [note, row["note"]]))}
 
@@ -436,15 +430,15 @@ def _row(
         used |= part.slopes.any(axis=0)
         counts.append(n)
     by_readers = float((of_reader**2).sum())
-    sizes = np.where(used, np.max([found[name].sizes for name in weights], axis=0), 0.0)
-    clustered = bool(sizes.max(initial=1) > 1)
+    squares = np.sum([w**2 * found[name].squares for name, w in weights.items()], axis=0)
+    clustered = bool(squares.any())
     n_readers, n_cases = min(counts), int(used.sum())
     factor = n_cases / max(n_cases - 1, 1) if clustered else 1.0
     by_cases = factor * float((of_case**2).sum())
     by_both = factor * float((readings**2).sum())
     df_cases = degrees_of_images(of_case)
     if clustered:
-        df_cases = np.minimum(df_cases, most_freedom(sizes))
+        df_cases = np.minimum(df_cases, most_freedom(squares))
     variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     se = float(np.sqrt(variance))
     half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se

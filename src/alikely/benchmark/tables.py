@@ -22,7 +22,6 @@ from alikely.benchmark.decomposition import (
     spread,
     student_bounds,
 )
-from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
 from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
 from alikely.benchmark.spoken import in_kinds
@@ -364,10 +363,8 @@ def _cluster_notes(scores: Benchmark, population: Population, level: str) -> NDA
     size = scores.estimates.sizes["system"]
     if "n_clusters" not in group or population == "humans":
         return np.full(size, "", dtype=object)
-    df = degrees_of_images(scores.decomposition(level).images)
-    df = np.minimum(df, float(group["most_df"]))
     number = np.full(size, int(group["n_clusters"]))
-    found = few_clusters(scores.data.attrs["cluster"], number, df, group["design_effect"].values)
+    found = few_clusters(scores.data.attrs["cluster"], number)
     return np.array([told(text) for text in found], dtype=object)
 
 

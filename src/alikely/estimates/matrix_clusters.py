@@ -76,11 +76,11 @@ def _spread(
     """Standard error, freedom, number of clusters and design effect of some pairs: (4, pair)."""
     ready = evaluator(pairs_of(said, ends, n_classes), metric)
     single = (ready.slopes() ** 2).sum(axis=1)
-    moved, sizes = cluster_influence(ready, numbers)
-    square, df = of_clusters(moved, sizes)
+    moved, squares = cluster_influence(ready, numbers)
+    square, df = of_clusters(moved, squares)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(single > 0, square / single, np.nan)
-    return np.stack([np.sqrt(square), df, (sizes > 0).sum(axis=1), effect])
+    return np.stack([np.sqrt(square), df, (squares > 0).sum(axis=1), effect])
 
 
 def pairs_of(said: Mapping[str, Any], ends: NDArray[np.intp], n_classes: int) -> Block:

@@ -21,7 +21,12 @@ from alikely.estimates.remarks import cautions, few_clusters, joined, scarcity, 
 from alikely.estimates.weighted_sums import sum_interval
 from alikely.inference.combined import combined_influence
 from alikely.inference.evaluation import evaluator
-from alikely.inference.influence import cluster_influence, of_clusters
+from alikely.inference.influence import (
+    cluster_influence,
+    indicator,
+    of_clusters,
+    squares_by_cluster,
+)
 from alikely.inference.intervals import analytic_interval, within
 from alikely.inference.pooled import left_out, pooled_sum
 from alikely.inference.weighted import student_deviate
@@ -134,9 +139,7 @@ def _few_clusters(result: MatrixResult, flat: NDArray[np.intp]) -> NDArray[Any]:
     """Which entries have too few clusters."""
     if not result.cluster:
         return np.full(len(flat), "", dtype=object)
-    names = ("n_clusters", "df", "design_effect")
-    known = (result.estimates[name].values.ravel()[flat] for name in names)
-    return few_clusters(result.cluster, *known)
+    return few_clusters(result.cluster, result.estimates["n_clusters"].values.ravel()[flat])
 
 
 def _reasons(
@@ -249,18 +252,18 @@ def _of_tables(result: MatrixResult, ends: NDArray[np.intp], weight: Floats, pro
         if there[k]:
             answers = packed.unpacked(observers)
             parts[k] = combined_influence(answers, first, second, slopes[place == k])
-    moved, sizes = _by_cluster(result, parts)
-    if sizes is not None:
+    moved, squares = _by_cluster(result, parts)
+    if squares is not None:
         parted = _cells_of_clusters(result, ends, used)
         if parted is not None:
             alone = len(w) == 1
             moved = (_left_out_of_one if alone else left_out)(metric, cells, parted, w, place)
     n_pairs = int(used.sum(axis=1)[there].min())
     if len(w) > 1:
-        found = sum_interval(metric, w, total, sums, moved, prob, sizes)
+        found = sum_interval(metric, w, total, sums, moved, prob, squares)
         ends_of = found.lower, found.upper
         return _Sum(total, found.center, found.se, found.df, *ends_of, n_pairs, n_places)
-    se, df = _error(moved, sizes)
+    se, df = _error(moved, squares)
     deviate = student_deviate(np.array(df), prob)
     bounds = analytic_interval(metric, np.array(total), np.array(se), deviate)
     lower, upper = map(float, bounds)
@@ -268,15 +271,15 @@ def _of_tables(result: MatrixResult, ends: NDArray[np.intp], weight: Floats, pro
 
 
 def _by_cluster(result: MatrixResult, moved: Mapping[int, Floats]) -> tuple[Floats, Floats | None]:
-    """Influences of the trials of places, summed over clusters of items with their sizes."""
+    """Influences of the trials of places, summed over clusters of items, and `squares`."""
     every = np.concatenate(list(moved.values()))
     if not result.cluster:
         return every, None
     numbers = result.cluster_numbers()
     of_trials = np.concatenate([numbers[place] for place in moved])
-    sizes = np.bincount(of_trials).astype(np.float64)
-    summed = np.bincount(of_trials, every).astype(np.float64)
-    return summed[sizes > 0], sizes[sizes > 0]
+    membership, _ = indicator(of_trials)
+    squares = squares_by_cluster(every[None], np.ones((1, len(every))), membership)
+    return every @ membership, squares[0]
 
 
 def _cells_of_clusters(
@@ -314,11 +317,11 @@ def _left_out_of_one(
     return (n - 1) / n * weights[0] * (metric.value(cells[0]) - metric.value(without))
 
 
-def _error(moved: Floats, sizes: Floats | None) -> tuple[float, float]:
+def _error(moved: Floats, squares: Floats | None) -> tuple[float, float]:
     """Standard error of a sum, and its degrees of freedom."""
-    if sizes is None:
+    if squares is None:
         return float(np.linalg.norm(moved)), np.inf
-    square, df = of_clusters(moved[None], sizes[None])
+    square, df = of_clusters(moved[None], squares[None])
     return float(np.sqrt(square[0])), float(df[0])
 
 
@@ -357,10 +360,10 @@ def _of_influences(
 def _jackknife(
     result: MatrixResult, kept: Floats, low: NDArray[np.intp], high: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
-    """What each cluster moves a weighted sum of entries by, over all places, and its size."""
+    """What each cluster moves a weighted sum of entries by, over all places, and `squares`."""
     metric, numbers = result.metric, result.cluster_numbers()
     size = max(int(own.max(initial=-1)) for own in numbers) + 1
-    moved, sizes = np.zeros((2, size))
+    moved, squares = np.zeros((2, size))
     said = said_by(result)
     for weight, own, of_place, packed in zip(kept, numbers, said, result.answers(), strict=True):
         used = np.flatnonzero(weight)
@@ -373,11 +376,13 @@ def _jackknife(
         assert result.trials is not None
         n_classes = result.trials.data.sizes.get("class", 0) + 1
         block = pairs_of(answers, ends.reshape(2, -1), n_classes)
-        of_cluster, own_sizes = cluster_influence(evaluator(block, metric), own)
-        here = np.unique(own)
+        ready = evaluator(block, metric)
+        of_cluster, _ = cluster_influence(ready, own)
+        membership, here = indicator(own)
         moved[here] += weight[used] @ of_cluster
-        sizes[here] += own_sizes.max(axis=0, initial=0)
-    return moved[sizes > 0], sizes[sizes > 0]
+        single, shown = weight[used] @ ready.slopes(), block.shown().any(axis=0)
+        squares[here] += squares_by_cluster(single[None], shown[None], membership)[0]
+    return moved[squares > 0], squares[squares > 0]
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:

@@ -48,11 +48,6 @@ WIDE = 0.5
 ROUNDING = 1e-12
 # With fewer clusters an interval is rough even if they are alike.
 FEWEST = 5
-# Coverage falls short if clusters of so large a design effect leave fewer degrees of freedom
-# (`docs/designs.md`).
-LARGE, FEW = 2.0, 25
-# Of decision margins they do not (`docs/margins.md`).
-OF_MARGINS = (np.inf, 0.0)
 # A column is examined if it has so many values with so many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
@@ -128,9 +123,7 @@ def cluster_remarks(
     if not of_items(table, cluster):
         advice = "; ".join(_advice(table, metric))
         return np.full(table.sizes["pair"], advice, dtype=object)
-    known = (estimates[name].values for name in ("n_clusters", "df", "design_effect"))
-    limits = OF_MARGINS if "margins" in table else (LARGE, FEW)
-    return few_clusters(str(cluster), *known, limits=limits)
+    return few_clusters(str(cluster), estimates["n_clusters"].values)
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
@@ -148,22 +141,10 @@ def require_clusters(table: xr.Dataset, cluster: str) -> None:
         )
 
 
-def few_clusters(
-    cluster: str,
-    number: NDArray[Any],
-    df: NDArray[Any],
-    effect: NDArray[Any],
-    *,
-    limits: tuple[float, float] = (LARGE, FEW),
-) -> NDArray[np.object_]:
-    """Note of each entry whose clusters are too few for their design effect."""
-    remarks = np.full(len(number), "", dtype=object)
-    short = (effect > limits[0]) & (df < limits[1])
-    for row in np.flatnonzero(short | (number < FEWEST)):
-        remarks[row] = note(
-            "few-clusters", n=int(number[row]), column=repr(cluster), effect=float(effect[row])
-        )
-    return remarks
+def few_clusters(cluster: str, number: NDArray[Any]) -> NDArray[np.object_]:
+    """Note of each entry that is based on fewer than `FEWEST` clusters."""
+    notes = {n: note("few-clusters", n=n, column=repr(cluster)) for n in range(1, FEWEST)}
+    return np.array([notes.get(int(n), "") for n in number], dtype=object)
 
 
 def _advice(table: xr.Dataset, metric: Metric) -> Iterator[str]:

@@ -252,9 +252,9 @@ def _analytic(
         if cluster is None or not of_items(part, cluster):
             moved = influence_of(part, sums.slopes, cluster)
             return sum_interval(metric, w, value, sums, moved, ci_prob)
-        cells, sizes = cells_of_clusters(part, cluster)
+        cells, squares = cells_of_clusters(part, sums.slopes, cluster)
         moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)
-        return sum_interval(metric, w, value, sums, moved, ci_prob, sizes)
+        return sum_interval(metric, w, value, sums, moved, ci_prob, squares)
     if cluster is not None and of_items(part, cluster):
         clusters = of_sum(part, metric, cluster, w)
         center, square, df = value, clusters.variance, clusters.df
@@ -274,8 +274,7 @@ def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
     if not cluster or not of_items(part, cluster):
         return ""
     found = of_sum(part, result.metric, cluster, w)
-    known = ([found.number], [found.df], [found.design_effect])
-    return str(few_clusters(cluster, *map(np.array, known))[0])
+    return str(few_clusters(cluster, np.array([found.number]))[0])
 
 
 def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
@@ -291,15 +290,15 @@ def sum_interval(
     sums: Pooled,
     moved: Floats,
     ci_prob: float,
-    sizes: Floats | None = None,
+    squares: Floats | None = None,
 ) -> _Analytic:
-    """Interval of a sum over tables of correctness; with the sizes of clusters of items."""
+    """Interval of a sum over tables of correctness; `squares_by_cluster` for clusters of items."""
     n, square = len(moved), moved**2
     sampled = float(square.sum())
     se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
     total, fourth = np.array(sampled + sums.added), np.array((square**2).sum())
     df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
-    df = df if sizes is None else min(df, float(most_freedom(sizes)))
+    df = df if squares is None else min(df, float(most_freedom(squares)))
     lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
     lower, upper = np.fmin(lower, value), np.fmax(upper, value)
     return _Analytic(

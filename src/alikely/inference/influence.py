@@ -5,6 +5,8 @@ References
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
 .. [M74] Miller (1974). The jackknife: a review. doi:10.1093/biomet/61.1.1
+.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+   doi:10.2307/3002019
 .. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -43,12 +45,15 @@ __all__ = [
     "of_clusters",
     "of_items",
     "of_sum",
+    "squares_by_cluster",
 ]
 
 # Trials taken at a time in `covariance`: bounds the memory of the dense influence matrix.
 CHUNK = 2_000
 # Numbers held at a time where clusters are left out one by one.
 HELD = 8_000_000
+# Squared influence of a cluster whose trials move nothing.
+TINY = np.finfo(np.float64).tiny
 
 
 def estimate(
@@ -123,9 +128,9 @@ def estimate(
                 summed = slopes @ indicator(numbers[block.trials])[0]
                 square[block.rows] = (summed**2).sum(axis=1)
             else:
-                moved, sizes = cluster_influence(ready, numbers[block.trials])
-                n_clusters[block.rows] = (sizes > 0).sum(axis=1)
-                square[block.rows], df[block.rows] = of_clusters(moved, sizes)
+                moved, squares = cluster_influence(ready, numbers[block.trials])
+                n_clusters[block.rows] = (squares > 0).sum(axis=1)
+                square[block.rows], df[block.rows] = of_clusters(moved, squares)
                 effect[block.rows] = divide(square[block.rows], (slopes**2).sum(axis=1))
     found = {}
     if clustered:
@@ -157,39 +162,51 @@ def equal_clusters(table: xr.Dataset, cluster: str) -> NDArray[np.bool_]:
 
 
 def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """What each cluster of items moves each pair by, and how many items it has: (pair, cluster).
+    """What each cluster of items moves each pair by, and `squares_by_cluster`: (pair, cluster).
 
     By the jackknife over clusters [M74]_: first derivatives are too small where a few clusters
     decide. They stand in where a pair is undefined without a cluster.
     """
-    membership = indicator(numbers)[0]
-    sizes = ready.block.shown().astype(np.float64) @ membership
-    linear = ready.slopes() @ membership
+    membership, slopes = indicator(numbers)[0], ready.slopes()
+    squares = squares_by_cluster(slopes, ready.block.shown(), membership)
+    linear = slopes @ membership
     value = ready.values(np.ones((1, len(numbers))))[0]
     step = max(1, HELD // (len(numbers) + ready.width))
-    without = np.empty(sizes.T.shape)
+    without = np.empty(squares.T.shape)
     for start in range(0, len(without), step):
         some = membership[:, start : start + step].toarray()
         without[start : start + step] = ready.values(1.0 - some.T)
-    n = (sizes > 0).sum(axis=1, keepdims=True)
+    n = (squares > 0).sum(axis=1, keepdims=True)
     moved = (n - 1) / np.maximum(n, 1) * (value - without).T
-    return np.where((sizes > 0) & np.isfinite(moved), moved, linear), sizes
+    return np.where((squares > 0) & np.isfinite(moved), moved, linear), squares
 
 
-def of_clusters(moved: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+def squares_by_cluster(moved: Floats, shown: NDArray[Any], membership: sparse.csr_array) -> Floats:
+    """Sum of squared influences of the trials of each cluster; above 0 where it has any."""
+    squares = moved**2 @ membership
+    any_shown = shown.astype(np.float64) @ membership > 0
+    return np.where(any_shown, np.maximum(squares, TINY), 0.0)
+
+
+def of_clusters(moved: Floats, squares: Floats) -> tuple[Floats, Floats]:
     """Variance from sums of influence (row, cluster), and its degrees of freedom."""
-    n = (sizes > 0).sum(axis=1)
+    n = (squares > 0).sum(axis=1)
     square, fourth = (moved**2).sum(axis=1), (moved**4).sum(axis=1)
     df = freedom_of_sums(square, square, fourth, np.maximum(n, 1))
-    df = np.minimum(df, most_freedom(sizes))
+    df = np.minimum(df, most_freedom(squares))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(n > 1, n / (n - 1) * square, np.nan), np.where(n > 1, df, np.nan)
 
 
-def most_freedom(sizes: Floats) -> Floats:
-    """Most degrees of freedom of clusters: of unequal size the largest decide."""
-    unequal = sizes.sum(axis=-1) ** 2 / np.maximum((sizes**2).sum(axis=-1), 1) - 1
-    return np.minimum(np.maximum(unequal, 1), (sizes > 0).sum(axis=-1) - 1)
+def most_freedom(squares: Floats) -> Floats:
+    """Most degrees of freedom of clusters, by what each would add to the variance [S46]_.
+
+    If trials were independent, a cluster would add the sum of their squared influences. A few
+    clusters decide if they are large, or if few have the trials that count, such as joint errors.
+    """
+    part = squares / np.maximum(squares.sum(axis=-1, keepdims=True), TINY)
+    effective = 1 / np.maximum((part**2).sum(axis=-1), TINY)
+    return np.minimum(np.maximum(effective - 1, 1), (squares > 0).sum(axis=-1) - 1)
 
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
@@ -301,35 +318,45 @@ class OfClusters(NamedTuple):
 def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> OfClusters:
     """Variance of a weighted sum of estimates over clusters of items."""
     (moved,) = _moved(_influence_columns(table, metric, cluster), weights[None])
-    used = np.zeros(table.sizes["trial"])
+    single, used = np.zeros((2, table.sizes["trial"]))
     for block in blocks(table):
-        used[block.trials] = block.shown()[weights[block.rows] != 0].any(axis=0)
-    sizes = np.bincount(cluster_numbers(table, cluster), used, moved.shape[1])[None]
-    square, df = of_clusters(moved, sizes.astype(np.float64))
-    single = covariance_of(table, metric, None, weights[None])[0, 0]
-    effect = float(square[0] / single) if single > 0 else np.nan
-    return OfClusters(float(square[0]), float(df[0]), int((sizes > 0).sum()), effect)
+        rows = np.flatnonzero(weights[block.rows])
+        slopes = evaluator(block, metric).slopes()[rows]
+        single[block.trials] += weights[block.rows][rows] @ slopes
+        used[block.trials] += block.shown()[rows].any(axis=0)
+    membership, _ = indicator(cluster_numbers(table, cluster))
+    squares = squares_by_cluster(single[None], used[None], membership)
+    square, df = of_clusters(moved, squares)
+    alone = float((single**2).sum())
+    effect = float(square[0] / alone) if alone > 0 else np.nan
+    return OfClusters(float(square[0]), float(df[0]), int((squares > 0).sum()), effect)
 
 
-def cells_of_clusters(table: xr.Dataset, cluster: str) -> tuple[Floats, Floats]:
-    """Cells of each pair in each cluster (pair, cell, cluster), and the trials of each."""
-    numbers = cluster_numbers(table, cluster)
-    size = int(numbers.max(initial=-1)) + 1
-    cells, used = np.zeros((table.sizes["pair"], 4, size)), np.zeros(size)
+def cells_of_clusters(table: xr.Dataset, slopes: Floats, cluster: str) -> tuple[Floats, Floats]:
+    """Cells of each pair by cluster (pair, cell, cluster), and `squares_by_cluster` of a sum."""
+    moved, used = _trials_of_sum(table, slopes)
+    membership, every = indicator(cluster_numbers(table, cluster))
+    squares = squares_by_cluster(moved[None], used[None], membership)[0]
+    cells = np.zeros((table.sizes["pair"], 4, len(every)))
     for block in blocks(table):
-        membership, here = indicator(numbers[block.trials])
         shares = block.shares().reshape(-1, len(block.trials)).astype(np.float64)
-        cells[block.rows][..., here] += (shares @ membership).reshape(-1, 4, len(here))
-        used[here] += block.shown().any(axis=0).astype(np.float64) @ membership
-    return cells[..., used > 0], used[used > 0]
+        parted = shares @ membership[block.trials]
+        cells[block.rows] += parted.reshape(-1, 4, len(every))
+    return cells[..., squares > 0], squares[squares > 0]
+
+
+def _trials_of_sum(table: xr.Dataset, slopes: Floats) -> tuple[Floats, Floats]:
+    """Influence of every trial on a sum over tables of correctness, and whether it was shown."""
+    moved, used = np.zeros((2, table.sizes["trial"]))
+    for block in blocks(table):
+        moved[block.trials] += np.einsum("pc,pct->t", slopes[block.rows], block.shares())
+        used[block.trials] += block.shown().any(axis=0)
+    return moved, used
 
 
 def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:
     """Influence of every trial (or cluster) on a sum over tables of correctness."""
-    moved, used = np.zeros((2, table.sizes["trial"]))
-    for block in blocks(table):
-        moved[block.trials] = np.einsum("pc,pct->t", slopes[block.rows], block.shares())
-        used[block.trials] = block.shown().any(axis=0)
+    moved, used = _trials_of_sum(table, slopes)
     if cluster is not None:
         numbers = cluster_numbers(table, cluster)
         moved, used = (np.bincount(numbers, part).astype(np.float64) for part in (moved, used))

@@ -117,8 +117,9 @@ def moment_consistency(
     else:
         moved = _without_each(influence, groups, np.array([covariance, scale]), again)
         spread = n_groups / (n_groups - 1) * moved @ moved.T
-        sizes = np.bincount(groups)[None].astype(np.float64)
-        df = float(of_clusters((moved[0] - rho * moved[1])[None], sizes)[1][0])
+        single = influence[0] - rho * influence[1]
+        by_cluster = np.bincount(groups, single**2)[None].astype(np.float64)
+        df = float(of_clusters((moved[0] - rho * moved[1])[None], by_cluster)[1][0])
     for side, square, partner, of_all in (
         (one, squares[0], other, counted[0]),
         (other, squares[1], one, counted[1]),
