@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely._base.files import read_tree
-from alikely.cli import SUBCOMMANDS, _tables, main
-from alikely.cli._tables import spread
+from alikely.cli import SUBCOMMANDS, _output, main
+from alikely.cli._output import spread
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_means_of_machines_are_those_of_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Over pairs with humans alone, whatever other pairs there are."""
-    monkeypatch.setattr(_tables, "save_plot", lambda *_: None)
+    monkeypatch.setattr(_output, "save_plot", lambda *_: None)
     out = tmp_path / "out"
     few = ["--n-resamples", "200", "--n-draws", "200", "--n-null", "0", "--no-bayes-factor"]
     assert main(["compare", str(example), *few, "--ci-kind", "hdi", "--out", str(out)]) == 0

@@ -11,7 +11,7 @@ import pytest
 import alikely as al
 from alikely._base.names import told_apart
 from alikely.cli import main
-from alikely.cli._tables import save_plot
+from alikely.cli._output import save_plot
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_letters_that_a_font_lacks_are_one_warning_of_the_whole_plot(tmp_path: P
         figure.canvas.draw()
 
     with pytest.warns(UserWarning, match="letters") as told:
-        save_plot(laid_out, tmp_path / "x.png", "模型")
+        save_plot(lambda: laid_out("模型"), tmp_path / "x.png")
     (one,) = told
     assert "x.png': the font lacks letters" in str(one.message)
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")

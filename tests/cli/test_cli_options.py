@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.cli import _tables, main
-from alikely.cli._app import IN_PYTHON, READ, RUN
-from alikely.cli._words import OPTIONS, worded
+from alikely.cli import _output, main
+from alikely.cli._app import IN_PYTHON, MODULES, READ, RUN
+from alikely.cli._running import OPTIONS, worded
 from alikely.data.columns import ROLES
 
 # Functions of Python whose parameters a subcommand has as options.
@@ -50,7 +50,7 @@ OTHERS = {
 
 def options_of(subcommand: str) -> set[str]:
     """Names of parameters that are options."""
-    module = importlib.import_module(f"alikely.cli.{subcommand}")
+    module = importlib.import_module(f"alikely.cli.{MODULES.get(subcommand, subcommand)}")
     return set(inspect.signature(getattr(module, subcommand)).parameters)
 
 
@@ -142,7 +142,7 @@ def noise(tmp_path: Path) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plots take seconds, and have tests of their own."""
-    monkeypatch.setattr(_tables, "save_plot", lambda *_: None)
+    monkeypatch.setattr(_output, "save_plot", lambda *_: None)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -15,9 +15,9 @@ import pytest
 import alikely as al
 from alikely._base.parallel import at_most, in_parallel, workers
 from alikely._base.steps import own_bar, step, watched_by
-from alikely.cli import SUBCOMMANDS, _progress, main
+from alikely.cli import SUBCOMMANDS, _running, main
 from alikely.cli._app import application
-from alikely.cli._progress import Progress
+from alikely.cli._running import Progress
 
 QUICK = ["--n-resamples", "20", "--n-draws", "20", "--pairs", "human-human"]
 
@@ -33,7 +33,7 @@ def noise(tmp_path: Path) -> Path:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress that does not wait."""
     for name in ("PATIENCE", "PAUSE"):
-        monkeypatch.setattr(_progress, name, 0.01)
+        monkeypatch.setattr(_running, name, 0.01)
 
 
 def test_verbose_tells_what_is_done_and_its_seconds(

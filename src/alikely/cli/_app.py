@@ -9,19 +9,146 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
+import pandas as pd
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from alikely._base.names import visible
+import alikely as al
+from alikely._base.files import write_file
+from alikely._base.names import listed, nearest, visible
 from alikely._base.settings import DEFAULTS
 from alikely._base.settings import options as session
-from alikely.cli import REFUSED, SUBCOMMANDS
-from alikely.cli._reading import Reading
-from alikely.cli._words import worded
+from alikely._base.steps import LOG, step
+from alikely.cli import REFUSED, SUBCOMMANDS, _output
+from alikely.cli._running import worded
+from alikely.data.columns import ROLES
+
+
+@dataclass
+class Reading:
+    """How FILE is read.
+
+    Parameters
+    ----------
+    columns : str
+        Names of columns ROLE=NAME,... such as observer=subject; the roles are dataset, condition,
+        observer, kind, item, truth, response, correct, ...
+    classes : str
+        All admissible responses NAME,..., or seen for those that occur (default: the true classes).
+    na_values : str
+        What means a missing response besides an empty field, TEXT,... (default: NA, NaN, nan,
+        null, NULL), such as --na-values=- for a dash.
+    wide : bool
+        One row per trial and one column per observer.
+    observers : str
+        With --wide: columns of the observers NAME,... (default: all without a role).
+    kind : list
+        With --wide: kind of these observers KIND=NAME,... such as human=anna,bert; once per kind.
+    format : str
+        Table, or the name of an evaluation tool (default auto).
+    pattern : str
+        Columns in the names of files, such as '{dataset}/{observer}_{session:d}.csv'.
+    sep : str
+        Separator of text files (default: detected).
+    encoding : str
+        Encoding of text files (default: detected).
+    score : str
+        Score to read from a log that has several, such as acc.
+    filter : str
+        Filter to read from a log that has several.
+    n_options : str
+        Number of options of each question, or classes for the number of classes.
+    """
+
+    columns: str | None = None
+    classes: str | None = None
+    na_values: str | None = None
+    wide: bool = False
+    observers: str | None = None
+    kind: list[str] = field(default_factory=list)
+    format: str = "auto"
+    pattern: str | None = None
+    sep: str | None = None
+    encoding: str | None = None
+    score: str | None = None
+    filter: str | None = None
+    n_options: str | None = None
+
+    def read(self, path: Any, **more: Any) -> al.Trials:
+        """The trials of one or several files."""
+        named: dict[str, Any] = roles_of(self.columns, "--columns", ROLES)
+        if self.classes:
+            named["classes"] = "seen" if self.classes == "seen" else self.classes.split(",")
+        if self.observers and not self.wide:
+            raise ValueError("--observers names columns of a wide table; give --wide too")
+        if self.kind and not self.wide:
+            raise ValueError(
+                "--kind is of observers of a wide table; of others name a column, "
+                "--columns kind=NAME"
+            )
+        if self.kind:
+            named["kind"] = _kinds(self.kind)
+        files = [str(one) for one in path] if isinstance(path, list) else [str(path)]
+        several = f"{len(files)} files, {files[0]} to {files[-1]}"
+        with step(f"reading {files[0] if len(files) == 1 else several}"):
+            trials = al.Trials.read(
+                path,
+                format=self.format,
+                pattern=self.pattern,
+                na_values=None if self.na_values is None else self.na_values.split(","),
+                sep="\t" if self.sep in ("tab", "\\t") else self.sep,
+                encoding=self.encoding,
+                wide=self.observers.split(",") if self.observers else self.wide,
+                score=self.score,
+                filter=self.filter,
+                **named,
+                **more,
+            )
+        if (n := self.n_options) is not None:
+            if n != "classes" and not (n.isascii() and n.isdecimal()):
+                raise ValueError(f"--n-options must be a whole number or classes, got {n!r}")
+            trials = trials.with_options(n if n == "classes" else int(n))
+        LOG.info("%s", " ".join(str(trials).split()))
+        return trials
+
+
+def roles_of(text: str | None, option: str, roles: Collection[str]) -> dict[str, str]:
+    """Names of columns by role, of ``role=name,role=name``."""
+    found: dict[str, str] = {}
+    for entry in text.split(",") if text else ():
+        role, equal, name = (part.strip() for part in entry.partition("="))
+        if not (role and equal and name):
+            raise ValueError(
+                f"{option} expects ROLE=NAME,..., such as observer=subject, got {entry!r}"
+            )
+        if role not in roles:
+            raise ValueError(
+                f"{option} has no role {role!r}; roles are {listed(roles)}{nearest(role, roles)}"
+            )
+        if role in found:
+            raise ValueError(
+                f"{option} gives {role} twice, as {found[role]!r} and {name!r}; give it once"
+            )
+        found[role] = name
+    return found
+
+
+def _kinds(given: list[str]) -> dict[str, str]:
+    """Kind of each observer, of ``kind=name,name`` for each kind."""
+    found: dict[str, str] = {}
+    for text in given:
+        kind, equal, names = text.partition("=")
+        if not (kind and equal and names):
+            raise ValueError(f"--kind expects KIND=NAME,..., such as human=anna,bert, got {text!r}")
+        for name in names.split(","):
+            if name in found:
+                raise ValueError(f"--kind gives {name!r} twice, as {found[name]} and {kind}")
+            found[name] = kind
+    return found
 
 
 @dataclass
@@ -151,6 +278,7 @@ class Options:
         self.one_file = False
         self.given = {n: v for n, v in given.items() if n not in (*READ, *RUN, "out")}
         self.notes: list[str] = []
+        self._written: list[str] = []
         self._defaults = defaults
 
     def __getattr__(self, name: str) -> Any:
@@ -190,6 +318,30 @@ class Options:
         trials = self.reading.read(self.file if path is None else path, **more)
         self.notes = trials.notes  # printed below whatever the subcommand prints
         return trials
+
+    def write(self, name: str, write: Callable[[Path], Any]) -> None:
+        """Write a file into the folder of --out; without one nothing is written."""
+        if self.out is not None:
+            with step(f"writing {self.out / name}"):
+                write(self.out / name)
+            self._written.append(name)
+
+    def table(self, name: str, frame: pd.DataFrame, index: bool = False) -> None:
+        """Write a table."""
+        self.write(f"{name}.csv", lambda path: write_file(path, frame.to_csv(index=index)))
+
+    def plot(self, name: str, draw: Callable[[], Any]) -> None:
+        """Write a plot."""
+        self.write(f"{name}.png", lambda path: _output.save_plot(draw, path))
+
+    def close(self) -> None:
+        """Print what was written, or that nothing was."""
+        if self.one_file:
+            return
+        if self.out is None:
+            print("\nNothing was written; --out DIR keeps tables, draws and plots.")
+        else:
+            print(f"\nWritten to {self.out}: {', '.join(self._written)}")
 
 
 def documented(function: Callable[..., Any], whole: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -296,6 +448,8 @@ def _signature(
     return inspect.Signature(found)
 
 
+# Subcommands that share a file with another.
+MODULES = {"demo": "compare", "choose": "plan"}
 FOLDER = "Folder for tables (csv), draws (netCDF) and plots (PNG); nothing is written without it"
 
 
@@ -363,7 +517,7 @@ def application() -> App:
               default_parameter=Parameter(show_default=False, negative_iterable=()))  # fmt: skip
     for name in SUBCOMMANDS:
         if name != "completion":
-            app.command(f"alikely.cli.{name}:{name}", name=name)
+            app.command(f"alikely.cli.{MODULES.get(name, name)}:{name}", name=name)
 
     @app.command
     def completion(shell: Literal["bash", "zsh", "fish"]) -> None:

@@ -1,27 +1,38 @@
-"""How a subcommand runs: its log, progress, warnings and errors, and what stops it."""
+"""How a subcommand runs: log, progress, warnings, errors in its own words, what stops it."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
 import logging
+import re
 import secrets
 import signal
 import sys
 import textwrap
 import threading
+import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
 
 from alikely._base.files import PART, keeping, noting_writes
 from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
-from alikely._base.steps import LOG, watched_by
-from alikely.cli._progress import Progress
-from alikely.cli._words import worded
+from alikely._base.steps import LOG, duration, watched_by
 from alikely.data.columns import ROLES
 from alikely.data.files import KNOWN
 
@@ -32,6 +43,47 @@ if TYPE_CHECKING:
 INPUTS = ("confusions", "margins", "coarse", "shown", "pilot")
 # What a shell expects of a program that a signal has stopped: 128 and its number.
 OF_SIGNAL = 128
+# Steps that are over by then show nothing; where nobody looks on, a line now and then.
+PATIENCE, PAUSE = 5.0, 30.0  # seconds
+# Parameter -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
+OPTIONS = {
+    "trials": "FILE",
+    "path": "FILE",
+    "tables": "--margins",
+    "coefficient": "--metric",
+    "accuracy_a": "--accuracy",
+    "accuracy_b": "--accuracy",
+    "accuracy_human": "--accuracy",
+    "ec_a": "--ec",
+    "ec_b": "--ec",
+    "ec_models": "--ec",
+    "rng": "--seed",
+    "n_workers": "--jobs",
+}
+# Functions of Python that a subcommand calls.
+COMMANDS = {
+    "al.benchmark_scores": "alikely benchmark",
+    "al.compare": "alikely compare",
+    "al.decision_margin_consistency": "alikely margins",
+    "al.error_consistency": "alikely compare",
+    "al.matrix": "alikely matrix",
+}
+# A choice of trials with the words before it, options of a question, and other Python.
+_SELECT = re.compile(r"(?:with |such as |: )?\btrials\.select\(([a-z]*)[^()]*\)")
+_WITH_OPTIONS = re.compile(r"\b(?:trials\.)?with_options\('?(\w+)'?\)")
+_PYTHON = re.compile(
+    r"((?<![-\w.'/])(?:(?:al|alikely)\.[a-z][\w.]*\w(?:\((?:[^()]|\([^()]*\))*\))?"
+    r"|Trials\.(?:from|read|with)\w*|(?:trials|alignment|profiles)\.\w+\([^()]*\)"
+    r"|\.?\w+\([^()]*=[^()]*\)))"
+)
+# A keyword with its value, such as classes=[...], people='label', wide=True, sep= or n_draws=0.
+_GIVEN = re.compile(
+    r"(?<![-\w.{])([a-z]\w*)=(\[\.\.\.\]|\[\(a, b\), \.\.\.\]|\[[^][()]*\]|'[^']*'|\"[^\"]*\""
+    r"|True|False|None|\.\.\.|-?\d[\w.]*|(?=[\s);,.]|$))"
+)
+# A name that can only be a keyword, and one that a message begins with.
+_BARE = re.compile(r"(?<![-\w./'\"])([a-z]+(?:_[a-z]+)+)(?![\w=('\"])")
+_FIRST = re.compile(r"^([a-z]\w*)(?= (?:must|is|needs|goes|has) )")
 
 
 class Terminated(BaseException):
@@ -74,6 +126,7 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
                 _check_file(options.out, keep)
             with _folder(options.out, options.one_file):
                 body()
+                options.close()
         except BrokenPipeError:
             raise
         except KeyboardInterrupt:
@@ -264,3 +317,126 @@ def _logged(verbose: bool, told: Callable[[object], str]) -> Iterator[None]:
         warnings.showwarning = shown
         LOG.removeHandler(handler)
         LOG.setLevel(before)
+
+
+class Progress:
+    """Of the step at work: bars on a terminal, else a line now and then."""
+
+    def __init__(self, silent: bool = False) -> None:
+        self.silent = silent
+        self._steps: list[tuple[str, float, TaskID | None]] = []
+        self._told = 0.0
+        self._bars: Bars | None = None
+
+    def begin(self, what: str) -> None:
+        """A step begins."""
+        task = None
+        if not self.silent and sys.stderr.isatty():
+            if self._bars is None:
+                self._bars = Bars(
+                    BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(),
+                    TimeRemainingColumn(), TextColumn("{task.description}"),
+                    console=Console(stderr=True, highlight=False), transient=True,
+                )  # fmt: skip
+                self._bars.start()
+            task = self._bars.add_task(what.replace("[", r"\["), total=None, visible=False)
+            timer = threading.Timer(PATIENCE, self._show, [task])
+            timer.daemon = True
+            timer.start()
+        self._steps.append((what, time.monotonic(), task))
+        self._told = time.monotonic()
+
+    def advance(self, done: int, total: int) -> None:
+        """So many pieces of work of the step are done."""
+        if self.silent or not self._steps:
+            return
+        what, began, task = self._steps[-1]
+        now = time.monotonic()
+        if task is not None and self._bars is not None:
+            self._bars.update(task, completed=done, total=total)
+        elif now - self._told >= PAUSE:
+            self._told = now
+            left = duration((now - began) / done * (total - done))
+            said = f"alikely: {what}: {done:,} of {total:,}, about {left} left"
+            print(said, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """The step is over."""
+        *_, task = self._steps.pop()
+        if self._bars is None or task is None:
+            return
+        self._bars.remove_task(task)
+        if not self._steps:
+            self._bars.stop()
+            self._bars = None
+
+    @contextlib.contextmanager
+    def pause(self) -> Iterator[None]:
+        """Leave the terminal to another bar."""
+        bars = self._bars
+        if bars is not None:
+            bars.stop()
+        try:
+            yield
+        finally:
+            if bars is not None and bars is self._bars:
+                bars.start()
+
+    def _show(self, task: TaskID) -> None:
+        if (bars := self._bars) is not None and task in bars.task_ids:
+            bars.update(task, visible=True)
+
+
+def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:
+    """Options in place of keywords, and no calls but those that name a subcommand."""
+
+    def bare(found: re.Match[str]) -> str:
+        option = OPTIONS.get(found[1], "--" + found[1].replace("_", "-"))
+        return option if option in options else found[0]
+
+    def given(found: re.Match[str]) -> str:
+        keyword, value = found[1], _value(found[2])
+        # A role with a value may also be one of the data, unless it is an example.
+        example = not value or found.string[: found.start()].endswith("such as ")
+        if keyword in roles and "--columns" in options and example:
+            return f"--columns {keyword}={value or 'NAME'}"
+        if keyword == "pairs" and found[2].startswith("["):
+            return "--pair A B" if "--pair" in options else found[0]
+        option = bare(found)
+        if option == found[0]:
+            return option
+        if found[2] == "[]":
+            return f"{option}="
+        if value == "False":
+            return f"--no-{option[2:]}"
+        return option if value in ("", "True") else f"{option} {value.replace('None', 'none')}"
+
+    def rows(found: re.Match[str]) -> str:
+        column = f" by column {found[1]}" if found[1] else ""
+        return f"{': ' * found[0].startswith(':')}by choosing rows of FILE{column}"
+
+    def python(text: str) -> str:
+        name = text.partition("(")[0].replace("alikely.", "al.")
+        return COMMANDS.get(name, text if "in Python" in message else f"{text} in Python")
+
+    if "--no-bayes-factor" in options or "--bayes-factor" in options:
+        message = message.replace("bayes_factor=False", "--no-bayes-factor")
+    message = _SELECT.sub(rows, message)
+    if "--n-options" in options:
+        message = _WITH_OPTIONS.sub(r"--n-options \1", message)
+    # What is in a call is no option.
+    parts = _PYTHON.split(message)
+    for i, part in enumerate(parts):
+        if i % 2:
+            parts[i] = python(part)
+            continue
+        part = _BARE.sub(bare, _GIVEN.sub(given, part))
+        parts[i] = part if i else _FIRST.sub(bare, part)
+    return "".join(parts).replace(" by keyword,", ",")
+
+
+def _value(text: str) -> str:
+    """``['a', 'b']`` as ``a,b``."""
+    if text in ("...", "[...]"):
+        return "VALUE" if text == "..." else "NAME,..."
+    return ",".join(name.strip().strip("'\"") for name in text.strip("[]").split(","))

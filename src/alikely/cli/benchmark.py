@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import alikely as al
 from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
-from alikely.cli._tables import (
-    Cell,
-    Folder,
-    between,
-    ends,
-    num,
-    number,
-    rank_cell,
-    say,
-    show,
-    show_notes,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
+from alikely.cli._output import interval_of, say, show, with_ranks
 
 
 @subcommand(al.benchmark_scores, al.Benchmark.summary, omit=("intervals",))
@@ -52,50 +38,34 @@ def benchmark(
         scores = al.benchmark_scores(trials, **o.of(al.benchmark_scores))
     level = o.level
     frame = scores.summary(population, level).sort_values("estimate", ascending=False)
-    columns: dict[str, Cell] = {
-        "system": "system",
-        "score": num("estimate", 3),
-        "se": num("se", 3),
-        percent(o.ci_prob): between([c for c in ends(frame) if not c.startswith("ceiled_")][:2], 3),
-        "of ceiling": lambda row: number(row["ceiled"]).replace("-", ""),
-    }
-    valid = frame["se"].notna().all() and len(ends(frame)) > 0
-    if valid and level == "overall" and len(scores.models) > 1:
-        columns["rank"] = rank_cell(scores.ranks(population, rng=o.seed))
+    interval = interval_of(frame.filter(regex="^(?!ceiled_)"))
+    columns = ["system", "estimate:3=score", "se:3", f"{interval}:3={percent(o.ci_prob)}"]
+    columns.append("ceiled=of ceiling")
+    if frame["se"].notna().all() and interval and level == "overall" and len(scores.models) > 1:
+        frame = with_ranks(frame, scores.ranks(population, rng=o.seed))
+        columns.append("rank:s")
     show(frame, columns)
-    show_notes(frame["note"])
     said = scores.data.attrs
     print(f"one person within: {said['people']}; one image within: {said['items']}")
     for first, second in verdict or ():
         say("", str(scores.verdict(first, second, population, level)))
-    files = Folder(o.out, "table, draws and plot")
-    files.table("benchmark", scores.summary(population, level=None, intervals="all"))
-    files.file("benchmark.nc", scores.save)
-    files.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
-    files.table("ceilings", scores.ceilings(population))
-    if sensitivity:
-        with step("analysis choices"):
-            choices = al.benchmark.sensitivity(trials, **o.pick("exclude", "missing"))
-        _show_sensitivity(al.benchmark.sensitivity_band(choices))
-        files.table("sensitivity", choices)
-    files.close()
-
-
-def _show_sensitivity(band: pd.DataFrame) -> None:
-    """Range of the score and the rank of each model across analysis choices."""
-    columns: dict[str, Cell] = {
-        "system": "system",
-        "score": num("score", 3),
-        "range": between(("lowest", "highest"), 3),
-        "by": "decides",
-        "rank": lambda row: number(row["rank"], 0),
-        "ranks": lambda row: (
-            f"{row['best_rank']:.0f}-{row['worst_rank']:.0f}" if row["rank"] == row["rank"] else ""
-        ),
-        "by ": "decides_rank",
-    }
+    o.table("benchmark", scores.summary(population, level=None, intervals="all"))
+    o.write("benchmark.nc", scores.save)
+    o.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
+    o.table("ceilings", scores.ceilings(population))
+    if not sensitivity:
+        return
+    with step("analysis choices"):
+        choices = al.benchmark.sensitivity(trials, **o.pick("exclude", "missing"))
+    o.table("sensitivity", choices)
+    band = al.benchmark.sensitivity_band(choices).sort_values("score", ascending=False)
+    band = band.rename(columns={"lowest": "range_lb", "highest": "range_ub"})
+    ranked = band.rename(columns={"best_rank": "rank_lb", "worst_rank": "rank_ub"})
+    band = with_ranks(band.rename(columns={"rank": "place"}), ranked)
+    columns = ["system", "score:3", "range:3", "decides=by", "place:0=rank", "rank:s=ranks",
+               "decides_rank=by "]  # fmt: skip
     above = (
         "Range of the scores across analysis choices (missing responses, conditions, pooling, "
         "perfection), and of the ranks across these and ways to deal with accuracy:"
     )
-    show(band.sort_values("score", ascending=False), columns, ["", above])
+    show(band, columns, "", above)

@@ -1,4 +1,4 @@
-"""`alikely compare`: the errors of all pairs of a file, by one metric or several."""
+"""`alikely compare` and `demo`: errors of all pairs of a file, by one metric or several."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 import alikely as al
-from alikely._base.files import write_file, write_tree
-from alikely._base.intervals import bound_names, percent
+from alikely._base.files import write_tree
+from alikely._base.intervals import percent
 from alikely.cli._app import Options, subcommand
-from alikely.cli._results import PAIR, show_result
-from alikely.cli._tables import (
-    Cell,
-    Folder,
-    between,
-    ends,
-    num,
-    say,
-    show,
-    show_cut,
-    show_notes,
-    spread,
-)
+from alikely.cli._output import PAIR, interval_of, say, show, show_result
 from alikely.estimates.analysis import OF_CELLS
 from alikely.estimates.pairs import SENTENCE
 from alikely.metrics import get_metric
@@ -93,7 +81,7 @@ def compare(
     if bool(o.file) == bool(confusions):
         raise ValueError("give FILE, with trials, or --confusions: one of them")
     if confusions:
-        _compare_confusions(o, confusions, null, intervals)
+        _compare_confusions(o, confusions)
         return
     if o.paired is not None:
         raise ValueError("--paired goes with --confusions; trials tell which items are common")
@@ -108,22 +96,18 @@ def compare(
     for one, own in zip(found, asked, strict=True):
         results.append(al.compare(trials, one, rng=o.seed, **own))
         print(end="\n" * (len(results) > 1))
-        show_result(results[-1], o.out, trials, intervals)
+        show_result(o, results[-1], trials)
         if one.counts == "readings":
             say(f"{SENTENCE[0].upper()}{SENTENCE[1:]}.")
         if null:
-            _show_null(results[-1], o)
+            _show_null(o, results[-1])
     if len(results) > 1:
         correlations = al.metric_correlations(results, ci_prob=o.ci_prob, rng=o.seed)
         _show_correlations(correlations, o.ci_prob)
-        if o.out is not None:
-            write_file(o.out / "metric_correlations.csv", correlations.to_csv(index=False))
-            print(f"Written to {o.out}: metric_correlations.csv")
+        o.table("metric_correlations", correlations)
 
 
-def _compare_confusions(
-    o: Options, confusions: list[Path], null: bool, intervals: Literal["all"] | None
-) -> None:
+def _compare_confusions(o: Options, confusions: list[Path]) -> None:
     """Error similarity of systems of which there are only confusion matrices."""
     asked = o.given.get("metric")
     if asked is not None and (asked == "all" or find_metric(asked).name != CLES):
@@ -146,7 +130,7 @@ def _compare_confusions(
     tables = dict(zip(names, map(_confusion, confusions), strict=True))
     given = o.of(al.error_similarity) | o.pick("n_resamples", "alpha", "mixture", "base")
     result = al.compare(tables, CLES, **given)
-    show_result(result, o.out, intervals=intervals)
+    show_result(o, result)
 
 
 def _confusion(path: Path) -> pd.DataFrame:
@@ -182,7 +166,7 @@ def _check_used(o: Options, asked: list[Metric]) -> None:
             )
 
 
-def _show_null(result: Result, o: Options) -> None:
+def _show_null(o: Options, result: Result) -> None:
     """Print and write what independent observers would show."""
     metric = result.metric
     if metric.counts != "correctness":
@@ -191,21 +175,16 @@ def _show_null(result: Result, o: Options) -> None:
     tree = al.estimates.independent_observers(result, o.n_draws, o.seed, **o.pick("sampler"))
     frame = al.estimates.null_table(result, tree, ci_prob=o.ci_prob)
     way = "MCMC" if frame["way"].iloc[0] == "nuts" else "exact draws"
-    columns: dict[str, Cell] = {**PAIR, metric.short: num("estimate")}
-    for kind in ("eti", "hdi"):
-        columns[f"{kind} {percent(o.ci_prob)}"] = between(bound_names("null", kind, o.ci_prob))
-    columns["p"] = num("p_value", 4)
-    above = ["", f"Independent observers of the same accuracies, by {way}:"]
-    show(frame.iloc[spread(frame["estimate"])], columns, above, part="dataset")
-    show_cut(len(frame), metric.short)
+    level = percent(o.ci_prob)
+    above = f"Independent observers of the same accuracies, by {way}:"
+    columns = [*PAIR, f"estimate={metric.short}"]
+    columns += [f"{interval_of(frame, f'null_{kind}')}={kind} {level}" for kind in ("eti", "hdi")]
+    show(frame, [*columns, "p_value:4=p"], "", above, by="estimate", part="dataset")
     undefined, some = frame["n_undefined"].sum(), (frame["n_undefined"] > 0).sum()
     if undefined:
         say(f"{undefined} replicates of {some} pairs are undefined and left out.")
-    show_notes(frame["note"])
-    files = Folder(o.out, "the null distribution")
-    files.table(f"{metric.name}_null", frame)
-    files.file(f"{metric.name}_null.nc", lambda path: write_tree(tree, path))
-    files.close()
+    o.table(f"{metric.name}_null", frame)
+    o.write(f"{metric.name}_null.nc", lambda path: write_tree(tree, path))
 
 
 def _show_correlations(correlations: pd.DataFrame, ci_prob: float) -> None:
@@ -215,12 +194,24 @@ def _show_correlations(correlations: pd.DataFrame, ci_prob: float) -> None:
     shorts = [frame[name].map(lambda metric: get_metric(metric).short)
               for name in ("metric", "other")]  # fmt: skip
     frame = frame.assign(metrics=shorts[0] + ", " + shorts[1], over=frame["domain"].map(over))
-    columns: dict[str, Cell] = {
-        "metrics": "metrics",
-        "over": "over",
-        "pairs": num("n_pairs", 0),
-        "rho": num("correlation"),
-        percent(ci_prob): between(ends(frame, "bootstrap_")),
-    }
     above = "Spearman correlation of the metrics over pairs (intervals over systems):"
-    show(frame, columns, ["", above])
+    interval = f"{interval_of(frame, 'bootstrap_')}={percent(ci_prob)}"
+    show(frame, ["metrics", "over", "n_pairs", "correlation=rho", interval], "", above)
+
+
+@subcommand(
+    file="", out="Folder for tables, draws and plots (default alikely-demo)", where="alikely-demo"
+)
+def demo(o: Options, *, ci_prob: float = 0.95) -> None:
+    """Analyze a simulated experiment of 4 humans and 6 models.
+
+    Parameters
+    ----------
+    ci_prob : float
+        Probability of the intervals.
+    """
+    trials = al.load_example()
+    print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
+    result = al.error_consistency(trials, "human-model", ci_prob=ci_prob, rng=o.seed)
+    show_result(o, result, trials)
+    print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")

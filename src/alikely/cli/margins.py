@@ -9,25 +9,8 @@ import pandas as pd
 
 import alikely as al
 from alikely._base.intervals import percent
-from alikely.cli._app import Options, subcommand
-from alikely.cli._reading import roles_of
-from alikely.cli._results import show_result
-from alikely.cli._tables import (
-    ROWS_SHOWN,
-    Cell,
-    Folder,
-    between,
-    ends,
-    num,
-    rank_cell,
-    say,
-    show,
-    show_cut,
-    show_notes,
-    span,
-    spread,
-    whole,
-)
+from alikely.cli._app import Options, roles_of, subcommand
+from alikely.cli._output import ROWS_SHOWN, interval_of, say, show, show_result, with_ranks
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
@@ -98,21 +81,19 @@ def margins(
     asked = o.of(al.decision_margin_consistency, margins=table)
     name = "decision_margin_consistency"
     result = al.compare(trials, name, link=link, method=method, **asked)
-    show_result(result, o.out, trials, intervals)
+    show_result(o, result, trials)
     _show_matched(result)
     _show_scales(result)
     _show_ceilings(result.data["ceilings"].to_dataset().to_dataframe(), o.ci_prob)
-    files = Folder(o.out, "tables and plots")
     if scores:
         means = al.benchmark.scores_of(result)
         _show_scores(means, o.ci_prob)
-        files.table("scores", means.summary(None))
-        files.plot("scores", al.plot_benchmark, means)
-    if files:
+        o.table("scores", means.summary(None))
+        o.plot("scores", lambda: al.plot_benchmark(means))
+    if o.out is not None:
         both = al.estimates.consistency_table(trials, result)
-        files.table("consistency", both)
-        files.plot("consistency", al.plot_margins, both, "consistency")
-        files.close()
+        o.table("consistency", both)
+        o.plot("consistency", lambda: al.plot_margins(both, "consistency"))
 
 
 def _show_matched(result: Result) -> None:
@@ -128,12 +109,11 @@ def _show_matched(result: Result) -> None:
         print(f"\nItems: all {first} of each model are matched with responses.")
         return
     lacking = (frame["n_matched"] - frame["n_alone"] - frame["n_missing"]).sort_values()
-    columns: dict[str, Cell] = {
-        "items of": "observer", "matched": whole("n_matched"), "unmatched": whole("n_alone"),
-        "missing": whole("n_missing"),
-    }  # fmt: skip
-    show(frame.loc[lacking.index[:ROWS_SHOWN]], columns, [""])
-    show_cut(len(frame), "numbers of lacking items", "the table of a result has them")
+    columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
+    lacking = lacking.index[:ROWS_SHOWN]
+    show(frame.loc[lacking], columns, "")
+    if len(frame) > len(lacking):
+        say(f"... and {len(frame) - len(lacking)} more; the table of a result has them")
     say("(unmatched: without response; missing: with response, without margin)")
 
 
@@ -168,33 +148,23 @@ def _show_scales(result: Result) -> None:
 def _show_scores(scores: al.benchmark.DrawnScores, ci_prob: float) -> None:
     """Means of models, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
-    columns: dict[str, Cell] = {
-        "system": "system",
-        "entries": num("n_entries", 0),
-        "DMC": num("estimate"),
-        "ceiling": num("ceiling"),
-        "corrected": num("posterior_median"),
-        percent(ci_prob): between(ends(frame, "posterior_")[:2], 3),
-    }
+    interval = f"{interval_of(frame, 'posterior_')}:3={percent(ci_prob)}"
+    columns = ["system", "n_entries", "estimate=DMC", "ceiling", "posterior_median=corrected"]
     if len(scores.models) > 1 and frame["posterior_median"].notna().all():
-        columns["rank"] = rank_cell(scores.ranks())
-    show(frame, columns, ["", "Means over conditions and data sets, corrected for noise:"])
-    show_notes(frame["note"])
+        frame = with_ranks(frame, scores.ranks())
+        columns.append("rank:s")
+    columns.insert(5, interval)
+    show(frame, columns, "", "Means over conditions and data sets, corrected for noise:")
 
 
 def _show_ceilings(ceilings: pd.DataFrame, ci_prob: float) -> None:
     """Consistency of each group with another one like it."""
-    columns: dict[str, Cell] = {
-        "condition": "condition",
-        "group": "system",
-        "observers": num("n_observers", 0),
-        "items": num("n_items", 0),
-        "DMC": num("reliability"),
-        percent(ci_prob): lambda row: row["undefined"] or span(row["lower"], row["upper"]),
-    }
+    bounds = ceilings.rename(columns={"lower": "interval_lb", "upper": "interval_ub"})
     above = (
         "Reliability: consistency of a group with another one like it (split halves, interval over "
         "observers and items); the ceiling of a model is its root:"
     )
-    show(ceilings.iloc[spread(ceilings["reliability"])], columns, ["", above])
-    show_cut(len(ceilings), "reliability", "the group 'ceilings' of --out DIR has all of them")
+    columns = ["condition", "system=group", "n_observers", "n_items", "reliability=DMC",
+               f"interval={percent(ci_prob)}"]  # fmt: skip
+    kept = "the group 'ceilings' of --out DIR has all of them"
+    show(bounds.assign(note=bounds["undefined"]), columns, "", above, by="reliability", all_in=kept)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import alikely as al
-from alikely._base.intervals import bound_names, percent
+from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
-from alikely.cli._results import kinds_of
-from alikely.cli._tables import Cell, Folder, between, num, say, show, show_notes, whole
+from alikely.cli._output import interval_of, kinds_of, say, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,17 +44,15 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     trials = o.trials(**({"labels": (by_family,)} if named else {}))
     result = al.matrix(trials, **o.of(al.matrix))
     _show_pairs(result, top)
-    files = Folder(o.out, "all pairs, the tree and the plot")
-    with step(f"writing to {o.out}"):
-        files.file("pairs.parquet", result.to_parquet)
-        files.file("matrix.nc", result.save)
+    o.write("pairs.parquet", result.to_parquet)
+    o.write("matrix.nc", result.save)
     groups = None
     if by_family is not None:
         groups = _groups(trials, by_family)
         with step("means within and between groups"):
             blocks = al.benchmark.block_means(result, groups)
         _show_blocks(blocks, o.ci_prob, result)
-        files.table("blocks", blocks)
+        o.table("blocks", blocks)
     try:
         tree = al.benchmark.families(result, n_resamples=o.n_resamples, rng=o.seed)
     except ValueError as error:
@@ -64,10 +61,9 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
         _show_families(tree)
         branches = tree.branches
         branches["members"] = branches["members"].map(" ".join)
-        files.table("branches", branches)
-        files.table("families", tree.groups(), index=True)
-        files.plot("families", _draw, tree, result, groups)
-    files.close()
+        o.table("branches", branches)
+        o.table("families", tree.groups(), index=True)
+        o.plot("families", lambda: _draw(tree, result, groups))
 
 
 def _groups(trials: al.Trials, label: str) -> dict[str, str]:
@@ -93,21 +89,13 @@ def _show_pairs(result: MatrixResult, top: int) -> None:
     frame = result.to_frame(top=top, columns=["log10_p"] if tested else None)
     prob = float(result.data.attrs["ci_prob"])
     posterior = any(str(column).startswith("posterior") for column in frame)
-    method, kind = ("posterior", "eti") if posterior else ("analytic", "ci")
-    columns: dict[str, Cell] = {
-        "condition": "condition",
-        "one": "observer_a",
-        "other": "observer_b",
-        "trials": num("n_trials", 0),
-        result.metric.short: num("estimate"),
-        f"{method} {percent(prob)}": between(bound_names(method, kind, prob)),
-    }
-    if tested:
-        columns["log10 p"] = num("log10_p", 1)
-    show(frame, columns, [repr(result)[1:-1], ""])
+    method = "posterior" if posterior else "analytic"
+    interval = f"{interval_of(frame, method)}={method} {percent(prob)}"
+    columns = ["condition", "observer_a=one", "observer_b=other", "n_trials",
+               f"estimate={result.metric.short}", interval]  # fmt: skip
+    show(frame, columns + ["log10_p:1=log10 p"] * tested, repr(result)[1:-1], "")
     if (n_rows := result.estimates["estimate"].size) > top:
         say(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
-    show_notes(frame["note"])
     if not posterior and frame["note"].str.contains("posterior").any():
         say("this matrix has no posterior; alikely compare has that of fewer pairs")
 
@@ -115,21 +103,20 @@ def _show_pairs(result: MatrixResult, top: int) -> None:
 def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> None:
     """Means within groups; of those between them the highest and the lowest."""
     inside = blocks["group_a"] == blocks["group_b"]
-    columns: dict[str, Cell] = {
-        "group": "group_a",
-        "other group": "group_b",
-        "pairs": whole("n_pairs"),
-        "mean": num("estimate"),
-        percent(ci_prob): between(bound_names("analytic", "ci", ci_prob)),
-    }
+    interval = f"{interval_of(blocks, 'analytic')}={percent(ci_prob)}"
+    columns = ["group_a=group", "n_pairs", "estimate=mean", interval]
     within = blocks[inside].sort_values("estimate", ascending=False).head(MOST_BLOCKS)
-    above = f"mean {result.metric.label} within groups (these observers, new trials)"
-    show(within, {head: cell for head, cell in columns.items() if head != "other group"},
-         ["", above])  # fmt: skip
+    show(
+        within,
+        columns,
+        "",
+        f"mean {result.metric.label} within groups (these observers, new trials)",
+    )
     across = blocks[~inside].dropna(subset=["estimate"]).sort_values("estimate")
     if len(across):
         most = across.iloc[[-1, 0]] if len(across) > 1 else across
-        show(most, columns, ["", "between groups, the highest and the lowest"])
+        columns.insert(1, "group_b=other group")
+        show(most, columns, "", "between groups, the highest and the lowest")
 
 
 def _show_families(tree: al.benchmark.Families) -> None:

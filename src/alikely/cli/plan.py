@@ -1,30 +1,22 @@
-"""`alikely plan`: how many trials, from assumed accuracies and consistency, or from a pilot."""
+"""`alikely plan` and `choose`: how many trials, observers or images, and which images."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 
 import alikely as al
 from alikely._base.steps import step
+from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
-from alikely.cli._tables import (
-    Cell,
-    Folder,
-    num,
-    portion,
-    say,
-    share,
-    show,
-    show_cut,
-    show_notes,
-    spread,
-    whole,
-)
+from alikely.cli._output import PAIR, say, share, show, show_notes
+from alikely.cli._running import worded
+from alikely.data.files import read_file
 from alikely.metrics import metrics
 
 if TYPE_CHECKING:
@@ -107,7 +99,6 @@ def plan(  # noqa: PLR0913
     metric = _metric(o)
     if budget is not None and pilot is None:
         raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
-    files = Folder(o.out, "table and plot")
     with step("plan"):
         if budget is not None:
             table, draw = _from_budget(o, metric)
@@ -115,10 +106,9 @@ def plan(  # noqa: PLR0913
             table, draw = _from_pilot(o, metric)
         else:
             table, draw = (_from_difference if difference else _from_assumptions)(o, metric)
-    files.table("plan", table)
+    o.table("plan", table)
     if draw is not None:
-        files.plot("plan", draw)
-    files.close()
+        o.plot("plan", draw)
 
 
 type Answer = tuple[pd.DataFrame, Callable[[], Any] | None]
@@ -198,18 +188,8 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
                 f"in {_percent(o.assurance)} of them"
             )
         say(f"{sentence}.")
-    covers = f"coverage of {_percent(o.ci_prob)}"
-    columns: dict[str, Cell] = {
-        "trials": whole("n_trials"),
-        "width": num("width", 3),
-        "bias": num("bias", 4),
-        "not\ncomputable": portion("undefined_share"),
-        f"{covers}\nbootstrap": portion("bootstrap_coverage"),
-        f"{covers}\nposterior": portion("posterior_coverage"),
-        "posterior\nwidth": num("posterior_width", 3),
-    }
-    show(table, columns, [""])
-    show_notes(table["note"])
+    columns = ["n_trials", "width:3", "bias:4", *_covered(o), "posterior_width:3"]
+    show(table, columns, "")
 
     def draw() -> None:
         range_ = np.geomspace(40, 2 * max(numbers), 25).astype(int)
@@ -242,18 +222,8 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     if models is None:
         say("If the models agree more than their agreement with humans explains, fewer trials "
             "suffice: give their error consistency as the third number of --ec.")  # fmt: skip
-    covers = f"coverage of {_percent(o.ci_prob)}"
-    columns: dict[str, Cell] = {
-        "found in": portion("power"),
-        "trials": whole("n_trials"),
-        "bias": num("bias", 4),
-        "width of\ndifference": num("width", 3),
-        "not\ncomputable": portion("undefined_share"),
-        f"{covers}\nbootstrap": portion("bootstrap_coverage"),
-        f"{covers}\nposterior": portion("posterior_coverage"),
-    }
-    show(table.drop(columns="note"), columns, [""])
-    show_notes(table["note"])
+    columns = ["power:%=found in", "n_trials", "bias:4", "width:3=width of\ndifference"]
+    show(table, [*columns, *_covered(o)], "")
     return table, lambda: al.plot_plan(table, "power", hue="difference")
 
 
@@ -282,23 +252,15 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
             f"After {max(o.n_trials):,} {more}trials {interval} of {pair}, the least certain pair, "
             f"is no wider than {worst['assured_width']:.2f} in {_percent(assurance)} of studies."
         )
-    columns: dict[str, Cell] = {
-        "condition": "condition",
-        "reference": "observer_a",
-        "other": "observer_b",
-        "pilot\ntrials": num("pilot_trials", 0),
-        f"pilot\n{metric.short}": num("pilot_estimate"),
-        "trials": whole("n_trials"),
-        "width\nmean": num("expected_width", 3),
-        f"width\n{_percent(assurance)}": num("assured_width", 3),
-        f"not {o.against:g}\nin": portion("p_excludes"),
-    }
-    show(table.iloc[spread(table["pilot_estimate"])], columns, [""])
+    columns = [*PAIR, "pilot_trials:0=pilot\ntrials", f"pilot_estimate=pilot\n{metric.short}",
+               "n_trials", "expected_width:3=width\nmean",
+               f"assured_width:3=width\n{_percent(assurance)}",
+               f"p_excludes:%=not {o.against:g}\nin"]  # fmt: skip
+    show(table, columns, "", by="pilot_estimate")
     if o.rope is not None:
         low, high = o.rope
         inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
         say(f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside")
-    show_cut(len(table), metric.short)
     return table, None
 
 
@@ -329,12 +291,9 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
         f"images of each condition: then the standard error of the mean {metric.label.lower()} "
         f"({best['system']}, {best['dataset']}) is about {best['se']:.3f}."
     )
-    columns: dict[str, Cell] = {
-        "data set": "dataset", "mean of": "system", "people": whole("n_observers"),
-        "images": whole("n_images"), "responses": whole("responses"), "se": num("se", 3),
-        "se of pilot": num("pilot", 3),
-    }  # fmt: skip
-    show(pd.DataFrame(rows), columns, [""])
+    columns = ["dataset=data set", "system=mean of", "n_observers=people", "n_images",
+               "responses:0", "se:3", "pilot:3=se of pilot"]  # fmt: skip
+    show(pd.DataFrame(rows).drop(columns="note", errors="ignore"), columns, "")
     say("images: of each condition; se: standard error over new people and new images")
     show_notes(known["note"])
 
@@ -356,6 +315,12 @@ def _stated(
     return values
 
 
+def _covered(o: Options) -> list[str]:
+    covers = f"coverage of {_percent(o.ci_prob)}"
+    return ["undefined_share:%=not\ncomputable", f"bootstrap_coverage:%={covers}\nbootstrap",
+            f"posterior_coverage:%={covers}\nposterior"]  # fmt: skip
+
+
 def _percent(value: float) -> str:
     return f"{100 * value:.4g} %"
 
@@ -370,3 +335,87 @@ def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> Non
 def _shares(shares: pd.Series) -> str:
     """Of the pair with the smallest share and of the one with the largest."""
     return " to ".join(dict.fromkeys(map(share, (shares.min(), shares.max()))))
+
+
+OUT = "The csv file of the plan; a plot is written next to it"
+
+
+@subcommand(al.planning.choose_images, out=OUT, one_file=True)
+def choose(
+    o: Options,
+    *,
+    n: int,
+    target: list[str] | None = None,
+    machines: str = "model",
+    shown: str | None = None,
+    layout: Literal["plan", "psychopy", "jspsych"] = "plan",
+) -> None:
+    """Choose the images that are most informative about models and humans.
+
+    FILE has the responses of models to all images, as for alikely compare. Give the plan to
+    Trials.with_inclusion when humans have responded.
+
+    Parameters
+    ----------
+    n : int
+        Images to show in each condition.
+    target : list
+        Two models A B whose difference is of interest, or one (default: all pairs).
+    machines : str
+        Kind of the models (default model), or their names separated by commas.
+    shown : str
+        A csv file with a column item: images that humans have seen already.
+    layout : str
+        Also write a file with the columns of an experiment.
+    """
+    if o.out is not None and o.out.suffix.lower() == ".png":
+        raise ValueError(
+            f"--out names the csv file of the plan, got {str(o.out)!r}; the plot goes beside it"
+        )
+    trials = o.trials()
+    kinds = trials.data["kind"].values.tolist()
+    names = machines in kinds or "," not in machines
+    plan = al.planning.choose_images(
+        trials,
+        n,
+        _target(target),
+        machines=machines if names else machines.split(","),
+        shown=[] if shown is None else _items(shown),
+        rng=o.seed,
+        **o.pick("n_people", "by_class", "even"),
+    )
+    say(plan.sentence(), "")
+    columns = ["condition", "n_images", "design", "se_pool:3=se, these", "se_images:3=se, others"]
+    show(plan.expected, columns)
+    for note in plan.notes:
+        say(f"note: {worded(note, ('--by-class', '--even'))}", hanging="      ")
+    if o.out is None:
+        print("\nNothing was written; --out FILE keeps the plan.")
+        return
+    with step(f"writing to {o.out}"):
+        o.out.parent.mkdir(parents=True, exist_ok=True)
+        plan.to_csv(o.out)
+        picture = o.out.with_suffix(".png")
+        _output.save_plot(lambda: al.plot_plan(plan, "images"), picture)
+        written = f"{o.out} (the plan), {picture.name}"
+        if layout != "plan":
+            own = o.out.with_name(f"{o.out.stem}_{layout}.csv")
+            plan.to_csv(own, layout)
+            written += f", {own.name}"
+    print(f"\nWritten: {written}")
+    print("With responses: trials.with_inclusion(pandas.read_csv(FILE), population='pool')")
+
+
+def _target(names: list[str] | None) -> str | tuple[str, str]:
+    if not names:
+        return "all pairs"
+    if len(names) > 2:
+        raise ValueError(f"--target takes one model or two, got {len(names)}")
+    return names[0] if len(names) == 1 else (names[0], names[1])
+
+
+def _items(path: str) -> list[str]:
+    table = nw.from_native(read_file(Path(path)), eager_only=True)
+    if "item" not in table.columns:
+        raise ValueError(f"{path} needs a column item, of images that humans have seen already")
+    return [str(item) for item in table["item"].drop_nulls().to_list()]

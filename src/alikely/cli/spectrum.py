@@ -5,29 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 import alikely as al
 from alikely._base.files import write_tree
 from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
-from alikely.cli._tables import (
-    Cell,
-    Folder,
-    between,
-    ends,
-    num,
-    number,
-    say,
-    show,
-    show_notes,
-    span,
-)
+from alikely.cli._output import interval_of, number, say, show
 from alikely.metrics import get_metric
 from alikely.metrics.metric import find_metric
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 FEWEST, MOST = 2, 6
@@ -82,11 +71,10 @@ def spectrum(
         raise ValueError(f"--k must be a whole number or auto, got {k!r}")
     with step("regimes of difficulty"):
         groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
-    files = Folder(o.out, "tables, draws and plots")
-    files.table("normality", al.spectrum.normality_checks(scale))
+    o.table("normality", al.spectrum.normality_checks(scale))
     posterior = compared = None
     if mcmc:
-        posterior, compared = _fitted(o, scale, groups, files)
+        posterior, compared = _fitted(o, scale, groups)
     names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
     frame = scale[names].to_dataframe().reset_index()
     frame["regime"], frame["stability"] = groups["label"].values, groups["stability"].values
@@ -96,17 +84,16 @@ def spectrum(
     counts = numbers.to_dataframe().reset_index()
     _show_conditions(frame, posterior, o.ci_prob)
     _show_numbers(counts, groups, compared)
-    files.table("spectrum", frame)
-    files.table("regimes", counts)
-    files.plot("spectrum", al.plot_spectrum, scale, groups, posterior)
-    files.plot("regimes", lambda: al.plot_regimes(groups, "numbers", compared=compared))
+    o.table("spectrum", frame)
+    o.table("regimes", counts)
+    o.plot("spectrum", lambda: al.plot_spectrum(scale, groups, posterior))
+    o.plot("regimes", lambda: al.plot_regimes(groups, "numbers", compared=compared))
     if (trials.data["kind"].values == o.models).any():
-        _align(o, trials, found, scale, groups, files)
-    files.close()
+        _align(o, trials, found, scale, groups)
 
 
 def _fitted(
-    o: Options, scale: xr.Dataset, groups: xr.Dataset, files: Folder
+    o: Options, scale: xr.Dataset, groups: xr.Dataset
 ) -> tuple[pd.DataFrame, pd.DataFrame | None]:
     """Regimes of the generative model, and its forms compared."""
     trees, own = {}, groups.attrs["k"]
@@ -115,19 +102,18 @@ def _fitted(
             draws = {"n_draws": o.n_draws, **o.pick("include")}
             trees[n] = al.fit_spectrum(scale, n, rng=o.seed + n, **draws)
     posterior = al.spectrum.regime_probabilities(trees[own], **o.pick("ci_prob", "ci_kind"))
-    files.table("posterior", posterior)
-    files.file("posterior.nc", lambda path: write_tree(trees[own], path))
+    o.table("posterior", posterior)
+    o.write("posterior.nc", lambda path: write_tree(trees[own], path))
     if len(trees) < 2:
         return posterior, None
     compared = al.spectrum.compare_regimes(trees)
-    files.table("compared", compared)
+    o.table("compared", compared)
     return posterior, compared
 
 
 def _align(
-    o: Options, trials: al.Trials, metrics: list[Any], scale: xr.Dataset, groups: xr.Dataset,
-    files: Folder,
-) -> None:  # fmt: skip
+    o: Options, trials: al.Trials, metrics: list[Any], scale: xr.Dataset, groups: xr.Dataset
+) -> None:
     """Agreement of models and humans in each condition, and ranks within each regime."""
     interval = o.pick("ci_prob", "ci_kind")
     with step("alignment in each condition"):
@@ -141,14 +127,14 @@ def _align(
     frame = frame.iloc[np.lexsort((frame["regime"].map(order), frame["metric"]))]
     _show_models(frame, o.ci_prob)
     table = al.spectrum.alignment_table(alignment, groups["label"], **interval)
-    files.table("alignment", table)
-    files.table("machines", frame)
-    files.plot("machines", al.plot_regimes, frame)
+    o.table("alignment", table)
+    o.table("machines", frame)
+    o.plot("machines", lambda: al.plot_regimes(frame))
     from alikely.plots.alignment import can_be_drawn
 
-    if files and can_be_drawn(table, metrics[0].name):
+    if can_be_drawn(table, metrics[0].name):
         metric = metrics[0].name
-        files.plot("distortions", lambda: al.plot_alignment(table, metric=metric))
+        o.plot("distortions", lambda: al.plot_alignment(table, metric=metric))
 
 
 def _by_dataset(text: str) -> dict[str, list[str]]:
@@ -164,78 +150,52 @@ def _by_dataset(text: str) -> dict[str, list[str]]:
 
 def _show_conditions(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> None:
     """The scale, easiest first."""
-    columns: dict[str, Cell] = {
-        "condition": "condition",
-        "humans": num("n_humans", 0),
-        "correct": num("accuracy"),
-        "delta": num("delta"),
-        "p (BH)": lambda row: (
-            "ref." if row["is_reference"] else number(row["mann_whitney_p_bh"], 4)
-        ),
-        "regime": "regime",
-        "stable": num("stability"),
-    }
-    if posterior is not None:
-        own = posterior.rename(columns={"regime": "most likely"})
-        own = own[["condition", "most likely", *ends(own)]]
+    p = frame["mann_whitney_p_bh"].map(lambda value: number(value, 4))
+    frame = frame.assign(
+        p=p.mask(frame["is_reference"].astype(bool), "ref."),
+        note=np.where(frame["above_chance"], "", "not above chance"),
+    )
+    columns = ["condition", "n_humans", "accuracy=correct", "delta", "p:s=p (BH)"]
+    if posterior is None:
+        columns += ["regime", "stability=stable"]
+    else:
+        own = posterior.rename(columns={"regime": "likely"})
+        interval = interval_of(own)
+        own = own[["condition", "likely", f"{interval}_lb", f"{interval}_ub"]]
         frame = frame.merge(own, on="condition", how="left")
-        columns |= {f"posterior {percent(ci_prob)}": between(ends(own)), "regime": "most likely"}
-        del columns["stable"]
-    below = ~frame["above_chance"]
-    show(frame.assign(note=np.where(below, "!", "")), columns)
-    if below.any():
-        say(f"! {int(below.sum())} not above chance")
+        columns += ["likely=regime", f"{interval}=posterior {percent(ci_prob)}"]
+    show(frame, columns)
 
 
 def _show_numbers(
     counts: pd.DataFrame, groups: xr.Dataset, compared: pd.DataFrame | None
 ) -> None:  # fmt: skip
     """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
-    columns: dict[str, Cell] = {
-        "regimes": num("n_regimes", 0),
-        "BIC": num("bic", 1),
-        "AICc": num("aicc", 1),
-        "at the end": num("converged_bic", 1),
-        "best in": lambda row: f"{number(100 * row['resampled_best'], 0)} %",
-    }
+    columns = ["n_regimes", "bic:1=BIC", "aicc:1=AICc", "converged_bic:1=at the end",
+               "resampled_best:%=best in"]  # fmt: skip
     if compared is not None:
-        counts = counts.merge(compared, on="n_regimes", how="left")
-        columns["LOO"] = num("elpd", 1)
-        columns["to best"] = lambda row: (
-            "best" if not row["diff_se"]
-            else f"{number(row['elpd_diff'], 1)} +- {number(row['diff_se'], 1)}"
-        )  # fmt: skip
-    show(counts, columns, [""])
+        differences = compared[["elpd_diff", "diff_se"]].to_numpy(np.float64).tolist()
+        told = [f"{number(d, 1)} +- {number(se, 1)}" if se else "best" for d, se in differences]
+        counts = counts.merge(compared.assign(to_best=told), on="n_regimes", how="left")
+        columns += ["elpd:1=LOO", "to_best:s"]
+    show(counts, columns, "")
     ties = ", ".join(str(k) for k in groups.attrs["ties"])
     say(f"Shown: {groups.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")
 
 
 def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
     """Per metric and regime: the humans' own agreement, the best model, who ties with it."""
-    import pandas as pd
-
-    lower, upper = ends(frame, "ratio_of_means_")
+    interval = interval_of(frame, "ratio_of_means_")
     rows = []
     for (metric, _), part in frame.groupby(["metric", "regime"], sort=False):
-        best = part.sort_values("rank").iloc[0].to_dict()
-        ranked = best["rank"] == best["rank"]
-        tied = int((part["rank_lb"] == 1).sum()) if ranked else ""
-        unknown = {} if ranked else {
-            "system": "", "n_conditions": 0, "ceiling": np.nan, "ratio_of_means": np.nan,
-            lower: np.nan,
-        }  # fmt: skip
-        short = get_metric(metric).short
-        rows.append(best | {"metric": short, "tied": tied, "note": ""} | unknown)
-    columns: dict[str, Cell] = {
-        "metric": "metric",
-        "regime": "regime",
-        "conds.": num("n_conditions", 0),
-        "humans": num("ceiling", 3),
-        "nearest model": "system",
-        "ratio": num("ratio_of_means"),
-        percent(ci_prob): lambda row: span(row[lower], row[upper]),
-        "tied": lambda row: str(row["tied"]),
-    }
-    show(pd.DataFrame(rows), columns, [""])
+        best = part.sort_values("rank").iloc[0].to_dict() | {"metric": get_metric(metric).short}
+        best["tied"] = str(int((part["rank_lb"] == 1).sum()))
+        if best["rank"] != best["rank"]:
+            unknown = ("ceiling", "ratio_of_means", f"{interval}_lb")
+            best |= dict.fromkeys(unknown, np.nan) | {"system": "", "n_conditions": 0, "tied": ""}
+        rows.append(best)
+    columns = ["metric", "regime", "n_conditions=conds.", "ceiling:3=humans",
+               "system=nearest model", "ratio_of_means=ratio", f"{interval}={percent(ci_prob)}",
+               "tied:s"]  # fmt: skip
+    show(pd.DataFrame(rows), columns, "")
     say("ratio: to the agreement among humans; tied: models that may be first")
-    show_notes(frame.drop_duplicates(["metric", "regime"])["note"])

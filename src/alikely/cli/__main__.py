@@ -1,7 +1,0 @@
-"""`python -m alikely.cli`."""
-
-import sys
-
-from alikely.cli import main
-
-sys.exit(main())
