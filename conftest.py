@@ -45,8 +45,6 @@ SLOW_EXAMPLES = {
     "alikely.benchmark.covariates.cohort_effects",
     "alikely.calibration.ranks.sbc",
     "alikely.calibration.ranks.sbc_summary",
-    "alikely.errors.means.mean_draws",
-    "alikely.errors.paired_draws.paired_row_draws",
     "alikely.estimates.errors.error_similarity",
     "alikely.estimates.tree.Tree.report",
     "alikely.inference.complete.extended",

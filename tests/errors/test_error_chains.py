@@ -11,9 +11,9 @@ import xarray as xr
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors import chains, paired_chains
-from alikely.errors.chains import class_copying_draws
-from alikely.errors.paired_chains import dense_paired_errors, paired_chain_draws
+from alikely.errors import chains
+from alikely.errors.chains import class_copying_draws, paired_chain_draws
+from alikely.errors.paired import dense_paired_errors
 
 
 @pytest.fixture
@@ -40,7 +40,6 @@ def recorded(monkeypatch: pytest.MonkeyPatch, made: Any) -> list[tuple[tuple[int
         return xr.DataTree.from_dict({"posterior": xr.Dataset(data)})
 
     monkeypatch.setattr(chains, "nuts", fake)
-    monkeypatch.setattr(paired_chains, "nuts", fake)
     return seen
 
 

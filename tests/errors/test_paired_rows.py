@@ -18,9 +18,16 @@ import alikely as al
 from alikely.data.blocks import Block, blocks
 from alikely.errors import limits
 from alikely.errors.equal_rows import equality, expected_by_class, log_bayes_factors
-from alikely.errors.paired import PairedErrors, divergence, paired_errors, plug_in, unseen_cells
-from alikely.errors.paired_draws import _tied_ranks, paired_row_draws
-from alikely.errors.sweep import Chain, log_gamma_shares
+from alikely.errors.limits import _tied_ranks, paired_row_draws
+from alikely.errors.paired import (
+    Chain,
+    PairedErrors,
+    divergence,
+    log_gamma_shares,
+    paired_errors,
+    plug_in,
+    unseen_cells,
+)
 from alikely.errors.tables import dense_rows
 from alikely.inference.influence import covariance
 from alikely.metrics import errors
@@ -160,7 +167,7 @@ def test_shares_of_small_parameters_are_dirichlet() -> None:
 def from_the_prior(
     n: int, both: int, alone: tuple[int, int], rng: np.random.Generator, k: int = 3, t: int = 2
 ) -> tuple[dict[str, NDArray[np.float64]], PairedErrors]:
-    """Parameters of `alikely.errors.sweep` from their prior, and errors, item by item."""
+    """Parameters of `alikely.errors.paired` from their prior, and errors, item by item."""
     log_spread = np.log(np.abs(rng.normal(0, 2, n)))
     concentration = 1 / (np.exp(2 * (log_spread[:, None] + rng.normal(0, 0.15, (n, t)))) + 1e-6)
     log_base = rng.normal(0, 1.5, n)
@@ -208,15 +215,15 @@ def test_limits_rise_with_probability() -> None:
     _, data = from_the_prior(6, 10, (10, 10), np.random.default_rng(3))
     options = OPTIONS[0]
     chain = Chain(data, np.random.default_rng(4))
-    share, made = limits.frequent(data), []
+    share, found = limits._more_frequent(data), []
     for number in range(60):
         chain.sweep()
-        made.append(limits.simulate(chain, chain.drawn(), number, share, **options))
-    seen = limits.observed(data, share, **options)
-    together = limits.Simulated(*(np.array(part) for part in zip(*made, strict=True)))
-    found = limits.limits(seen, together, together.divergence, np.ones(6))
+        found.append(limits._simulated(chain, chain.drawn(), number, share, **options))
+    made = {name: np.array([each[name] for each in found]) for name in found[0]}
+    seen = limits._described(*limits._smoothed(data, **options))
+    confidence, value = limits._limits(seen["estimate"], made, np.ones(6))
     wanted = np.linspace(0.001, 0.999, 99)
-    values = limits.at(found, np.tile(wanted, (6, 1)))
+    values = limits._at(confidence, value, made["true"], np.tile(wanted, (6, 1)))
     assert (np.diff(values, axis=1) >= 0).all()
     assert (values >= 0).all()
     assert (values <= 1).all()

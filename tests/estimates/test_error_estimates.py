@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors import paired_draws
-from alikely.errors.draws import row_draws
+from alikely.errors import limits
+from alikely.errors.posteriors import row_draws
 from alikely.errors.tables import dense_joint_errors, joint_errors
 from alikely.inference.evaluation import evaluator
 from alikely.inference.process import process_draws
@@ -272,7 +272,7 @@ def test_chains_in_a_folder_are_not_drawn_again(
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(paired_draws, "Chain", stopped)
+    monkeypatch.setattr(limits, "Chain", stopped)
     again = al.error_similarity(trials, **options, folder=tmp_path, rng=1)
     np.testing.assert_array_equal(first.draws("posterior"), again.draws("posterior"))
     # Another seed has chains of its own.

@@ -20,8 +20,7 @@ from alikely.data.cohorts import cohort_counts
 from alikely.data.tables import joint_correctness
 from alikely.errors import chains
 from alikely.errors.tables import dense_joint_errors, dense_rows
-from alikely.models._asked import asked_model, refuse_options
-from alikely.models._observed import require_pairs
+from alikely.models._asked import asked_model, refuse_options, require_pairs
 from alikely.models.cohorts import cohort_layout
 
 

@@ -128,8 +128,8 @@ def test_margins_have_an_interval_for_each_quantity() -> None:
 @pytest.fixture(scope="module")
 def similarity() -> al.Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("alikely.errors.paired_draws.WARM_UP", 10)
-        patch.setattr("alikely.errors.paired_draws.SWEEPS", 50)
+        patch.setattr("alikely.errors.limits.WARM_UP", 10)
+        patch.setattr("alikely.errors.limits.SWEEPS", 50)
         trials = al.load_example().select(condition="noise")
         return al.error_similarity(trials, "human-human", n_draws=60, n_permutations=19, rng=1)
 

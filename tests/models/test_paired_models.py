@@ -16,8 +16,7 @@ from scipy import special, stats
 from scipy.spatial.distance import jensenshannon
 
 import alikely as al
-from alikely.errors.paired import PairedErrors, divergence
-from alikely.errors.sweep import Chain
+from alikely.errors.paired import Chain, PairedErrors, divergence
 from alikely.metrics.dense_rows import insert_true
 from alikely.models import _shares, errors, paired
 
@@ -250,13 +249,9 @@ def swept(counts: np.ndarray) -> dict[str, np.ndarray]:
     for _ in range(1_500):
         chain.sweep()
         drawn = chain.drawn()
-        mixed = []
-        for alone, own in zip(
-            (data.alone_a, data.alone_b), (drawn.own_a, drawn.own_b), strict=True
-        ):
-            number = data.both + alone.sum(axis=-1)
-            part = (chain.copying * data.both / np.maximum(number, 1))[..., None]
-            mixed.append(part * drawn.copied + (1 - part) * own)
+        number = data.both + data.alone
+        part = (chain.copying * data.both / np.maximum(number, 1))[..., None]
+        mixed = part * drawn.copied + (1 - part) * drawn.own
         draws["divergence"].append((weight * divergence(*mixed, 0.5)).sum(axis=-1) / weight.sum())
         draws["spread"].append(chain.log_spread)
         draws["copying"].append(chain.copying[:, 0])

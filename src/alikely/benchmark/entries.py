@@ -28,7 +28,7 @@ from alikely.estimates.result import Result
 
 __all__ = ["scores_of"]
 
-# Limits of error similarity are made for each mean anew, see `alikely.errors.means.mean_draws`.
+# Limits of error similarity are made for each mean anew, see `alikely.errors.limits.mean_draws`.
 POPULATIONS = "populations"
 
 

@@ -59,9 +59,8 @@ from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import presented, refuse_repeats
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.trials import Trials
-from alikely.errors.agreement import agreement_draws
-from alikely.errors.means import mean_draws
-from alikely.errors.paired_draws import CHOICES, paired_row_draws, single_answer_draws
+from alikely.errors.limits import mean_draws, paired_row_draws
+from alikely.errors.posteriors import agreement_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
 from alikely.estimates.remarks import require_clusters
 from alikely.inference.conjugate import joint_draws
@@ -113,7 +112,7 @@ def benchmark_scores(  # noqa: PLR0913
         humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
         of error consistency. Posterior draws of error similarity come of Gibbs sweeps for every
         pair and condition, some .05 to .1 s each; their quantiles are limits of the scores
-        themselves (`alikely.errors.means.mean_draws`), since those of pairs do not average.
+        themselves (`alikely.errors.limits.mean_draws`), since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     people : {"label", "dataset"}, optional
@@ -580,15 +579,11 @@ def _of_rows(
     _cluster: str | None,
 ) -> Floats:
     """Scores with limits of their own: those of entries do not average."""
-    if table.attrs["repeats"] == "crossed":
-        as_many = CHOICES * -(-n_draws // CHOICES)
-        drawn = single_answer_draws(table, as_many, metric, seed)
-    else:
-        drawn = paired_row_draws(table, n_draws, metric, seed)
-    found = mean_draws(
+    drawn = paired_row_draws(table, n_draws, metric, seed)
+    values, _ = mean_draws(
         drawn.populations, lambda values: by_level(layout, nested_scores(layout, values))
     )
-    return found.values[:n_draws]
+    return values[:n_draws]
 
 
 # Ways of drawing the scores of all systems together, by what entries are drawn of.

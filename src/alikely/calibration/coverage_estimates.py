@@ -35,8 +35,7 @@ from alikely.calibration.studies import run_study
 from alikely.data.blocks import blocks
 from alikely.data.trials import Trials
 from alikely.errors.chains import THIN
-from alikely.errors.draws import chained
-from alikely.errors.posteriors import error_divergence_draws, error_row_draws
+from alikely.errors.posteriors import chained, error_divergence_draws, error_row_draws
 from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result, School

@@ -23,7 +23,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely.data.blocks import Block, blocks
-from alikely.errors.paired import PairedErrors, paired_errors
+from alikely.errors.paired import PairedErrors, label_divergence, paired_errors
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric
 from alikely.metrics.rows import Mixture
@@ -135,9 +135,9 @@ def expected_by_class(
         got = agreed[some, None] + np.arange(mass.shape[1])
         rest = (2 * agreed[some] + coins + cards)[:, None] - got
         given = (part[row][some, None] for part in (n_a, n_b, k))
-        added[some] = (mass * _of_label(got, rest, *given, **options)).sum(axis=1)
+        added[some] = (mass * label_divergence(got, rest, *given, **options)).sum(axis=1)
     nothing = np.zeros(k.shape)
-    out = data.unseen * _of_label(nothing, nothing, n_a, n_b, np.maximum(k, 1), **options)
+    out = data.unseen * label_divergence(nothing, nothing, n_a, n_b, np.maximum(k, 1), **options)
     np.add.at(out, row, added)
     total = (n_a + n_b).astype(np.float64)
     whole = total.sum(axis=1, keepdims=True)
@@ -164,23 +164,6 @@ def _log_choose(n: NDArray[np.integer] | int, k: NDArray[np.integer] | int) -> F
     return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
 
-def _of_label(
-    a: NDArray[Any],
-    b: NDArray[Any],
-    n_a: NDArray[Any] | int,
-    n_b: NDArray[Any] | int,
-    k: NDArray[Any] | int,
-    *,
-    alpha: float,
-    mixture: Mixture,
-    base: float,
-) -> Floats:
-    """What one of k labels adds to the divergence of a row, for numbers of errors with it."""
-    p, q = (a + alpha) / (n_a + alpha * k), (b + alpha) / (n_b + alpha * k)
-    middle = (p + q) / 2 if mixture == "mean" else (a + b + alpha) / (n_a + n_b + alpha * k)
-    return np.asarray((p * np.log(p / middle) + q * np.log(q / middle)) / 2 / np.log(base))
-
-
 def _p_equal(
     block: Block,
     data: PairedErrors,
@@ -201,7 +184,7 @@ def _p_equal(
     n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)
     k = (of_a + of_b > 0).sum(axis=-1) + one.unseen[0]
     of_cell = np.repeat(true, most + 1)
-    adds = (n_a + n_b)[of_cell] * _of_label(
+    adds = (n_a + n_b)[of_cell] * label_divergence(
         got, np.repeat(most, most + 1) - got, n_a[of_cell], n_b[of_cell], k[of_cell], **options
     )
     here = adds[first + of_a[true, label]].sum()

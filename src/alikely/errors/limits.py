@@ -4,35 +4,64 @@ The estimate of a divergence from counts is too large where systems are alike, b
 resampling of these counts shows. So data sets are simulated from populations of which the
 divergence is known, between equal systems and such as are further apart than these; the limits are
 the divergences at which an estimate as observed would be too small or too large.
+
+Limits of pairs are no posterior of each for itself: where systems are equal all of their draws lie
+on one side of the truth, and where estimates are biased all are by about as much, so that means of
+draws leave out what each of them holds. The mean of estimates is therefore taken for a statistic
+like any other: of populations near by, which go from equal systems to those far apart for all pairs
+at once, its distribution is known from the data sets that were simulated for each pair.
+
+References
+----------
+.. [HSW01] Hoffman, Sen, Weinberg (2001). Within-cluster resampling. doi:10.1093/biomet/88.4.1121
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import arviz_stats as azs
+import joblib
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
+import alikely
 from alikely._base.arrays import Floats
-from alikely.errors.paired import PairedErrors, divergence, label_cells, plug_in
-from alikely.errors.sweep import COPIED, Chain, Drawn, log_gamma_shares
+from alikely._base.parallel import in_parallel
+from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import blocks, cluster_numbers
+from alikely.data.tables import one_answer_each
+from alikely.errors.paired import (
+    COPIED,
+    LEAST,
+    Chain,
+    Drawn,
+    PairedErrors,
+    divergence,
+    label_cells,
+    largest_divergence,
+    log_gamma_shares,
+    paired_errors,
+    plug_in,
+    stacked,
+)
+from alikely.inference.evaluation import evaluator
+from alikely.metrics import Metric, errors
 from alikely.metrics.rows import Mixture
 
-__all__ = [
-    "UNBOUNDED",
-    "Limits",
-    "Simulated",
-    "at",
-    "frequent",
-    "largest",
-    "limits",
-    "mixing",
-    "observed",
-    "powers",
-    "simulate",
-]
+__all__ = ["UNBOUNDED", "PairedDraws", "mean_draws", "mixing", "paired_row_draws"]
 
+CHAINS = 2
+# Choices of one answer to each item, where items came back: the chains of a result.
+CHOICES = 4
+WARM_UP, SWEEPS = 150, 250
+# Cells of all pairs and classes that are worked on at a time.
+CELLS = 30_000
 # Populations go from equal systems (0) to those drawn (1), and on to such as have less in common.
 FURTHEST = 1.75
 # Power of a system's part in a label that its share is taken to, one step beyond: at the far end
@@ -45,30 +74,158 @@ KINDS = 3
 GRID = np.linspace(0, 1, 401)
 # Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
 TAIL = 0.05
-TINY = 1e-300
 # What to say of a limit beyond all populations.
 UNBOUNDED = "errors do not bound it: a limit is that of rows without a common label"
 
-
-class Simulated(NamedTuple):
-    """Populations, and the estimate from a data set of each."""
-
-    divergence: Floats
-    estimate: Floats
-    in_frequent: Floats
-    in_few: Floats
-    again: Floats | float = np.nan
+# Any linear map of values of pairs (n, pair) to means of them (n, ...).
+Combine = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-class Limits(NamedTuple):
-    """How sure each divergence is, for pairs: by what was simulated, and by the posterior."""
+class PairedDraws(NamedTuple):
+    """Draws of the similarity of pairs."""
 
-    confidence: Floats
-    value: Floats
-    posterior: Floats
+    values: NDArray[np.float32]
+    model: xr.Dataset
+    r_hat: Floats
+    bounded: Floats
+    populations: xr.Dataset
 
 
-def frequent(data: PairedErrors) -> NDArray[np.float64]:
+def paired_row_draws(
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    rng: RandomState = None,
+    cluster: str | None = None,
+    folder: str | Path | None = None,
+) -> PairedDraws:
+    """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
+
+    Where items are repeated, of several choices of one response to each [HSW01]_.
+    """
+    if table.attrs.get("repeats") == "crossed":
+        drawn = []
+        for seed in seed_sequence(rng).spawn(CHOICES):
+            choosing, drawing = seed.spawn(2)
+            one = one_answer_each(table, np.random.default_rng(choosing))
+            n_each = -(-n_draws // CHOICES)
+            drawn.append(paired_row_draws(one, n_each, metric, drawing, cluster, folder))
+        return PairedDraws(
+            np.concatenate([each.values for each in drawn]),
+            xr.concat([each.model for each in drawn], dim="chain"),
+            np.stack([each.r_hat for each in drawn]).max(axis=0),
+            np.stack([each.bounded for each in drawn]).mean(axis=0),
+            xr.concat([each.populations for each in drawn], dim="choice"),
+        )
+    n_pairs = table.sizes["pair"]
+    sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
+    jobs, options = list(_jobs(table)), dict(metric.options)
+    seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
+    # Without a folder it keeps nothing.
+    run = joblib.Memory(folder, verbose=0).cache(_run)
+    made_by = f"alikely {alikely.__version__}, {WARM_UP} + {SWEEPS} sweeps"
+    found = in_parallel(
+        run, [(data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS)]
+    )
+    ranks = _tied_ranks(table, n_draws, metric, tying_seed, cluster)
+    populations = _no_populations(table, ranks)
+    values = np.full((n_draws, n_pairs), np.nan, dtype=np.float32)
+    posterior, copying, spread = np.full((3, CHAINS, SWEEPS, n_pairs), np.nan)
+    bounded = np.full(n_pairs, np.nan)
+    for at_pairs, data in jobs:
+        runs = list(itertools.islice(found, CHAINS))
+        for whole, name in ((posterior, "posterior"), (copying, "copying"), (spread, "spread")):
+            whole[..., at_pairs] = np.stack([chain[name] for chain in runs])
+        made = {name: np.concatenate([chain[name] for chain in runs]) for name in runs[0]}
+        seen = _described(*_smoothed(data, **options))
+        for name in ("in_frequent", "in_few"):
+            made[name] = made[name] - seen[name]
+            populations[name].values[:, at_pairs] = made[name]
+        part = mixing(data.totals, options["mixture"])
+        most = (data.weight * largest_divergence(part, options["base"])).sum(axis=-1)
+        confidence, value = _limits(seen["estimate"], made, most)
+        limits = _at(confidence, value, made["posterior"], ranks[:, at_pairs].T).T
+        values[:, at_pairs] = errors.error_similarity(limits)
+        bounded[at_pairs] = confidence[:, -2]
+        for name in ("true", "estimate", "again", "posterior"):
+            populations[name].values[:, at_pairs] = errors.error_similarity(made[name])
+        for name, end in (("observed", seen["estimate"]), ("furthest", value[:, -1])):
+            populations[name].values[at_pairs] = errors.error_similarity(end)
+    dims = ("chain", "draw", "pair")
+    similarity = errors.error_similarity(posterior)
+    model = xr.Dataset(
+        {"error_similarity": (dims, similarity), "copy_probability": (dims, copying)},
+        coords={"pair": table["pair"].values},
+    )
+    r_hats = azs.rhat(xr.Dataset({"of_rows": (dims, similarity), "of_spread": (dims, spread)}))
+    r_hat = np.fmax(r_hats["of_rows"].values, r_hats["of_spread"].values)
+    return PairedDraws(values, model, r_hat, bounded, populations)
+
+
+def _no_populations(table: xr.Dataset, ranks: Floats) -> xr.Dataset:
+    """What means are made from, with nothing in it yet but the order of draws."""
+    n_draws, n_pairs = ranks.shape
+    shape = (CHAINS * SWEEPS, n_pairs)
+    kind = np.uint16 if n_draws <= np.iinfo(np.uint16).max else np.uint32
+    names = ("true", "estimate", "again", "posterior", "in_frequent", "in_few")
+    return xr.Dataset(
+        {name: (("population", "pair"), np.full(shape, np.nan, dtype=np.float32)) for name in names}
+        | {name: ("pair", np.full(n_pairs, np.nan)) for name in ("observed", "furthest")}
+        | {"order": (("sample", "pair"), (ranks * n_draws).astype(kind))},
+        coords={"pair": table["pair"].values},
+        attrs={"equal": 1.0},
+    )
+
+
+def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
+    """Errors of some pairs at a time, and where they are in the table."""
+    places: list[NDArray[np.intp]] = []
+    parts: list[PairedErrors] = []
+    for at_pairs, data in _pieces(table):
+        if parts and sum(part.agreed.size for part in parts) + data.agreed.size > CELLS:
+            yield np.concatenate(places), stacked(parts)
+            places, parts = [], []
+        places.append(at_pairs)
+        parts.append(data)
+    if parts:
+        yield np.concatenate(places), stacked(parts)
+
+
+def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
+    """Errors of pairs of one block each, as many pairs as fit into a job."""
+    for block in blocks(table):
+        wrong = block.wrong().any(axis=1)
+        pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])
+        # Labels and classes are at most as many as errors.
+        n_errors = int(block.wrong().sum(axis=1).max(initial=0))
+        per_pair = min(block.n_classes**2, 2 * n_errors)
+        step = max(1, CELLS // max(per_pair, 1))
+        for start in range(0, len(pairs), step):
+            some = pairs[start : start + step]
+            yield block.rows.start + some, paired_errors(block, some)
+
+
+def _run(
+    data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence, made_by: str
+) -> dict[str, Floats]:
+    """One chain of some pairs, and populations near its draws; kept for who has made it."""
+    chain = Chain(data, np.random.default_rng(seed))
+    weight, part = data.weight, mixing(data.totals, options["mixture"])
+    share = _more_frequent(data)
+    found = []
+    for _ in range(WARM_UP):
+        chain.sweep()
+    for number in range(SWEEPS):
+        chain.sweep()
+        drawn = chain.drawn()
+        row_a, row_b = drawn.rows
+        apart = (weight * divergence(row_a, row_b, part, options["base"])).sum(axis=-1)
+        of_chain = {"posterior": apart, "spread": chain.log_spread, "copying": chain.copied_share()}
+        found.append(of_chain | _simulated(chain, drawn, number, share, **options))
+    return {name: np.array([each[name] for each in found]) for name in found[0]}
+
+
+def _more_frequent(data: PairedErrors) -> Floats:
     """Share of the errors of a row that fall on labels more frequent than each, (..., label)."""
     total = data.of_a + data.of_b
     order = np.argsort(-total, axis=-1, kind="stable")
@@ -79,39 +236,28 @@ def frequent(data: PairedErrors) -> NDArray[np.float64]:
     return share
 
 
-def observed(
-    data: PairedErrors, share: Floats, alpha: float, mixture: Mixture, base: float
-) -> Simulated:
-    """What is observed, in the terms of what is simulated."""
+def _smoothed(data: PairedErrors, **options: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    """Divergence that each label adds to the estimate, and which labels are frequent."""
     labels = label_cells(data)
-    pad = [(0, 0), (0, 0), (0, labels.shape[-1] - share.shape[-1])]
-    of_a, of_b = (np.pad(part, pad) for part in (data.of_a, data.of_b))
-    head = np.pad(share < 0.5, pad)
-    return _described(
-        np.nan, plug_in(of_a, of_b, labels, alpha=alpha, mixture=mixture, base=base), head
-    )
+    rest = [(0, 0), (0, 0), (0, labels.shape[-1] - data.agreed.shape[-1])]
+    of_a, of_b = (np.pad(part, rest) for part in (data.of_a, data.of_b))
+    return plug_in(of_a, of_b, labels, **options), np.pad(_more_frequent(data) < 0.5, rest)
 
 
-def _described(
-    truth: Floats | float,
-    by_label: Floats,
-    head: NDArray[np.bool_],
-    again: Floats | float = np.nan,
-) -> Simulated:
+def _described(by_label: Floats, frequent: NDArray[np.bool_]) -> dict[str, Floats]:
+    """An estimate, and how much of it is of frequent labels and of few classes."""
     by_class = by_label.sum(axis=-1)
     # Next to 0 rounding may leave it below.
     total = np.maximum(by_class.sum(axis=-1), 0)
-    whole = np.maximum(total, TINY)
-    return Simulated(
-        truth * np.ones_like(total),
-        total,
-        (by_label * head).sum(axis=(-2, -1)) / whole,
-        ((by_class / whole[..., None]) ** 2).sum(axis=-1),
-        again * np.ones_like(total),
-    )
+    whole = np.maximum(total, LEAST)
+    return {
+        "estimate": total,
+        "in_frequent": (by_label * frequent).sum(axis=(-2, -1)) / whole,
+        "in_few": ((by_class / whole[..., None]) ** 2).sum(axis=-1),
+    }
 
 
-def simulate(
+def _simulated(
     chain: Chain,
     drawn: Drawn,
     number: int,
@@ -119,49 +265,36 @@ def simulate(
     alpha: float,
     mixture: Mixture,
     base: float,
-) -> Simulated:
+) -> dict[str, Floats]:
     """Draw a population near the present draw of a chain, and a data set from it, or two."""
     rng, data = chain.rng, chain.data
-    rows = _moved(chain, drawn, number, share)
-    copied, own_a, own_b = rows
-    row_a = drawn.part_a * copied + (1 - drawn.part_a) * own_a
-    row_b = drawn.part_b * copied + (1 - drawn.part_b) * own_b
-    totals = data.of_a.sum(axis=-1), data.of_b.sum(axis=-1)
-    weight = (totals[0] + totals[1]).astype(np.float64)
-    weight /= weight.sum(axis=-1, keepdims=True)
-    truth = (weight * divergence(row_a, row_b, mixing(totals, mixture), base)).sum(axis=-1)
+    copied, *own = _moved(chain, drawn, number, share)
+    row_a, row_b = drawn.part * copied + (1 - drawn.part) * np.stack(own)
+    totals = data.totals
+    truth = (data.weight * divergence(row_a, row_b, mixing(totals, mixture), base)).sum(axis=-1)
 
     def estimated() -> Floats:
         n_copies = rng.binomial(chain.both, chain.copying)
         copies = _multinomial(n_copies, copied, rng)
         errors_a, errors_b = (
-            copies + _multinomial(total - n_copies, own, rng)
-            for total, own in zip(totals, (own_a, own_b), strict=True)
+            copies + _multinomial(total - n_copies, row, rng)
+            for total, row in zip(totals, own, strict=True)
         )
         return plug_in(errors_a, errors_b, drawn.labels, alpha=alpha, mixture=mixture, base=base)
 
     by_label = estimated()
-    head = np.zeros(by_label.shape, dtype=bool)
-    head[..., : share.shape[-1]] = share < 0.5
+    frequent = np.zeros(by_label.shape, dtype=bool)
+    frequent[..., : share.shape[-1]] = share < 0.5
     # Every other one is enough to tell populations from data sets.
-    again = estimated().sum(axis=(-2, -1)) if number % 2 else np.nan
-    return _described(truth, by_label, head, again)
+    again = estimated().sum(axis=(-2, -1)) if number % 2 else np.full(len(truth), np.nan)
+    return {"true": truth, "again": again} | _described(by_label, frequent)
 
 
-def mixing(totals: tuple[NDArray[Any], NDArray[Any]], mixture: Mixture) -> Floats | float:
+def mixing(totals: NDArray[np.integer], mixture: Mixture) -> Floats | float:
     """Weight of the first row in the mixture of both, (pair, class, 1)."""
     if mixture == "mean":
         return 0.5
-    return ((totals[0] + 0.5) / (totals[0] + totals[1] + 1))[..., None]
-
-
-def largest(
-    totals: tuple[NDArray[Any], NDArray[Any]], weight: Floats, mixture: Mixture, base: float
-) -> Floats:
-    """Divergence of rows without a common label, (pair,)."""
-    part = np.asarray(mixing(totals, mixture))
-    apart = -(np.log(part) + np.log1p(-part)) / 2 / np.log(base)
-    return np.asarray((weight * np.broadcast_to(apart, (*weight.shape, 1))[..., 0]).sum(axis=-1))
+    return np.asarray(((totals[0] + 0.5) / (totals[0] + totals[1] + 1))[..., None])
 
 
 def _moved(chain: Chain, drawn: Drawn, number: int, share: Floats) -> tuple[Floats, ...]:
@@ -192,71 +325,169 @@ def _moved(chain: Chain, drawn: Drawn, number: int, share: Floats) -> tuple[Floa
         own_a, own_a + own_b, out=np.full(own_a.shape, 0.5), where=own_a + own_b > 0
     )
     rows = copied, own_a * share_a**beyond, own_b * (1 - share_a) ** beyond
-    return tuple(row / np.maximum(row.sum(axis=-1, keepdims=True), TINY) for row in rows)
+    return tuple(row / np.maximum(row.sum(axis=-1, keepdims=True), LEAST) for row in rows)
 
 
 def _multinomial(n: NDArray[np.int64], rows: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    return rng.multinomial(n, rows / np.maximum(rows.sum(axis=-1, keepdims=True), TINY))
+    return rng.multinomial(n, rows / np.maximum(rows.sum(axis=-1, keepdims=True), LEAST))
 
 
-def limits(
-    seen: Simulated,
-    made: Simulated,
-    posterior: Floats,
-    most: Floats,
-    wider: Floats | float = 1.0,
-) -> Limits:
-    """From what was simulated, how sure each divergence is."""
-    n_pairs = len(seen.estimate)
-    wider = np.broadcast_to(wider, n_pairs)
-    confidence, value = np.empty((2, n_pairs, len(GRID) + 1))
-    for pair in range(n_pairs):
-        one = Simulated(*(part[:, pair] for part in made[:4]))
-        here = Simulated(*(part[pair] for part in seen[:4]))
-        confidence[pair], value[pair] = _curve(here, one, most[pair], wider[pair])
-    return Limits(confidence, value, np.sort(posterior, axis=0))
+def _limits(
+    estimate: Floats, made: Mapping[str, Floats], most: Floats, wider: Floats | float = 1.0
+) -> tuple[Floats, Floats]:
+    """How sure it is that each divergence is at most so large, and how large: (pair, point)."""
+    wider = np.broadcast_to(wider, len(estimate))
+    confidence, value = np.empty((2, len(estimate), len(GRID) + 1))
+    for pair, (seen, end, width) in enumerate(zip(estimate, most, wider, strict=True)):
+        one = {name: part[:, pair] for name, part in made.items()}
+        confidence[pair], value[pair] = _curve(seen, one, end, width)
+    return confidence, value
 
 
-def _curve(seen: Simulated, made: Simulated, most: float, wider: float) -> tuple[Floats, Floats]:
+def _curve(
+    seen: float, made: Mapping[str, Floats], most: float, wider: float
+) -> tuple[Floats, Floats]:
     """Confidence in divergences up to each of a grid, of one pair."""
-    root, top = np.sqrt(made.divergence), np.sqrt(made.divergence.max())
+    true, in_frequent, in_few = (made[name] for name in ("true", "in_frequent", "in_few"))
+    root, top = np.sqrt(true), np.sqrt(true.max())
     u = root / top if top > 0 else root
     # Estimates of populations that are like the observed one beside their divergence, too: where
     # these are 0, however much they matter.
-    one, other = made.in_frequent - seen.in_frequent, made.in_few - seen.in_few
-    unlike = [one, other, one * u, other * u, one * u**2, other * u**2]
-    unlike += [one**2, other**2, one * other]
-    design = np.column_stack([powers(u), *unlike])
-    target = np.sqrt(made.estimate)
+    unlike = [part * u**power for power in range(3) for part in (in_frequent, in_few)]
+    unlike += [in_frequent**2, in_few**2, in_frequent * in_few]
+    design = np.column_stack([_powers(u), *unlike])
+    target = np.sqrt(made["estimate"])
     slopes = np.linalg.lstsq(design, target, rcond=None)[0]
     # Mean absolute deviations of a normal variable are that much smaller than standard ones.
     apart = np.abs(target - design @ slopes) * np.sqrt(np.pi / 2)
     wide = np.linalg.lstsq(np.column_stack([np.ones_like(u), u**2]), apart, rcond=None)[0]
-    expected = np.maximum.accumulate(powers(GRID) @ slopes[:4])
+    expected = np.maximum.accumulate(_powers(GRID) @ slopes[:4])
     sd = wider * np.maximum(wide[0] + wide[1] * GRID**2, apart.mean() / 4)
     # An estimate below what equal systems would show is as one of equal systems.
-    estimate = max(np.sqrt(seen.estimate), expected[0])
-    sure = np.maximum.accumulate(special.ndtr(np.divide(
-        expected - estimate, sd, out=np.zeros_like(sd), where=sd > 0
-    )))  # fmt: skip
-    return np.append(sure, 1), np.append((GRID * top) ** 2, most)
+    above = expected - max(np.sqrt(seen), expected[0])
+    sure = special.ndtr(np.divide(above, sd, out=np.zeros_like(sd), where=sd > 0))
+    return np.append(np.maximum.accumulate(sure), 1), np.append((GRID * top) ** 2, most)
 
 
-def powers(u: Floats) -> Floats:
+def _powers(u: Floats) -> Floats:
     """Powers that the root of an expected estimate is made of, (..., 4)."""
     return np.stack([np.ones_like(u), u**2, u**3, u**4], axis=-1)
 
 
-def at(found: Limits, probability: Floats) -> Floats:
+def _at(confidence: Floats, value: Floats, posterior: Floats, probability: Floats) -> Floats:
     """Divergence quantiles at given probabilities: the wider of both answers in the tails."""
     out = np.empty(probability.shape)
     upper = np.clip((probability - TAIL) / (1 - 2 * TAIL), 0, 1)
     for pair, wanted in enumerate(probability):
-        known, value = found.confidence[pair], found.value[pair]
-        rising = np.flatnonzero(np.diff(known, prepend=-1) > 0)
+        rising = np.flatnonzero(np.diff(confidence[pair], prepend=-1) > 0)
         both = (
-            np.interp(wanted, known[rising], value[rising]),
-            np.quantile(found.posterior[:, pair], wanted),
+            np.interp(wanted, confidence[pair][rising], value[pair][rising]),
+            np.quantile(posterior[:, pair], wanted),
         )
         out[pair] = (1 - upper[pair]) * np.minimum(*both) + upper[pair] * np.maximum(*both)
     return out
+
+
+def _tied_ranks(
+    table: xr.Dataset,
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    cluster: str | None,
+) -> Floats:
+    """Ranks of draws of each pair, in (0, 1), that are correlated as estimates are over items."""
+    rng = np.random.default_rng(seed)
+    total = np.zeros((n_draws, table.sizes["pair"]))
+    slopes = [(block, np.nan_to_num(evaluator(block, metric).slopes())) for block in blocks(table)]
+    if cluster is None:
+        for block, slope in slopes:
+            # Sums of normal multipliers are normal: only how they vary together matters.
+            root = slope if len(slope) > slope.shape[1] else _root(slope @ slope.T)
+            total[:, block.rows] = rng.standard_normal((n_draws, root.shape[1])) @ root.T
+    else:
+        of_trial = cluster_numbers(table, cluster)
+        multipliers = rng.standard_normal((n_draws, int(of_trial.max(initial=-1)) + 1))
+        for block, slope in slopes:
+            total[:, block.rows] = multipliers[:, of_trial[block.trials]] @ slope.T
+    # Without any slope, as where all errors are alike, nothing ties a pair to others.
+    loose = ~total.any(axis=0)
+    total[:, loose] = rng.standard_normal((n_draws, int(loose.sum())))
+    # Slopes are of the similarity, ranks of the divergence.
+    return (stats.rankdata(-total, axis=0) - 0.5) / n_draws
+
+
+def _root(covariance: Floats) -> Floats:
+    size, axes = np.linalg.eigh(covariance)
+    # The symmetric one: signs of axes are the linear algebra's own affair.
+    return np.asarray((axes * np.sqrt(np.maximum(size, 0))) @ axes.T)
+
+
+def mean_draws(populations: xr.Dataset, combine: Combine) -> tuple[Floats, Floats]:
+    """Draws of means over pairs, whose quantiles are limits of the means; and how far these go."""
+    if "choice" in populations.dims:
+        choices = range(populations.sizes["choice"])
+        each = [mean_draws(populations.isel(choice=at), combine) for at in choices]
+        return np.concatenate([one for one, _ in each]), np.mean([one for _, one in each], axis=0)
+    equal = float(populations.attrs["equal"])
+
+    def of(name: str) -> Floats:
+        return populations[name].values.astype(np.float64)
+
+    def mean(values: NDArray[Any]) -> Floats:
+        out = np.asarray(combine(values), dtype=np.float64)
+        return out.reshape(len(out), -1)
+
+    true, seen, again = (equal - of(name) for name in ("true", "estimate", "again"))
+    observed = equal - of("observed")[None]
+    shape = combine(observed).shape[1:]
+    order = populations["order"].values
+    n_draws = len(order)
+    # Single precision, of which quantiles of draws need less: there may be many pairs.
+    score = special.ndtri((np.arange(n_draws) + 0.5) / n_draws).astype(np.float32)[order]
+    spread, alike = _residuals(true, seen, again)
+    # What all pairs have in common goes one way in all of them.
+    rng = np.random.default_rng(0)
+    bias = rng.standard_normal((n_draws, 1)) * mean((spread * np.sqrt(alike))[None])
+    tied = mean(score * (spread * np.sqrt(1 - alike)).astype(np.float32)) + bias
+    # Columns that follow one another by chance only, as data sets of pairs were simulated.
+    score *= spread
+    loose = mean(rng.permuted(score, axis=0)).std(axis=0)
+    wider = np.divide(tied.std(axis=0), loose, out=np.ones_like(loose), where=loose > 0)
+    ordered = np.sort(equal - populations["posterior"].values, axis=0)
+    place = (np.arange(n_draws) * len(ordered) // n_draws)[order]
+
+    here = np.maximum(mean(observed)[0], 0)
+    there = np.flatnonzero(np.isfinite(here) & np.isfinite(tied).all(axis=0))
+    values = np.full((n_draws, len(here)), np.nan)
+    bounded = np.full(len(here), np.nan)
+    if len(there):
+        parts = {"true": true, "estimate": seen}
+        parts |= {name: of(name) for name in ("in_frequent", "in_few")}
+        made = {name: mean(part)[:, there] for name, part in parts.items()}
+        most = mean(equal - of("furthest")[None])[0, there]
+        confidence, value = _limits(here[there], made, most, wider[there])
+        posterior = mean(np.take_along_axis(ordered, place, axis=0))[:, there]
+        rank = tied[:, there].argsort(axis=0, kind="stable").argsort(axis=0)
+        drawn = _at(confidence, value, posterior, (rank.T + 0.5) / n_draws)
+        values[:, there] = equal - drawn.T
+        bounded[there] = confidence[:, -2]
+    return values.reshape(n_draws, *shape), bounded.reshape(shape)
+
+
+def _residuals(true: Floats, seen: Floats, again: Floats) -> tuple[Floats, Floats]:
+    """Standard deviation of estimates around the curve of each pair, and share of populations."""
+    n_pairs = true.shape[1]
+    spread, alike = np.full((2, n_pairs), np.nan)
+    # A pair without errors has no populations.
+    twice = np.isfinite(again).any(axis=1)
+    for pair in np.flatnonzero(np.isfinite(true).all(axis=0)):
+        root = np.sqrt(np.maximum(true[:, pair], 0))
+        design = _powers(root / max(root.max(), LEAST))
+        first, second = (
+            part[:, pair] - design @ np.linalg.lstsq(design[some], part[some, pair], rcond=None)[0]
+            for part, some in ((seen, slice(None)), (again, twice))
+        )
+        spread[pair] = np.sqrt((first**2).mean())
+        both = (first[twice] * second[twice]).mean()
+        alike[pair] = np.clip(both / max(spread[pair] ** 2, LEAST), 0, 1)
+    return spread, alike

@@ -1,7 +1,13 @@
-"""Posteriors of error patterns: rows, divergences and misclassification agreement of draws.
+"""Posterior draws of error patterns: rows, their divergences, and agreement on joint errors.
 
 References
 ----------
+.. [BCD01] Brown, Cai, DasGupta (2001). Interval estimation for a binomial proportion.
+   doi:10.1214/ss/1009213286
+.. [F73] Ferguson (1973). A Bayesian analysis of some nonparametric problems.
+   doi:10.1214/aos/1176342360
+.. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
+   doi:10.1214/aoms/1177730196
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
 """
@@ -13,21 +19,46 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import sparse
 
-from alikely._base.arrays import within
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
+from alikely.data.blocks import Block, blocks
+from alikely.errors.paired import divergence, log_gamma_shares
+from alikely.errors.tables import dense_rows
+from alikely.inference.features import joint_errors_of, wrong_answers
+from alikely.inference.process import (
+    PATTERNS,
+    ClusterWeights,
+    drawn_by_block,
+    four_chains,
+    process_weights,
+)
 from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
-from alikely.metrics import errors
+from alikely.metrics import Metric, errors
 from alikely.metrics.dense_rows import ROW_DIMS, TABLE_DIMS, check_errors, drop_true, insert_true
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.rows import Mixture, check_options
 
 __all__ = [
+    "agreement_draws",
+    "chained",
     "error_divergence_draws",
     "error_row_draws",
     "joint_error_log_likelihood",
     "replicated_agreement",
+    "row_draws",
+    "row_similarities",
 ]
+
+# Numbers held at a time by one worker.
+CHUNK = 8_000_000
+# Ways to draw that are not exact.
+SAMPLERS = ("nuts", "gibbs", "moments", "strengths")
+# Mass of the prior of agreement: half a joint error that agrees, half a one that does not.
+MASS = 1.0
+# As if each label had been given that much more often.
+GIVEN = 0.5
 
 
 def error_row_draws(
@@ -88,12 +119,7 @@ def error_row_draws(
     concentration = concentration.reshape(len(base), -1, 1)
     prior = concentration * (n_classes - 1) * drop_true(base)
     parameters = prior[:, None] + drop_true(counts)
-    generator = np.random.default_rng(seed_sequence(rng))
-    # On the log scale: gamma variates of a small shape underflow, all of an empty row at once.
-    logs = np.log(generator.standard_gamma(parameters + 1))
-    logs -= generator.standard_exponential(parameters.shape) / parameters
-    shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
+    shares = log_gamma_shares(parameters, np.random.default_rng(seed_sequence(rng)))
     return xr.DataArray(
         insert_true(shares, n_classes),
         dims=("sample", *ROW_DIMS),
@@ -161,14 +187,89 @@ def error_divergence_draws(
             raise ValueError(f"pairs must be of systems 0 to {n_systems - 1}, got ({a}, {b})")
         weight = totals[a] + totals[b]
         if weight.any():
-            one, other = shares[:, a], shares[:, b]
-            middle = (one + other) / 2
+            part = np.full((len(weight), 1), 0.5)
             if mixture == "pooled":
-                part = np.divide(totals[a], weight, out=np.full(len(weight), 0.5), where=weight > 0)
-                middle = part[:, None] * one + (1 - part)[:, None] * other
-            nats = special.rel_entr(one, middle) + special.rel_entr(other, middle)
-            out[:, p] = nats.sum(axis=-1) / 2 @ (weight / weight.sum()) / np.log(base)
-    return within(out, high=np.log(2) / np.log(base) if mixture == "mean" else np.inf)
+                np.divide(totals[a], weight, out=part[:, 0], where=weight > 0)
+            apart = divergence(shares[:, a], shares[:, b], part, base)
+            # A class without errors may be infinitely far apart, and counts nothing.
+            out[:, p] = apart[:, weight > 0] @ (weight[weight > 0] / weight.sum())
+    return out
+
+
+def row_similarities(
+    posterior: xr.Dataset,
+    rows: NDArray[np.integer],
+    block: Block,
+    generator: np.random.Generator,
+    *,
+    mixture: Mixture,
+    base: float,
+) -> Floats:
+    """Similarity of each pair of a group at each draw: shape (draw, pair)."""
+    per_chain = posterior.sizes["draw"]
+    n_draws = posterior.sizes["chain"] * per_chain
+    pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+    out = np.empty((n_draws, len(pairs)))
+    step = max(1, CHUNK // rows.size)
+    # Rows are large and needed for a moment only.
+    for first in range(0, n_draws, step):
+        at = np.arange(first, min(first + step, n_draws))
+        part = posterior.isel(
+            chain=xr.DataArray(at // per_chain, dims="at"),
+            draw=xr.DataArray(at % per_chain, dims="at"),
+        )
+        part = part.reset_coords(drop=True).rename(at="draw").expand_dims("chain")
+        drawn = error_row_draws(part, rows, generator)
+        out[at] = error_divergence_draws(drawn, rows, pairs, mixture=mixture, base=base)
+    return np.asarray(errors.error_similarity(out))
+
+
+def row_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    *,
+    alpha: float = 0.5,
+    mixture: Mixture = "mean",
+    base: float = 2,
+    rng: RandomState = None,
+) -> NDArray[np.float32]:
+    """Exact draws of class-level error similarity from conjugate Dirichlet rows."""
+    n_draws = four_chains(n_draws)
+    generator = np.random.default_rng(seed_sequence(rng))
+    out = np.full((n_draws, table.sizes["pair"]), np.nan, dtype=np.float32)
+    for block in blocks(table):
+        rows = dense_rows(block)
+        if rows.any():
+            k = block.n_classes
+            fixed = xr.Dataset(
+                {"base": (ROW_DIMS[1:], (1 - np.eye(k)) / (k - 1)), "concentration": ((), alpha)}
+            ).expand_dims(chain=1, draw=n_draws)
+            out[:, block.rows] = row_similarities(
+                fixed, rows, block, generator, mixture=mixture, base=base
+            )
+    return out
+
+
+def chained(
+    draws: NDArray[np.floating],
+    table: xr.Dataset,
+    metric: Metric,
+    sampler: str,
+    *,
+    joint: bool = True,
+    clustered: bool = False,
+) -> xr.Dataset:
+    """Lay draws out in four chains, as ArviZ takes them."""
+    shaped = draws.reshape(4, -1, table.sizes["pair"])
+    return xr.Dataset(
+        {metric.name: (("chain", "draw", "pair"), shaped)},
+        coords={"pair": table["pair"].values},
+        attrs={
+            "sampler": sampler if sampler in SAMPLERS else "exact",
+            "joint": int(joint),
+            "clustered": int(clustered),
+        },
+    )
 
 
 def replicated_agreement(
@@ -351,3 +452,104 @@ def _chosen(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.D
 def _samples(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.Dataset:
     """Chains and draws in one dim, of the variables wanted."""
     return _chosen(posterior, names).stack(sample=("chain", "draw"), create_index=False)
+
+
+def agreement_draws(
+    table: xr.Dataset,
+    n_draws: int = 4_000,
+    metric: Metric = MISCLASSIFICATION_AGREEMENT,
+    rng: RandomState = None,
+    cluster: str | None = None,
+) -> NDArray[np.float32]:
+    """Draws of agreement on joint errors whose quantiles hold also where joint errors are few.
+
+    Joint errors have the weights of a Dirichlet process [F73]_ whose prior is that of Jeffreys for
+    a share [BCD01]_; chance is of different joint errors, a U-statistic [H48]_.
+    """
+    if "response" not in table:
+        raise ValueError(
+            f"{metric.name} needs class labels and this table has none; count it with labels=True"
+        )
+    return drawn_by_block(_agreement_of_block, table, n_draws, metric, rng, cluster)
+
+
+def _agreement_of_block(
+    block: Block,
+    n_draws: int,
+    metric: Metric,
+    seed: np.random.SeedSequence,
+    clusters: ClusterWeights | None,
+) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    n_pairs, n_trials, width = len(block.a), block.correct.shape[1], 1 + 2 * block.n_classes
+    statistics, squares = _designs(block, rng)
+    out = np.empty((n_draws, n_pairs), dtype=np.float32)
+    held = n_pairs * (width + 2)
+    for some, weights in process_weights(rng, n_draws, n_trials, MASS, held, clusters):
+        # Sums over trials, (draw, pair, statistic).
+        sums, own = (
+            (design @ part.T).T.reshape(len(weights), n_pairs, -1)
+            for design, part in ((statistics, weights), (squares, weights**2))
+        )
+        out[some] = metric.value(sums) if metric.distinct is None else metric.distinct(sums, own)
+    out[:, ~block.shares()[:, 3].any(axis=1)] = np.nan
+    return out
+
+
+def _designs(block: Block, rng: np.random.Generator) -> list[sparse.csr_array]:
+    """What trials and patterns add to the statistics of each pair, and to two sums of squares.
+
+    Shapes are (pair * (1 + 2 * class), trial) and (pair * 2, trial).
+    """
+    n_pairs, n_trials, k = len(block.a), block.correct.shape[1], block.n_classes
+    pair, trial, first, second, share = joint_errors_of(block)
+    labels = _patterns(block, rng)
+    first, second = (
+        np.concatenate([given, labels[side].ravel()])
+        for given, side in ((first, block.a), (second, block.b))
+    )
+    at, pattern = np.indices((n_pairs, PATTERNS)).reshape(2, -1)
+    pair, trial = np.concatenate([pair, at]), np.concatenate([trial, n_trials + pattern])
+    share = np.concatenate([share, np.ones(len(at))])
+    width, size = 1 + 2 * k, n_trials + PATTERNS
+
+    def design(
+        values: list[Floats], rows: list[NDArray[np.intp]], trial: NDArray[np.intp]
+    ) -> sparse.csr_array:
+        columns = np.tile(trial, len(rows))
+        shape = n_pairs * (width if len(rows) == 3 else 2), size
+        matrix = sparse.csr_array(
+            (np.concatenate(values), (np.concatenate(rows), columns)), shape=shape
+        )
+        matrix.eliminate_zeros()
+        return matrix
+
+    start = pair * width
+    rows = [start, start + 1 + first, start + 1 + k + second]
+    statistics = design([share * (first == second), share, share], rows, trial)
+    # A trial with itself: all its first labels with all its second ones.
+    met, own = np.unique(pair * size + trial, return_inverse=True)
+    given = [
+        sparse.csr_array((share, (own, label)), shape=(len(met), k)) for label in (first, second)
+    ]
+    alike = np.asarray(given[0].multiply(given[1]).sum(axis=1)).ravel()
+    whole = np.asarray(np.bincount(own, share), dtype=np.float64) ** 2
+    start, trial = met // size * 2, met % size
+    return [statistics, design([alike, whole], [start, start + 1], trial)]
+
+
+def _patterns(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Labels of the prior, (observer, pattern)."""
+    given = block.response[wrong_answers(block)]
+    frequency = np.bincount(given, minlength=block.n_classes) + GIVEN
+    shape = (len(block.correct), PATTERNS)
+    # Both of a pair give the common label half of the time; the others give labels of their own,
+    # which are not it, however frequent it is.
+    follows = rng.random(shape) < np.sqrt(0.5)
+    share = frequency / frequency.sum()
+    common = rng.choice(block.n_classes, PATTERNS, p=share)
+    others = np.where(np.arange(block.n_classes) == common[:, None], 0, share)
+    steps = np.cumsum(others, axis=1)
+    point = rng.random(shape) * steps[:, -1]
+    own = (point[..., None] >= steps).sum(axis=-1)
+    return np.where(follows, common, own)

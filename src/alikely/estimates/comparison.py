@@ -150,7 +150,7 @@ def mean(
     -----
     The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`. The
     posterior of error similarity has limits of the mean itself, since those of pairs do not average
-    (`alikely.errors.means.mean_draws`).
+    (`alikely.errors.limits.mean_draws`).
 
     Examples
     --------

@@ -19,13 +19,10 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import SILENT
 from alikely.data.confusions import confusion_trials
 from alikely.data.tables import pair_labels
-from alikely.errors.agreement import agreement_draws
-from alikely.errors.chains import class_copying_draws, shared_base_draws
-from alikely.errors.draws import chained, row_draws
+from alikely.errors.chains import class_copying_draws, paired_chain_draws, shared_base_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
-from alikely.errors.limits import UNBOUNDED
-from alikely.errors.paired_chains import paired_chain_draws
-from alikely.errors.paired_draws import paired_row_draws, single_answer_draws
+from alikely.errors.limits import UNBOUNDED, paired_row_draws
+from alikely.errors.posteriors import agreement_draws, chained, row_draws
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.analysis import (
     Design,
@@ -442,9 +439,8 @@ def _draw_chains(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) 
 
 def _draw_paired(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
     n_draws, prob = four_chains(design.n_draws), design.ci_prob
-    draw = single_answer_draws if _crossed(table) else paired_row_draws
     unit, folder = design.unit(table), design.options.get("folder")
-    drawn = draw(table, n_draws, metric, seed, unit, folder)
+    drawn = paired_row_draws(table, n_draws, metric, seed, unit, folder)
     model = drawn.model
     sides = interval(model[metric.name].values.reshape(-1, table.sizes["pair"]), prob, "eti")
     found = {

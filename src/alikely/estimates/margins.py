@@ -16,7 +16,7 @@ from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
-from alikely.errors.draws import chained
+from alikely.errors.posteriors import chained
 from alikely.estimates.analysis import (
     Design,
     Groups,

@@ -488,7 +488,7 @@ def error_similarity(  # noqa: PLR0913
     1 where the data allow that.
 
     Its limits are the wider, in each tail, of two answers: the posterior of paired error rows
-    (`alikely.errors.sweep`), and the divergences at which an estimate as observed would be too
+    (`alikely.errors.paired`), and the divergences at which an estimate as observed would be too
     small or too large, by data sets that are simulated from populations near by
     (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these quantiles; those of
     the posterior alone are in the group ``rows``. Means of draws have other quantiles than limits

@@ -22,8 +22,7 @@ from alikely._base.arrays import Floats
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely._base.notes import note, told
-from alikely.errors.limits import UNBOUNDED
-from alikely.errors.means import mean_draws
+from alikely.errors.limits import UNBOUNDED, mean_draws
 from alikely.estimates.remarks import few_clusters, of_design, several_people
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS, chosen_interval
@@ -410,9 +409,9 @@ def _of_populations(
             continue
         share = part / part.sum()
         here = populations.isel(pair=there)
-        found = mean_draws(here, functools.partial(np.dot, b=share))
-        draws += side * part.sum() * found.values
-        if found.bounded < sure:
+        values, bounded = mean_draws(here, functools.partial(np.dot, b=share))
+        draws += side * part.sum() * values
+        if bounded < sure:
             note = UNBOUNDED
     return draws, note
 

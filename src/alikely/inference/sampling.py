@@ -232,8 +232,7 @@ def _by_chains(
     groups: Sequence[str],
 ) -> xr.DataTree:
     # The models' room imports PyMC: only when needed.
-    from alikely.models._asked import asked_model, is_named
-    from alikely.models._observed import require_pairs
+    from alikely.models._asked import asked_model, is_named, require_pairs
     from alikely.models.copies import copying
 
     beta, default = check_prior(prior), check_prior(None)

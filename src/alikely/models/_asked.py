@@ -1,21 +1,40 @@
-"""The model that a door is asked to fit: one of ours by name, or one that a user made."""
+"""The model that a function fits: one of ours by name, or a custom one of the same data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pymc as pm
-from numpy.typing import ArrayLike
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import graph_inputs
 
+from alikely._base.arrays import Floats
 from alikely._base.names import nearest
-from alikely.models._observed import require_counts
+from alikely.data.blocks import LEFT_OUT
 
 # A name, or a model of one's own.
 type AskedModel = str | pm.Model
 
-__all__ = ["AskedModel", "asked_model", "is_named", "refuse_options"]
+__all__ = ["AskedModel", "asked_model", "is_named", "refuse_options", "require_pairs"]
+
+REBUILD = "build it from the trials that you analyze"
+# Ways to hold the cells n11, n10, n01, n00 of a pair: as they are, as numbers of correct responses
+# of one observer given the other, and as both correct with correct responses and trials.
+FORMS = np.array(
+    [
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]],
+        [[1, 0, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 1]],
+        [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]],
+    ]
+)
 
 
 def is_named(model: Any, names: Sequence[str]) -> bool:
@@ -65,7 +84,7 @@ def asked_model(
             )
         _check_dims(model, name, dims, labels)
     if len(counts):
-        require_counts(model, counts)
+        _require_counts(model, counts)
     return model
 
 
@@ -97,3 +116,90 @@ def _check_dims(
             f"the model has other labels of the dim {dim!r} than these data: {own[first]!r} where "
             f"they have {differs!r}; build it from the data that you fit"
         )
+
+
+def _require_counts(model: pm.Model, forms: Sequence[ArrayLike]) -> None:
+    """Raise an error unless a model holds counts, in any layout, in one of several forms."""
+    arrays = [_nonzero(array) for array in _held(model)]
+    if not any(np.array_equal(_nonzero(form), array) for form in forms for array in arrays):
+        raise ValueError(
+            "no observed variable or pm.Data of the model holds the counts of these trials; "
+            f"{REBUILD}"
+        )
+
+
+def require_pairs(model: pm.Model, table: xr.Dataset) -> None:
+    """Raise an error unless a model holds the cells or the correctness of every pair."""
+    arrays, cells = list(_held(model)), table["cells"].values.astype(np.float64)
+    columns = Counter(
+        column.tobytes() for array in arrays for column in _columns(array, len(cells))
+    )
+    for form in FORMS:
+        wanted = Counter(column.tobytes() for column in np.ascontiguousarray((cells @ form.T).T))
+        if wanted <= columns:
+            return
+    missing = _without_correctness(arrays, table)
+    if missing is not None:
+        counts = ", ".join(f"{n:.0f}" for n in cells[missing])
+        name = str(table["pair"].values[missing])
+        raise ValueError(
+            "no observed variable or pm.Data of the model holds the cells n11, n10, n01, n00 of "
+            f"{name!r} ({counts}), or the correctness of its observers; {REBUILD}"
+        )
+
+
+def _held(model: pm.Model) -> Iterator[Floats]:
+    """Arrays of numbers that are data of a model, or on which its likelihoods depend."""
+    if not (model.observed_RVs or model.potentials):
+        raise ValueError(f"the model has no observed variable or potential; {REBUILD}")
+    values = [model.rvs_to_values[variable] for variable in model.observed_RVs]
+    likelihoods = [*model.observed_RVs, *values, *model.potentials]
+    for variable in {*graph_inputs(likelihoods), *model.data_vars}:
+        if isinstance(variable, Constant):
+            array = np.asarray(variable.data)
+        elif isinstance(variable, SharedVariable):
+            array = np.asarray(variable.get_value())
+        else:
+            continue
+        if np.issubdtype(array.dtype, np.number) or array.dtype == bool:
+            yield array.astype(np.float64)
+
+
+def _nonzero(array: ArrayLike) -> Floats:
+    flat = np.ravel(array).astype(np.float64)
+    return np.sort(flat[(flat != 0) & np.isfinite(flat)])
+
+
+def _columns(array: Floats, n: int) -> Iterator[Floats]:
+    """Vectors of so many numbers along the axes of an array, or of a flattened one."""
+    if n == 1:
+        yield from array.reshape(-1, 1)
+        return
+    for axis in range(array.ndim):
+        if array.shape[axis] == n:
+            yield from np.ascontiguousarray(np.moveaxis(array, axis, -1)).reshape(-1, n)
+    if array.ndim == 1 and array.size > n and array.size % n == 0:
+        yield from array.reshape(-1, n)
+        yield from np.ascontiguousarray(array.reshape(n, -1).T)
+
+
+def _without_correctness(arrays: Sequence[Floats], table: xr.Dataset) -> int | None:
+    """Number of the first pair whose observers' correctness is not in the arrays."""
+    correct, group = table["correct"].values, table["trial_group"].values
+
+    @functools.cache
+    def vectors(n: int) -> Floats:
+        return np.array([v for array in arrays for v in _columns(array, n)]).reshape(-1, n)
+
+    def is_held(wanted: NDArray[np.int8], here: NDArray[np.bool_], both: NDArray[np.bool_]) -> bool:
+        # Over all trials, or over those of the pair's group.
+        found = vectors(len(here))[:, both], vectors(int(here.sum()))[:, both[here]]
+        return any((part == wanted).all(axis=1).any() for part in found)
+
+    pairs = zip(*(table[name].values for name in ("first", "second", "pair_group")), strict=True)
+    for pair, (a, b, g) in enumerate(pairs):
+        here = group == g
+        both = here & (correct[[a, b]] != LEFT_OUT).all(axis=0)
+        if not all(is_held(correct[observer, both], here, both) for observer in (a, b)):
+            return pair
+    return None

@@ -29,7 +29,7 @@ KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 PAIR_DIMS = ("pair", "true_class", "response_class")
 WRONG_DIMS = ("pair", "true_class", "wrong_class")
 SIDE_DIMS = ("pair", "side", "true_class", "wrong_class")
-# All as in `alikely.errors.sweep`, whose sweeps draw from the same posterior.
+# All as in `alikely.errors.paired`, whose sweeps draw from the same posterior.
 COPIED = 0.5
 SURE_OF = 8.0
 FLOOR = 1e-6
