@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,16 +16,15 @@ from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats, within
 from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.cohorts import fit_cohort
 from alikely.benchmark.decomposition import Population, largest_of_differences
 from alikely.benchmark.entries import scores_of as scores_of_entries
 from alikely.benchmark.scores import benchmark_scores
-from alikely.data.cohorts import cohort_counts
 from alikely.data.trials import Trials
 from alikely.estimates.pairs import decision_margin_consistency
-from alikely.inference.chains import SamplingWarning, nuts_many
+from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
-from alikely.metrics.alternatives import m_afc_probability
-from alikely.models.cohorts import cohort, cohort_layout
+from alikely.simulate import detection_experiment
 from studies.harness import Rows, Study, checked, short_shares, summarized
 from studies.simulators.margins import MarginWorld, true_margin_consistency
 
@@ -96,11 +95,10 @@ class Scores(NamedTuple):
 
 def people_of(design: BenchmarkDesign, ability: Floats, load: Floats) -> Observers:
     """People from standard normal scores."""
+    follows = np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
     if design.family == "guessing":
-        return Observers(design.spread * ability, np.ones_like(ability))
-    return Observers(
-        design.spread * ability, np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
-    )
+        follows = np.ones_like(ability)
+    return Observers(design.spread * ability, follows)
 
 
 def _scaled(design: BenchmarkDesign, machines: Observers) -> Observers:
@@ -272,78 +270,54 @@ def _benchmarks(
 ) -> Rows:
     """Intervals of agreement with humans, in simulated benchmarks of four machines."""
     estimand = get_metric(metric)
-    if estimand.counts != "correctness":
-        raise ValueError(f"metric must be one of correctness, got {metric!r}")
     generator = np.random.default_rng(seed)
     truth = population_scores(design, metric=estimand)
     rows = []
     for number in numbers:
         trials, these = simulated_benchmark(design, generator, metric=estimand)
-        options: dict[str, Any] = {
-            "n_resamples": n_replicates,
-            "n_draws": n_replicates,
-            "rng": generator,
-        }
-        scores = benchmark_scores(trials, metric=estimand, people="label", **options)
-        found = _analytic(scores, truth, these)
-        if n_replicates:
-            found += _drawn(scores, truth, these)
+        n = n_replicates
+        scores = benchmark_scores(
+            trials, metric=estimand, people="label", n_resamples=n, n_draws=n, rng=generator
+        )
+        found = _checked_scores(scores, truth, these)
         rows += [{"set": number, **row} for row in found if row["statement"] != f"share{THESE}"]
     return rows
 
 
-def _analytic(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
-    """Check analytic intervals for new people, and for these."""
+def _checked_scores(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
+    """Check intervals for new people, and for these: analytic ones, and of draws that there are."""
+    drawn = "bootstrap" in scores.data.children
     both: tuple[tuple[str, Population, Scores], ...] = (
-        ("", "crossed", truth),
-        (THESE, "images", these),
-    )
+        ("", "crossed", truth), (THESE, "images", these)
+    )  # fmt: skip
     rows = []
     for who, population, own in both:
-        table = scores.summary(population, level="overall").set_index("system")
-        apart = scores.differences(population, intervals="all")
+        parts = [
+            scores.summary(population, level="overall", intervals=shown)
+            for shown in ((None, "all", ["bootstrap"]) if drawn else (None,))
+        ]
+        table = pd.concat(parts, axis=1)
+        table = table.loc[:, ~table.columns.duplicated()].set_index("system")
         machines = table.loc[scores.models]
-        limits = _bounds(machines, "analytic_ci95")
-        rows.append(_row(f"score{who}", own.machines, limits, machines["estimate"]))
+        named = {f"score{who}": (own.machines, machines)}
+        if not who:
+            named["human-human"] = (np.array([own.human]), table.loc[["human-human"]])
+        for method, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
+            for name, (true, part) in named.items():
+                if f"{method}_{kind}95_lb" in part and part[f"{method}_{kind}95_lb"].notna().all():
+                    limits = _bounds(part, f"{method}_{kind}95")
+                    rows.append(_row(name, true, limits, part["estimate"], method))
         shares = _bounds(machines, "ceiled_ci95")
         rows.append(_row(f"share{who}", own.machines / own.human, shares, machines["ceiled"]))
+        apart = scores.differences(population, intervals="all")
         at = [[scores.models.index(x) for x in apart[side]] for side in ("system", "other")]
-        true = own.machines[at[0]] - own.machines[at[1]]
-        if population == "images":
-            alone = _bounds(apart, "pointwise_ci95")
-            rows.append(_row(f"difference{who}", true, alone, apart["difference"]))
-            continue
-        human = table.loc[["human-human"]]
-        limits = _bounds(human, "analytic_ci95")
-        rows.append(_row("human-human", own.human, limits, human["estimate"]))
-        wide = _bounds(apart, "simultaneous_ci95")
-        rows.append(_row("differences", true, wide, apart["difference"], together=True))
-        rows.append(_ranks(scores, scores.models, own.machines))
-    return [{"method": "analytic", **row} for row in rows]
-
-
-def _drawn(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
-    """Check intervals of the bootstrap and the posterior, where there are some."""
-    both: tuple[tuple[str, Population, Scores], ...] = (
-        ("", "crossed", truth),
-        (THESE, "images", these),
-    )
-    rows = []
-    for who, population, own in both:
-        table = scores.summary(population, level="overall", intervals="all")
-        drawn = scores.summary(population, level="overall", intervals=["bootstrap"])
-        table = table.assign(**{name: drawn[name] for name in drawn if name not in table})
-        table = table.set_index("system")
-        named: list[tuple[str, Any, pd.DataFrame]] = [
-            (f"score{who}", own.machines, table.loc[scores.models])
-        ]
-        if population == "crossed":
-            named.append(("human-human", own.human, table.loc[["human-human"]]))
-        for method, (name, true, part) in itertools.product(("bootstrap", "posterior"), named):
-            lower = f"{method}_eti95_lb"
-            if lower in part and part[lower].notna().all():
-                limits = _bounds(part, f"{method}_eti95")
-                rows.append({"method": method} | _row(name, true, limits, part["estimate"]))
+        true, found = own.machines[at[0]] - own.machines[at[1]], apart["difference"]
+        if who:
+            rows.append(_row(f"difference{who}", true, _bounds(apart, "pointwise_ci95"), found))
+        else:
+            wide = _bounds(apart, "simultaneous_ci95")
+            rows.append(_row("differences", true, wide, found, together=True))
+            rows.append(_ranks(scores, scores.models, own.machines))
     return rows
 
 
@@ -352,10 +326,11 @@ def _bounds(table: pd.DataFrame, name: str) -> Floats:
 
 
 def _row(
-    statement: str, truth: Any, bounds: Floats, estimate: Any, *, together: bool = False
-) -> dict[str, Any]:
+    statement: str, truth: Any, bounds: Floats, estimate: Any, method: str = "analytic",
+    *, together: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     found = checked(truth, bounds[:, 0], bounds[:, 1], estimate, together=together)
-    return {"statement": statement, **found}
+    return {"method": method, "statement": statement, **found}
 
 
 def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
@@ -364,13 +339,14 @@ def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
         sets = scores.ranks().set_index("system").loc[names]
     except ValueError:
         # Machines with the same answers have no ranks.
-        return {"statement": "ranks"}
+        return {"method": "analytic", "statement": "ranks"}
     value = true.round(9)
     lowest = 1 + (value[None] > value[:, None]).sum(axis=1)
     highest = len(value) - (value[None] < value[:, None]).sum(axis=1)
     held = (sets["rank_lb"] <= lowest) & (sets["rank_ub"] >= highest)
     width = float((sets["rank_ub"] - sets["rank_lb"] + 1).mean())
-    return {"statement": "ranks", "covered": float(held.all()), "width": width}
+    row = {"method": "analytic", "statement": "ranks"}
+    return row | {"covered": float(held.all()), "width": width}
 
 
 def _benchmark_table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -406,53 +382,23 @@ def _deviates(statement: str) -> float:
     return float(special.ndtri((1 + CI_PROB) / 2))
 
 
-def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int, tune: int) -> Rows:
+def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
     """Intervals of the cohort model with people, and those of the decomposition."""
     generator = np.random.default_rng(seed)
     truth = population_scores(design)
-    sets = [simulated_benchmark(design, generator) for _ in numbers]
     rows = []
-    with warnings.catch_warnings():
-        # Of so short chains some effective sizes are below what a single fit should have.
-        warnings.simplefilter("ignore", SamplingWarning)
-        fits = _fits([trials for trials, _ in sets], n_draws, tune, generator)
-        for number, tree, (trials, these) in zip(numbers, fits, sets, strict=True):
-            scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
-            analytic = [
-                row for row in _analytic(scores, truth, these)
-                if row["statement"].startswith(("score", "share", "human-human"))
-            ]  # fmt: skip
-            rows += [{"set": number, **row} for row in _people(tree, truth, these) + analytic]
+    for number in numbers:
+        trials, these = simulated_benchmark(design, generator)
+        scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
+        found = _checked_scores(scores, truth, these)
+        kept = ("score", "share", "human-human")
+        with warnings.catch_warnings():
+            # Of so short chains some effective sizes are below what a single fit should have.
+            warnings.simplefilter("ignore", SamplingWarning)
+            tree = fit_cohort(trials, n_draws=n_draws, rng=generator)
+        found = [row for row in found if row["statement"].startswith(kept)]
+        rows += [{"set": number, **row} for row in _people(tree, truth, these) + found]
     return rows
-
-
-def _fits(sets: Sequence[Trials], n_draws: int, tune: int, rng: np.random.Generator) -> Any:
-    """Fits of one model to all: strata are made as many in all, by some without trials."""
-    counts = [cohort_counts(trials, who_was_right=True) for trials in sets]
-    most = max(int(np.bincount(c["stratum_condition"]).max()) for c in counts)
-    counts = [_padded(c, most) for c in counts]
-    model = cohort(counts[0], human_effects="drawn")
-    # That of `fit_cohort`.
-    return nuts_many(model, [_data(c) for c in counts], n_draws, tune, rng, 0.9)
-
-
-def _data(counts: xr.Dataset) -> dict[str, Any]:
-    layout = cohort_layout(counts)
-    right = (counts["answers"].values == 1).astype(np.int64)
-    shown = {name: layout[name] for name in ("shown", "right")}
-    return {"human_data": counts["n_trials"].values, "human_right": right, **shown}
-
-
-def _padded(counts: xr.Dataset, n: int) -> xr.Dataset:
-    place = counts["stratum_condition"].values
-    rows = [np.flatnonzero(place == c) for c in range(counts.sizes["condition"])]
-    more = [np.repeat(own[:1], n - len(own)) for own in rows]
-    taken = np.concatenate([part for pair in zip(rows, more, strict=True) for part in pair])
-    empty = np.concatenate([np.arange(n) >= len(own) for own in rows])
-    out = counts.isel(stratum=taken)
-    for name in ("n_trials", "shown", "right"):
-        out[name] = out[name].where(~xr.DataArray(empty, dims="stratum"), 0)
-    return out
 
 
 def _people(tree: xr.DataTree, truth: Scores, these: Scores) -> Rows:
@@ -470,8 +416,7 @@ def _people(tree: xr.DataTree, truth: Scores, these: Scores) -> Rows:
         )
         for what, true, values in named:
             bounds = np.quantile(values, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0).T
-            row = _row(f"{what}{who}", true, bounds, np.median(values, axis=0))
-            rows.append({"method": "people", **row})
+            rows.append(_row(f"{what}{who}", true, bounds, np.median(values, axis=0), "people"))
     return rows
 
 
@@ -489,7 +434,7 @@ COHORTS = Study(
     ("statement", "method"),
     BATCH,
     n_datasets=400,
-    options={"n_draws": 800, "tune": 300},
+    options={"n_draws": 800},
     means=("bias",),
 )
 
@@ -621,35 +566,28 @@ def _margin_scores(design: MarginScoreDesign, numbers: range, seed: Any) -> Rows
         true = truth[apart["system"]].to_numpy() - truth[apart["other"]].to_numpy()
         true = true.round(12)
         alone, wide = (_bounds(apart, f"{name}95") for name in ("pointwise_eti", "simultaneous_ci"))
-        made = (
+        rows += [{"set": number, **row} for row in (
             _row("score", truth, _bounds(table, "posterior_eti95"), table["estimate"]),
             _row("difference", true, alone, apart["difference"]),
             _row("differences", true, wide, apart["difference"], together=True),
             _ranks(scores, names, truth.to_numpy()),
-        )
-        rows += [{"set": number, **row} for row in made]
+        )]  # fmt: skip
     return rows
 
 
 def _with_margins(
     design: MarginScoreDesign, names: list[str], rng: np.random.Generator
 ) -> tuple[Trials, pd.DataFrame]:
-    n, shape = design.n_items, (design.n_humans, 1)
-    item, label = np.arange(n), np.array([f"k{i}" for i in range(16)])
-    true, rows, margins = label[item % 16], [], []
-    for dataset in ("s", "t"):
-        ability, gain = rng.normal(0, 0.3, shape), np.exp(0.2 * rng.standard_normal(shape))
-        for number, level in enumerate(design.levels):
-            u = rng.standard_normal(n)
-            p = m_afc_probability(level + ability + 1.6 * gain * u, 16)
-            keys = {"dataset": dataset, "condition": f"c{number}", "item": item}
-            for person, own in enumerate(rng.random(p.shape) < p):
-                given = {"response": np.where(own, true, label[(item + 1) % 16]), "truth": true}
-                who = {"observer": f"{dataset}{person}", "kind": "human"}
-                rows.append(pd.DataFrame({**keys, **who, **given}))
-            for name, rho in zip(names, design.rho, strict=True):
-                margin = rho * u + np.sqrt(1 - rho**2) * rng.standard_normal(n)
-                margins.append(pd.DataFrame({**keys, "observer": name, "margin": margin}))
+    rows, margins = [], []
+    rho = dict(zip(names, design.rho, strict=True))
+    for dataset, (number, level) in itertools.product("st", enumerate(design.levels)):
+        trials, own = detection_experiment(
+            design.n_humans, design.n_items, 1, rho=rho, strength_mean=level, stable_sd=0, rng=rng
+        )
+        keys = {"dataset": dataset, "condition": f"c{number}"}
+        table = trials.to_table().assign(**keys)
+        rows.append(table.assign(observer=dataset + table["observer"]))
+        margins.append(own.assign(**keys))
     return Trials.from_table(pd.concat(rows)), pd.concat(margins)
 
 

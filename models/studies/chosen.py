@@ -65,33 +65,33 @@ def kinds_of_pairs(machines: NDArray[np.bool_], kind: str) -> NDArray[np.intp]:
 def _design(
     name: str, machines: NDArray[np.bool_], pair: Sequence[int], planned: Sequence[int], n: int
 ) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], Found]:
-    """A design of one pool, made ready: people's answers to an estimate, drawn anew each time."""
+    """Prepare a design of one pool: responses of people to an estimate, drawn anew each time."""
     count = machines.shape[1]
-    contrasts = np.zeros((1, len(machines)))
-    contrasts[0, list(pair)] = 1, -1
-    wanted = np.zeros((1, len(machines)))
-    wanted[0, list(planned)] = 1, -1
+    contrasts, wanted = _contrast(machines, pair), _contrast(machines, planned)
     size = sizes(machines, wanted)
-    if name in ("strata", "strata, weighted"):
+    if name.startswith("strata"):
         strata = strata_of(machines, planned)
         shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
-        pi = (shown / held)[strata.number]
-        drawing = Drawing(pi, strata, shown)
+        drawing = Drawing((shown / held)[strata.number], strata, shown)
     else:
-        even = np.full(count, n / count)
-        drawing = Drawing(even if name == "random" else probabilities(size, n))
+        drawing = Drawing(np.full(count, n / count) if name == "random" else probabilities(size, n))
 
     def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
         at = drawing.draw(rng)
-        if name == "strata":
-            own = strata.number[at]
-            return by_strata(strata, own, held, r[:, at], contrasts, N_DRAWS, population, rng)
         own = NONE if drawing.strata is None else drawing.strata.number[at]
+        if name == "strata":
+            return by_strata(strata, own, held, r[:, at], contrasts, N_DRAWS, population, rng)
         return by_weights(
             machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population, stratum=own
         )
 
     return drawn
+
+
+def _contrast(machines: NDArray[np.bool_], pair: Sequence[int]) -> Floats:
+    contrast = np.zeros((1, len(machines)))
+    contrast[0, list(pair)] = 1, -1
+    return contrast
 
 
 class PairDesign(NamedTuple):
@@ -118,9 +118,8 @@ def _one_pair(
     pool, _, first, second, people, planned, n = pair_of
     machines, everybody = pools[pool]
     r, pair, rng = everybody[list(people)], (first, second), np.random.default_rng(seed)
-    contrasts = np.zeros((1, len(machines)))
-    contrasts[0, list(pair)] = 1, -1
-    truth, count = float(true_contrasts(machines, r, contrasts)[0]), machines.shape[1]
+    truth = float(true_contrasts(machines, r, _contrast(machines, pair))[0])
+    count = machines.shape[1]
     rows: Rows = []
     errors: dict[str, float] = {}
     # The strata of one pair have no posterior of another.

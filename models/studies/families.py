@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from alikely.data.trials import Trials
 from alikely.estimates import matrix
 from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY
+from alikely.simulate import cohort
 from studies.harness import Rows, Study, checked
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
@@ -194,17 +194,14 @@ def _copying_families(design: CopyingDesign, numbers: range, seed: Any, n_draws:
     rows: Rows = []
     for number, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
         trials, truths = copying_machines(design.effect, np.random.default_rng(own))
-        machines = [name for name in trials.observers if name.startswith("m")]
+        machines = [name for name in trials.observers if name.startswith("model")]
         table = pd.DataFrame({"family": np.array(KINDS)[MEMBERS]}, index=machines)
         with warnings.catch_warnings():
             # Of so short chains some effective sizes are below what a single fit should have.
             warnings.simplefilter("ignore", SamplingWarning)
+            given = {"machine": table}
             tree = fit_cohort(
-                trials,
-                human_effects=False,
-                covariates={"machine": table},
-                n_draws=n_draws,
-                rng=number,
+                trials, human_effects=False, covariates=given, n_draws=n_draws, rng=number
             )
         found = cohort_contrasts(tree, "family", ["vit", "cnn"]).set_index("quantity")
         rows += [
@@ -228,7 +225,7 @@ def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float
     return alone, both / human - alone
 
 
-def copying_machines(effect: float, rng: np.random.Generator) -> tuple[Trials, Mapping[str, Any]]:
+def copying_machines(effect: float, rng: np.random.Generator) -> tuple[Trials, dict[str, float]]:
     """Simulate machines trial by trial; differences of the last family and the first."""
     shift = effect * np.array([-1.0, 0.0, 1.0])
     cells = (len(MEMBERS), len(HUMAN_ACCURACY))
@@ -240,26 +237,19 @@ def copying_machines(effect: float, rng: np.random.Generator) -> tuple[Trials, M
     # What each machine would do as a member of each family.
     tables = np.vectorize(table_of)(own + shift[:, None, None], mu, accuracy)
     alone, copying = (np.asarray(table) for table in tables)
-    variance = mu * (1 - mu) * HUMAN_CONSISTENCY
-    alike = 2 * copying * variance / (mu * (1 - accuracy) + (1 - mu) * accuracy)
-    phi = 1 / HUMAN_CONSISTENCY - 1
-    blocks = []
-    for c in range(cells[1]):
-        p = rng.beta(mu[c] * phi, (1 - mu[c]) * phi, N_TRIALS)
-        humans = rng.random((HUMANS, N_TRIALS)) < p
-        copied = rng.random((cells[0], N_TRIALS)) < p
-        at = MEMBERS, np.arange(cells[0]), c
-        machines = rng.random(copied.shape) < alone[at][:, None] + copying[at][:, None] * copied
-        blocks.append(np.concatenate([humans, machines]))
-    trials = Trials.from_correct(
-        np.concatenate(blocks, axis=1).astype(int),
-        observers=[f"h{i}" for i in range(HUMANS)] + [f"m{i:02}" for i in range(cells[0])],
-        kind=["human"] * HUMANS + ["model"] * cells[0],
-        condition=np.repeat(["a", "b", "c"], N_TRIALS).tolist(),
+    alike = 2 * copying * mu * (1 - mu) * HUMAN_CONSISTENCY
+    alike = alike / (mu * (1 - accuracy) + (1 - mu) * accuracy)
+    at = MEMBERS, np.arange(cells[0])
+    copied = copying[at]
+    # A machine that does not copy is right so often on its own; where it inverts, beyond that.
+    free = np.where(copied > 0, alone[at], alone[at] + copied) / (1 - np.abs(copied))
+    trials = cohort(
+        copied, free, mu, HUMAN_CONSISTENCY, n_humans=HUMANS, n_trials=N_TRIALS, rng=rng
     )
-    apart = [values.mean(axis=(1, 2)) for values in (copying, alike)]
-    truths = dict(zip(("copy_probability", "error_consistency"), apart, strict=True))
-    return trials, {name: x[2] - x[0] for name, x in ({"log_odds_ratio": shift} | truths).items()}
+    truths = {"copy_probability": copying, "error_consistency": alike}
+    apart = {name: values[2] - values[0] for name, values in truths.items()}
+    effects = {name: float(values.mean()) for name, values in apart.items()}
+    return trials, {"log_odds_ratio": 2 * effect, **effects}
 
 
 COPYING_FAMILIES = Study(

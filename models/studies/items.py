@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,40 +39,30 @@ class ItemDesign(NamedTuple):
 def _items(design: ItemDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
     """Check intervals of error consistency where observers answer the same items again."""
     data, drawing = seed.spawn(2)
-    seeds = data.spawn(len(numbers))
-    if design.design == "repeats":
-        n = (design.n_repeats, design.n_repeats)
-        accuracy = (ACCURACY, ACCURACY)
-        options: dict[str, Any] = {
-            "accuracy": accuracy,
-            "correlation": CORRELATION,
-            "within": design.within,
-        }
-        made = [repeated_answers(N_ITEMS, n, **options, rng=each) for each in seeds]
-        tables, truth = [trials.to_table() for trials, _ in made], made[0][1]
-    else:
-        tables, truth = [_two_modalities(each) for each in seeds], _true_difference()
-    trials = Trials.from_table(
-        pd.concat([table.assign(dataset=f"{i:02d}") for i, table in enumerate(tables)])
-    )
+    repeats = design.design == "repeats"
+    made = [_repeats(design, own) if repeats else _two_modalities(own)
+            for own in data.spawn(len(numbers))]  # fmt: skip
+    truth = made[0][1]
+    tables = [table.assign(dataset=f"{i:02d}") for i, (table, _) in enumerate(made)]
+    trials = Trials.from_table(pd.concat(tables))
+    options: dict[str, Any] = {"n_resamples": n_draws, "n_draws": n_draws, "rng": drawing}
     rows = []
     for unit, cluster in UNITS.items():
-        result = error_consistency(
-            trials,
-            n_resamples=n_draws,
-            n_draws=n_draws,
-            n_null=0,
-            bayes_factor=False,
-            cluster=cluster,
-            rng=drawing,
-        )
-        found = _of_pairs(result) if design.design == "repeats" else _of_differences(result)
+        result = error_consistency(trials, n_null=0, bayes_factor=False, cluster=cluster, **options)
         rows += [
             {**design._asdict(), "unit": unit, "method": method, "truth": truth}
             | {"lower": lower, "upper": upper, **checked(truth, lower, upper)}
-            for method, lower, upper in found
+            for method, lower, upper in (_of_pairs if repeats else _of_differences)(result)
         ]
     return rows
+
+
+def _repeats(design: ItemDesign, seed: np.random.SeedSequence) -> tuple[pd.DataFrame, float]:
+    trials, truth = repeated_answers(
+        N_ITEMS, (design.n_repeats, design.n_repeats), accuracy=(ACCURACY, ACCURACY),
+        correlation=CORRELATION, within=design.within, rng=seed,
+    )  # fmt: skip
+    return trials.to_table(), truth
 
 
 def _of_pairs(result: Result) -> list[tuple[Any, float, float]]:
@@ -95,31 +86,20 @@ def _of_differences(result: Result) -> list[tuple[Any, float, float]]:
     ]
 
 
-def _two_modalities(seed: np.random.SeedSequence) -> pd.DataFrame:
+def _two_modalities(seed: np.random.SeedSequence) -> tuple[pd.DataFrame, float]:
+    """Correctness in both modalities, and the true difference."""
     evidence = np.random.default_rng(seed).multivariate_normal(np.zeros(4), MODALITIES, N_ITEMS)
-    right = evidence < special.ndtri(ACCURACY)
-    at = [(o, c) for c in range(2) for o in range(2)]
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "observer": "ab"[observer],
-                    "condition": ("one", "other")[condition],
-                    "item": [str(item) for item in range(N_ITEMS)],
-                    "correct": right[:, 2 * condition + observer].astype(int),
-                }
-            )
-            for observer, condition in at
-        ]
-    )
-
-
-def _true_difference() -> float:
-    values = [
+    right = (evidence < special.ndtri(ACCURACY)).astype(int)
+    items = [str(item) for item in range(N_ITEMS)]
+    parts = [
+        pd.DataFrame({"observer": o, "condition": c, "item": items, "correct": right[:, k]})
+        for k, (c, o) in enumerate(itertools.product(("one", "other"), "ab"))
+    ]
+    one, other = (
         repeated_answers(1, (1, 1), correlation=MODALITIES[i, i + 1], within=1.0, rng=0)[1]
         for i in (0, 2)
-    ]
-    return float(values[0] - values[1])
+    )
+    return pd.concat(parts), float(one - other)
 
 
 ITEMS = Study(

@@ -25,7 +25,7 @@ from studies.sharing import copying_recovery, sharing_cells
 FEW: dict[str, dict[str, Any]] = {
     "agreement": {"n_draws": 100},
     "branches": {"n_resamples": 10},
-    "cohorts": {"n_draws": 40, "tune": 40},
+    "cohorts": {"n_draws": 40},
     "copying_families": {"n_draws": 40},
     "families": {"n_draws": 100},
     "items": {"n_draws": 100},
@@ -34,7 +34,7 @@ FEW: dict[str, dict[str, Any]] = {
 }
 # Whose scenarios take long, each on its own: with the slow tests.
 LONG = ("cohorts", "copying_families", "families", "margin_scores", "statements", "judges")
-# Of studies whose scenarios differ in numbers alone, so many-th; of those with chains the first.
+# Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
 EVERY = {"agreement": 10, "benchmarks": 4, "cohorts": 99, "copying_families": 99, "margins": 4}
 EVERY |= {"orders": 4, "similarity": 4, "statements": 3}
 # Scenarios that take long, where the others do not.
@@ -57,7 +57,7 @@ def scenarios() -> list[Any]:
 
 
 @pytest.mark.parametrize(("study", "name"), scenarios())
-@pytest.mark.usefixtures("few_sweeps")
+@pytest.mark.usefixtures("few_sweeps", "prior_chains")
 def test_every_scenario_runs(study: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("studies.simulators.margins.CLASSES", 400)
     monkeypatch.setattr(families, "N_TRUE", 50)

@@ -11,13 +11,16 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.metrics import errors
-from alikely.simulate.errors import wrong_rows
 
 __all__ = ["ErrorPopulation", "label_trials", "shared_errors", "shared_label_agreement"]
 
 
 class ErrorPopulation(NamedTuple):
-    """How systems err on items of some kinds, all of them equally frequent."""
+    """How systems err on items of some kinds, all of them equally frequent.
+
+    Rows over wrong labels: ``suggested`` by items (kind, true_class, label), and ``own`` of systems
+    (system, kind, true_class, label); how often each system ``follows`` what items suggest.
+    """
 
     suggested: Floats
     own: Floats
@@ -33,32 +36,14 @@ class ErrorPopulation(NamedTuple):
 def shared_errors(
     population: ErrorPopulation, truth: ArrayLike, wrong: ArrayLike, rng: RandomState = None
 ) -> NDArray[np.int64]:
-    """Answers of systems to the same items."""
-    suggested, own, follows = (np.asarray(part, dtype=np.float64) for part in population)
+    """Responses of systems to the same items, (system, item)."""
     true, errs = np.asarray(truth), np.asarray(wrong, dtype=bool)
-    n_classes = suggested.shape[-1]
-    if own.shape[1:] != suggested.shape or suggested.shape[1] != n_classes:
+    suggested, own, follows = population
+    if errs.shape != (len(own), len(true)):
         raise ValueError(
-            "own must have a row for each of suggested and each system, got shapes "
-            f"{own.shape} and {suggested.shape}"
+            f"wrong must be (system, item), of {len(own)} systems and {len(true)} items; got shape "
+            f"{errs.shape}"
         )
-    if errs.shape != (len(own), len(true)) or follows.shape != (len(own),):
-        raise ValueError(
-            f"wrong must be (system, item) and follows (system,), of {len(own)} systems and "
-            f"{len(true)} items; got shapes {errs.shape} and {follows.shape}"
-        )
-    if not ((follows >= 0) & (follows <= 1)).all():
-        raise ValueError(f"follows must lie in [0, 1], got {follows.tolist()}")
-    if len(true) and not 0 <= true.min() <= true.max() < n_classes:
-        raise ValueError(
-            f"truth must be classes from 0 to {n_classes - 1}, got {true.min()} to {true.max()}"
-        )
-    for name, rows in (("suggested", suggested), ("own", own)):
-        right = np.diagonal(rows, axis1=-2, axis2=-1)
-        if not (np.all(rows >= 0) and np.all(right == 0) and np.allclose(rows.sum(-1), 1, 0, 1e-9)):
-            raise ValueError(
-                f"rows of {name} must be probabilities that sum to 1, with 0 for the true class"
-            )
     rng = np.random.default_rng(seed_sequence(rng))
     kind = rng.integers(len(suggested), size=len(true))
     says = _drawn(suggested[kind, true], rng)
@@ -88,22 +73,15 @@ def label_trials(
     rng: RandomState = None,
 ) -> Trials:
     """Trials of systems that err on the same items, at times with one label for all."""
-    own, shared = _checked(rows, common, copy_probability)
-    if n_items < 1 or n_datasets < 1:
-        raise ValueError(
-            f"n_items and n_datasets must be at least 1, got {n_items} and {n_datasets}"
-        )
-    if not 0 < error_probability <= 1:
-        raise ValueError(f"error_probability must lie in (0, 1], got {error_probability:g}")
+    own, shared = np.asarray(rows, dtype=float), np.asarray(common, dtype=float)
     generator = np.random.default_rng(seed_sequence(rng))
     n, (n_systems, k, _) = n_items * n_datasets, own.shape
     truth = generator.integers(0, k, n)
     follows = np.full(n_systems, np.sqrt(copy_probability))
     population = ErrorPopulation(shared[None], own[:, None], follows)
     wrong = generator.random((n_systems, n)) < error_probability
-    response = shared_errors(population, truth, wrong, generator)
     return Trials.from_arrays(
-        response,
+        shared_errors(population, truth, wrong, generator),
         truth,
         observers=[f"system_{system}" for system in range(n_systems)],
         classes=range(k),
@@ -113,7 +91,7 @@ def label_trials(
 
 def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> Floats:
     """Misclassification agreement of the infinite population that `label_trials` draws from."""
-    own, shared = _checked(rows, common, copy_probability)
+    own, shared = np.asarray(rows, dtype=float), np.asarray(common, dtype=float)
     each = np.sqrt(copy_probability)
     margin = each * shared + (1 - each) * own
     # Both give the common label, or each one from its margin, less what both then have of it.
@@ -124,16 +102,3 @@ def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability:
     out = errors.misclassification_agreement(tables)
     np.fill_diagonal(out, 1.0)
     return out
-
-
-def _checked(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> tuple[Floats, Floats]:
-    shared = wrong_rows(common, "common")
-    own = np.asarray(rows, dtype=np.float64)
-    if own.ndim != 3 or own.shape[1:] != shared.shape:
-        raise ValueError(
-            f"rows must have the shape (system, {len(shared)}, {len(shared)}), as common has its "
-            f"classes; got {own.shape}"
-        )
-    if not 0 <= copy_probability <= 1:
-        raise ValueError(f"copy_probability must lie in [0, 1], got {copy_probability:g}")
-    return np.stack([wrong_rows(row, "rows") for row in own]), shared
