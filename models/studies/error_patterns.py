@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-import copy
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -464,83 +464,55 @@ def agreement_designs(
 
 
 def _agreement(
-    design: AgreementDesign,
-    numbers: range,
-    seed: Any,
-    n_observers: int,
-    n_draws: int,
-    methods: Sequence[str],
+    design: AgreementDesign, numbers: range, seed: Any, n_observers: int, n_draws: int
 ) -> Rows:
+    """Intervals of pairs of two systems; of means and differences of the pairs of four."""
     if n_observers not in (2, N_OBSERVERS):
         raise ValueError(f"n_observers must be 2 or {N_OBSERVERS}, got {n_observers}")
-    data, drawing = seed.spawn(2)
+    data, drawing, exact = seed.spawn(3)
     rows = POPULATIONS[design.population](design.n_classes)
-    shared = np.mean(rows, axis=0)
-    chance = ERRING if design.random else 1.0
-    trials = label_trials(
-        rows[:n_observers],
-        shared,
-        design.copy_probability,
-        round(design.n_joint_errors / chance**2),
-        error_probability=chance,
-        n_datasets=len(numbers),
-        rng=data,
-    )
-    truth = shared_label_agreement(rows[:n_observers], shared, design.copy_probability)
-    of_pairs = truth[np.triu_indices(n_observers, 1)]
-    asked = {name: which for name, which in AGREEMENT_METHODS.items() if name in methods}
-    resampled = any(school in ("bootstrap", "bca") for _, school in asked.values())
+    shared, chance = np.mean(rows, axis=0), ERRING if design.random else 1.0
+    of = rows[:n_observers], shared, design.copy_probability
+    n_items = round(design.n_joint_errors / chance**2)
+    trials = label_trials(*of, n_items, error_probability=chance, n_datasets=len(numbers), rng=data)
+    truth = shared_label_agreement(*of)[np.triu_indices(n_observers, 1)]
+    call = functools.partial(misclassification_agreement, trials, n_draws=n_draws)
     results = {
-        sampler: misclassification_agreement(
-            trials,
-            n_resamples=n_draws if resampled and sampler == "auto" else 0,
-            n_draws=n_draws,
-            sampler=sampler,
-            # A copy: seeds of one posterior are not to hang on whether the other was drawn.
-            rng=copy.deepcopy(drawing),
-        )
-        for sampler in dict.fromkeys(sampler for sampler, _ in asked.values())
+        "auto": call(n_resamples=n_draws, rng=drawing),
+        "exact": call(n_resamples=0, sampler="exact", rng=exact),
     }
-    if n_observers == 2:
-        return [
-            {"of": "pair", "method": method, **design._asdict(), **row}
-            for method, (sampler, school) in asked.items()
-            for row in _each(_bounds(results[sampler], school), of_pairs[0])
-        ]
-    first, second = np.eye(len(of_pairs))[:2]
-    found = []
-    sums = {"mean": np.full(len(of_pairs), 1 / len(of_pairs)), "difference": first - second}
-    for of, weights in sums.items():
-        tables = {name: _contrasted(result, weights) for name, result in results.items()}
-        found += [
-            {"of": of, "method": method, **design._asdict(), **row}
-            for method, (sampler, school) in asked.items()
-            if school in tables[sampler]
-            for row in _each(tables[sampler][school], float(weights @ of_pairs))
-        ]
+    unit = np.eye(len(truth))
+    sums = {"pair": unit[0]}
+    if n_observers > 2:
+        sums = {"mean": unit.mean(axis=0), "difference": unit[0] - unit[1]}
+    found: Rows = []
+    for name, weights in sums.items():
+        true = float(weights @ truth)
+        summed = {w: _summed(result, weights) for w, result in results.items() if name != "pair"}
+        for method, (which, school) in AGREEMENT_METHODS.items():
+            if name == "pair":
+                ends = _bounds(results[which], school)
+            else:
+                ends = summed[which].get(school, np.empty((0, 2)))
+            found += [
+                {"of": name, "method": method, **design._asdict(), **checked(true, *limits)}
+                | {"truth": true, "below": true < limits[0], "above": true > limits[1]}
+                for limits in ends[~np.isnan(ends[:, 0])].astype(float)
+            ]
     return found
 
 
-def _contrasted(result: Result, weights: Floats) -> dict[str, Floats]:
-    """Bounds of a weighted sum of the pairs of each data set, (data set, 2), by school."""
+def _summed(result: Result, weights: Floats) -> dict[str, Floats]:
+    """Bounds of a weighted sum of the pairs of each data set, (data set, 2), by method."""
     columns, parts = list(bound_names("", "eti", CI_PROB)), []
-    size = len(weights)
-    for start in range(0, result.table.sizes["pair"], size):
-        every = np.zeros(result.table.sizes["pair"])
+    size, n = len(weights), result.table.sizes["pair"]
+    for start in range(0, n, size):
+        every = np.zeros(n)
         every[start : start + size] = weights
         parts.append(contrast(result, every, intervals="all")[columns])
     return {
         str(school): np.stack([part.loc[school] for part in parts]) for school in parts[0].index
     }
-
-
-def _each(ends: Floats, truth: float) -> Rows:
-    return [
-        checked(truth, lower, upper)
-        | {"truth": truth, "below": truth < lower, "above": truth > upper}
-        for lower, upper in np.asarray(ends, dtype=np.float64)
-        if not np.isnan(lower)
-    ]
 
 
 AGREEMENT = Study(
@@ -549,6 +521,6 @@ AGREEMENT = Study(
     agreement_designs(),
     ("of", "method"),
     size=0,
-    options={"n_observers": 2, "n_draws": 1_000, "methods": list(AGREEMENT_METHODS)},
+    options={"n_observers": 2, "n_draws": 1_000},
     means=("truth", "below", "above"),
 )

@@ -64,6 +64,8 @@ def sharing_cells(
     accuracies: Sequence[float] = ACCURACIES,
 ) -> pd.DataFrame:
     """Probabilities of the four cells of machines that share so much and are so accurate."""
+    if world not in WORLDS:
+        raise ValueError(f"world must be one of {', '.join(WORLDS)}; got {world!r}")
     rows = [
         {"shared": shared, "accuracy": accuracy, "cells": cells}
         for shared in shares

@@ -1,15 +1,18 @@
-"""Wrong labels that systems share: how often they agree, and what is refused."""
+"""Wrong labels of systems: agreement, rows, copies, kinds of items."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
 import alikely as al
 from alikely.metrics import errors
-from studies.simulators.labels import label_trials, shared_label_agreement
+from studies.simulators.labels import (
+    ErrorPopulation,
+    label_trials,
+    shared_errors,
+    shared_label_agreement,
+)
 
 ROW = np.array([[0, 0.7, 0.3, 0], [0.2, 0, 0.2, 0.6], [0.5, 0.1, 0, 0.4], [0.1, 0.1, 0.8, 0]])
 OTHER = ROW[::-1, ::-1]
@@ -45,18 +48,54 @@ def test_population_without_copying_by_hand() -> None:
     assert found[0, 1] == pytest.approx(errors.misclassification_agreement(table).item())
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rows": ROW}, r"rows must have the shape \(system, 4, 4\)"),
-        ({"rows": [ROW * 2, ROW]}, "rows must be probabilities that sum to 1"),
-        ({"common": ROW[:3]}, "common must be square"),
-        ({"copy_probability": 1.2}, r"copy_probability must lie in \[0, 1\], got 1.2"),
-        ({"n_items": 0}, "n_items and n_datasets must be at least 1, got 0 and 1"),
-        ({"error_probability": 0}, r"error_probability must lie in \(0, 1\], got 0"),
-    ],
+N = 60_000
+FIRST = np.array([[0, 0.7, 0.2, 0.1], [0.5, 0, 0.25, 0.25], [0.3, 0.3, 0, 0.4], [0.1, 0.1, 0.8, 0]])
+SECOND = np.array(
+    [[0, 0.1, 0.1, 0.8], [0.2, 0, 0.6, 0.2], [0.9, 0.05, 0, 0.05], [0.4, 0.3, 0.3, 0]]
 )
-def test_what_is_refused(change: dict[str, Any], message: str) -> None:
-    given = {"rows": [ROW, ROW], "common": COMMON, "copy_probability": 0.5, "n_items": 5}
-    with pytest.raises(ValueError, match=message):
-        label_trials(**(given | change))
+
+
+def mixed() -> ErrorPopulation:
+    """Two kinds of items, systems that follow these by different shares."""
+    suggested = np.stack([FIRST, SECOND])
+    own = np.stack([np.stack([SECOND, FIRST]), np.stack([SECOND, SECOND])])
+    return ErrorPopulation(suggested, own, np.array([0.8, 0.3]))
+
+
+def test_rows_are_those_of_the_population() -> None:
+    of, truth = mixed(), np.repeat(np.arange(4), N // 4)
+    labels = shared_errors(of, truth, np.ones((2, N), dtype=bool), rng=1)
+    for system in range(2):
+        found = np.zeros((4, 4))
+        np.add.at(found, (truth, labels[system]), 4 / N)
+        room = 4 * np.sqrt(of.rows[system] * (1 - of.rows[system]) * 4 / N)
+        assert (np.abs(found - of.rows[system]) <= room).all()
+
+
+def test_agreement_is_of_those_who_follow_and_of_chance() -> None:
+    """Also within kinds of items, where own labels hang together."""
+    of, truth = mixed(), np.zeros(N, dtype=int)
+    a, b = shared_errors(of, truth, np.ones((2, N), dtype=bool), rng=2)
+    u, v = of.follows
+    by_kind = []
+    for kind in range(2):
+        s, p, q = of.suggested[kind, 0], of.own[0, kind, 0], of.own[1, kind, 0]
+        by_kind.append(
+            u * v + u * (1 - v) * s @ q + (1 - u) * v * s @ p + (1 - u) * (1 - v) * p @ q
+        )
+    wanted = np.mean(by_kind)
+    assert (a == b).mean() == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / N))
+
+
+def test_right_answers_are_the_true_classes() -> None:
+    truth, wrong = np.arange(4), np.array([[True, False, True, False], [False] * 4])
+    a, b = shared_errors(mixed(), truth, wrong, rng=3)
+    assert (b == truth).all()
+    assert (a != truth).tolist() == wrong[0].tolist()
+
+
+def test_rounding_leaves_no_label_without_probability() -> None:
+    row = np.array([[0, 1 / 3, 2 / 3 - 1e-10, 0], *SECOND[1:]])
+    of = ErrorPopulation(row[None], np.stack([[row]]), np.ones(1))
+    labels = shared_errors(of, np.zeros(N, dtype=int), np.ones((1, N), dtype=bool), rng=4)
+    assert set(np.unique(labels)) == {1, 2}

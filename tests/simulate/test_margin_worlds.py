@@ -1,9 +1,8 @@
-"""Worlds of margins: what is said of them is true, and bad ones are refused."""
+"""Simulated margins: what is said of the populations is true."""
 
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -92,23 +91,6 @@ def test_strengths_have_mean_0_and_variance_1(law: Any) -> None:
     assert x.mean() == pytest.approx(0, abs=4 / np.sqrt(len(x)))
     # The fourth moment of t4 has no bound: its variance settles slowly.
     assert x.var() == pytest.approx(1, abs=0.1 if law == "t4" else 4 * np.sqrt(6 / len(x)))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rho": 1.1}, "rho must lie in [-1, 1], got 1.1"),
-        ({"other_rho": -2.0}, "other_rho must lie in [-1, 1], got -2.0"),
-        ({"group_rho": 2.0}, "group_rho must lie in [-1, 1], got 2.0"),
-        ({"law": "flat"}, "law must be one of 'normal', 't4', 'skewed', 'bimodal'; got 'flat'"),
-        ({"relation": "x"}, "relation must be one of"),
-        ({"missing": 1.0}, "missing must lie in [0, 1), got 1.0"),
-        ({"n_items": 4}, "a world needs at least 1 observer"),
-    ],
-)
-def test_worlds_that_cannot_be(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        World(**change)
 
 
 def test_a_fan_keeps_the_correlation_and_spreads_unevenly() -> None:
