@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from alikely.data.packed import all_cells, pack
+from alikely.data.counting import all_cells, pack
 
 
 def _plain(correct: NDArray[np.int8]) -> list[list[int]]:
@@ -48,7 +48,7 @@ def test_compiled_loops_count_the_same(least: int, monkeypatch: pytest.MonkeyPat
     correct = np.random.default_rng(3).integers(least, 2, (70, 17_000)).astype(np.int8)
     packed = pack(correct)
     expected = all_cells(packed)
-    monkeypatch.setattr("alikely.data.packed.MANY", 0)
+    monkeypatch.setattr("alikely.data.counting.MANY", 0)
     np.testing.assert_array_equal(all_cells(packed), expected)
 
 

@@ -10,7 +10,7 @@ import pytest
 from served import Server
 
 import alikely as al
-from alikely.datasets import categories
+from alikely.datasets import loaders as categories
 
 TEXT = """# Remarks, such as 'knife' is n03041632
     knife =    [n03041632]
@@ -24,7 +24,7 @@ CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(categories, "DIGEST", categories._digest(EXPECTED))
+    monkeypatch.setattr(categories, "CATEGORY_DIGEST", categories._category_digest(EXPECTED))
     other = TEXT.replace("41632", "41633").encode()
     others = {"/page.txt": b"<html>", "/other.txt": other, "/missing.txt": None}
     running = Server(TEXT.encode(), others)

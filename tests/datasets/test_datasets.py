@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from served import Server
 
+from alikely.data.readers import model_vs_human
 from alikely.data.trials import NOT_SHOWN
 from alikely.datasets import loaders as datasets
 
@@ -178,7 +179,7 @@ def test_failed_downloads_leave_nothing_behind(
     ],
 )
 def test_image_names(name: str, image: str) -> None:
-    assert datasets.image_name(name) == image
+    assert model_vs_human.image_name(name) == image
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import worlds as w
 
 import alikely as al
 from alikely._base import size, steps
-from alikely.data.sizes import n_entries
+from alikely.data.tables import n_entries
 
 
 def test_entries_are_counted_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,9 +54,8 @@ from alikely.benchmark.nesting import (
     undefined_entries,
 )
 from alikely.benchmark.tables import CONSENSUS
-from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import INCLUSION, SPEAKS
-from alikely.data.repeats import presented, refuse_repeats
+from alikely.data.repeats import condition_labels, presented, refuse_repeats
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.trials import Trials
 from alikely.errors.limits import mean_draws, paired_row_draws

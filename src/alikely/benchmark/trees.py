@@ -31,7 +31,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely._base.steps import step
-from alikely.data.packed import Packed, all_cells, pack
+from alikely.data.counting import Packed, all_cells, pack
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import said_by
 from alikely.metrics import Metric

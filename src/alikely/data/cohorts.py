@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from alikely._base.checks import known_kind, of_type
 from alikely.data.blocks import LEFT_OUT
-from alikely.data.conditions import nested_labels
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.repeats import refuse_repeats
+from alikely.data.repeats import nested_labels, refuse_repeats
 from alikely.data.tables import MAKE, correctness, groups_of_trials
 from alikely.data.trials import Trials
 

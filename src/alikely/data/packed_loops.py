@@ -1,6 +1,6 @@
 """Bits that rows have in common, counted by compiled loops.
 
-Imported by `alikely.data.packed` alone, where many pairs ask for it.
+Imported by `alikely.data.counting` alone, where many pairs ask for it.
 """
 
 from __future__ import annotations

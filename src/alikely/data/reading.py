@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import xarray as xr
@@ -15,12 +16,10 @@ from alikely._base.names import listed, nearest
 from alikely.data.columns import NOTES, ROLES, table_aligned
 from alikely.data.files import File, Paths, find_files, read_table
 from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
-from alikely.data.patterns import fields_of_names
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Choice, Log, Reader, readers
-from alikely.data.wide import long_tables
 
-__all__ = ["NA_VALUES", "read_trials", "wide_trials"]
+__all__ = ["NA_VALUES", "Long", "fields_of_names", "long_tables", "read_trials", "wide_trials"]
 
 # What an entry of a file may say where there is no value, beside nothing at all.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
@@ -251,3 +250,144 @@ def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
     if lazy:
         return table.with_constants(fields)
     return frame.with_columns(**{k: nw.lit(v, dtype=nw.String) for k, v in fields.items()})
+
+
+ROW = "row"
+
+
+class Long(NamedTuple):
+    """Tables with columns of the usual names, where each comes from, and what was found out."""
+
+    tables: list[Any]
+    names: list[str]
+    notes: list[str]
+
+
+def long_tables(
+    tables: Sequence[Any],
+    *,
+    names: Sequence[str] | None = None,
+    observers: Sequence[str] | None = None,
+    truth: str = "truth",
+    item: str = "item",
+    condition: str = "condition",
+    dataset: str = "dataset",
+    repeat: str = "repeat",
+    kind: Mapping[str, str] | None = None,
+    item_columns: Sequence[str] = (),
+) -> Long:
+    """Make of each observer's column a long table."""
+    roles = {"truth": truth, "item": item, "condition": condition, "dataset": dataset}
+    roles["repeat"] = repeat
+    if not isinstance(kind, Mapping | None):
+        raise ValueError(f"kind must map observers to kinds in a wide table, got {kind!r}")
+    made, places, found = [], [], dict[str, None]()
+    notes: list[str] = []
+    for number, table in enumerate(tables):
+        frame = frame_of(table)
+        of = dict(roles)
+        if item == "item" and "item" not in frame.columns and "image" in frame.columns:
+            of["item"] = "image"
+        for role, name in of.items():
+            if name != role and name not in frame.columns:
+                raise ValueError(
+                    f"no column {name!r} ({role}); the columns are {listed(frame.columns)}"
+                    f"{nearest(name, frame.columns)}"
+                )
+        if of["item"] not in frame.columns:
+            if ROW in frame.columns:
+                raise ValueError("no column 'item'; name yours by item=")
+            frame = frame.with_row_index(ROW)
+            of["item"] = ROW
+            notes.append("there is no column 'item': items are the rows, counted from 0")
+        of = {role: name for role, name in of.items() if name in frame.columns}
+        of |= {name: name for name in item_columns if name in frame.columns}
+        people = _observers(frame.columns, observers, set(of.values()))
+        found |= dict.fromkeys(people)
+        answer = "response" if "truth" in of else "correct"
+        for name in people:
+            columns = [nw.col(column).alias(role) for role, column in of.items()]
+            own = {"observer": nw.lit(name, dtype=nw.String)}
+            if kind is not None:
+                if name not in kind:
+                    raise ValueError(
+                        f"kind has no entry for observer {name!r}; it has {listed(kind)}"
+                    )
+                own["kind"] = nw.lit(kind[name], dtype=nw.String)
+            made.append(frame.select(*columns, nw.col(name).alias(answer)).with_columns(**own))
+            places.append(f"column {name}" + (f" of {names[number]}" if names else ""))
+    if observers is None:
+        notes.append(f"{len(found)} columns are observers: {listed(found, most=8)}")
+    return Long(made, places, list(dict.fromkeys(notes)))
+
+
+def _observers(
+    columns: Sequence[str], observers: Sequence[str] | None, taken: set[str]
+) -> list[str]:
+    if isinstance(observers, str):
+        raise ValueError(f"observers must be a list of columns, got {observers!r}")
+    people = list(observers) if observers is not None else [c for c in columns if c not in taken]
+    lacking = next((name for name in people if name not in columns), None)
+    if lacking is not None:
+        raise ValueError(
+            f"no column {lacking!r} (an observer); the columns are {listed(columns)}"
+            f"{nearest(lacking, columns)}"
+        )
+    if not people:
+        raise ValueError(f"no column is left for an observer; the columns are {listed(columns)}")
+    return people
+
+
+PIECE = re.compile(r"\{(\w+)(:d)?\}|(\*)|([^{}*]+)|(.)")
+
+
+def fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]:
+    """Read fields off the names of files."""
+    names = [match[1] for match in PIECE.finditer(pattern) if match[1]]
+    if not names:
+        raise ValueError(f"pattern {pattern!r} has no field; expected some, such as {{observer}}")
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"pattern {pattern!r} has field {twice[0]!r} twice; name it once")
+    short, long = (_expression(pattern, more) for more in ("+?", "+"))
+    depth = pattern.count("/") + 1
+    tails = ["/".join(_path(file).split("/")[-depth:]) for file in files]
+    found = [short.fullmatch(tail) for tail in tails]
+    if not any(found):
+        raise ValueError(
+            f"pattern={pattern!r} fits none of {len(files)} files; they are: "
+            f"{listed(tails, most=5)}"
+        )
+    fields = []
+    for match, tail in zip(found, tails, strict=True):
+        if match is None:
+            raise ValueError(
+                f"pattern {pattern!r} does not fit {tail!r} (but {sum(map(bool, found))} other "
+                "files); read the files apart, or leave it out"
+            )
+        one, other = match.groupdict(), long.fullmatch(tail).groupdict()  # type: ignore[union-attr]
+        if one != other:
+            name = next(name for name in one if one[name] != other[name])
+            raise ValueError(
+                f"pattern {pattern!r} fits {tail!r} in two ways, {name} {one[name]!r} or "
+                f"{other[name]!r}; write out what parts the fields, or {{{names[-1]}:d}} for digits"
+            )
+        fields.append(one)
+    return fields
+
+
+def _path(file: File) -> str:
+    path = file.path.absolute().as_posix()
+    return f"{path}/{file.member}" if file.member else path
+
+
+def _expression(pattern: str, more: str) -> re.Pattern[str]:
+    text = ""
+    for name, digits, star, literal, other in PIECE.findall(pattern):
+        if other:
+            raise ValueError(f"pattern {pattern!r} has a brace without its fellow; write {{field}}")
+        if name:
+            text += rf"(?P<{name}>\d{more})" if digits else f"(?P<{name}>[^/]{more})"
+        else:
+            text += f"[^/]*{more[1:]}" if star else re.escape(literal)
+    return re.compile(text)

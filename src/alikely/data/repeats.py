@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = [
     "ONE_ANSWER",
     "Presented",
     "Recurring",
+    "condition_labels",
+    "nested_labels",
     "presented",
     "recurring",
     "refuse_repeats",
@@ -138,3 +141,24 @@ def recurring(data: xr.Dataset) -> Recurring:
         if several.mean() <= FEW:
             odd = f"item {several.idxmax()!r} of data set {dataset!r}"
     return Recurring(shared, numbered, odd)
+
+
+def nested_labels(datasets: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Name what belongs to a data set, such as a condition or a person, after both."""
+    return [f"{dataset} | {name}" for dataset, name in zip(datasets, names, strict=True)]
+
+
+def condition_labels(data: xr.Dataset) -> tuple[list[str], NDArray[np.intp]]:
+    """Name every condition ``dataset:condition``, as two data sets may use one name."""
+    for dataset in np.unique(data["dataset"].values):
+        if ":" in dataset:
+            raise ValueError(
+                f"name of data set {dataset!r} holds a colon, which parts it from the condition "
+                "here; rename it"
+            )
+    names = data["dataset"].values + ":" + data["condition"].values
+    labels, first, inverse = np.unique(names, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return labels[order].tolist(), rank[inverse]

@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [G18] Geirhos, Temme, Rauber, Schütt, Bethge, Wichmann (2018). Generalisation in humans and deep
+   neural networks. doi:10.48550/arXiv.1808.08750
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
    success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import os
+import re
 import sys
 import zipfile
 import zlib
@@ -28,10 +31,10 @@ from alikely._base.files import write_file
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
 from alikely.data.files import UNPACKING, File, unreadable
-from alikely.data.readers.model_vs_human import image_name, normalise_condition
+from alikely.data.readers.model_vs_human import RAW, named_table, normalise_condition
 from alikely.data.trials import Trials
 
-__all__ = ["load_example", "model_vs_human", "normalise_condition"]
+__all__ = ["load_example", "model_vs_human", "normalise_condition", "sixteen_categories"]
 
 # One commit of the public toolbox that accompanies [G21]_.
 ARCHIVE = (
@@ -62,8 +65,6 @@ HUMAN_DIGESTS: dict[str, str] = {
 }
 
 COLUMNS = ("dataset", "condition", "image", "observer", "kind", "truth", "response")
-# Of the csv files of the toolbox.
-RAW = ("subj", "object_response", "category", "condition", "imagename")
 
 
 def load_example() -> Trials:
@@ -294,39 +295,25 @@ def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -
 def _read_raw(content: bytes, file: File, dataset: str) -> pa.Table:
     """One csv file of the toolbox, in the columns of this module."""
     try:
-        raw = pyarrow.csv.read_csv(
-            pa.BufferReader(content),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(RAW, pa.string()), strings_can_be_null=False
-            ),
+        # Here empty text is an answer, of a class that is none; the release has no such row.
+        as_text = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(RAW, pa.string()), strings_can_be_null=False
         )
+        raw = pyarrow.csv.read_csv(pa.BufferReader(content), convert_options=as_text)
     except pa.ArrowInvalid as error:
         raise ValueError(unreadable(file, error)) from None
-    lacking = [name for name in RAW if name not in raw.column_names]
-    if lacking:
-        raise ValueError(
-            f"{file.name!r} has no column {lacking[0]!r}; the csv files of model-vs-human have "
-            f"{', '.join(RAW)}, and this one {listed(raw.column_names)}"
-        )
-    if not len(raw):
+    table = named_table(raw, file, dataset)
+    if not len(table):
         raise ValueError(
             f"{file.name!r} has names of columns and no rows; get it anew or remove it"
         )
-    observer, response = raw["subj"], raw["object_response"]
-    human = pc.starts_with(observer, "subject-")
-    return _with_normal_conditions(
-        pa.table(
-            {
-                "dataset": pa.array([dataset] * len(raw), pa.string()),
-                "condition": raw["condition"],
-                "image": pa.array(image_name(name) for name in raw["imagename"].to_pylist()),
-                "observer": observer,
-                "kind": pc.if_else(human, "human", "model"),
-                "truth": raw["category"],
-                "response": pc.if_else(pc.equal(response, "na"), None, response),
-            }
-        )
+    response = table["response"]
+    table = table.set_column(
+        table.column_names.index("response"),
+        "response",
+        pc.if_else(pc.equal(response, "na"), None, response),
     )
+    return table.rename_columns({"item": "image"}).select(COLUMNS)
 
 
 def _with_normal_conditions(table: pa.Table) -> pa.Table:
@@ -358,3 +345,121 @@ def _verify(table: pa.Table) -> None:
                 f"the human responses of data set {dataset!r} are not the published ones (checksum "
                 f"{digest[:12]}...); if you trust this copy, unpack it and pass folder="
             )
+
+
+# One commit of the public code that accompanies [G18]_.
+MAPPING = (
+    "https://raw.githubusercontent.com/rgeirhos/generalisation-humans-DNNs/"
+    "eed4bd035c6f0be6c225641dfb2ceaf23f965343/16-class-ImageNet/"
+    "MSCOCO_to_ImageNet_category_mapping.txt"
+)
+# SHA-256 of what it says, see `_category_digest`; line ends and remarks do not matter.
+CATEGORY_DIGEST = "4eeedfe29113b59f2d8bf77e4dfe7bf87c24683611a6a7d1e927a22311156069"
+# Where copies of the public code have it, and that of the later toolbox.
+PLACES = (
+    "16-class-ImageNet/MSCOCO_to_ImageNet_category_mapping.txt",
+    "MSCOCO_to_ImageNet_category_mapping.txt",
+    "modelvshuman/helper/human_categories.py",
+)
+LIST = re.compile(r"(\w+)\s*=\s*\[([^\]]*)\]")
+IDENTIFIER = re.compile(r"\bn\d{8}\b")
+
+
+def sixteen_categories(
+    path: str | Path | None = None,
+    *,
+    url: str = MAPPING,
+    known_hash: str | None = None,
+    cache: str | Path | None = None,
+) -> dict[str, str]:
+    """Load the coarse category of ImageNet's classes, by WordNet identifier [G18]_.
+
+    Parameters
+    ----------
+    path : str or path, optional
+        A local copy: a file with lines such as ``knife = [n03041632]``, or the folder of the public
+        code that has one. If not given, the public file is downloaded once and kept.
+    url : str
+        Where the file is.
+    known_hash : str, optional
+        Checksum of the file, such as ``"sha256:..."``. Without it the content of a download is
+        checked against its known digest.
+    cache : str or path, optional
+        Where downloads are kept; the user's cache folder if not given.
+
+    Returns
+    -------
+    dict of str to str
+        Category of each identifier, in the order of the file, for
+        ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
+        classes have none; a few identifiers are none of the 1,000.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file or it holds no categories, an identifier has two, a checksum does
+        not match, or the download fails.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "categories.txt"
+    ...     _ = file.write_text("knife = [n03041632]  keyboard = [n03085013, n04505470]")
+    ...     sixteen_categories(file)
+    {'n03041632': 'knife', 'n03085013': 'keyboard', 'n04505470': 'keyboard'}
+    """
+    if path is not None:
+        file = _found(Path(path))
+        return _categories(file.read_text(encoding="utf-8", errors="replace"), str(file))
+    file = download(
+        url,
+        known_hash,
+        cache,
+        "sixteen-categories.txt",
+        "get the file by other means and pass path=",
+    )
+    try:
+        categories = _categories(file.read_text(encoding="utf-8", errors="replace"), url)
+        if known_hash is None and (digest := _category_digest(categories)) != CATEGORY_DIGEST:
+            raise ValueError(
+                f"the categories at {url} are not the published ones (checksum {digest[:12]}...); "
+                "if you trust this file, pass path="
+            )
+    except ValueError:
+        # What is no good is not kept for the next time.
+        file.unlink()
+        raise
+    return categories
+
+
+def _found(path: Path) -> Path:
+    for file in (path, *(path / place for place in PLACES)):
+        if file.is_file():
+            return file
+    raise ValueError(
+        f"no categories in {str(path)!r}; expected a file with lines such as 'knife = "
+        f"[n03041632]', or a folder with {PLACES[0]}"
+    )
+
+
+def _categories(text: str, place: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for category, members in LIST.findall(text):
+        for identifier in IDENTIFIER.findall(members):
+            if found.setdefault(identifier, category) != category:
+                raise ValueError(
+                    f"{identifier} has two categories in {place!r}: {found[identifier]} and "
+                    f"{category}; keep one"
+                )
+    if not found:
+        raise ValueError(
+            f"no categories in {place!r}; expected lines such as 'knife = [n03041632]', with "
+            "WordNet identifiers"
+        )
+    return found
+
+
+def _category_digest(categories: dict[str, str]) -> str:
+    lines = sorted(f"{identifier}\t{category}" for identifier, category in categories.items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

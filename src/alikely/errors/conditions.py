@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind
-from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.repeats import presented
+from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials

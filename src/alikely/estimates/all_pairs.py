@@ -18,7 +18,7 @@ from alikely._base.parallel import in_parallel
 from alikely._base.settings import resolve
 from alikely._base.size import check_memory
 from alikely._base.steps import step
-from alikely.data.packed import Packed, all_cells
+from alikely.data.counting import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials

@@ -18,11 +18,9 @@ from alikely._base.intervals import CiKind, check_interval
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import FLOAT32, check_memory, check_total
 from alikely._base.steps import step
-from alikely.data.pairs import Pairs
 from alikely.data.repeats import recurring
-from alikely.data.sizes import n_entries
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
-from alikely.data.tables import By, joint_correctness
+from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
 from alikely.estimates.remarks import cluster_remarks, joined
 from alikely.estimates.result import CHAINS, Result

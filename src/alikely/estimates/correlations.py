@@ -25,7 +25,7 @@ from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.data.conditions import nested_labels
+from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.result import Result
 from alikely.estimates.selection import LABELS

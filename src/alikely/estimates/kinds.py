@@ -17,7 +17,7 @@ from alikely._base.names import listed
 from alikely._base.notes import note
 from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import SILENT
-from alikely.data.confusions import confusion_trials
+from alikely.data.counting import confusion_trials
 from alikely.data.tables import pair_labels
 from alikely.errors.chains import class_copying_draws, paired_chain_draws, shared_base_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality

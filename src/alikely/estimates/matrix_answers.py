@@ -10,10 +10,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely.data.conditions import nested_labels
+from alikely.data.counting import Packed, pack
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.packed import Packed, pack
-from alikely.data.repeats import presented, recurring
+from alikely.data.repeats import nested_labels, presented, recurring
 from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
 from alikely.data.trials import Trials
 from alikely.inference.combined import combined_influence

@@ -22,7 +22,7 @@ from alikely._base.files import write_file
 from alikely._base.frames import As, given_as, html_of
 from alikely._base.intervals import Intervals, bound_names
 from alikely._base.names import counted, listed, nearest
-from alikely.data.packed import Packed
+from alikely.data.counting import Packed
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.estimates.latex import printed

@@ -23,9 +23,8 @@ from alikely._base.frames import with_notes
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT, blocks, cluster_numbers
-from alikely.data.pairs import Pairs
 from alikely.data.summaries import missing_note_of
-from alikely.data.tables import By, joint_correctness
+from alikely.data.tables import By, Pairs, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
 

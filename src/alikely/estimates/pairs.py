@@ -11,8 +11,7 @@ import xarray as xr
 from alikely._base.checks import one_of
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
-from alikely.data.pairs import Pairs
-from alikely.data.tables import By
+from alikely.data.tables import By, Pairs
 from alikely.data.trials import Trials
 from alikely.errors.equal_rows import N_PERMUTATIONS
 from alikely.estimates.analysis import Design, Kind, analyse

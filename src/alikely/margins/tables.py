@@ -21,8 +21,15 @@ from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.pairs import Pairs, chosen_pairs
-from alikely.data.tables import SEPARATOR, By, correctness, groups_of_trials, pair_labels
+from alikely.data.tables import (
+    SEPARATOR,
+    By,
+    Pairs,
+    chosen_pairs,
+    correctness,
+    groups_of_trials,
+    pair_labels,
+)
 from alikely.data.trials import NO_RESPONSE, Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 

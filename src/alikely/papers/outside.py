@@ -27,7 +27,7 @@ from alikely._base.frames import Groups, group_mapping
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.conditions import nested_labels
+from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.correlations import Values, matched
 from alikely.inference.intervals import adjusted_p_values, interval

@@ -35,8 +35,7 @@ from alikely.benchmark.layout import (
 from alikely.benchmark.levels import decompositions
 from alikely.benchmark.nesting import nested_scores, undefined_entries
 from alikely.data.blocks import Block, blocks
-from alikely.data.conditions import condition_labels
-from alikely.data.repeats import presented
+from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.inference.evaluation import evaluator

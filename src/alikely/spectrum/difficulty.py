@@ -29,9 +29,8 @@ from scipy import stats
 from alikely._base.checks import known_kind, of_type
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
-from alikely.data.conditions import condition_labels
 from alikely.data.inclusion import refuse_inclusion
-from alikely.data.repeats import presented
+from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import correctness
 from alikely.data.trials import Trials

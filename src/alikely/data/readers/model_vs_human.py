@@ -8,20 +8,25 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from alikely._base.names import listed
 from alikely.data.files import File, read_table
 from alikely.data.readers._reader import Choice, Log, Reader, has_columns
 
-__all__ = ["READER", "image_name", "normalise_condition"]
+__all__ = ["RAW", "READER", "image_name", "named_table", "normalise_condition"]
 
 # Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
 TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
 NAME = re.compile(r"(?P<dataset>.+)_(?P<subject>[^_]+)_session_?\d+\.csv", re.IGNORECASE)
-COLUMNS = ("subj", "object_response", "category", "condition", "imagename")
+# Columns of the csv files, and what they are of trials.
+RAW = {
+    "subj": "observer", "object_response": "response", "category": "truth",
+    "condition": "condition", "imagename": "imagename",
+}  # fmt: skip
 
 
 def recognises(files: Sequence[File]) -> bool:
     """By the columns of the first file."""
-    return has_columns(files, *COLUMNS)
+    return has_columns(files, *RAW)
 
 
 def read(files: Sequence[File], choice: Choice) -> Log:
@@ -29,25 +34,32 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     notes: list[str] = []
     tables = []
     for file in files:
-        table = read_table(file, notes)
-        table = table.rename_columns([name.lower() for name in table.column_names])
-        lacks = [name for name in COLUMNS if name not in table.column_names]
-        if lacks:
-            raise ValueError(f"{file.name!r} has no column {lacks[0]!r}; all files must have it")
-        images = [image_name(str(name)) for name in table["imagename"].to_pylist()]
         match = NAME.fullmatch(file.base)
         dataset = match["dataset"] if match else file.path.absolute().parent.name
-        human = pc.starts_with(table["subj"], "subject")
-        table = table.append_column("item", pa.array(images, pa.string()))
-        table = table.append_column("kind", pc.if_else(human, "human", "model"))
-        conditions = [normalise_condition(name) for name in table["condition"].to_pylist()]
-        where = table.column_names.index("condition")
-        table = table.set_column(where, "condition", pa.array(conditions, pa.string()))
-        if "dataset" not in table.column_names:
-            table = table.append_column("dataset", pa.array([dataset] * len(table), pa.string()))
-        tables.append(table)
-    columns = {"observer": "subj", "truth": "category", "response": "object_response"}
-    return Log(tables, [file.name for file in files], columns, notes, missing=("na", "NA"))
+        tables.append(named_table(read_table(file, notes), file, dataset))
+    return Log(tables, [file.name for file in files], {}, notes, missing=("na", "NA"))
+
+
+def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
+    """A csv file of the toolbox with the columns of trials; items are images."""
+    table = table.rename_columns([name.lower() for name in table.column_names])
+    lacking = [name for name in RAW if name not in table.column_names]
+    if lacking:
+        raise ValueError(
+            f"{file.name!r} has no column {lacking[0]!r}; the csv files of model-vs-human have "
+            f"{', '.join(RAW)}, and this one {listed(table.column_names)}"
+        )
+    conditions = [normalise_condition(name) for name in table["condition"].to_pylist()]
+    images = [image_name(str(name)) for name in table["imagename"].to_pylist()]
+    made = {role: table[name] for name, role in RAW.items()} | {
+        "condition": pa.array(conditions, pa.string()),
+        "item": pa.array(images, pa.string()),
+        "kind": pc.if_else(pc.starts_with(table["subj"], "subject"), "human", "model"),
+    }
+    if "dataset" not in table.column_names:
+        made["dataset"] = pa.array([dataset] * len(table), pa.string())
+    kept = [name for name in table.column_names if name not in made]
+    return pa.table({name: table[name] for name in kept} | made)
 
 
 def normalise_condition(label: str | None) -> str:
