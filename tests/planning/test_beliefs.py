@@ -162,3 +162,29 @@ def test_bad_input(change: dict[str, object], message: str) -> None:
     given = {"accuracy_a": 0.8, "accuracy_b": 0.8, "ec": 0.4, "n_trials": [100]} | change
     with pytest.raises(ValueError, match=message):
         al.planning.assurance(**given)
+
+
+def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
+    """Widths of new studies with clusters of the same size, and of independent items, by hand."""
+    rng = np.random.default_rng(11)
+
+    def study(n_clusters: int, size: int = 20) -> al.Trials:
+        shared, own = (rng.normal(size=(3, n)) for n in (n_clusters, n_clusters * size))
+        label = np.repeat(np.arange(n_clusters), size)
+        both = np.sqrt(0.5) * (shared[:, label] + own)
+        strength = np.sqrt(0.6) * both[0] + np.sqrt(0.4) * both[1:]
+        right = (strength < 0.7).astype(int)
+        return al.Trials.from_correct(right, item_columns={"template": label})
+
+    def consistency(trials: al.Trials, n_draws: int = 0, cluster: str = "template") -> al.Result:
+        amounts = {"n_resamples": 0, "n_null": 0, "n_draws": n_draws}
+        return al.error_consistency(trials, cluster=cluster, rng=1, **amounts)
+
+    pilot = consistency(study(100), 1_000)
+    (plan,) = al.planning.plan_from(pilot, 4_000, n_datasets=1_000, rng=2).to_dict("records")
+    assert plan["method"] == "normal"
+    assert plan["design_effect"] == float(pilot.estimates["design_effect"][0]) > 2
+    planned = plan["expected_width"] / (2 * stats.norm.ppf(0.975))
+    found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(10)]
+    # The pilot's standard error of 100 clusters is known within 1/sqrt(200) or so: five errors.
+    assert planned == pytest.approx(np.mean(found), rel=5 / np.sqrt(200))

@@ -1144,7 +1144,8 @@ def plan_from(
     ----------
     result : Result
         The pilot, of any metric. For metrics of correctness, counts of whole studies are simulated
-        under its prior; for others, the posterior draws and standard error of the pilot are used.
+        under its prior; for others, and for a pilot with ``cluster=``, the posterior draws and
+        standard error of the pilot are used.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the one at which `width` has the `assurance`.
     width, assurance, against, rope, ci_prob, n_datasets, rng
@@ -1157,7 +1158,8 @@ def plan_from(
     pandas.DataFrame
         One row per entry of the pilot and number of trials: its labels, ``pilot_trials``,
         ``pilot_estimate``, and the columns of `assurance`; ``method`` is ``simulated`` or
-        ``normal``; ``note`` gives the reason why an entry has no plan.
+        ``normal``; ``note`` gives the reason why an entry has no plan; with clusters,
+        ``design_effect`` of the pilot, which new clusters of the same sizes would have.
 
     Raises
     ------
@@ -1198,13 +1200,16 @@ def _entry(
 ) -> pd.DataFrame:
     """Plan from one entry of a pilot."""
     value, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
-    if result.metric.counts == "correctness":
+    clustered = "design_effect" in result.estimates
+    if result.metric.counts == "correctness" and not clustered:
         plan = _from_counts(result, entry, n_trials, keep_pilot, goals, n_datasets, seed)
     else:
         draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
         known = draws[np.isfinite(draws)], value, se, n_pilot
         plan = _from_normal(*known, n_trials, keep_pilot, goals, n_datasets, seed)
     own = result.pairs.iloc[[entry]].assign(pilot_trials=n_pilot, pilot_estimate=value)
+    if clustered:
+        own = own.assign(design_effect=float(result.estimates["design_effect"].values[entry]))
     return own.merge(plan, how="cross")
 
 
