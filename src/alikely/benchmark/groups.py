@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.intervals import Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
@@ -34,6 +35,8 @@ from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric
 
 __all__ = ["GroupScores", "group_scores"]
+
+type Key = tuple[str, str]
 
 ALL = "all groups"
 WITHIN, BETWEEN, EXCESS = "within", "between", "within - between"
@@ -122,8 +125,7 @@ def group_scores(
     [['within', 'human', 6], ['within', 'convnet', 3]]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    if not isinstance(trials, Trials):
-        raise TypeError(f"expected Trials, got {type(trials).__name__}")
+    of_type(trials, Trials, "make them with Trials.from_table")
     group = _groups(trials, between)
     result = compare(trials, metric, "all", ci_prob=ci_prob, rng=rng, **options)
     if not result.metric.symmetric:
@@ -131,17 +133,37 @@ def group_scores(
             f"{result.metric.name} depends on the order of a pair; groups need a metric that does "
             "not"
         )
-    rows = [
-        row | {"school": str(school)} | told.to_dict()
-        for row, weights in _statements(result, group)
-        for school, told in _contrast(result, weights, ci_prob, intervals, row).iterrows()
-    ]
-    order = ["statement", "group", "other", "n_pairs", "n_apart", "school"]
-    groups = pd.DataFrame(rows)
-    observers, differences = _observers(result, group, ci_prob, rng)
-    return GroupScores(
-        groups[[*order, *groups.columns.drop(order)]], observers, differences, result
-    )
+    ends = result.pairs[["observer_a", "observer_b"]]
+    names = list(dict.fromkeys(group.values()))
+    place = np.sort(ends.map(lambda name: names.index(group[name])).to_numpy(), axis=1)
+    members = {
+        (names[i], names[j]): (place == (i, j)).all(axis=1)
+        for i, j in itertools.combinations_with_replacement(range(len(names)), 2)
+    }
+    weights = {
+        key: mean for key, own in members.items() if (mean := _mean_over(result, own)) is not None
+    }
+    rows = []
+    for statement, one, other, inside, outside in _statements(names, weights):
+        own = np.zeros(len(ends), bool) | np.any([members[k] for k in inside + outside], axis=0)
+        n_pairs, n_apart = (
+            len(ends[chosen].drop_duplicates()) for chosen in (own, own & result.apart())
+        )
+        known = [[weights[k] for k in keys if k in weights] for keys in (inside, outside)]
+        means = [np.mean(each, axis=0) for each in known if each]
+        row: dict[str, Any] = {"statement": statement, "group": one, "other": other}
+        row |= {"n_pairs": n_pairs, "n_apart": n_apart}
+        if len(means) < (2 if statement == EXCESS else 1):
+            note = "no common trial" if n_pairs else ALONE
+            rows.append(row | {"school": "analytic", "estimate": np.nan, "note": note})
+            continue
+        sign = means[0] if len(means) == 1 else means[0] - means[1]
+        apart = f"{n_apart:,} of {n_pairs:,} pairs without a common trial somewhere"
+        found = contrast(result, sign, ci_prob=ci_prob, intervals=intervals)
+        for school, told in found.iterrows():
+            note = "; ".join(filter(None, [apart if n_apart else "", told["note"]]))
+            rows.append(row | {"school": str(school)} | told.to_dict() | {"note": note})
+    return GroupScores(pd.DataFrame(rows), *_observers(result, group, ci_prob, rng), result)
 
 
 def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
@@ -175,53 +197,24 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
 
 
 def _statements(
-    result: Result, group: Mapping[str, str]
-) -> Iterator[tuple[dict[str, Any], Floats | None]]:
-    """What is said, and the weights of the pairs in it; none where there are none."""
-    names = list(dict.fromkeys(group.values()))
-    of_a, of_b = (result.pairs[f"observer_{side}"].map(group).to_numpy() for side in "ab")
-    chosen = {
-        (one, other): ((of_a == one) & (of_b == other)) | ((of_a == other) & (of_b == one))
-        for one, other in itertools.combinations_with_replacement(names, 2)
-    }
-    weights = {key: _mean_over(result, which) for key, which in chosen.items()}
-    pairs = result.pairs[["observer_a", "observer_b"]]
-
-    def told(statement: str, one: str, other: str, which: NDArray[np.bool_]) -> dict[str, Any]:
-        numbers = (len(pairs[rows].drop_duplicates()) for rows in (which, which & result.apart()))
-        names = ("statement", "group", "other", "n_pairs", "n_apart")
-        return dict(zip(names, (statement, one, other, *numbers), strict=True))
-
-    for name in names:
-        yield told(WITHIN, name, name, chosen[name, name]), weights[name, name]
-    apart = list(itertools.combinations(names, 2))
-    for key in apart:
-        yield told(BETWEEN, *key, chosen[key]), weights[key]
+    names: Sequence[str], known: Container[Key]
+) -> Iterator[tuple[str, str, str, list[Key], list[Key]]]:
+    """What is said of which groups, with the pairs of groups within and between that it is of."""
+    within: list[Key] = [(name, name) for name in names]
+    between: list[Key] = list(itertools.combinations(names, 2))
+    for key in within:
+        yield WITHIN, *key, [key], []
+    for key in between:
+        yield BETWEEN, *key, [], [key]
     for name in [*names, ALL]:
-        inside = [(n, n) for n in names if name in (n, ALL) and weights[n, n] is not None]
-        outside = [key for key in apart if name in (*key, ALL) and weights[key] is not None]
-        everything = _any_of(chosen, [*inside, *outside])
-        means = [_mean_of([weights[key] for key in keys]) for keys in (inside, outside)]
-        excess = None if means[0] is None or means[1] is None else means[0] - means[1]
+        inside, outside = (
+            [key for key in keys if name in (*key, ALL) and key in known]
+            for keys in (within, between)
+        )
         if name == ALL:
-            for statement, keys, mean in zip(
-                (WITHIN, BETWEEN), (inside, outside), means, strict=True
-            ):
-                yield told(statement, ALL, ALL, _any_of(chosen, keys)), mean
-        yield told(EXCESS, name, ALL if name == ALL else "others", everything), excess
-
-
-def _any_of(
-    chosen: Mapping[tuple[str, str], NDArray[np.bool_]], keys: list[tuple[str, str]]
-) -> NDArray[np.bool_]:
-    """Pairs of any of some groups; none of no groups."""
-    none = np.zeros_like(next(iter(chosen.values())))
-    return np.any([none, *(chosen[key] for key in keys)], axis=0)
-
-
-def _mean_of(weights: list[Floats | None]) -> Floats | None:
-    known = [each for each in weights if each is not None]
-    return np.mean(known, axis=0) if known else None
+            yield WITHIN, ALL, ALL, inside, []
+            yield BETWEEN, ALL, ALL, [], outside
+        yield EXCESS, name, ALL if name == ALL else "others", inside, outside
 
 
 def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
@@ -236,64 +229,32 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
     return weights / weights.sum()
 
 
-def _contrast(
-    result: Result,
-    weights: Floats | None,
-    ci_prob: float,
-    intervals: Intervals,
-    told: Mapping[str, Any],
-) -> pd.DataFrame:
-    n_pairs, apart = told["n_pairs"], told["n_apart"]
-    if weights is None:
-        note = "no common trial" if n_pairs else ALONE
-        return pd.DataFrame({"estimate": [np.nan], "note": [note]}, index=["analytic"])
-    found = contrast(result, weights, ci_prob=ci_prob, intervals=intervals)
-    if apart:
-        # A pair may have common trials in some conditions only.
-        text = f"{apart:,} of {n_pairs:,} pairs without a common trial somewhere"
-        found["note"] = ["; ".join(filter(None, [text, note])) for note in found["note"]]
-    return found
-
-
-def _of_few_clusters(result: Result, cluster: str, weights: Floats, ci_prob: float) -> float:
-    """Factor by which normal limits become those of so many clusters."""
-    found = [of_sum(result.table, result.metric, cluster, each) for each in weights]
-    number, df = min(each.number for each in found), min(each.df for each in found)
-    student = float(student_deviate(np.array(df), ci_prob))
-    normal = float(special.ndtri((1 + ci_prob) / 2))
-    return number / max(number - 1, 1) * (student / normal) ** 2
-
-
 def _observers(
     result: Result, group: Mapping[str, str], ci_prob: float, rng: RandomState
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Means of each observer with all others; those without any stand at the end."""
-    pairs = result.pairs
-    found = {
-        name: _mean_over(
-            result, (pairs[["observer_a", "observer_b"]] == name).any(axis=1).to_numpy()
-        )
-        for name in group
-    }
-    means = {name: weights for name, weights in found.items() if weights is not None}
-    names, w = list(means), np.stack(list(means.values()))
-    estimate = w @ np.nan_to_num(result.estimates["estimate"].values)
-    undefined = (w != 0) @ np.isnan(result.estimates["estimate"].values) > 0
+    """Means of each observer with all others, those without any last; and their differences."""
+    table, metric, value = result.table, result.metric, result.estimates["estimate"].values
+    ends = result.pairs[["observer_a", "observer_b"]]
+    means = {name: _mean_over(result, (ends == name).any(axis=1).to_numpy()) for name in group}
+    weights = {k: w for k, w in means.items() if w is not None and not np.isnan(value[w > 0]).any()}
+    told, w = list(weights), np.reshape(list(weights.values()), (-1, len(value)))
     cluster = result.data.attrs["cluster"] or None
-    kept = np.flatnonzero(~undefined)
-    spread = covariance_of(result.table, result.metric, cluster, w[kept])
-    if cluster is not None and of_items(result.table, cluster):
-        spread *= _of_few_clusters(result, cluster, w[kept], ci_prob)
-    told = [names[i] for i in kept]
+    spread = covariance_of(table, metric, cluster, w)
+    if cluster is not None and of_items(table, cluster):
+        # Normal limits become those of so many clusters.
+        found = [of_sum(table, metric, cluster, each) for each in w]
+        number, df = (min(getattr(each, name) for each in found) for name in ("number", "df"))
+        deviate = float(student_deviate(np.array(df), ci_prob))
+        spread *= number / max(number - 1, 1) * (deviate / special.ndtri((1 + ci_prob) / 2)) ** 2
     ranking, differing = seed_sequence(rng).spawn(2)
-    ranks = rank_sets(estimate[kept], spread, told, ci_prob=ci_prob, rng=ranking)
-    ranks.insert(1, "group", ranks["system"].map(group))
+    estimate = w @ np.nan_to_num(value)
+    ranks = rank_sets(estimate, spread, told, ci_prob=ci_prob, rng=ranking)
+    observers = ranks.rename(columns={"system": "observer"})
     lost = [name for name in group if name not in told]
-    empty = pd.DataFrame({"system": lost, "group": [group[name] for name in lost]})
-    observers = pd.concat([ranks, empty], ignore_index=True) if lost else ranks
-    apart = pairs[result.apart()]
-    for at, (name, rows) in enumerate({"n_pairs": pairs, "n_apart": apart}.items()):
-        ends = rows[["observer_a", "observer_b"]].drop_duplicates().stack().value_counts()
-        observers.insert(2 + at, name, observers["system"].map(ends).fillna(0).astype(int))
-    differences = pairwise_differences(told, estimate[kept], spread, ci_prob, differing)
-    return observers.rename(columns={"system": "observer"}), differences
+    if lost:
+        observers = pd.concat([observers, pd.DataFrame({"observer": lost})], ignore_index=True)
+    observers.insert(1, "group", observers["observer"].map(group))
+    for at, (name, rows) in enumerate({"n_pairs": ends, "n_apart": ends[result.apart()]}.items()):
+        number_of = rows.drop_duplicates().stack().value_counts()
+        observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))
+    return observers, pairwise_differences(told, estimate, spread, ci_prob, differing)

@@ -12,16 +12,18 @@ References
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import known_kind
+from alikely._base.checks import known_kind, of_type
 from alikely._base.intervals import bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.notes import told
@@ -29,7 +31,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.degrees import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
-from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
@@ -37,7 +39,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.remarks import few_clusters, require_clusters
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
-from alikely.inference.intervals import interval
+from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import Metric
 
 __all__ = ["ReaderStudy", "reader_study", "study_variance"]
@@ -162,8 +164,7 @@ def reader_study(
     True
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    if not isinstance(trials, Trials):
-        raise TypeError(f"expected Trials, got {type(trials).__name__}")
+    of_type(trials, Trials, "make them with Trials.from_table")
     check_interval(ci_prob, "eti")
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be at least 0, got {n_resamples}")
@@ -182,31 +183,21 @@ def reader_study(
     refuse_inclusion(table, "a study of readers")
     if cluster is not None:
         require_clusters(table, cluster)
-    found = _influences(table, estimand, cluster, alone=ai is not None)
-    of_cases = _influences(table, estimand, None, alone=ai is not None) if cluster else found
-    compared = list(itertools.chain(*pairs))
-    missing = missing_note_of(trials.data, no_response, observers=compared)
-    drawn = _replicates(table, estimand, found, cluster, n_resamples, rng)
-    names = list(found)
-
-    def row(weights: dict[str, float]) -> dict[str, Any]:
-        told = _row(found, weights, ci_prob, drawn, missing)
-        return _of_clusters(told, of_cases, weights, cluster) if cluster else told
-
-    single = [row({name: 1.0}) for name in names]
-    modalities = pd.DataFrame([{"modality": n, **r} for n, r in zip(names, single, strict=True)])
+    means = _means(table, estimand, cluster, ai)
+    missing = missing_note_of(trials.data, no_response, observers=list(itertools.chain(*pairs)))
+    drawn = _replicates(table, estimand, means, n_resamples, rng)
+    row = functools.partial(_row, means, ci_prob=ci_prob, drawn=drawn, missing=missing)
+    names = means["modality"].values.tolist()
+    modalities = pd.DataFrame([{"modality": name, **row({name: 1.0})} for name in names])
     rows = []
     for one, other in itertools.combinations(names, 2):
         told = row({one: 1.0, other: -1.0})
         t = told["estimate"] / told["se"] if told["se"] else np.nan
         p = 2 * special.stdtr(told["df"], -abs(t))
         rows.append({"modality": one, "other": other, **told, "p_value": float(p)})
-    of_readers = [
-        {"modality": name, "reader": reader, "estimate": value, "n_cases": n}
-        for name, part in found.items()
-        for reader, value, n in zip(part.readers, part.of_readers(), part.n_cases, strict=True)
-    ]
-    return ReaderStudy(modalities, pd.DataFrame(rows), pd.DataFrame(of_readers))
+    of_readers = means[["own", "read"]].to_dataframe().dropna().reset_index()
+    of_readers = of_readers.rename(columns={"own": "estimate", "read": "n_cases"})
+    return ReaderStudy(modalities, pd.DataFrame(rows), of_readers.astype({"n_cases": int}))
 
 
 def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]]:
@@ -235,74 +226,72 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
     return list(itertools.combinations(chosen, 2)) if ai is None else [(n, ai) for n in chosen]
 
 
-class _Modality(NamedTuple):
-    """Entries of a modality, each of a reader with the AI or of two readers."""
+def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | None) -> xr.Dataset:
+    """Mean of each modality over readers with the AI, or over pairs of readers.
 
-    readers: list[str]
-    member: NDArray[np.bool_]
-    values: Floats
-    n_cases: NDArray[np.int64]
-    slopes: Floats  # (entry, case), or (entry, cluster)
-    undefined: int
-    squares: Floats  # squared influence of single cases on the mean, by cluster; else 0
-
-    def of_readers(self) -> Floats:
-        """Mean of the entries of each reader."""
-        return np.asarray(self.values @ self.member / self.member.sum(axis=0))
-
-    def jackknife(self) -> Floats:
-        """What the mean loses with each reader, as weights (reader, entry)."""
-        n_entries, n = self.member.shape
-        left = ~self.member.T
-        shift = 1 / n_entries - left / left.sum(axis=1, keepdims=True)
-        return np.asarray(np.sqrt((n - 1) / n) * shift)
-
-
-def _influences(
-    table: Any, metric: Metric, cluster: str | None, *, alone: bool
-) -> dict[str, _Modality]:
-    """Each modality; `alone` if the second of a pair is no reader."""
+    Variables are what it loses with each reader (``of_reader``), what each case, each unit (a case
+    or a cluster of these) and each unit of a reader (``readings``) move it by, means and cases of
+    readers, and ``member``, whose entry each pair is: of nobody where it is undefined.
+    """
     cases = cluster_numbers(table, "item")
     units = cases if cluster is None else cluster_numbers(table, cluster)
-    width = int(units.max(initial=-1)) + 1
-    out = {}
+    n_cases, n_units = (int(each.max(initial=-1)) + 1 for each in (cases, units))
+    first, second = table["first"].values, table["second"].values
+    readers = np.unique(first if ai else [first, second])
+    names = dict(zip(first.tolist(), table["observer_a"].values.tolist(), strict=True))
+    names |= dict(zip(second.tolist(), table["observer_b"].values.tolist(), strict=True))
+    member = (readers[:, None] == first) | (readers[:, None] == second)
+    parts = []
     for block in blocks(table):
-        ready = evaluator(block, metric)
-        value = np.asarray(ready.values(np.ones((1, len(block.trials))))[0], np.float64)
-        slopes = np.zeros((len(value), width))
-        own = units[block.trials]
-        kept, single, squares = np.isfinite(value), ready.slopes(), np.zeros(width)
-        if cluster is None:
-            np.add.at(slopes.T, own, single.T)
-        else:
-            slopes[:, np.unique(own)] = cluster_influence(ready, own)[0]
-            squares += np.bincount(own, single[kept].mean(axis=0) ** 2, width)
-        readers = np.unique(block.a[kept] if alone else [block.a[kept], block.b[kept]])
-        member = block.a[kept, None] == readers
-        if not alone:
-            member |= block.b[kept, None] == readers
-        n_cases = _numbers_of_cases(block, cases[block.trials], kept, member)
-        here = table.isel(pair=block.rows)
-        names = dict(zip(block.a.tolist(), here["observer_a"].values.tolist(), strict=True))
-        names |= dict(zip(block.b.tolist(), here["observer_b"].values.tolist(), strict=True))
-        out[str(here["condition"].values[0])] = _Modality(
-            [names[reader] for reader in readers.tolist()],
-            member,
-            value[kept],
-            n_cases,
-            slopes[kept],
-            int((~kept).sum()),
-            squares,
+        ready, case, unit = evaluator(block, metric), cases[block.trials], units[block.trials]
+        value = ready.values(np.ones((1, len(case))))[0]
+        known = np.isfinite(value)
+        member[:, block.rows] &= known
+        own = member[:, block.rows][:, known]
+        there = own.any(axis=1)
+        left, n = ~own[there], int(there.sum())
+        name = str(table["condition"].values[block.rows.start])
+        if n < 2 or not left.any(axis=1).all():
+            raise ValueError(
+                f"fewer than {2 if ai else 3} readers are defined in modality {name!r}: "
+                f"{(~known).sum()} entries are not"
+            )
+        shift = np.zeros(own.shape)
+        shift[there] = 1 / own.shape[1] - left / left.sum(axis=1, keepdims=True)
+        shift *= np.sqrt((n - 1) / n)
+        of_case = np.zeros((len(value), n_cases))
+        of_case[:, case] = ready.slopes()
+        of_unit, squares = of_case, np.zeros(n_units)
+        if cluster is not None:
+            of_unit = np.zeros((len(value), n_units))
+            of_unit[:, np.unique(unit)] = cluster_influence(ready, unit)[0]
+            # What each cluster would add to the variance if its cases were independent.
+            squares += np.bincount(unit, of_case[known][:, case].mean(axis=0) ** 2, n_units)
+        value, of_case, of_unit = value[known], of_case[known], of_unit[known]
+        shown = own.astype(np.int64) @ block.shares().any(axis=1)[known]
+        of_reader = np.divide(
+            own @ value, own.sum(axis=1), out=np.full(len(own), np.nan), where=there
         )
-    return out
-
-
-def _numbers_of_cases(
-    block: Block, cases: NDArray[np.intp], kept: NDArray[np.bool_], member: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Cases of each reader that are in any of its entries."""
-    shown = block.shares().any(axis=1)[kept]
-    return np.array([len(np.unique(cases[shown[own].any(axis=0)])) for own in member.T])
+        found = {
+            "estimate": ((), value.mean()),
+            "n_readers": ((), n),
+            "n_undefined": ((), int((~known).sum())),
+            "there": ("reader", there),
+            "own": ("reader", of_reader),
+            "read": ("reader", (shown > 0).sum(axis=1)),
+            "of_reader": ("reader", shift @ (value - value.mean())),
+            "of_case": ("case", of_case.mean(axis=0)),
+            "used_case": ("case", of_case.any(axis=0)),
+            "of_unit": ("unit", of_unit.mean(axis=0)),
+            "used_unit": ("unit", of_unit.any(axis=0)),
+            "shown": ("unit", np.bincount(unit, minlength=n_units) > 0),
+            "squares": ("unit", squares),
+            "readings": (("reader", "unit"), shift @ of_unit),
+        }
+        parts.append(xr.Dataset(found, coords={"modality": name}))
+    means = xr.concat(parts, "modality").assign(member=(("reader", "pair"), member))
+    means.attrs["cluster"] = cluster or ""
+    return means.assign_coords(reader=[names[reader] for reader in readers.tolist()])
 
 
 def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Floats:
@@ -316,54 +305,29 @@ def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Flo
 
 
 def _replicates(
-    table: Any,
-    metric: Metric,
-    found: dict[str, _Modality],
-    cluster: str | None,
-    n_resamples: int,
-    rng: RandomState,
+    table: xr.Dataset, metric: Metric, means: xr.Dataset, n_resamples: int, rng: RandomState
 ) -> dict[str, Floats]:
-    """Means of each modality (replicate,), readers and cases drawn anew; NaN without a value."""
+    """Means of each modality (replicate,), readers and cases resampled; NaN without a value."""
     if not n_resamples:
         return {}
     generator = np.random.default_rng(seed_sequence(rng))
-    cases, groups = cluster_numbers(table, cluster or "item"), list(blocks(table))
-    people = list(dict.fromkeys(itertools.chain(*(part.readers for part in found.values()))))
-    of_people = np.array([[name in part.readers for part in found.values()] for name in people])
-    of_cases = np.zeros((int(cases.max(initial=-1)) + 1, len(groups)), dtype=bool)
-    for at, block in enumerate(groups):
-        of_cases[cases[block.trials], at] = True
-    readers = _drawn(generator, of_people, n_resamples)
-    shown = _drawn(generator, of_cases, n_resamples)
+    units = cluster_numbers(table, means.attrs["cluster"] or "item")
+    readers, drawn = (
+        _drawn(generator, there.T, n_resamples)
+        for there in (means["there"].values, means["shown"].values)
+    )
     out = {}
-    for (name, part), block in zip(found.items(), groups, strict=True):
-        ready = evaluator(block, metric)
-        whole = np.isfinite(ready.values(np.ones((1, len(block.trials))))[0])
-        times = readers[:, [people.index(reader) for reader in part.readers]]
-        both = np.stack([times[:, own].prod(axis=1) for own in part.member], axis=1)
+    for name, block in zip(means["modality"].values.tolist(), blocks(table), strict=True):
+        ready, own = evaluator(block, metric), means["member"].values[:, block.rows].T
+        whole = own.any(axis=1)
+        both = np.stack([readers[:, pair].prod(axis=1) for pair in own[whole]], axis=1)
         values = np.full(both.shape, np.nan)
         step = max(1, CHUNK // max(1, ready.width + len(block.trials)))
         for start in range(0, n_resamples, step):
-            of_trials = shown[start : start + step, cases[block.trials]]
-            values[start : start + step] = ready.values(of_trials)[:, whole]
-        weight = np.where(np.isfinite(values), both, 0.0)
-        total = weight.sum(axis=1)
-        mean = np.full(n_resamples, np.nan)
-        np.divide((weight * np.nan_to_num(values)).sum(axis=1), total, out=mean, where=total > 0)
-        out[name] = mean
+            times = drawn[start : start + step, units[block.trials]]
+            values[start : start + step] = ready.values(times)[:, whole]
+        out[name] = mean_of_defined(values, both, axis=1)
     return out
-
-
-def _of_clusters(
-    row: dict[str, Any], of_cases: dict[str, _Modality], weights: dict[str, float], cluster: str
-) -> dict[str, Any]:
-    """A row over clusters of cases, with their number, and a note where they are too few."""
-    alone = _row(of_cases, weights, 0.95, {}, "")
-    number = row["n_cases"]
-    effect = (row["se_cases"] / alone["se_cases"]) ** 2 if alone["se_cases"] > 0 else np.nan
-    note = told(few_clusters(cluster, np.array([number]))[0])
-    counted = {"n_cases": alone["n_cases"], "n_clusters": number, "design_effect": effect}
-    return row | counted | {"note": "; ".join(filter(None, [note, row["note"]]))}
 
 
 def study_variance(
@@ -398,80 +362,58 @@ def _group_notes(of_reader: Floats) -> list[str]:
 
 
 def _row(
-    found: dict[str, _Modality],
+    means: xr.Dataset,
     weights: dict[str, float],
     ci_prob: float,
     drawn: dict[str, Floats],
     missing: str,
 ) -> dict[str, Any]:
     """Weighted sum of means of modalities, for new readers and new cases."""
-    people = list(dict.fromkeys(r for name in weights for r in found[name].readers))
-    estimate, of_reader = 0.0, np.zeros(len(people))
-    width = next(iter(found.values())).slopes.shape[1]
-    readings, of_case = np.zeros((len(people), width)), np.zeros(width)
-    used = np.zeros(width, dtype=bool)
-    counts = []
-    for name, weight in weights.items():
-        part = found[name]
-        n = len(part.readers)
-        without = part.member.all(axis=0)
-        if n < 2 or without.any():
-            fewest = 3 if part.member.sum(axis=1).max(initial=1) > 1 else 2
-            raise ValueError(
-                f"fewer than {fewest} readers are defined in modality {name!r}: {part.undefined} "
-                "entries are not"
-            )
-        at = [people.index(reader) for reader in part.readers]
-        estimate += weight * float(part.values.mean())
-        shift = weight * part.jackknife()
-        of_reader[at] += shift @ (part.values - part.values.mean())
-        readings[at] += shift @ part.slopes
-        of_case += weight * part.slopes.mean(axis=0)
-        used |= part.slopes.any(axis=0)
-        counts.append(n)
+    part, cluster = means.sel(modality=list(weights)), means.attrs["cluster"]
+
+    def total(name: str) -> Any:
+        return np.tensordot(list(weights.values()), part[name].values, 1)
+
+    estimate, of_reader, of_unit = float(total("estimate")), total("of_reader"), total("of_unit")
+    n_readers, lost = int(part["n_readers"].min()), int(part["n_undefined"].sum())
+    n_cases, n_units = (int(part[f"used_{x}"].any("modality").sum()) for x in ("case", "unit"))
+    squares = np.square(list(weights.values())) @ part["squares"].values
+    df_cases, factor = float(degrees_of_images(of_unit)), 1.0
+    if squares.any():
+        factor = n_units / max(n_units - 1, 1)
+        df_cases = float(np.minimum(df_cases, most_freedom(squares)))
     by_readers = float((of_reader**2).sum())
-    squares = np.sum([w**2 * found[name].squares for name, w in weights.items()], axis=0)
-    clustered = bool(squares.any())
-    n_readers, n_cases = min(counts), int(used.sum())
-    factor = n_cases / max(n_cases - 1, 1) if clustered else 1.0
-    by_cases = factor * float((of_case**2).sum())
-    by_both = factor * float((readings**2).sum())
-    df_cases = degrees_of_images(of_case)
-    if clustered:
-        df_cases = np.minimum(df_cases, most_freedom(squares))
+    by_cases, by_both = (factor * float((each**2).sum()) for each in (of_unit, total("readings")))
     variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     se = float(np.sqrt(variance))
     half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se
-    lost = sum(found[name].undefined for name in weights)
     notes = [FEW.format(n_readers)] if n_readers < FEWEST_READERS else []
     if FEWEST_READERS <= n_readers <= MOST_READERS and 0 < STRONG * by_both <= by_readers:
-        notes += _group_notes(of_reader)
+        notes += _group_notes(of_reader[part["there"].any("modality")])
     notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
-    notes += [missing] if missing else []
-    replicates: dict[str, Any] = {}
+    limits = bound_columns("analytic", "ci", ci_prob, np.array([estimate - half, estimate + half]))
     if drawn:
-        draws = sum(weight * drawn[name] for name, weight in weights.items())
-        bounds = interval(np.asarray(draws)[:, None], ci_prob, "eti")[0]
-        replicates |= bound_columns("bootstrap", "eti", ci_prob, bounds)
-        replicates["undefined_share"] = np.isnan(draws).mean()
-    return {
+        draws = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)
+        bounds = interval(draws[:, None], ci_prob, "eti")[0]
+        limits |= bound_columns("bootstrap", "eti", ci_prob, bounds)
+        limits["undefined_share"] = np.asarray(np.isnan(draws).mean())
+    row = {
         "estimate": estimate,
         "se": se,
         "df": float(df),
-        **{
-            key: float(value)
-            for key, value in bound_columns(
-                "analytic", "ci", ci_prob, np.array([estimate - half, estimate + half])
-            ).items()
-        },
-        **{key: float(value) for key, value in replicates.items()},
+        **{key: float(value) for key, value in limits.items()},
         "se_readers": float(np.sqrt(by_readers)),
         "se_cases": float(np.sqrt(by_cases)),
         "of_readers": n_readers * max(by_readers - by_both, 0.0),
-        "of_cases": n_cases * max(by_cases - by_both, 0.0),
-        "of_both": n_readers * n_cases * by_both,
-        "df_cases": float(df_cases),
+        "of_cases": n_units * max(by_cases - by_both, 0.0),
+        "of_both": n_readers * n_units * by_both,
+        "df_cases": df_cases,
         "n_readers": n_readers,
         "n_cases": n_cases,
-        "note": "; ".join(notes),
     }
+    if cluster:
+        independent = float((total("of_case") ** 2).sum())
+        effect = by_cases / independent if independent > 0 else np.nan
+        notes.insert(0, told(few_clusters(cluster, np.array([n_units]))[0]))
+        row |= {"n_clusters": n_units, "design_effect": effect}
+    return row | {"note": "; ".join(filter(None, [*notes, missing]))}
