@@ -22,7 +22,6 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.weighted import FEWEST_EFFECTIVE, Population
 from alikely.planning.choosing import (
     Drawing,
-    Found,
     allocation,
     by_strata,
     by_weights,
@@ -64,7 +63,7 @@ def kinds_of_pairs(machines: NDArray[np.bool_], kind: str) -> NDArray[np.intp]:
 
 def _design(
     name: str, machines: NDArray[np.bool_], pair: Sequence[int], planned: Sequence[int], n: int
-) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], Found]:
+) -> Callable[[NDArray[np.bool_], Population, np.random.Generator], Floats]:
     """Prepare a design of one pool: responses of people to an estimate, drawn anew each time."""
     count = machines.shape[1]
     contrasts, wanted = _contrast(machines, pair), _contrast(machines, planned)
@@ -76,11 +75,12 @@ def _design(
     else:
         drawing = Drawing(np.full(count, n / count) if name == "random" else probabilities(size, n))
 
-    def drawn(r: Any, population: Population, rng: np.random.Generator) -> Found:
+    def drawn(r: Any, population: Population, rng: np.random.Generator) -> Floats:
         at = drawing.draw(rng)
         own = NONE if drawing.strata is None else drawing.strata.number[at]
         if name == "strata":
-            return by_strata(strata, own, held, r[:, at], contrasts, N_DRAWS, population, rng)
+            both = machines[:, at], r[:, at]
+            return by_strata(*both, own, held, contrasts, N_DRAWS, population, rng)
         return by_weights(
             machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population, stratum=own
         )
@@ -160,7 +160,7 @@ def _one_pair(
     return rows
 
 
-def _table(found: Sequence[Found]) -> Floats:
+def _table(found: Sequence[Floats]) -> Floats:
     return np.array(found).reshape(-1, 4)
 
 

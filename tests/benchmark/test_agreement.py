@@ -16,7 +16,7 @@ import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
 from alikely.estimates import MatrixResult
-from alikely.inference.regression import PairDesign, coefficient_weights, pair_priors
+from alikely.inference.regression import PairRegression
 
 NAMES = [f"o{k}" for k in range(10)]
 GROUP = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3])
@@ -67,15 +67,14 @@ def in_pymc(pairs: pd.DataFrame) -> pm.Model:
     value = pairs["estimate"].to_numpy()
     x = np.column_stack([np.ones(len(value)), SAME, pairs["size"]])
     numbers = np.where(SAME, GROUP[FIRST], -1)
-    design = PairDesign(
+    prior = PairRegression(
         value, SE, x, FIRST, SECOND, numbers[None], np.zeros(GROUP.max() + 1, dtype=np.intp)
     )
-    prior = pair_priors(design)
     with pm.Model() as model:
-        b = pm.Normal("b", prior.mean, prior.sd)
+        b = pm.Normal("b", prior.prior_mean, prior.prior_sd[: x.shape[1]])
         tau, sigma, omega = (
             pm.HalfNormal(name, float(scale))
-            for name, scale in zip(("tau", "sigma", "omega"), prior.scales, strict=True)
+            for name, scale in zip(("tau", "sigma", "omega"), prior.prior_scales, strict=True)
         )
         u = pm.Deterministic("u", tau * pm.Normal("u_unit", 0, 1, shape=len(GROUP)))
         v = pm.Deterministic("v", omega * pm.Normal("v_unit", 0, 1, shape=int(GROUP.max()) + 1))
@@ -124,16 +123,19 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     pairs = al.benchmark.agreement_table(part)
     names = part.observers
     groups = {"family": [family[name] for name in names]}
-    design, _, _ = agreement._design(pairs, names, groups, ["accuracy_gap"])
-    scales = np.array([[0.05, 0.02, 0.03]])
-    drawn: Any = type("Drawn", (), {"scales": scales})
+    design, _ = agreement._regression(pairs, names, groups, ["accuracy_gap"])
+    scales = np.array([0.05, 0.02, 0.03])
+    drawn = xr.Dataset(
+        {"tau": ("draw", scales[:1]), "sigma": ("draw", scales[1:2])}
+        | {"omega": (("draw", "label"), scales[None, 2:])}
+    )
     root = agreement._shared_errors(part, design, drawn)
     correct = part.answers()[0].unpacked(np.arange(len(names)))
     cells = part.estimates["cells"].values.astype(float)
     psi = part.metric.influence(cells)
     which = 2 * (1 - correct[design.first]) + (1 - correct[design.second])
     by_trial = np.take_along_axis(psi, which, axis=1) / correct.shape[1]
-    weights = coefficient_weights(design, scales[0])
+    weights = design.weights(scales)
     extra = weights @ (by_trial @ by_trial.T - np.diag(design.se**2)) @ weights.T
     values, _ = np.linalg.eigh(extra)
     if (values > 0).all():

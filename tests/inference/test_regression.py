@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from alikely.inference import regression as mixed
-from alikely.inference.regression import PairDesign, coefficient_weights, mixed_draws, pair_priors
+from alikely.inference.regression import PairRegression
 
 N = 8
 FIRST, SECOND = np.triu_indices(N, k=1)
@@ -16,9 +16,11 @@ GROUP = np.array([0, 0, 0, 1, 1, 2, 2, 3])
 HALF = np.arange(N) % 2
 
 
-def made(labels: int = 2) -> PairDesign:
+def made(
+    labels: int = 2, order: slice | np.ndarray = slice(None), turned: bool = False
+) -> PairRegression:
     rng = np.random.default_rng(4)
-    same = [GROUP[FIRST] == GROUP[SECOND], HALF[FIRST] == HALF[SECOND]][:labels]
+    same = [GROUP[FIRST] == GROUP[SECOND], HALF[FIRST] == HALF[SECOND]][: max(labels, 1)]
     numbers = [np.where(same[0], GROUP[FIRST], -1)]
     if labels == 2:
         numbers.append(np.where(same[1], 4 + HALF[FIRST], -1))
@@ -27,13 +29,14 @@ def made(labels: int = 2) -> PairDesign:
     u = 0.1 * rng.normal(size=N)
     value = 0.3 + 0.2 * same[0] + u[FIRST] + u[SECOND] + 0.1 * rng.normal(size=len(FIRST))
     se = rng.uniform(0.02, 0.1, len(FIRST))
-    label = np.array([0, 0, 0, 0, 1, 1][: 4 if labels == 1 else 6])
-    return PairDesign(value, se, columns, FIRST, SECOND, np.array(numbers), label)
+    label = np.array([0, 0, 0, 0, 1, 1][: (0, 4, 6)[labels]], dtype=int)
+    of_pair = np.array(numbers[:labels], dtype=int).reshape(labels, len(FIRST))
+    ends = [each[order] for each in ((SECOND, FIRST) if turned else (FIRST, SECOND))]
+    return PairRegression(value[order], se[order], columns[order], *ends, of_pair[:, order], label)
 
 
-def dense(design: PairDesign, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def dense(design: PairRegression, scales: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean and covariance of the values, and covariance of values with coefficients."""
-    priors = pair_priors(design)
     ends = np.zeros((len(design.value), N))
     pair = np.arange(len(design.value))
     ends[pair, design.first] = ends[pair, design.second] = 1
@@ -41,22 +44,21 @@ def dense(design: PairDesign, scales: np.ndarray) -> tuple[np.ndarray, np.ndarra
     for numbers, omega in zip(design.groups, scales[2:], strict=True):
         shared = (numbers[:, None] == numbers) & (numbers >= 0)
         matrix += omega**2 * shared
-    with_b = design.columns * priors.sd**2
-    return design.columns @ priors.mean, matrix + with_b @ design.columns.T, with_b
+    with_b = design.columns * design.prior_sd[: design.columns.shape[1]] ** 2
+    return design.columns @ design.prior_mean, matrix + with_b @ design.columns.T, with_b
 
 
 @pytest.mark.parametrize("labels", [1, 2])
 def test_the_density_of_spreads_is_that_of_a_dense_normal(labels: int) -> None:
     design = made(labels)
-    system, priors = mixed._System(design), pair_priors(design)
     log_scales = np.log(np.random.default_rng(1).uniform(0.01, 0.4, (6, 2 + labels)))
     expected = []
     for x in log_scales:
         mean, covariance, _ = dense(design, np.exp(x))
         normal = stats.multivariate_normal(mean, covariance).logpdf(design.value)
-        prior = stats.halfnorm(scale=priors.scales).logpdf(np.exp(x)) + x
+        prior = stats.halfnorm(scale=design.prior_scales).logpdf(np.exp(x)) + x
         expected.append(normal + prior.sum())
-    found = system.log_density(log_scales)
+    found = design.log_density(log_scales)
     np.testing.assert_allclose(found - found[0], np.array(expected) - expected[0], atol=1e-8)
 
 
@@ -64,12 +66,12 @@ def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
     design, scales = made(), np.array([0.1, 0.05, 0.2, 0.02])
     mean, covariance, with_b = dense(design, scales)
     gain = np.linalg.solve(covariance, with_b).T
-    np.testing.assert_allclose(coefficient_weights(design, scales), gain, atol=1e-10)
-    system, priors = mixed._System(design), pair_priors(design)
+    np.testing.assert_allclose(design.weights(scales), gain, atol=1e-10)
+    prior_sd = design.prior_sd[: design.columns.shape[1]]
     rng = np.random.default_rng(1)
-    drawn = system.effects(np.log(scales), 40_000, rng)[:, : len(priors.sd)]
+    drawn = design.effects(np.log(scales), 40_000, rng)[:, : len(prior_sd)]
     exact = gain @ (design.value - mean)
-    spread = np.diag(priors.sd**2) - gain @ with_b
+    spread = np.diag(prior_sd**2) - gain @ with_b
     sd = np.sqrt(np.diag(spread))
     # 4 Monte-Carlo errors of means, and of variances and covariances of normals.
     assert (np.abs(drawn.mean(axis=0) - exact) < 4 * sd / np.sqrt(len(drawn))).all()
@@ -80,36 +82,29 @@ def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
 def test_turning_and_sorting_pairs_changes_nothing() -> None:
     design = made()
     order = np.random.default_rng(2).permutation(len(FIRST))
-    turned = PairDesign(
-        design.value[order], design.se[order], design.columns[order], design.second[order],
-        design.first[order], design.groups[:, order], design.label,
-    )  # fmt: skip
+    turned = made(order=order, turned=True)
     log_scales = np.log([[0.1, 0.2, 0.1, 0.3], [0.02, 0.3, 0.01, 0.2]])
-    np.testing.assert_allclose(
-        mixed._System(turned).log_density(log_scales), mixed._System(design).log_density(log_scales)
-    )
+    np.testing.assert_allclose(turned.log_density(log_scales), design.log_density(log_scales))
 
 
 def test_draws_of_spreads_are_those_of_quadrature() -> None:
-    design = made(1)
-    design = design._replace(groups=np.empty((0, len(FIRST)), dtype=int), label=np.array([], int))
-    system = mixed._System(design)
+    design = made(0)
     unit = np.log(design.value.std())
     axis = unit + np.linspace(-9, 2.5, 100)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    density = system.log_density(grid)
+    density = design.log_density(grid)
     weight = np.exp(density - density.max())
     weight /= weight.sum()
-    drawn = mixed_draws(design, 8_000, np.random.default_rng(1))
-    assert drawn.pareto_k < 0.7
-    n = min(drawn.n_effective, 8_000)
-    for k in range(2):
+    drawn = design.draws(8_000, np.random.default_rng(1))
+    assert drawn.attrs["pareto_k"] < 0.7
+    n = min(drawn.attrs["n_effective"], 8_000)
+    for k, name in enumerate(("tau", "sigma")):
         values = np.exp(grid[:, k])
         mean = weight @ values
         sd = np.sqrt(weight @ (values - mean) ** 2)
-        assert abs(drawn.scales[:, k].mean() - mean) < 4 * sd / np.sqrt(n)
+        assert abs(drawn[name].values.mean() - mean) < 4 * sd / np.sqrt(n)
         for level in (0.025, 0.5, 0.975):
-            at = np.quantile(drawn.scales[:, k], level)
+            at = np.quantile(drawn[name].values, level)
             room = 4 * np.sqrt(level * (1 - level) / n)
             assert weight @ (values <= at) == pytest.approx(level, abs=room + weight.max() * 100)
 

@@ -30,7 +30,7 @@ from alikely._base.steps import step
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
 from alikely.inference.intervals import interval
-from alikely.inference.regression import MixedDraws, PairDesign, coefficient_weights, mixed_draws
+from alikely.inference.regression import PairRegression
 
 __all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]
 
@@ -90,27 +90,21 @@ class AgreementRegression:
         ci_prob = resolve("ci_prob", ci_prob)
         check_interval(ci_prob, "eti")
         posterior = self.data["posterior"].to_dataset()
-        b, predictors = posterior["b"], posterior["predictor"].values.tolist()
-        draws = {
-            **{name: b.sel(predictor=name) for name in predictors},
-            **{name: posterior[name] for name in ("tau", "sigma")},
-            **{f"omega_{x}": posterior["omega"].sel(label=x) for x in posterior["label"].values},
-        }  # fmt: skip
+        draws = {name: posterior["b"].sel(predictor=name) for name in posterior["predictor"].values}
+        draws |= {name: posterior[name] for name in ("tau", "sigma")}
+        draws |= {f"omega_{x}": posterior["omega"].sel(label=x) for x in posterior["label"].values}
         table = np.stack([values.values.ravel() for values in draws.values()], axis=1)
-        bounds = interval(table, ci_prob, "eti")
-        notes = self._notes()
-        rows = [
+        names, notes = pd.Index(list(draws), name="name"), self._notes()
+        return pd.DataFrame(
             {
-                "name": name,
-                "estimate": float(table[:, k].mean()),
-                "sd": float(table[:, k].std(ddof=1)),
-                **bound_columns("", "eti", ci_prob, bounds[k]),
-                "p_positive": float((table[:, k] > 0).mean()),
-                "note": notes.get(name, notes[""]),
-            }
-            for k, name in enumerate(draws)
-        ]
-        return pd.DataFrame(rows).set_index("name")
+                "estimate": table.mean(axis=0),
+                "sd": table.std(axis=0, ddof=1),
+                **bound_columns("", "eti", ci_prob, interval(table, ci_prob, "eti")),
+                "p_positive": (table > 0).mean(axis=0),
+                "note": [notes.get(name, notes[""]) for name in names],
+            },
+            index=names,
+        )
 
     def sentence(
         self, label: str | None = None, *, ci_prob: float | None = None, digits: int = 2
@@ -339,22 +333,31 @@ def agreement_regression(
     if isinstance(pairs, MatrixResult):
         names = pairs.observers
     groups = _groups(labels, tuple(same), names)
-    design, predictor, group_names = _design(table, names, groups, wanted)
+    regression, coords = _regression(table, names, groups, wanted)
     generator = np.random.default_rng(seed_sequence(rng))
     with step(f"regression of {len(table):,} pairs"):
-        drawn = mixed_draws(design, n_draws, generator)
+        posterior = regression.draws(n_draws, generator)
+    label = "estimate"
     if isinstance(pairs, MatrixResult):
+        label = pairs.metric.label
         with step("errors that pairs share"):
-            extra = _shared_errors(pairs, design, drawn)
-        coefficients = (
-            drawn.coefficients + generator.standard_normal(drawn.coefficients.shape) @ extra.T
-        )
-        drawn = drawn._replace(coefficients=coefficients)
-    label = pairs.metric.label if isinstance(pairs, MatrixResult) else "estimate"
-    tree = _tree(design, drawn, names, predictor, group_names, tuple(same))
-    tree.attrs = {
-        "metric_label": label, "n_effective": drawn.n_effective, "pareto_k": drawn.pareto_k
-    }  # fmt: skip
+            extra = _shared_errors(pairs, regression, posterior)
+        posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
+    posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
+    constant = {"se": regression.se, "first": regression.first, "second": regression.second}
+    observed = xr.Dataset({"estimate": ("pair", regression.value)})
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": posterior.drop_attrs().expand_dims(chain=[0]),
+            "constant_data": xr.Dataset(
+                {"x": (("pair", "predictor"), regression.columns)}
+                | {name: ("pair", values) for name, values in constant.items()},
+                coords={"predictor": coords["predictor"]},
+            ),
+            "observed_data": observed,
+        }
+    )
+    tree.attrs = {"metric_label": label, **posterior.attrs}
     return AgreementRegression(tree)
 
 
@@ -422,13 +425,13 @@ def _groups(
     return {label: [str(of[x]) for x in names] for label, of in known.items()}
 
 
-def _design(
+def _regression(
     table: pd.DataFrame,
     names: Sequence[str],
     groups: Mapping[str, Sequence[str]],
     predictors: Sequence[str],
-) -> tuple[PairDesign, list[str], list[str]]:
-    """Pairs as numbers, the names of predictors, and those of groups."""
+) -> tuple[PairRegression, dict[str, Any]]:
+    """Pairs as numbers, and coordinates of predictors, observers, groups and labels."""
     position = {name: k for k, name in enumerate(names)}
     first, second = (
         table[name].map(position).to_numpy(np.intp) for name in ("observer_a", "observer_b")
@@ -462,67 +465,34 @@ def _design(
     scaled = x / np.linalg.norm(x, axis=0)
     if len(set(titles)) < len(titles) or np.linalg.matrix_rank(scaled) < len(titles):
         raise ValueError(f"predictors say the same: {listed(titles[1:])}; leave one of them out")
-    design = PairDesign(
+    labels = np.array(list(groups), dtype=object)
+    coords = {
+        "predictor": titles,
+        "observer": list(names),
+        "group": np.array(group_names, dtype=object),
+        "label": labels,
+        "label_of": ("group", labels[label_of]),
+    }
+    regression = PairRegression(
         table["estimate"].to_numpy(np.float64), table["se"].to_numpy(np.float64), x, first, second,
         np.array(of_pair, dtype=np.intp).reshape(-1, len(table)), np.array(label_of, dtype=np.intp),
     )  # fmt: skip
-    return design, titles, group_names
+    return regression, coords
 
 
-def _shared_errors(matrix: MatrixResult, design: PairDesign, drawn: MixedDraws) -> Floats:
+def _shared_errors(
+    matrix: MatrixResult, regression: PairRegression, posterior: xr.Dataset
+) -> Floats:
     """Root of what the dependence of errors adds to the covariance of coefficients."""
-    scales = np.exp(np.log(drawn.scales).mean(axis=0))
-    weights = coefficient_weights(design, scales)
+    spreads = np.column_stack([posterior[name].values for name in ("tau", "sigma", "omega")])
+    scales = np.exp(np.log(spreads).mean(axis=0))
+    weights = regression.weights(scales)
     n_places = len(matrix.places)
     total = np.zeros((len(weights),) * 2)
     for influence in influences(matrix, [weights / n_places] * n_places):
         total += influence @ influence.T
-    extra = total - (weights * design.se**2) @ weights.T
+    extra = total - (weights * regression.se**2) @ weights.T
     unit = np.sqrt(np.diag(total)) + 1e-300
     values, vectors = np.linalg.eigh(extra / np.outer(unit, unit))
     # Where errors cancel, the intervals stay as they are.
     return np.asarray(unit[:, None] * vectors * np.sqrt(np.maximum(values, 0)))
-
-
-def _tree(
-    design: PairDesign,
-    drawn: MixedDraws,
-    names: Sequence[str],
-    predictors: Sequence[str],
-    groups: Sequence[str],
-    labels: Sequence[str],
-) -> xr.DataTree:
-    """Draws and data, as ArviZ reads them."""
-    draw = ("chain", "draw")
-    posterior = xr.Dataset(
-        {
-            "b": ((*draw, "predictor"), drawn.coefficients[None]),
-            "u": ((*draw, "observer"), drawn.members[None]),
-            "v": ((*draw, "group"), drawn.groups[None]),
-            "tau": (draw, drawn.scales[None, :, 0]),
-            "sigma": (draw, drawn.scales[None, :, 1]),
-            "omega": ((*draw, "label"), drawn.scales[None, :, 2:]),
-        },
-        coords={
-            "chain": [0],
-            "draw": np.arange(len(drawn.scales)),
-            "predictor": list(predictors),
-            "observer": list(names),
-            "group": np.array(groups, dtype=object),
-            "label": np.array(labels, dtype=object),
-            "label_of": ("group", np.array(labels, dtype=object)[design.label]),
-        },
-    )
-    constant = xr.Dataset(
-        {
-            "x": (("pair", "predictor"), design.columns),
-            "se": ("pair", design.se),
-            "first": ("pair", design.first),
-            "second": ("pair", design.second),
-        },
-        coords={"predictor": list(predictors)},
-    )
-    observed = xr.Dataset({"estimate": ("pair", design.value)})
-    return xr.DataTree.from_dict(
-        {"posterior": posterior, "constant_data": constant, "observed_data": observed}
-    )

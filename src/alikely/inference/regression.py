@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse, special, stats
@@ -27,13 +28,9 @@ from scipy.stats import qmc
 from alikely._base.arrays import Floats
 
 __all__ = [
-    "MixedDraws",
-    "PairDesign",
+    "PairRegression",
     "Weighted",
-    "coefficient_weights",
     "importance_draws",
-    "mixed_draws",
-    "pair_priors",
     "positive",
     "second_derivatives",
 ]
@@ -134,154 +131,121 @@ WIDER = 2.5
 REACH = (-15.0, 4.0)
 
 
-class PairDesign(NamedTuple):
-    """Pairs with values, and what may explain these."""
+class PairRegression:
+    """Regression of values of pairs, by normal equations of all effects given the spreads.
 
-    value: Floats
-    se: Floats
-    columns: Floats
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    groups: NDArray[np.intp]
-    label: NDArray[np.intp]
+    ``columns`` are predictors, the first constant; ``first, second`` the members of each pair;
+    ``groups`` (label, pair) numbers of groups, -1 of none; ``label`` that of each group. Spreads
+    are those of members, of what is left, and of the groups of each label.
+    """
 
-    @property
-    def n_members(self) -> int:
-        """How many members the pairs have."""
-        return int(max(self.first.max(), self.second.max())) + 1
-
-
-class PairPriors(NamedTuple):
-    """Priors relative to the spread of the values."""
-
-    mean: Floats
-    sd: Floats
-    scales: Floats
-
-
-class MixedDraws(NamedTuple):
-    """Draws of a posterior."""
-
-    coefficients: Floats
-    members: Floats
-    groups: Floats
-    scales: Floats
-    n_effective: float
-    pareto_k: float
-
-
-def pair_priors(design: PairDesign) -> PairPriors:
-    """Choose priors by the spread of the values and of the predictors."""
-    unit = design.value.std()
-    spread = design.columns.std(axis=0)
-    spread[0] = 1.0
-    mean = np.zeros(len(spread))
-    mean[0] = design.value.mean()
-    within = [design.value[numbers >= 0] for numbers in design.groups]
-    # Of groups the spread of the pairs that have one: these may be few, and differ more.
-    groups = [max(unit, part.std()) for part in within]
-    return PairPriors(mean, SLOPE * unit / spread, np.array([unit, unit, *groups]))
-
-
-def mixed_draws(design: PairDesign, n_draws: int, rng: np.random.Generator) -> MixedDraws:
-    """Draw from the posterior of a regression with effects of both members of a pair [BFB01]_."""
-    system = _System(design)
-    unit, n_scales = np.log(design.value.std()), 2 + len(design.groups)
-    start = unit - np.full(n_scales, 0.7)
-    climbed = optimize.minimize(
-        lambda x: -max(system.log_density(x[None])[0], -1e300), start, method="Nelder-Mead",
-        options={"xatol": 0.02, "fatol": 0.02, "maxiter": 200 * n_scales},
-    )  # fmt: skip
-
-    def density(x: Floats) -> Floats:
-        log_scales, log_slope = _spreads(x, climbed.x)
-        return np.asarray(system.log_density(log_scales) + log_slope)
-
-    middle = np.full(n_scales, MIDDLE)
-    second = second_derivatives(density, middle, np.full(n_scales, 0.2))
-    covariance = WIDER * np.linalg.inv(
-        positive(-second, np.ones(n_scales)) + 0.3 * np.eye(n_scales)
-    )
-    n_points = N_POINTS if system.n_effects <= MANY else N_POINTS // 2
-    points = importance_draws(density, middle, covariance, n_points, rng)
-    places, _ = _spreads(points.values, climbed.x)
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(points.weights)
-    _, pareto_k = array_stats.psislw(-log_weights[np.isfinite(log_weights)])
-    # As often as the weights say, but for one.
-    ends = np.cumsum(points.weights)
-    chosen = np.searchsorted(ends / ends[-1], (np.arange(n_draws) + rng.random()) / n_draws)
-    used, times = np.unique(chosen, return_counts=True)
-    effects = np.concatenate(
-        [system.effects(places[k], n, rng) for k, n in zip(used, times.tolist(), strict=True)]
-    )
-    order = rng.permutation(n_draws)
-    scales = np.exp(places[np.repeat(used, times)])[order]
-    first, last = design.columns.shape[1], design.columns.shape[1] + design.n_members
-    coefficients, members, groups = np.split(effects[order], [first, last], axis=1)
-    return MixedDraws(
-        coefficients + system.priors.mean, members, groups, scales,
-        1 / float((points.weights**2).sum()), float(pareto_k),
-    )  # fmt: skip
-
-
-def coefficient_weights(design: PairDesign, scales: Floats) -> Floats:
-    """Weights that values have in the coefficients, given the spreads."""
-    system = _System(design)
-    n_columns = design.columns.shape[1]
-    root, _ = system.factor(np.log(scales))
-    unit = np.eye(len(root), n_columns)
-    inverse = linalg.cho_solve((root, True), unit)
-    return np.asarray((system.rows[:, :-1] @ inverse).T / (design.se**2 + scales[1] ** 2))
-
-
-def _spreads(x: Floats, middle: Floats) -> tuple[Floats, Floats]:
-    """Logarithms of spreads, of numbers in which their posterior is about normal."""
-    below = special.log_ndtr(-x)
-    with np.errstate(divide="ignore"):
-        log_scales = middle + np.log(-below)
-    log_slope = -(x**2) / 2 - below - log_scales
-    return log_scales, np.where(np.isfinite(log_slope), log_slope, 0.0).sum(axis=-1)
-
-
-class _System:
-    """Normal equations of all effects, for many values of the spreads at once."""
-
-    def __init__(self, design: PairDesign) -> None:
-        self.priors = pair_priors(design)
-        self.design = design
-        n_pairs, n_columns = design.columns.shape
-        pair = np.arange(n_pairs)
-        ends = sparse.csr_array(
-            (np.ones(2 * n_pairs), (np.tile(pair, 2), np.r_[design.first, design.second])),
-            shape=(n_pairs, design.n_members),
-        )
-        same = np.nonzero(design.groups >= 0)
-        of_group = sparse.csr_array(
-            (np.ones(len(same[0])), (same[1], design.groups[same])),
-            shape=(n_pairs, len(design.label)),
-        )
-        value = design.value - design.columns @ self.priors.mean
+    def __init__(
+        self,
+        value: Floats,
+        se: Floats,
+        columns: Floats,
+        first: NDArray[np.intp],
+        second: NDArray[np.intp],
+        groups: NDArray[np.intp],
+        label: NDArray[np.intp],
+    ) -> None:
+        self.value, self.se, self.columns = value, se, columns
+        self.first, self.second, self.groups = first, second, groups
+        n_pairs, n_columns = columns.shape
+        self.n_members = int(max(first.max(), second.max())) + 1
+        # Priors are relative to the spread of the values and of the predictors.
+        unit, spread = value.std(), columns.std(axis=0)
+        spread[0] = 1.0
+        self.prior_mean = np.where(np.arange(n_columns) == 0, value.mean(), 0.0)
+        # Of groups the spread of the pairs that have one: these may be few, and differ more.
+        of_groups = [max(unit, value[numbers >= 0].std()) for numbers in groups]
+        self.prior_scales = np.array([unit, unit, *of_groups])
+        self.unit = np.log(unit)
+        pair = np.tile(np.arange(n_pairs), 2)
+        same = np.nonzero(groups >= 0)
+        left = value - columns @ self.prior_mean
         self.rows = sparse.hstack(
-            [sparse.csr_array(design.columns), ends, of_group, sparse.csr_array(value[:, None])],
+            [
+                sparse.csr_array(columns),
+                sparse.csr_array(
+                    (np.ones(2 * n_pairs), (pair, np.r_[first, second])), (n_pairs, self.n_members)
+                ),
+                sparse.csr_array(
+                    (np.ones(len(same[0])), (same[1], groups[same])), (n_pairs, len(label))
+                ),
+                sparse.csr_array(left[:, None]),
+            ],
             format="csr",
         )
-        self.variance = design.se**2
         self.n_effects = self.rows.shape[1] - 1
-        self.kind = np.r_[
-            np.full(n_columns, -1), np.zeros(design.n_members, dtype=int), 2 + design.label
-        ]
+        # Spread of each effect; of coefficients it is known.
+        self.kind = np.r_[np.full(n_columns, -1), np.zeros(self.n_members, int), 2 + label]
         self.prior_sd = np.zeros(self.n_effects)
-        self.prior_sd[:n_columns] = self.priors.sd
-        self.unit = np.log(design.value.std())
+        self.prior_sd[:n_columns] = SLOPE * unit / spread
         self.places, self.products = _products(self.rows)
+
+    def draws(self, n_draws: int, rng: np.random.Generator) -> xr.Dataset:
+        """Draw coefficients, effects of members and groups, and spreads [BFB01]_."""
+        n_scales = len(self.prior_scales)
+        climbed = optimize.minimize(
+            lambda x: -max(self.log_density(x[None])[0], -1e300),
+            self.unit - np.full(n_scales, 0.7),
+            method="Nelder-Mead",
+            options={"xatol": 0.02, "fatol": 0.02, "maxiter": 200 * n_scales},
+        )
+
+        def density(x: Floats) -> Floats:
+            log_scales, log_slope = _spreads(x, climbed.x)
+            return np.asarray(self.log_density(log_scales) + log_slope)
+
+        middle = np.full(n_scales, MIDDLE)
+        second = second_derivatives(density, middle, np.full(n_scales, 0.2))
+        covariance = WIDER * np.linalg.inv(
+            positive(-second, np.ones(n_scales)) + 0.3 * np.eye(n_scales)
+        )
+        n_points = N_POINTS if self.n_effects <= MANY else N_POINTS // 2
+        points = importance_draws(density, middle, covariance, n_points, rng)
+        places, _ = _spreads(points.values, climbed.x)
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(points.weights)
+        _, pareto_k = array_stats.psislw(-log_weights[np.isfinite(log_weights)])
+        # As often as the weights say, but for one.
+        ends = np.cumsum(points.weights)
+        chosen = np.searchsorted(ends / ends[-1], (np.arange(n_draws) + rng.random()) / n_draws)
+        used, times = np.unique(chosen, return_counts=True)
+        effects = np.concatenate(
+            [self.effects(places[k], n, rng) for k, n in zip(used, times.tolist(), strict=True)]
+        )
+        order = rng.permutation(n_draws)
+        n_columns = len(self.prior_mean)
+        b, u, v = np.split(effects[order], [n_columns, n_columns + self.n_members], axis=1)
+        scales = np.exp(places[np.repeat(used, times)])[order]
+        return xr.Dataset(
+            {
+                "b": (("draw", "predictor"), b + self.prior_mean),
+                "u": (("draw", "observer"), u),
+                "v": (("draw", "group"), v),
+                "tau": ("draw", scales[:, 0]),
+                "sigma": ("draw", scales[:, 1]),
+                "omega": (("draw", "label"), scales[:, 2:]),
+            },
+            attrs={
+                "n_effective": 1 / float((points.weights**2).sum()), "pareto_k": float(pareto_k)
+            },
+        )  # fmt: skip
+
+    def weights(self, scales: Floats) -> Floats:
+        """Weights that values have in the coefficients, given the spreads."""
+        root, _ = self.factor(np.log(scales))
+        inverse = linalg.cho_solve((root, True), np.eye(len(root), len(self.prior_mean)))
+        return np.asarray((self.rows[:, :-1] @ inverse).T / (self.se**2 + scales[1] ** 2))
 
     def log_density(self, log_scales: Floats) -> Floats:
         """Log posterior density (draw,) of logarithms of spreads (draw, scale), all else out."""
         out = np.full(len(log_scales), -np.inf)
         apart = log_scales - self.unit
         inside = np.flatnonzero(((apart > REACH[0]) & (apart < REACH[1])).all(axis=1))
-        step = max(1, HELD // max((self.n_effects + 1) ** 2, len(self.variance)))
+        step = max(1, HELD // max((self.n_effects + 1) ** 2, len(self.value)))
         for start in range(0, len(inside), step):
             part = inside[start : start + step]
             out[part] = self._log_density(log_scales[part])
@@ -293,13 +257,13 @@ class _System:
         log_det = 2 * np.log(diagonal[:, :-1]).sum(axis=1)
         # What the last row leaves: the squared residuals, of effects as far as priors let them.
         fit = -(log_variance + log_det + diagonal[:, -1] ** 2) / 2
-        log_prior = log_scales - (np.exp(log_scales) / self.priors.scales) ** 2 / 2
+        log_prior = log_scales - (np.exp(log_scales) / self.prior_scales) ** 2 / 2
         return np.asarray(fit + log_prior.sum(axis=1))
 
     def _factors(self, log_scales: Floats) -> tuple[Floats, Floats]:
         """Cholesky factors with the values as last row, and log variances of all normals."""
         scales = np.exp(log_scales)
-        variance = self.variance + scales[:, 1:2] ** 2
+        variance = self.se**2 + scales[:, 1:2] ** 2
         prior = np.where(self.kind < 0, self.prior_sd, scales[:, self.kind]) ** 2
         n = self.n_effects + 1
         matrix = np.zeros((len(scales), n * n))
@@ -321,6 +285,15 @@ class _System:
         noise = rng.standard_normal((self.n_effects, n_draws))
         drawn = linalg.solve_triangular(root, value[:, None] + noise, lower=True, trans=1)
         return np.asarray(drawn.T)
+
+
+def _spreads(x: Floats, middle: Floats) -> tuple[Floats, Floats]:
+    """Logarithms of spreads, of numbers in which their posterior is about normal."""
+    below = special.log_ndtr(-x)
+    with np.errstate(divide="ignore"):
+        log_scales = middle + np.log(-below)
+    log_slope = -(x**2) / 2 - below - log_scales
+    return log_scales, np.where(np.isfinite(log_slope), log_slope, 0.0).sum(axis=-1)
 
 
 def _products(rows: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:

@@ -25,37 +25,12 @@ from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior
 
-__all__ = ["masses_of_strata", "right_in_strata", "strata_draws", "stratum_shares"]
+__all__ = ["cells_of_strata", "masses_of_strata", "strata_draws"]
 
 # Pieces of the prior's mass in a stratum: the last has 2e-4 of it on average.
 PIECES = 12
 # Numbers held at a time.
 CHUNK = 8_000_000
-
-
-def stratum_shares(
-    held: NDArray[np.intp], n_draws: int, population: Population, rng: np.random.Generator
-) -> Floats:
-    """Shares of the strata among what is asked about."""
-    if population == "pool":
-        return np.broadcast_to(held / held.sum(), (n_draws, len(held)))
-    return rng.dirichlet(held.astype(float), size=n_draws)
-
-
-def right_in_strata(
-    right: NDArray[np.intp],
-    shown: NDArray[np.intp],
-    held: NDArray[np.intp],
-    n_draws: int,
-    population: Population,
-    rng: np.random.Generator,
-) -> Floats:
-    """Posterior of one person's shares of right answers in strata."""
-    a, b = cell_prior(None).u
-    theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
-    if population == "images":
-        return theta
-    return np.asarray((right + rng.binomial(held - shown, theta)) / held)
 
 
 def strata_draws(
@@ -77,13 +52,13 @@ def strata_draws(
         step = max(1, CHUNK // (len(number) + 12 * PIECES * len(held) * len(block.a)))
         for start in range(0, n_draws, step):
             size = min(step, n_draws - start)
-            cells = _cells(block, number, held, known, size, generator)
+            cells = cells_of_strata(block, number, held, known, size, generator)
             for metric in metrics:
                 out[metric.name][start : start + size, block.rows] = metric.value(cells)
     return out
 
 
-def _cells(
+def cells_of_strata(
     block: Block,
     number: NDArray[np.intp],
     held: NDArray[np.intp],
@@ -93,7 +68,10 @@ def _cells(
 ) -> Floats:
     """Draws of the cells of all pairs: (draw, pair, 4)."""
     population: Population = "pool" if block.population == "pool" else "images"
-    share = stratum_shares(held, n_draws, population, rng)
+    # Shares of the strata among what is asked about.
+    share = np.broadcast_to(held / held.sum(), (n_draws, len(held)))
+    if population == "images":
+        share = rng.dirichlet(held.astype(float), size=n_draws)
     prior = _prior()
     tosses = prior.correct(rng, (n_draws, len(block.correct), len(held), PIECES))
     for g in range(len(held)):

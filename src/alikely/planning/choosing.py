@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import ROUNDING, Floats, within
+from alikely._base.arrays import Floats
 from alikely._base.checks import entries, known_kind, of_type
 from alikely._base.files import write_file
 from alikely._base.frames import html_of
@@ -36,20 +36,18 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
 from alikely._base.steps import tracked
+from alikely.data.blocks import Block
 from alikely.data.columns import NOT_SHOWN
 from alikely.data.inclusion import BETWEEN
 from alikely.data.trials import Trials
-from alikely.inference.strata import masses_of_strata, right_in_strata, stratum_shares
+from alikely.inference.evaluation import evaluator
+from alikely.inference.strata import cells_of_strata
 from alikely.inference.weighted import (
     FEWEST_EFFECTIVE,
-    TOSSED,
     Population,
-    deviations,
     effective_images,
     freedom_of_sums,
     holding,
-    second_order_bias,
-    spread_of_images,
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
@@ -611,33 +609,32 @@ FEWEST_DESIGNS = 20
 EQUAL = 1e-9
 
 
-class Found(NamedTuple):
-    """Estimates of contrasts with 95 % intervals."""
-
-    value: Floats
-    lower: Floats
-    upper: Floats
-    effective: Floats
-
-
-def kappa(person: Floats, machine: Floats, both: Floats) -> Floats:
-    """Error consistency from two shares of right answers and that of both right."""
-    scale = person + machine - 2 * person * machine
-    # What rounding leaves of 0: both are always right, or always wrong.
-    scale = np.where(scale > ROUNDING, scale, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # A difference of shares: its rounding counts more the smaller the scale.
-        return within(2 * (both - person * machine) / scale, -1, 1, ROUNDING / scale)
-
-
 def true_contrasts(
     correct: NDArray[np.bool_], people: NDArray[np.bool_], contrasts: Floats
 ) -> Floats:
     """Contrasts of error consistency with the mean person, from all images."""
-    x, r = correct.astype(float), people.astype(float)
-    both = r @ x.T / x.shape[1]
-    values = kappa(r.mean(axis=1)[:, None], x.mean(axis=1)[None], both)
-    return np.asarray(contrasts @ values.mean(axis=0))
+    block, weights = _pairs(correct, people, np.ones(correct.shape[1]), contrasts, "pool")
+    return np.asarray(weights @ ERROR_CONSISTENCY.value(block.shares().sum(axis=2)))
+
+
+def _pairs(
+    correct: NDArray[np.bool_],
+    people: NDArray[np.bool_],
+    inclusion: Floats,
+    contrasts: Floats,
+    population: Population,
+    stratum: NDArray[np.intp] = NO_STRATA,
+) -> tuple[Block, Floats]:
+    """Each person with each machine of the contrasts, and the weights of these pairs in them."""
+    used = contrasts.any(axis=0)
+    n, m = len(people), int(used.sum())
+    first, second = np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)
+    answers = np.concatenate([people, correct[used]]).astype(np.int8)
+    block = Block(
+        slice(0, n * m), first, second, answers, np.arange(len(inclusion)), inclusion=inclusion,
+        stratum=stratum, asked=np.arange(n + m) < n, population=population,
+    )  # fmt: skip
+    return block, np.tile(contrasts[:, used], n) / n
 
 
 def by_weights(
@@ -648,77 +645,48 @@ def by_weights(
     population: Population,
     ci_prob: float = 0.95,
     stratum: NDArray[np.intp] = NO_STRATA,
-) -> Found:
-    """Estimate contrasts from chosen images by weighted influence."""
-    used = contrasts.any(axis=0)
-    x, r, c = correct[used].astype(float), people.astype(float)[:, None], contrasts[:, used]
-    w = 1 / inclusion
-    w = w / w.sum()
-    # Cells of each person with each machine: (person, machine, cell, image).
-    shares = np.stack([r * x, r * (1 - x), (1 - r) * x, (1 - r) * (1 - x)], axis=2)
-    cells = shares @ w
-    both = cells[..., 0]
-    value = kappa(both + cells[..., 1], both + cells[..., 2], both)
-    slopes = ERROR_CONSISTENCY.influence(cells)
-    slopes[np.isnan(value)] = np.nan
-    n11, n10, n01, n00 = np.moveaxis(slopes / len(r), -1, 0)[..., None]
-    psi = c @ np.einsum("hmk,hmki->mi", slopes / len(r), shares)
-    # What an answer of each person moves the contrasts by, tossed: (person, contrast, image).
-    spread = w * spread_of_images(inclusion, w > 0, population) * np.sqrt(TOSSED / len(w))
-    tossed = c @ np.where(x == 1, n11 - n01, n10 - n00) * spread / 2
-    u = deviations(psi * w, inclusion, w > 0, population)
-    sampled = (u**2).sum(axis=1)
-    total = sampled + (tossed**2).sum(axis=(0, 2))
-    df = freedom_of_sums(total, sampled, (u**4).sum(axis=1), len(w))
+) -> Floats:
+    """Estimate contrasts from chosen images by weighted influence.
+
+    Values, limits and effective numbers of images: (4, contrast).
+    """
+    block, weights = _pairs(correct, people, inclusion, contrasts, population, stratum)
+    ready, n = evaluator(block, ERROR_CONSISTENCY), len(inclusion)
+    moved = weights @ ready.slopes()
+    sampled = (moved**2).sum(axis=1)
+    tossed = [((weights[:, rows] @ part) ** 2).sum(axis=1) for rows, part in ready.tossed()]
+    total = sampled + np.sum(tossed, axis=0)
+    df = freedom_of_sums(total, sampled, (moved**4).sum(axis=1), n)
     half = student_deviate(df, ci_prob) * np.sqrt(total)
-    groups = [stratum == g for g in np.unique(stratum)] or [np.ones(len(w), dtype=bool)]
-    flat = shares.reshape(-1, 4, len(w))
-    every = np.broadcast_to(w, (len(flat), len(w)))
-    bias = second_order_bias(
-        ERROR_CONSISTENCY.influence, flat, every, inclusion, groups, population
-    )
-    middle = c @ value.mean(axis=0)
-    without = middle - c @ bias.reshape(value.shape).mean(axis=0)
+    middle = weights @ ready.values(np.ones((1, n)))[0]
+    without = middle - weights @ ready.bias()
     # Where all images are certain to be shown nothing is left open.
     settled = population == "pool" and bool((inclusion == 1).all())
-    effective = np.where(settled, np.inf, effective_images(u))
-    return Found(without, *holding(middle - half, middle + half, without), effective)
+    effective = np.where(settled, np.inf, effective_images(moved))
+    return np.stack([without, *holding(middle - half, middle + half, without), effective])
 
 
 def by_strata(
-    strata: Strata,
+    correct: NDArray[np.bool_],
+    people: NDArray[np.bool_],
     number: NDArray[np.intp],
     held: NDArray[np.intp],
-    people: NDArray[np.bool_],
     contrasts: Floats,
     n_draws: int,
     population: Population,
     rng: np.random.Generator,
     ci_prob: float = 0.95,
-) -> Found:
-    """Estimate contrasts of the machines that make the strata by their posterior."""
-    share = stratum_shares(held, n_draws, population, rng)
-    if len(people) == 1:
-        shown = np.bincount(number, minlength=len(held))
-        right = np.bincount(number, people[0], minlength=len(held)).astype(np.intp)
-        theta = right_in_strata(right, shown, held, n_draws, population, rng)[:, None]
-        mass = share[:, None] * theta
-    else:
-        atoms, pieces = masses_of_strata(number, held, share, population, rng)
-        tosses = rng.integers(0, 2, size=(n_draws, len(people), *pieces.shape[1:]))
-        mass = np.einsum("dgk,dhgk->dhg", pieces, tosses)
-        for g in range(len(held)):
-            own = number == g
-            mass[:, :, g] += atoms[:, own] @ people[:, own].T.astype(float)
-    h = mass.sum(axis=2)
-    values = [
-        kappa(h, (share @ own)[:, None], mass @ own).mean(axis=1)
-        for own in strata.right.astype(float)
-    ]
-    draws = contrasts[:, list(strata.machines)] @ np.array(values)
+) -> Floats:
+    """Estimate contrasts of the machines that make the strata by their posterior, as `by_weights`.
+
+    ``number`` is the stratum of each image shown, and ``held`` how many images each has.
+    """
+    block, weights = _pairs(correct, people, np.ones(len(number)), contrasts, population)
+    cells = cells_of_strata(block, number, held, ~block.asked, n_draws, rng)
+    draws = weights @ ERROR_CONSISTENCY.value(cells).T
     tail = (1 - ci_prob) / 2
-    lower, upper = np.quantile(draws, [tail, 1 - tail], axis=1)
-    return Found(draws.mean(axis=1), lower, upper, np.full(len(draws), np.inf))
+    limits = np.quantile(draws, [tail, 1 - tail], axis=1)
+    return np.stack([draws.mean(axis=1), *limits, np.full(len(draws), np.inf)])
 
 
 def simulated_people(
@@ -735,18 +703,6 @@ def simulated_people(
         else:
             high = middle
     return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))
-
-
-class _Scene(NamedTuple):
-    """People who are known, and the plan for them."""
-
-    person: str
-    accuracy: float
-    follows: float
-    correct: NDArray[np.bool_]
-    people: NDArray[np.bool_]
-    contrasts: Floats
-    drawing: Drawing
 
 
 def rehearsed(
@@ -778,27 +734,32 @@ def rehearsed(
         raise ValueError(f"n_people must be at least 1, got {n_people}")
     rows = []
     for pool, drawing in zip(pools, drawings, strict=True):
+        scenes: Iterable[Scene]
         if isinstance(human, Trials):
             scenes = _earlier(human, pool, drawing, target)
         elif human == "machines":
             scenes = _left_out(pool, drawing, target)
         else:
-            contrasts, ease = target.each(len(pool.machines)), easiness(pool.correct)
+            each, ease = target.each(len(pool.machines)), easiness(pool.correct)
             scenes = (
-                _Scene(
-                    "simulated", share, degree, pool.correct,
-                    simulated_people(ease, share, degree, n_people, rng), contrasts, drawing,
+                (
+                    {"person": "simulated", "accuracy": share, "follows": degree}, pool.correct,
+                    simulated_people(ease, share, degree, n_people, rng), each, drawing,
                 )
                 for share in accuracy for degree in follows
             )  # fmt: skip
-        for scene in scenes:
-            for row in _tried(scene, population, n_designs, rng):
-                place = {"dataset": pool.dataset, "condition": pool.condition}
-                rows.append({**place, **dict(zip(_Scene._fields[:3], scene, strict=False)), **row})
+        place = {"dataset": pool.dataset, "condition": pool.condition}
+        for known, correct, people, each, drawn in scenes:
+            tried = _tried(correct, people, each, drawn, population, n_designs, rng)
+            rows += [{**place, **known, **row} for row in tried]
     return pd.DataFrame(rows)
 
 
-def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
+# What is known of people; answers of machines and of people, contrasts, and the plan for them.
+type Scene = tuple[dict[str, Any], NDArray[np.bool_], NDArray[np.bool_], Floats, Drawing]
+
+
+def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> Iterator[Scene]:
     """Earlier people who answered all images of a pool."""
     data = trials.data
     here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
@@ -809,9 +770,9 @@ def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> It
         for name, row in zip(trials.observers, raw, strict=True):
             if (row != NOT_SHOWN).all() and name not in pool.machines:
                 found += 1
-                answers, contrasts = (row == 1)[None], target.each(len(pool.machines))
-                share = float(answers.mean())
-                yield _Scene(name, share, np.nan, pool.correct, answers, contrasts, drawing)
+                known = {"person": name, "accuracy": float((row == 1).mean()), "follows": np.nan}
+                each = target.each(len(pool.machines))
+                yield known, pool.correct, (row == 1)[None], each, drawing
     if not found:
         raise ValueError(
             f"none of these people answered all {pool.n_images} images of {pool.name}; simulate "
@@ -819,7 +780,7 @@ def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> It
         )
 
 
-def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
+def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[Scene]:
     """Each machine outside the target as if it were human, and a plan without it."""
     used = np.zeros(len(pool.machines), dtype=bool)
     if target.contrasts is not None:
@@ -842,31 +803,36 @@ def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[_Scene]:
             own = own._replace(settled=())
         size = sizes(rest.correct, own.contrasts)
         again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
-        person, each = pool.correct[out], own.each(len(kept))
-        share = float(person.mean())
-        yield _Scene(pool.machines[out], share, np.nan, rest.correct, person[None], each, again)
+        person = pool.correct[[out]]
+        known = {"person": pool.machines[out], "accuracy": float(person.mean()), "follows": np.nan}
+        yield known, rest.correct, person, own.each(len(kept)), again
 
 
 def _tried(
-    scene: _Scene, population: Population, n_designs: int, rng: np.random.Generator
+    correct: NDArray[np.bool_],
+    people: NDArray[np.bool_],
+    contrasts: Floats,
+    drawing: Drawing,
+    population: Population,
+    n_designs: int,
+    rng: np.random.Generator,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of one scene: random sampling and the plan, by each of its estimators."""
-    correct, people, contrasts, drawing = scene[3:]
+    """Rows of known people: random sampling and the plan, by each of its estimators."""
     truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
     shown, strata = round(float(drawing.inclusion.sum())), drawing.strata
-    found: dict[str, list[Found]] = {"random": [], "chosen": []}
+    found: dict[str, list[Floats]] = {"random": [], "chosen": []}
     if strata is not None:
         found["strata"], held = [], np.bincount(strata.number)
     for _ in range(n_designs):
         for name, way in {"random": Drawing(np.full(n, shown / n)), "chosen": drawing}.items():
             at = way.draw(rng)
-            x, own, pi = correct[:, at], people[:, at], way.inclusion[at]
+            own = correct[:, at], people[:, at]
             stratum = NO_STRATA if way.strata is None else way.strata.number[at]
-            weighted = by_weights(x, own, pi, contrasts, population, stratum=stratum)
-            found[name].append(weighted)
+            pi = way.inclusion[at]
+            found[name].append(by_weights(*own, pi, contrasts, population, stratum=stratum))
             if way.strata is not None:
                 found["strata"].append(
-                    by_strata(way.strata, stratum, held, own, contrasts, N_DRAWS, population, rng)
+                    by_strata(*own, stratum, held, contrasts, N_DRAWS, population, rng)
                 )
     chance, defined = np.nan, np.isfinite(truth)
     for name, estimates in found.items():
