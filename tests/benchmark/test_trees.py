@@ -45,8 +45,6 @@ def test_the_tree_is_that_of_scipy(matrix: MatrixResult, tree: Families) -> None
     expected = hierarchy.linkage(square[np.triu_indices(18, k=1)], "average")
     np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
     assert set(tree.branches["size"]) == set(expected[:-1, 3])
-    at_heights = tree.groups(min_estimate=float(1 - expected[-2, 2]) - 1e-9)
-    assert at_heights["family"].nunique() == 2
 
 
 def test_support_does_not_depend_on_the_order_of_observers(matrix: MatrixResult) -> None:
@@ -85,8 +83,6 @@ def test_refusals(matrix: MatrixResult, tree: Families) -> None:
         al.benchmark.families(al.matrix(al.load_example()))
     with pytest.raises(ValueError, match="0 or more"):
         al.benchmark.families(matrix, n_resamples=-1)
-    with pytest.raises(ValueError, match="either"):
-        tree.groups(3, min_estimate=0.2)
     with pytest.raises(ValueError, match="from 1 to 18"):
         tree.groups(19)
     with pytest.raises(ValueError, match="no group of"):

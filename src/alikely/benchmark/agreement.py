@@ -27,6 +27,7 @@ from alikely._base.names import counted, listed, nearest, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
+from alikely.benchmark.trees import complete_estimates
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import influences
 from alikely.inference.intervals import interval
@@ -207,23 +208,11 @@ def agreement_table(matrix: MatrixResult) -> pd.DataFrame:
     >>> table[["observer_a", "observer_b", "estimate"]].round(3).head(1).values.tolist()
     [['human_1', 'human_2', 0.442]]
     """
-    if not matrix.metric.symmetric:
-        raise ValueError(
-            "a regression is of metrics to which the order does not matter, and "
-            f"{matrix.metric.name} is directed; take error_consistency"
-        )
+    value = complete_estimates(matrix, "a regression")
     names, estimates = np.array(matrix.observers, dtype=object), matrix.estimates
-    n_pairs = estimates.sizes["pair"]
-    value, se = (estimates[name].values.reshape(-1, n_pairs) for name in ("estimate", "se"))
-    n_trials = estimates["cells"].values.reshape(-1, n_pairs, 4).sum(axis=(0, 2))
+    se = estimates["se"].values.reshape(value.shape)
+    n_trials = estimates["cells"].values.reshape(*value.shape, 4).sum(axis=(0, 2))
     i, j = np.triu_indices(len(names), k=1)
-    lost = np.flatnonzero(~np.isfinite(value + se).all(axis=0))
-    if len(lost):
-        pairs = [f"{names[i[k]]} x {names[j[k]]}" for k in lost]
-        raise ValueError(
-            f"a regression needs all pairs, and {len(lost)} are undefined in some condition: "
-            f"{listed(pairs, 3)}; leave these observers or conditions out with select"
-        )
     packed = matrix.answers()
     right = np.stack([np.bitwise_count(part.right).sum(axis=1) for part in packed])
     shown = np.stack([part.n_shown() for part in packed])

@@ -36,7 +36,7 @@ from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_answers import said_by
 from alikely.metrics import Metric
 
-__all__ = ["Families", "block_means", "families"]
+__all__ = ["Families", "block_means", "complete_estimates", "families"]
 
 # Replicates that one job draws.
 REPLICATES = 10
@@ -105,17 +105,14 @@ class Families:
         Columns ``size``, ``estimate`` (mean between its two parts), ``support`` and ``members``
         (names, in the order of leaves).
         """
-        members = self._members()
         rank = {name: k for k, name in enumerate(self.order)}
+        names = [[self.observers[k] for k in own] for own in self._members()]
         frame = pd.DataFrame(
             {
-                "size": [len(found) for found in members],
+                "size": [len(own) for own in names],
                 "estimate": self.metric.bounds[1] - self.linkage[:, 2],
                 "support": self.support,
-                "members": [
-                    tuple(sorted((self.observers[k] for k in found), key=rank.__getitem__))
-                    for found in members
-                ],
+                "members": [tuple(sorted(own, key=rank.__getitem__)) for own in names],
             }
         )
         return frame[:-1].sort_values(
@@ -130,15 +127,13 @@ class Families:
         [M81]_. Observers that resemble no other are groups of one, so the number usually exceeds
         that of families.
         """
-        n = _advised(self.linkage)
-        several = (np.bincount(_cut(self.linkage, n)) > 1).sum() > 1
-        return n if several and not self.reproducibility < REPRODUCED else 1
+        n, families = self._advised()
+        return n if families > 1 and not self.reproducibility < REPRODUCED else 1
 
     @property
     def note(self) -> str:
         """How far the advised groups replicate, or why there are none."""
-        n = _advised(self.linkage)
-        families = int((np.bincount(_cut(self.linkage, n)) > 1).sum())
+        n, families = self._advised()
         if families < 2:
             return "no families: all groups but one have a single member"
         if self.reproducibility < REPRODUCED:
@@ -153,15 +148,13 @@ class Families:
             f"bootstrap replicates is {self.reproducibility:.2f}"
         )
 
-    def groups(self, n: int | None = None, *, min_estimate: float | None = None) -> pd.DataFrame:
+    def groups(self, n: int | None = None) -> pd.DataFrame:
         """Cut the tree into families.
 
         Parameters
         ----------
         n : int, optional
             Number of groups. Default: `advised`.
-        min_estimate : float, optional
-            Lowest mean estimate between groups that are joined, as an alternative to `n`.
 
         Returns
         -------
@@ -172,27 +165,14 @@ class Families:
         Raises
         ------
         ValueError
-            If both are given, or `n` is out of range.
+            If `n` is out of range.
         """
-        if n is not None and min_estimate is not None:
-            raise ValueError("give either the number of families, n, or min_estimate")
-        if n is None and min_estimate is None:
-            n = self.advised
-        if n is not None and not 1 <= n <= len(self.observers):
+        n = self.advised if n is None else n
+        if not 1 <= n <= len(self.observers):
             raise ValueError(f"n must be from 1 to {len(self.observers)} observers, got {n}")
-        if n is not None:
-            label = _cut(self.linkage, n)
-        else:
-            assert min_estimate is not None
-            height = self.metric.bounds[1] - min_estimate
-            label = hierarchy.fcluster(self.linkage, height, criterion="distance")
         leaves = hierarchy.leaves_list(self.linkage)
-        label = label[leaves]
-        _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-        family = np.argsort(np.argsort(first))[inverse] + 1
-        known = {
-            frozenset(found): s for found, s in zip(self._members(), self.support, strict=True)
-        }
+        family = pd.factorize(_cut(self.linkage, n)[leaves])[0] + 1
+        known = dict(zip(map(frozenset, self._members()), self.support, strict=True))
         parts = {f: frozenset(leaves[family == f].tolist()) for f in np.unique(family)}
         return pd.DataFrame(
             {
@@ -218,6 +198,11 @@ class Families:
         return table.reset_index().sort_values(
             "size", ascending=False, kind="stable", ignore_index=True
         )
+
+    def _advised(self) -> tuple[int, int]:
+        """Advised number of groups, whether or not they replicate, and those of several."""
+        n = _advised(self.linkage)
+        return n, int((np.bincount(_cut(self.linkage, n)) > 1).sum())
 
     def _members(self) -> list[list[int]]:
         """Positions of the observers of every branch."""
@@ -272,25 +257,11 @@ def families(
     >>> tree.advised, tree.members()["size"].tolist()
     (4, [4, 4])
     """
-    of_type(matrix, MatrixResult, "make one with al.matrix")
-    if not matrix.metric.symmetric:
-        raise ValueError(
-            f"families are of metrics to which the order does not matter, and {matrix.metric.name} "
-            "is directed; take error_consistency"
-        )
     if n_resamples < 0:
         raise ValueError(f"n_resamples must be 0 or more, got {n_resamples}")
     check_total({"n_resamples": n_resamples})
+    value = complete_estimates(matrix, "a tree").mean(axis=0)
     metric, names = matrix.metric, matrix.observers
-    estimates = matrix.estimates["estimate"].values
-    value = estimates.reshape(-1, estimates.shape[-1]).mean(axis=0)
-    if np.isnan(value).any():
-        i, j = np.triu_indices(len(names), k=1)
-        lost = [f"{names[i[k]]} x {names[j[k]]}" for k in np.flatnonzero(np.isnan(value))]
-        raise ValueError(
-            f"a tree needs all pairs, and {len(lost)} are undefined in some condition: "
-            f"{listed(lost, 3)}; leave these observers or conditions out with select"
-        )
     linkage = hierarchy.linkage(_distances(metric, value), "average")
     if len(names) <= MOST_ORDERED:
         linkage = hierarchy.optimal_leaf_ordering(linkage, _distances(metric, value))
@@ -318,6 +289,26 @@ def families(
         )
     n_kept = n_resamples - n_lost
     return Families(linkage, names, times / n_kept, metric, n_kept, float(agreed / n_kept))
+
+
+def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
+    """Estimates (place, pair) of a symmetric metric; refuse undefined ones (`ValueError`)."""
+    metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
+    if not metric.symmetric:
+        raise ValueError(
+            f"{what} needs a metric that does not depend on the order of a pair, and {metric.name} "
+            "is directed; take error_consistency"
+        )
+    estimates, names = matrix.estimates["estimate"].values, matrix.observers
+    value = estimates.reshape(-1, estimates.shape[-1])
+    if (undefined := np.isnan(value).any(axis=0)).any():
+        i, j = np.triu_indices(len(names), k=1)
+        lost = [f"{names[i[k]]} x {names[j[k]]}" for k in np.flatnonzero(undefined)]
+        raise ValueError(
+            f"{what} needs all pairs, and {len(lost)} are undefined in some condition: "
+            f"{listed(lost, 3)}; leave these observers or conditions out with select"
+        )
+    return np.asarray(value)
 
 
 def block_means(
@@ -364,19 +355,13 @@ def block_means(
         members.setdefault(str(by[name]), []).append(name)
     if len(members) < 2:
         raise ValueError(f"by must have at least two groups, got {listed(members)}")
-    rows = []
-    for a, b in _blocks(matrix.metric, members):
-        row = matrix.mean(members[a], members[b], ci_prob=ci_prob)
-        rows.append({"group_a": a, "group_b": b, **row.to_dict()})
-    return pd.DataFrame(rows).astype({"n_pairs": int, "n_places": int})
-
-
-def _blocks(metric: Metric, members: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    labels = list(members)
+    labels, rows = list(members), []
     for k, a in enumerate(labels):
-        for b in labels[k:] if metric.symmetric else labels:
+        for b in labels[k:] if matrix.metric.symmetric else labels:
             if a != b or len(members[a]) > 1:
-                yield a, b
+                row = matrix.mean(members[a], members[b], ci_prob=ci_prob)
+                rows.append({"group_a": a, "group_b": b, **row.to_dict()})
+    return pd.DataFrame(rows).astype({"n_pairs": int, "n_places": int})
 
 
 def _distances(metric: Metric, value: Floats) -> Floats:
@@ -434,14 +419,13 @@ def _found(
 ) -> Floats:
     """In how many replicates each branch is found, agreement of groups, and lost replicates."""
     rng = np.random.default_rng(seed)
-    draw = _of_cells if metric.all_pairs is None else _of_answers
     marks, groups = own
     found = np.zeros(len(marks) + 2)
-    given = [draw(of_place, metric, len(keys)) for of_place in places]
-    chosen = _trials_drawn(rng, [_n_trials(place) for place in places], clusters)
+    given = [_replicate(of_place, metric, len(keys)) for of_place in places]
+    chosen = _trials_drawn(rng, [n_trials for n_trials, _ in given], clusters)
     for _ in range(n_replicates):
         parts = zip(given, next(chosen), strict=True)
-        value = np.mean([of_trials(drawn) for of_trials, drawn in parts], axis=0)
+        value = np.mean([of_trials(drawn) for (_, of_trials), drawn in parts], axis=0)
         if np.isnan(value).any():
             found[-1] += 1
             continue
@@ -449,12 +433,6 @@ def _found(
         found[:-2] += np.isin(marks, _marks(tree, keys))
         found[-2] += _adjusted_rand(groups, _cut(tree, _advised(tree)))
     return found
-
-
-def _n_trials(of_place: Packed | Mapping[str, xr.Variable]) -> int:
-    if isinstance(of_place, Packed):
-        return of_place.n_trials
-    return int(next(v.sizes["trial"] for v in of_place.values() if "trial" in v.dims))
 
 
 def _trials_drawn(
@@ -470,25 +448,20 @@ def _trials_drawn(
         yield [np.concatenate([of_place[g] for g in drawn]) for of_place in members]
 
 
-def _of_cells(packed: Packed, metric: Metric, n: int) -> Callable[[NDArray[np.intp]], Floats]:
-    """Estimates of all pairs from chosen trials, of a metric of correctness."""
-    answers = packed.unpacked(np.arange(n))
-
-    def replicate(chosen: NDArray[np.intp]) -> Floats:
-        return metric.value(all_cells(pack(answers[:, chosen])).astype(np.float64))
-
-    return replicate
-
-
-def _of_answers(
-    said: Mapping[str, xr.Variable], metric: Metric, n: int
-) -> Callable[[NDArray[np.intp]], Floats]:
-    """The same of a metric that has a way of its own to all pairs."""
+def _replicate(
+    place: Packed | Mapping[str, xr.Variable], metric: Metric, n: int
+) -> tuple[int, Callable[[NDArray[np.intp]], Floats]]:
+    """Number of trials, and estimates of all pairs from chosen ones."""
+    if isinstance(place, Packed):
+        answers = place.unpacked(np.arange(n))
+        return place.n_trials, lambda chosen: metric.value(
+            all_cells(pack(answers[:, chosen])).astype(np.float64)
+        )
     assert metric.all_pairs is not None
     all_pairs, above = metric.all_pairs, np.triu_indices(n, k=1)
 
-    def replicate(chosen: NDArray[np.intp]) -> Floats:
-        found = all_pairs({name: v.isel(trial=chosen).data for name, v in said.items()})
+    def of_answers(chosen: NDArray[np.intp]) -> Floats:
+        found = all_pairs({name: v.isel(trial=chosen).data for name, v in place.items()})
         return np.asarray(found["estimate"][above])
 
-    return replicate
+    return int(next(v.sizes["trial"] for v in place.values() if "trial" in v.dims)), of_answers
