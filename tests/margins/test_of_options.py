@@ -43,7 +43,7 @@ def test_they_are_those_of_a_table(p: np.ndarray, monkeypatch: pytest.MonkeyPatc
         expected[[*KEYS, "margin"]].sort_values(KEYS, ignore_index=True),
         check_dtype=False,
     )
-    monkeypatch.setattr("alikely.margins.of_options.CHUNK", 100)
+    monkeypatch.setattr("alikely.margins.machines.CHUNK", 100)
     pd.testing.assert_frame_equal(decision_margins(trials), found)
     few: dict[str, Any] = {"n_resamples": 20, "n_draws": 0, "rng": 1}
     table = al.decision_margin_consistency(trials, trials, **few).summary()

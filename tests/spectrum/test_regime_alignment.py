@@ -17,8 +17,8 @@ from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
-from alikely.spectrum.alignment_tables import machines_of
-from alikely.spectrum.regime_parts import representative_conditions
+from alikely.spectrum.alignment import machines_of
+from alikely.spectrum.regime_scores import representative_conditions
 
 EC, MA = "error_consistency", "misclassification_agreement"
 CLASSES = ["cat", "dog", "owl"]

@@ -31,9 +31,8 @@ from alikely.papers.groupings import (
     profile_distances,
     unique_names,
 )
-from alikely.spectrum.alignment_tables import condition_groups, machines_of
-from alikely.spectrum.regime_parts import mean_draws, regime_parts
-from alikely.spectrum.regime_scores import note_of_part
+from alikely.spectrum.alignment import condition_groups, machines_of
+from alikely.spectrum.regime_scores import mean_draws, note_of_part, regime_parts
 
 __all__ = ["family_tests", "regime_family_contrasts"]
 

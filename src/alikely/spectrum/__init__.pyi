@@ -1,9 +1,9 @@
+from .alignment import alignment_table as alignment_table
 from .alignment import condition_alignment as condition_alignment
-from .alignment_tables import alignment_table as alignment_table
-from .covariates import covariate_contrasts as covariate_contrasts
 from .difficulty import difficulty_spectrum as difficulty_spectrum
 from .difficulty import normality_checks as normality_checks
 from .posterior import compare_regimes as compare_regimes
+from .posterior import covariate_contrasts as covariate_contrasts
 from .posterior import fit_spectrum as fit_spectrum
 from .posterior import regime_probabilities as regime_probabilities
 from .regime_mixtures import regimes as regimes

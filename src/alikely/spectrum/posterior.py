@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import arviz_stats as azs
 import numpy as np
@@ -30,6 +30,12 @@ from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
+from alikely.benchmark.covariates import (
+    chosen_values,
+    contrast_table,
+    covariate_values,
+    effect_at,
+)
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
 from alikely.inference.complete import check_include, labelled, with_constants
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "compare_regimes",
     "condition_log_likelihood",
+    "covariate_contrasts",
     "fit_spectrum",
     "regime_probabilities",
 ]
@@ -478,3 +485,65 @@ def _flat(values: xr.DataArray) -> Floats:
     array = np.asarray(values.values, dtype=np.float64)
     flat = array.reshape(-1, *array.shape[2:])
     return flat if flat.ndim > 1 else flat[:, None]
+
+
+def covariate_contrasts(
+    tree: xr.DataTree,
+    covariate: str,
+    values: Sequence[Any] | None = None,
+    *,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+) -> pd.DataFrame:
+    """Tidy table of differences that a covariate makes to difficulty or ability.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As from `alikely.fit_spectrum` with covariates.
+    covariate : str
+        Column of conditions or humans.
+    values : sequence, optional
+        Groups, or numbers for a numeric column; all groups if not given, or the highest and the
+        lowest number of the table.
+    ci_prob, ci_kind : float and {"eti", "hdi"}
+        Intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per quantity and pair of values: ``quantity, value, other, difference`` (posterior
+        mean of the first minus the other), its bounds, and ``p_positive``. The quantity is, of
+        conditions, ``logit_accuracy`` of an average person, and ``delta``, the same in units of the
+        reference (``reference_sd``); of humans ``ability``, log odds to be right.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no such covariate, the covariate no such value, or an interval is unknown.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> spectrum = al.difficulty_spectrum(al.load_example(), "clean", correction=0.5)
+    >>> table = pd.DataFrame({"strength": [0.0, 1.0, 3.0]}, index=spectrum["condition"].values)
+    >>> tree = al.fit_spectrum(spectrum, 1, covariates={"condition": table}, rng=1)
+    >>> covariate_contrasts(tree, "strength", [3, 0])["quantity"].tolist()
+    ['logit_accuracy', 'delta']
+    """
+    ci_prob = resolve("ci_prob", ci_prob)
+    ci_kind = resolve("ci_kind", ci_kind)
+    check_interval(ci_prob, ci_kind)
+    column = covariate_values(tree, covariate)
+    posterior = tree["posterior"].to_dataset()
+    quantity = "logit_accuracy" if column.dims == ("condition",) else "ability"
+    effect = posterior[f"{quantity}_{covariate}"]
+    chosen = chosen_values(effect, column, values)
+    draws = {quantity: effect_at(effect, column, chosen)}
+    if quantity == "logit_accuracy":
+        draws["delta"] = draws[quantity] / posterior["reference_sd"].values[..., None]
+    dataset = xr.Dataset(
+        {name: (("chain", "draw", covariate), values) for name, values in draws.items()},
+        coords={covariate: chosen},
+    )
+    return contrast_table(dataset, covariate, ci_prob, ci_kind)
