@@ -8,14 +8,13 @@ condition, its repeats taken together.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import LEFT_OUT
@@ -40,14 +39,6 @@ LEAST_MATCHED = 0.5
 PLACE = ["dataset", "condition", "item"]
 
 
-class _Systems(NamedTuple):
-    names: list[str]
-    kinds: list[str]
-    # Observers of the trials that belong to each system; none for a machine known by margins only.
-    members: list[NDArray[np.intp]]
-    machine: list[bool]
-
-
 def margin_table(
     trials: Trials,
     margins: pd.DataFrame | None = None,
@@ -61,26 +52,63 @@ def margin_table(
 ) -> xr.Dataset:
     """Align machines' margins with the answers of groups of observers."""
     data = trials.data
-    systems = _systems(data, margins, group)
-    first, second = chosen_pairs(systems.names, np.array(systems.kinds, object), pairs)
+    one_of("unmatched", unmatched, ("error", "accept"))
+    names, kinds, members = _systems(data, margins, group)
+    # Machines come last, each with the observer of the trials that it is, if any.
+    machine = np.arange(len(names)) >= len(names) - (
+        0 if margins is None else margins["observer"].nunique()
+    )
+    first, second = chosen_pairs(names.tolist(), kinds, pairs)
     items, of_trial, of_margin = _items(data, margins)
     refuse_inclusion(data, "decision margins")
     correct = correctness(data["correct"].values, no_response)
     member_right, member_shown = _counts(correct, of_trial, len(items))
-    members, owner = _members(systems)
+    index = np.full((len(names), len(items)), np.nan)
+    right, shown, contradictions = np.zeros((3, *index.shape), np.int64)
+    for s, people in enumerate(members):
+        if machine[s] and margins is not None:
+            own = margins["observer"].to_numpy() == names[s]
+            index[s, of_margin[own]] = margins["margin"].to_numpy(np.float64)[own]
+            if len(people):
+                # How often its answer to an item and the sign of its margin differ.
+                answer, margin = correct[people[0]], index[s, of_trial]
+                sure = (answer != LEFT_OUT) & ~np.isnan(margin)
+                against = of_trial[sure & ((margin > 0) != (answer == 1))]
+                contradictions[s] = np.bincount(against, minlength=len(items))
+        else:
+            right[s], shown[s] = member_right[people].sum(axis=0), member_shown[people].sum(axis=0)
+            np.divide(right[s], shown[s], out=index[s], where=shown[s] > 0)
     trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
-    index, right, shown = _indices(systems, margins, of_margin, member_right, member_shown)
-    matched, alone, missing = _matches(systems, index, shown)
-    one_of("unmatched", unmatched, ("error", "accept"))
+    there, answered = ~np.isnan(index), shown.any(axis=0)
+    # Items of each machine that groups answered, that none did, and answered ones that it lacks.
+    matched, alone, missing = (
+        np.where(machine, part.sum(axis=1), 0)
+        for part in (there & answered, there & ~answered, ~there & answered)
+    )
     if unmatched == "error":
-        _refuse_unmatched(systems, (matched, alone, missing), first, second)
-    _refuse_strangers(systems, index, items["dataset"].to_numpy(object), first, second)
-    in_group, a_of, b_of = _entries(systems, index, trial_group, len(labels), first, second)
-    names = np.array(systems.names, dtype=object)
+        mixed = machine[first] != machine[second]
+        for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
+            # Of none at all the pair is told by name.
+            if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
+                raise ValueError(
+                    f"of the items of {names[s]!r} {matched[s]} are among those that were "
+                    f"answered, {alone[s]} are not, and {missing[s]} that were answered have no "
+                    "margin; label items and conditions alike in trials and margins, or say "
+                    "unmatched='accept'"
+                )
+    ends = list(zip(first.tolist(), second.tolist(), strict=True))
+    _refuse_strangers(names, there, items["dataset"].to_numpy(object), ends)
+    in_group, a_of, b_of = _entries(names, there, trial_group, len(labels), ends)
+    # Items of each system in groups of trials that nobody answered: labels may differ there.
+    silent = np.bincount(trial_group, answered) == 0
+    lost = (there & silent[trial_group] & ~silent.all()).sum(axis=1)
+    groups = np.flatnonzero(~machine)
+    in_groups = np.concatenate([np.zeros(0, np.intp), *(members[s] for s in groups)])
+    true_class = np.full(len(items), -1, dtype=np.int64)
+    if "truth" in data:
+        true_class[of_trial] = data["truth"].values
     columns = labels.iloc[in_group]
-    true_class = _classes(data, of_trial, len(items))
     classes = trials.classes if trials.has_classes else []
-    there = ~np.isnan(index)
     used = ((there[a_of] & there[b_of]) & (in_group[:, None] == trial_group)).any(axis=0)
     described = _item_columns(data, items, of_trial, used, cluster)
     table = xr.Dataset(
@@ -88,18 +116,15 @@ def margin_table(
             "margins": (("observer", "trial"), index),
             "right": (("observer", "trial"), right),
             "shown": (("observer", "trial"), shown),
-            "member_right": (("member", "trial"), member_right[members]),
-            "member_shown": (("member", "trial"), member_shown[members]),
+            "member_right": (("member", "trial"), member_right[in_groups]),
+            "member_shown": (("member", "trial"), member_shown[in_groups]),
             "correct": (("observer", "trial"), np.full(index.shape, LEFT_OUT, np.int8)),
-            "n_contradictions": (
-                ("observer", "trial"),
-                _contradictions(systems, index, correct, of_trial),
-            ),
-            "n_unmatched": ("observer", _unmatched(index, shown, trial_group)),
+            "n_contradictions": (("observer", "trial"), contradictions),
+            "n_unmatched": ("observer", lost),
             "n_matched": ("observer", matched),
             "n_alone": ("observer", alone),
             "n_missing": ("observer", missing),
-            "source_note": ("observer", _source_notes(systems, margins)),
+            "source_note": ("observer", _source_notes(names, margins)),
             "trial_group": ("trial", trial_group),
             "first": ("pair", a_of),
             "second": ("pair", b_of),
@@ -112,11 +137,11 @@ def margin_table(
             "dataset": ("pair", columns["dataset"].to_numpy(object)),
             "condition": ("pair", columns["condition"].to_numpy(object)),
             "observer": names,
-            "kind": ("observer", np.array(systems.kinds, object)),
-            "is_machine": ("observer", np.array(systems.machine)),
-            "n_members": ("observer", [max(len(people), 1) for people in systems.members]),
-            "member": data["observer"].values[members].astype(object),
-            "member_group": ("member", owner),
+            "kind": ("observer", kinds),
+            "is_machine": ("observer", machine),
+            "n_members": ("observer", [max(len(people), 1) for people in members]),
+            "member": data["observer"].values[in_groups].astype(object),
+            "member_group": ("member", np.repeat(groups, [len(members[s]) for s in groups])),
             "item": ("trial", items["item"].to_numpy(object)),
             "trial_dataset": ("trial", items["dataset"].to_numpy(object)),
             "trial_condition": ("trial", items["condition"].to_numpy(object)),
@@ -178,7 +203,10 @@ def class_answers(trials: Trials, table: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _systems(data: xr.Dataset, margins: pd.DataFrame | None, group: str) -> _Systems:
+def _systems(
+    data: xr.Dataset, margins: pd.DataFrame | None, group: str
+) -> tuple[NDArray[np.object_], NDArray[np.object_], list[NDArray[np.intp]]]:
+    """Names and kinds of groups and machines, and the observers of trials that each has."""
     labels = [str(name) for name in data.coords if data[name].dims == ("observer",)]
     if group not in labels:
         raise ValueError(
@@ -213,7 +241,7 @@ def _systems(data: xr.Dataset, margins: pd.DataFrame | None, group: str) -> _Sys
             f"a comparison needs at least two systems, got {listed(names)}; give "
             "margins of a machine, or name two groups of observers with group=..."
         )
-    return _Systems(names, kind, members, [False] * len(groups) + [True] * len(with_margins))
+    return np.array(names, object), np.array(kind, object), members
 
 
 def _items(
@@ -227,14 +255,6 @@ def _items(
     number = every.groupby(PLACE, sort=False).ngroup().to_numpy()
     items = every.drop_duplicates(ignore_index=True)
     return items, number[: len(frames[0])], number[len(frames[0]) :]
-
-
-def _classes(data: xr.Dataset, of_trial: NDArray[np.intp], n_items: int) -> NDArray[np.int64]:
-    """Position of the class of each item, -1 where trials tell none."""
-    found = np.full(n_items, -1, dtype=np.int64)
-    if "truth" in data:
-        found[of_trial] = data["truth"].values
-    return found
 
 
 def _item_columns(
@@ -272,145 +292,55 @@ def _counts(
     return right, shown
 
 
-def _members(systems: _Systems) -> tuple[list[int], NDArray[np.int64]]:
-    """Observers that belong to groups, and the position of the group of each."""
-    groups = [s for s, machine in enumerate(systems.machine) if not machine]
-    members = [observer for s in groups for observer in systems.members[s].tolist()]
-    owner = [s for s in groups for _ in systems.members[s]]
-    return members, np.array(owner, np.int64)
-
-
-def _indices(
-    systems: _Systems,
-    margins: pd.DataFrame | None,
-    of_margin: NDArray[np.intp],
-    member_right: NDArray[np.int64],
-    member_shown: NDArray[np.int64],
-) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """How easy each item is for each system; right answers and answers of the groups."""
-    shape = (len(systems.names), member_right.shape[1])
-    index = np.full(shape, np.nan)
-    right, shown = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    for s, (name, people) in enumerate(zip(systems.names, systems.members, strict=True)):
-        if systems.machine[s] and margins is not None:
-            own = margins["observer"].to_numpy() == name
-            index[s, of_margin[own]] = margins["margin"].to_numpy(np.float64)[own]
-            continue
-        right[s], shown[s] = member_right[people].sum(axis=0), member_shown[people].sum(axis=0)
-        np.divide(right[s], shown[s], out=index[s], where=shown[s] > 0)
-    return index, right, shown
-
-
-def _contradictions(
-    systems: _Systems, index: Floats, correct: NDArray[np.int8], of_trial: NDArray[np.intp]
-) -> NDArray[np.int64]:
-    """How often the answer of a machine to an item and the sign of its margin differ."""
-    found = np.zeros(index.shape, np.int64)
-    for s, people in enumerate(systems.members):
-        if systems.machine[s] and len(people):
-            answer, margin = correct[people[0]], index[s, of_trial]
-            sure = (answer != LEFT_OUT) & ~np.isnan(margin)
-            against = sure & ((margin > 0) != (answer == 1))
-            found[s] = np.bincount(of_trial[against], minlength=index.shape[1])
-    return found
-
-
-def _matches(
-    systems: _Systems, index: Floats, shown: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Items of each machine that groups answered, that none did, and answered ones it lacks."""
-    answered, own = shown.any(axis=0), ~np.isnan(index)
-    machine = np.array(systems.machine, dtype=bool)
-    counts = ((own & answered), (own & ~answered), (~own & answered))
-    return tuple(np.where(machine, part.sum(axis=1), 0) for part in counts)  # type: ignore[return-value]
-
-
-def _refuse_unmatched(
-    systems: _Systems,
-    counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-) -> None:
-    """Refuse machines of which most items are found nowhere among the answers, or the reverse."""
-    machine = np.array(systems.machine, dtype=bool)
-    mixed = machine[first] != machine[second]
-    for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
-        matched, alone, missing = (int(part[s]) for part in counts)
-        fewer = matched + min(alone, missing)
-        # Of none at all the pair is told by name.
-        if machine[s] and 0 < matched < LEAST_MATCHED * fewer:
-            raise ValueError(
-                f"of the items of {systems.names[s]!r} {matched} are among those that were "
-                f"answered, {alone} are not, and {missing} that were answered have no margin; "
-                "label items and conditions alike in trials and margins, or say "
-                "unmatched='accept'"
-            )
-
-
-def _unmatched(
-    index: Floats, shown: NDArray[np.int64], trial_group: NDArray[np.intp]
-) -> NDArray[np.int64]:
-    """Items of each system in groups of trials that nobody answered: labels may differ there."""
-    answered = np.bincount(trial_group, shown.any(axis=0)) > 0
-    found = (~np.isnan(index) & ~answered[trial_group]).sum(axis=1)
-    return np.asarray(found if answered.any() else np.zeros_like(found), dtype=np.int64)
-
-
-def _source_notes(systems: _Systems, margins: pd.DataFrame | None) -> NDArray[np.object_]:
+def _source_notes(names: NDArray[np.object_], margins: pd.DataFrame | None) -> NDArray[np.object_]:
     """What each machine's margins came with."""
     if margins is None or "note" not in margins:
-        return np.full(len(systems.names), "", dtype=object)
+        return np.full(len(names), "", dtype=object)
     every = margins[["observer", "note"]].drop_duplicates()
-    every = every[every["note"] != ""]
-    texts = every.groupby("observer", sort=False)["note"].agg("; ".join)
-    return np.array([texts.get(name, "") for name in systems.names], dtype=object)
+    texts = every[every["note"] != ""].groupby("observer", sort=False)["note"].agg("; ".join)
+    return np.array([texts.get(name, "") for name in names], dtype=object)
 
 
 def _refuse_strangers(
-    systems: _Systems,
-    index: Floats,
+    names: NDArray[np.object_],
+    there: NDArray[np.bool_],
     dataset: NDArray[np.object_],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    ends: list[tuple[int, int]],
 ) -> None:
     """Refuse two systems with items of one data set but none in common: they do not match up."""
-    there = ~np.isnan(index)
     for label in pd.unique(dataset):
         here = there[:, dataset == label]
-        for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        for a, b in ends:
             if here[a].any() and here[b].any() and not (here[a] & here[b]).any():
-                one, other = systems.names[a], systems.names[b]
                 raise ValueError(
-                    f"systems {one!r} and {other!r} have no item in common, though both have some "
-                    f"of data set {label!r}; check that conditions and items are labelled alike in "
-                    "trials and margins, or name the pairs to compare with pairs=[(a, b), ...]"
+                    f"systems {names[a]!r} and {names[b]!r} have no item in common, though both "
+                    f"have some of data set {label!r}; check that conditions and items are "
+                    "labelled alike in trials and margins, or name the pairs to compare with "
+                    "pairs=[(a, b), ...]"
                 )
 
 
 def _entries(
-    systems: _Systems,
-    index: Floats,
+    names: NDArray[np.object_],
+    there: NDArray[np.bool_],
     trial_group: NDArray[np.intp],
     n_groups: int,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Group and systems of every pair that has items in common there."""
-    there = ~np.isnan(index)
+    ends: list[tuple[int, int]],
+) -> NDArray[np.intp]:
+    """Group and systems of every pair that has items in common there: (3, pair)."""
     entries = [
         (g, a, b)
         for g in range(n_groups)
-        for a, b in zip(first.tolist(), second.tolist(), strict=True)
+        for a, b in ends
         if (there[a] & there[b])[trial_group == g].any()
     ]
     if not entries:
-        a, b = systems.names[first[0]], systems.names[second[0]]
+        a, b = (names[end] for end in ends[0])
         raise ValueError(
             f"systems {a!r} and {b!r} have no item in common; check that data sets, conditions and "
             "items are labelled alike in trials and margins"
         )
-    in_group, a_of, b_of = np.array(entries).T
-    return in_group, a_of, b_of
+    return np.array(entries).T
 
 
 def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
