@@ -95,24 +95,3 @@ def test_readers_with_nothing_in_common_can_be_planned(coefficient: str) -> None
     assert items_for_agreement(value, n_items=100, **asked)["se"][0] > 0
     with pytest.raises(ValueError, match=r"must be at least .* share nothing but how often"):
         items_for_agreement(value - 0.01, n_items=100, **asked)
-
-
-def test_bad_input() -> None:
-    for asked, told in [
-        ({"value": 1.0, "width": 0.2}, "and below 1; got 1"),
-        ({"value": 0.5}, "either width or n_items"),
-        ({"value": 0.5, "width": 0.2, "n_items": 50}, "and not both"),
-        ({"value": 0.5, "width": 3}, r"width must lie in \(0, 2\]"),
-        ({"value": 0.5, "n_items": 1}, "whole numbers of at least 2"),
-        ({"value": 0.5, "width": 0.2, "shares": (0.5, 0.6)}, "the sum 1, got 1.1"),
-        ({"value": 0.5, "width": 0.2, "shares": (1.0,)}, "two or more numbers above 0"),
-        ({"value": 0.5, "width": 0.2, "n_readers": 1}, "n_readers must be whole numbers"),
-        ({"value": 0.5, "width": 0.2, "missing": 1}, "missing must be a share"),
-        ({"value": 0.5, "width": 0.2, "n_readers": 40, "shares": (0.1,) * 10}, "in .* ways"),
-        ({"value": 0.5, "width": 1e-6}, "more than 1e.09 items"),
-        ({"value": 0.5, "width": 0.2, "against": 1.5}, r"against must lie in \(-1, 1\)"),
-        ({"value": 0.5, "width": 0.2, "coefficient": "error_consistency"}, "trials_for_width"),
-        ({"value": 0.5, "width": 0.2, "coefficient": "gwet"}, "gwet_ac1"),
-    ]:
-        with pytest.raises(ValueError, match=told):
-            items_for_agreement(**asked)  # type: ignore[arg-type]

@@ -143,27 +143,6 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     assert (plan["method"] == "normal").all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_trials": None}, "n_trials or width is needed"),
-        ({"width": 2.5}, r"width must lie in \(0, 2\]"),
-        ({"assurance": 1.0}, "assurance must lie strictly between 0 and 1"),
-        ({"rope": (0.1, -0.1)}, "rope must be"),
-        ({"n_datasets": 10}, "n_datasets must be whole numbers of at least 100"),
-        ({"accuracy_a": 1.0}, "accuracy_a must lie strictly between 0 and 1"),
-        ({"ec": stats.norm(0.9, 0.001), "accuracy_b": 0.6}, r"ec must lie in \[-0.*only 0 of"),
-        ({"ec": [np.nan]}, "ec must be a number, a frozen distribution or finite draws"),
-        ({"n_trials": 1}, "n_trials must be whole numbers of at least 2"),
-        ({"ci_prob": 1.0}, "ci_prob must lie strictly between 0 and 1"),
-    ],
-)
-def test_bad_input(change: dict[str, object], message: str) -> None:
-    given = {"accuracy_a": 0.8, "accuracy_b": 0.8, "ec": 0.4, "n_trials": [100]} | change
-    with pytest.raises(ValueError, match=message):
-        al.planning.assurance(**given)
-
-
 def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
     """Widths of new studies with clusters of the same size, and of independent items, by hand."""
     rng = np.random.default_rng(11)
@@ -188,3 +167,25 @@ def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
     found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(10)]
     # The pilot's standard error of 100 clusters is known within 1/sqrt(200) or so: five errors.
     assert planned == pytest.approx(np.mean(found), rel=5 / np.sqrt(200))
+
+
+def test_stopping_is_what_single_studies_do() -> None:
+    """Study by study, with the intervals of `pairwise_draws` after each batch."""
+    rng, p = np.random.default_rng(2), simulate.cell_probabilities(0.75, 0.75, 0.5)
+    stopped = []
+    for _ in range(60):
+        looks = rng.multinomial(100, p, 8).cumsum(axis=0)
+        draws = al.inference.pairwise_draws(looks, n_draws=1_000, rng=rng)["error_consistency"]
+        width = np.ptp(np.quantile(draws, [0.025, 0.975], axis=0), axis=0)
+        stopped.append(100 * (1 + np.flatnonzero(width <= 0.2)[0]))
+    plan = al.planning.sequential_design(0.75, 0.75, 0.5, 0.2, n_datasets=500, rng=3)
+    # Of 60 studies here and 500 there.
+    assert abs(np.mean(stopped) - plan["expected_trials"][0]) <= 4 * np.std(stopped) / np.sqrt(50)
+
+
+def test_studies_end_at_the_most_trials() -> None:
+    plan = al.planning.sequential_design(
+        0.75, 0.75, 0.5, 0.05, most_trials=250, n_datasets=100, rng=1
+    )
+    assert plan["unfinished_share"][0] == 1
+    assert plan["expected_trials"][0] == 250

@@ -173,55 +173,6 @@ def test_what_cannot_be_estimated_says_why() -> None:
         al.planning.expected_errors(table, 4, 100)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"budget": 10.0}, "budget must be at least 36, what 2 humans with 10 images"),
-        ({"cost_per_trial": 0.0}, "cost_per_trial must be above 0"),
-        ({"cost_per_observer": -1.0}, "cost_per_observer at least 0"),
-        ({"most_images": 3}, "most_images must be at least 10"),
-        ({"budget": float("nan")}, "budget must be at least"),
-    ],
-)
-def test_budgets_that_buy_nothing(
-    known: pd.DataFrame, change: dict[str, float], message: str
-) -> None:
-    given = {"budget": 100.0, "cost_per_trial": 0.8, "cost_per_observer": 10.0} | change
-    with pytest.raises(ValueError, match=message):
-        al.planning.best_design(known, **given)
-
-
-@pytest.mark.parametrize(
-    ("design", "message"),
-    [
-        ((1, 100, 1), "n_observers must be whole numbers of at least 2"),
-        ((4, 1.5, 1), "n_images must be whole numbers of at least 2"),
-        ((4, 100, 0), "n_repeats must be whole numbers of at least 1"),
-    ],
-)
-def test_bad_designs(known: pd.DataFrame, design: tuple[float, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.planning.expected_errors(known, *design)
-
-
-def test_bad_pilots() -> None:
-    with pytest.raises(ValueError, match="at least 4 humans in a data set, 'all' has 3"):
-        al.planning.variance_components(al.simulate.observers(3, 1, 50, rng=1))
-    with pytest.raises(ValueError, match="metric must be one of"):
-        al.planning.variance_components(al.load_example(), metric="no such metric")
-    with pytest.raises(ValueError, match="components lacks the column 'images'"):
-        al.planning.expected_errors(
-            al.planning.variance_components(al.load_example()).drop(columns="images"), 4, 10
-        )
-    rng = np.random.default_rng(1)
-    correct = rng.integers(0, 2, (4, 5))
-    uneven = al.Trials.from_correct(
-        correct, kind=["human"] * 4, item=[0, 0, 1, 1, 2], repeat=[0, 1, 0, 1, 0]
-    )
-    with pytest.raises(ValueError, match="shown equally often, got 1 to 2 times"):
-        al.planning.variance_components(uneven)
-
-
 def test_components_of_a_directed_metric_are_those_of_the_mean_of_both_orders() -> None:
     """Means are those of the benchmark; who is named first does not matter."""
     trials = al.load_example().select(condition=["blur", "noise"])

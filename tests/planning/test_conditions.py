@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -55,36 +54,6 @@ def test_telling_conditions_come_first() -> None:
     two = chosen.set_index("n").loc[2]
     assert two["gain"] > 0
     assert two["gain_lb"] > 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_splits": 1}, "n_splits must be at least 2, got 1"),
-        ({"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
-        ({"n_conditions": 1.5}, "n_conditions must be a whole number"),
-        ({"n_splits": 2.5}, "n_splits must be a whole number"),
-        ({"models": "robot"}, "no observer is of kind 'robot'; .* with models="),
-        ({"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
-    ],
-)
-def test_bad_input(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        choose_conditions(al.load_example(), **change)
-
-
-def test_bad_trials() -> None:
-    with pytest.raises(TypeError, match="expected Trials, got int"):
-        choose_conditions(1)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least two conditions"):
-        choose_conditions(al.load_example().select(condition="noise"))
-    correct = np.ma.array(np.ones((5, 40), int), mask=np.zeros((5, 40), bool))
-    correct[4, 20:] = np.ma.masked
-    lacking = al.Trials.from_correct(
-        correct, kind=["human"] * 3 + ["model"] * 2, condition=["a"] * 20 + ["b"] * 20
-    )
-    with pytest.raises(ValueError, match="lacks trials of all:b; leave out one"):
-        choose_conditions(lacking)
 
 
 def test_splits_in_which_nobody_errs_say_nothing() -> None:

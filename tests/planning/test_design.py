@@ -20,7 +20,6 @@ from alikely.data import tables
 from alikely.inference import influence
 from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.planning import trials as plans
 from alikely.planning.trials import interval_width, trials_for_width
 from alikely.simulate.patterns import pattern_cells, pattern_probabilities
@@ -49,14 +48,9 @@ def _rows(table: pd.DataFrame) -> Any:
 
 PUBLISHED = [
     (400, 0.5, 0.170, 0.1697),
-    (400, 0.6, 0.173, 0.1732),
-    (400, 0.75, 0.196, 0.1960),
-    (400, 0.85, 0.238, 0.2377),
     (400, 0.9, 0.283, 0.2829),
     (400, 0.95, 0.39, None),
     (1000, 0.75, 0.124, 0.1240),
-    (1000, 0.9, 0.179, 0.1789),
-    (1000, 0.95, 0.246, None),
 ]
 
 
@@ -223,7 +217,7 @@ def test_standard_errors_are_those_of_the_package() -> None:
         assert np.isnan(se[0])
 
 
-@pytest.mark.parametrize("setting", [(0.75, 0.75, 0.5, 400), (0.9, 0.85, 0.3, 160)])
+@pytest.mark.parametrize("setting", [(0.9, 0.85, 0.3, 160)])
 def test_intervals_are_those_of_the_front_door(
     setting: tuple[float, float, float, int], figure: Figure
 ) -> None:
@@ -278,7 +272,7 @@ def test_coverage_counts_what_it_says() -> None:
 
 @pytest.mark.parametrize(
     ("pair", "width"),
-    [(PAIRS[0], 0.2), (PAIRS[1], 0.3), (PAIRS[2], 0.4), ((0.9, 0.9, 0.2), 0.05), (PAIRS[3], 0.3)],
+    [(PAIRS[1], 0.3), (PAIRS[2], 0.4), ((0.9, 0.9, 0.2), 0.05)],
 )
 def test_trials_by_brute_force(pair: tuple[float, float, float], width: float) -> None:
     row = next(_rows(trials_for_width(*pair, width, n_coverage=0)))
@@ -301,14 +295,7 @@ def test_a_width_that_is_just_reached_counts() -> None:
 
 @pytest.mark.parametrize(
     ("pair", "width"),
-    [
-        ((0.95, 0.95, 0.8), 0.3),
-        ((0.95, 0.95, 0.2), 0.4),
-        ((0.9, 0.7, 0.35), 0.25),
-        ((0.98, 0.95, 0.4), 0.3),
-        ((0.98, 0.98, 0.5), 0.6),
-        ((0.2, 0.25, 0.75), 0.35),
-    ],
+    [((0.95, 0.95, 0.2), 0.4), ((0.2, 0.25, 0.75), 0.35)],
 )
 def test_simulated_numbers_reach_the_width(
     pair: tuple[float, float, float], width: float, figure: Figure
@@ -326,20 +313,17 @@ def test_simulated_numbers_reach_the_width(
 
 def test_grids_seeds_and_lists() -> None:
     column = np.array([0.75, 0.95])[:, None]
-    one, two = (
-        trials_for_width(column, 0.9, [0.1, 0.2, 0.3], 0.3, n_datasets=500, n_coverage=50, rng=seed)
-        for seed in (3, 3)
+    options = {"n_datasets": 200, "n_coverage": 50}
+    one, two, other = (
+        trials_for_width(column, 0.9, [0.1, 0.3], 0.4, **options, rng=seed) for seed in (3, 3, 4)
     )
     pd.testing.assert_frame_equal(one, two)
-    assert one["accuracy_a"].tolist() == [0.75] * 3 + [0.95] * 3
-    assert one["ec"].tolist() == [0.1, 0.2, 0.3] * 2
+    assert not one.equals(other)
+    assert one["accuracy_a"].tolist() == [0.75] * 2 + [0.95] * 2
+    assert one["ec"].tolist() == [0.1, 0.3] * 2
     start = ["accuracy_a", "accuracy_b", "ec", "target", "promise"]
     assert list(one)[: len(start)] == start
     assert list(one)[-1] == "note"
-    other = trials_for_width(
-        column, 0.9, [0.1, 0.2, 0.3], 0.3, n_datasets=500, n_coverage=50, rng=4
-    )
-    assert not one.equals(other)
     listed = interval_width([0.75, 0.6], 0.7, [0.1, 0.3], [300, 500])
     for i, stated in enumerate([(0.75, 0.7, 0.1, 300), (0.6, 0.7, 0.3, 500)]):
         single = interval_width(*stated)
@@ -394,56 +378,3 @@ def test_identical_observers_need_no_search() -> None:
     plan = trials_for_width(0.75, 0.75, 1.0, 0.2, n_coverage=0, rng=1)
     assert 2 <= plan["n_trials"].item() <= 10
     assert plan["width"].item() == 0
-
-
-def width_call(*args: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: interval_width(*args, **options)
-
-
-def trials_call(*args: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: trials_for_width(*args, **options)
-
-
-PAIR = (0.75, 0.75, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (width_call(0.9, 0.5, 0.5, 100), r"must lie in \[-0.2000, 0.2000\] for accuracies 0.9 and"),
-        (trials_call([0.75, 0.9], [0.75, 0.5], 0.5, 0.2), r"must lie in \[-0.2000, 0.2000\] for"),
-        (width_call(0, 0.5, 0, 100), "accuracy_a must lie strictly between 0 and 1, got 0;"),
-        (width_call(0.5, 1, 0, 100), "accuracy_b must lie strictly between 0 and 1, got 1;"),
-        (width_call(0.5, np.nan, 0, 100), "accuracy_b must lie strictly .* got nan"),
-        (trials_call(1, 0.5, 0, 0.2), "accuracy_a must lie strictly between 0 and 1, got 1;"),
-        (trials_call(*PAIR, 0), r"width must lie in \(0, 2\], .* got 0"),
-        (trials_call(*PAIR, -1), r"width must lie in \(0, 2\], .* got -1"),
-        (trials_call(*PAIR, [0.2, 2.1]), r"width must lie in \(0, 2\], .* got 2.1"),
-        (trials_call(*PAIR, 0.2, assurance=1), "assurance must lie .* got 1; try 0.8, or leave it"),
-        (trials_call(*PAIR, 0.2, interval="magic"), "interval must be .* got 'magic'"),
-        (trials_call(*PAIR, np.nan), r"width must lie in \(0, 2\], .* got nan"),
-        (width_call(*PAIR, 1), "n_trials must be whole numbers of at least 2, got 1"),
-        (width_call(*PAIR, [100, 10.5]), "n_trials must be whole .* got 10.5"),
-        (width_call(*PAIR, np.nan), "n_trials must be whole .* got nan"),
-        (width_call(*PAIR, np.inf), "n_trials must be whole .* got inf"),
-        (width_call(*PAIR, 100, method="magic"), "'analytic' or 'simulated', got 'magic'"),
-        (width_call(*PAIR, 100, ci_prob=1), "ci_prob must lie strictly .* got 1; try 0.95"),
-        (trials_call(*PAIR, 0.2, ci_prob=0), "ci_prob must lie strictly .* got 0; try 0.95"),
-        (width_call(*PAIR, 100, n_datasets=10), "n_datasets must be at least 100 .* got 10 and"),
-        (width_call(*PAIR, 100, n_coverage=-1), "n_coverage at least 0, got 20000 and -1"),
-        (width_call(*PAIR, 100, metric=MISCLASSIFICATION_AGREEMENT), "misclassification_agreement"),
-    ],
-)
-def test_bad_input_gets_one_line(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "call", [width_call(0.75, 0.75, np.nan, 100), trials_call(0.75, 0.75, np.nan, 0.2)]
-)
-def test_missing_error_consistency_is_refused(call: Callable[[], Any]) -> None:
-    """As a missing accuracy is: a table of nothing must not look like a plan."""
-    with pytest.raises(ValueError, match="nan"):
-        call()

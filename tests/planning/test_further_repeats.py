@@ -54,19 +54,3 @@ def test_who_answered_once_may_stay_so() -> None:
     assert np.isfinite(table["se"].iloc[0])
     assert np.isnan(table["se"].iloc[1])
     assert table["note"].iloc[1].startswith("observer_a gave one answer to each item")
-
-
-def test_bad_input() -> None:
-    once = al.error_consistency(al.load_example(), **POINT)
-    with pytest.raises(ValueError, match="without repeats nobody knows"):
-        further_repeats(once)
-    result = pilot((2, 2), 30)
-    for given, match in (([0], "whole numbers of at least 1"), ([1.5], "got 1.5")):
-        with pytest.raises(ValueError, match=match):
-            further_repeats(result, given)
-    with pytest.raises(ValueError, match="n_items must be whole numbers of at least 2"):
-        further_repeats(result, n_items=1)
-    with pytest.raises(TypeError, match="expected Result"):
-        further_repeats(result.table)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="keep_pilot=False"):
-        al.planning.plan_from(result, n_trials=[100], keep_pilot=True)

@@ -53,8 +53,8 @@ def test_published_precision(
     assert abs(found["outside"] - published) < 4 * error
 
 
-@pytest.mark.parametrize("tolerance", ["0.05", "0.1", "0.15", "0.3"])
-@pytest.mark.parametrize("accuracy", ["0.05", "0.3", "0.55", "0.75", "0.9"])
+@pytest.mark.parametrize("tolerance", ["0.05", "0.15"])
+@pytest.mark.parametrize("accuracy", ["0.05", "0.55", "0.75"])
 def test_shares_just_at_the_tolerance_are_inside(accuracy: str, tolerance: str) -> None:
     n = list(range(1, 61))
     found = designs.item_precision(float(accuracy), n, float(tolerance))["outside"]
@@ -122,8 +122,8 @@ def test_halves_step_up_to_the_group() -> None:
 
 @pytest.mark.parametrize("of", ["r_truth", "reliability", "split_half"])
 def test_one_participant_fewer_is_not_enough(of: Any) -> None:
-    sd = np.array([0.02, 0.1, 0.15, 0.2, 0.35])[:, None]
-    targets = [0.2, 0.7, 0.9, 0.99]
+    sd = np.array([0.05, 0.15, 0.35])[:, None]
+    targets = [0.2, 0.9]
     table = designs.item_reliability(0.75, sd, target=targets, of=of)
     for (_, row), target in zip(table.iterrows(), targets * len(sd), strict=True):
         n = np.arange(1, row["n_observers"] + 1)
@@ -136,7 +136,7 @@ def test_one_participant_fewer_is_not_enough(of: Any) -> None:
 
 
 @pytest.mark.parametrize("of", ["r_truth", "reliability", "split_half"])
-@pytest.mark.parametrize("n", [2, 3, 7, 10, 31])
+@pytest.mark.parametrize("n", [2, 7, 31])
 def test_a_target_that_is_just_reached_counts(of: Any, n: int) -> None:
     target = designs.item_reliability(0.7, 0.21, n)[of].item()
     assert designs.item_reliability(0.7, 0.21, target=target, of=of)["n_observers"].item() == n
@@ -199,8 +199,8 @@ def test_power_by_hand_and_without_noise() -> None:
     assert list(null)[:5] == ["dmc", "against", "n_items", "n_observers", "reliability"]
 
 
-@pytest.mark.parametrize("power", [0.04, 0.06, 0.5, 0.8, 0.99])
-@pytest.mark.parametrize("group", [(), (5, 0.75, 0.15), (30, 0.6, 0.3)])
+@pytest.mark.parametrize("power", [0.04, 0.8])
+@pytest.mark.parametrize("group", [(), (5, 0.75, 0.15)])
 def test_one_item_fewer_is_not_enough(power: float, group: tuple[float, ...]) -> None:
     dmc = np.array([[0.05, 0.3], [-0.6, 0.95]])
     table = designs.items_for_margins(dmc, *group, power=power, against=0.1)
@@ -216,57 +216,3 @@ def test_one_item_fewer_is_not_enough(power: float, group: tuple[float, ...]) ->
             assert fewer["power"].item() < power
     if power < 0.05:
         assert (table["n_items"] == 5).all()
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        ("item_precision", (1.0, 10), r"accuracy must lie strictly between 0 and 1, got 1; give"),
-        ("item_precision", ([0.5, np.nan], 10), "accuracy must .* got nan; give it as a share"),
-        ("item_precision", (0.5, 0), "n_answers must be whole numbers of at least 1, got 0"),
-        ("item_precision", (0.5, 2.5), "n_answers must be whole .* got 2.5"),
-        ("item_precision", (0.5, np.inf), "n_answers must be whole .* got inf"),
-        ("item_precision", (0.5, 10, 0), "tolerance must lie strictly between 0 and 1, got 0; "),
-        ("item_precision", (0.5, 10, 0.05, 1), "ci_prob must lie strictly between 0 and 1, got 1"),
-        ("item_precision", ([0.5] * 3, [5, 6]), r"accuracy \(3,\), .* n_answers \(2,\); for"),
-        ("item_precision", (0.5, None, 5), "tolerance must .* got 5; give it as a share"),
-        (
-            "item_precision",
-            {"accuracy": 0.5, "outside": 1},
-            "outside must .* got 1; give it as a share",
-        ),
-        ("item_precision", (0.5, None, 1e-5), "tolerance of 1e-05 .* 5,000,000 answers .* raise"),
-        ("item_reliability", (0.5, 0.1, 0), "n_observers must be whole numbers of at least 1"),
-        ("item_reliability", (1.2, 0.1, 9), "item_mean must .* got 1.2; give"),
-        ("item_reliability", (0.5, 0.5, 9), "above 0 and below 0.5 for .* of mean 0.5.* got 0.5; "),
-        ("item_reliability", ([0.5, 0.9], 0.4), "below 0.3 for .* of mean 0.9.* got 0.4; give"),
-        ("item_reliability", (0.5, 0), "item_sd must be above 0 .* got 0; give"),
-        ("item_reliability", (0.5, np.nan), "item_sd must be above 0 .* got nan; give"),
-        (
-            "item_reliability",
-            {"item_mean": 0.5, "item_sd": 0.2, "target": 1},
-            "target must .* got 1; no finite number",
-        ),
-        (
-            "item_reliability",
-            {"item_mean": 0.5, "item_sd": 0.2, "of": "alpha"},
-            "of must be .* got 'alpha'",
-        ),
-        ("items_for_margins", (1,), "dmc must lie strictly between -1 and 1, got 1; a perfect"),
-        ("items_for_margins", {"dmc": 0.3, "n_items": 4}, "n_items must be whole .* got 4"),
-        ("items_for_margins", (0.3, 5), "got only n_observers; give all three, or none"),
-        ("items_for_margins", (0.3, None, 0.5, 0.1), "got only item_mean and item_sd; give"),
-        ("items_for_margins", (0.3, 5, 0.5, 0.6), "item_sd must be above 0 and below 0.5"),
-        ("items_for_margins", {"dmc": 0.3, "against": -1}, "against must .* got -1; a perfect"),
-        ("items_for_margins", (0.0,), "zero cannot be found with any number of items: .* are 0; "),
-        ("items_for_margins", (0.3, None, None, None, 1), "power must .* got 1; no finite number"),
-        ("items_for_margins", (0.3, None, None, None, 0.8, 2), "alpha must .* got 2; give"),
-    ],
-)
-def test_bad_input_gets_one_line(
-    function: str, arguments: tuple[Any, ...] | dict[str, Any], message: str
-) -> None:
-    given = arguments if isinstance(arguments, dict) else {}
-    with pytest.raises(ValueError, match=message) as caught:
-        getattr(designs, function)(*(() if given else arguments), **given)
-    assert "\n" not in str(caught.value)

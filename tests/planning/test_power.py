@@ -174,7 +174,7 @@ def test_stated_power_against_other_values(
     assert row.power >= 0.89
 
 
-@pytest.mark.parametrize("pair", [PAIRS[2], PAIRS[5]])
+@pytest.mark.parametrize("pair", [PAIRS[5]])
 def test_asked_for_one_trial_fewer_misses_the_target(pair: tuple[float, float, float]) -> None:
     """Of the formula, with Yates' correction; other numbers are known within noise only."""
     z = stats.norm.ppf(0.975)
@@ -327,74 +327,3 @@ def test_perfect_copies_are_found_at_once() -> None:
     )
     assert row.power >= 0.79
     assert 9 <= row.n_trials <= 13
-
-
-def power_call(*args: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: trials_for_power(*args, **options)
-
-
-def difference_call(*args: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: trials_for_difference(*args, **options)
-
-
-SAME = (0.75, 0.75, 0.75, 0.5, 0.3, 0.4)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (power_call(0.75, 0.75, 0), "ec must differ from 0, .* found by no number of trials"),
-        (power_call(0.75, 0.75, [0.5, 0.3], against=0.3), "ec must differ from 0.3, the value"),
-        (power_call(0.75, 0.75, 0.5, alternative="both"), "alternative must be .* got 'both'"),
-        (power_call(0.75, 0.75, -0.2, alternative="greater"), "ec must be greater than 0 for"),
-        (
-            power_call(0.75, 0.75, [0.1, 0.4], against=0.3, alternative="less"),
-            "ec must be less than 0.3 for alternative='less', got 0.4",
-        ),
-        (power_call(0.75, 0.75, 0.5, power=0), "power must lie .* got 0; try 0.8"),
-        (power_call(0.75, 0.75, 0.5, power=1), "power must lie .* got 1; try 0.8"),
-        (power_call(0.75, 0.75, 0.5, power=[0.8, 1.2]), "power must lie .* got 1.2; try 0.8"),
-        (power_call(0.75, 0.75, 0.5, power=NAN), "power must lie .* got nan; try 0.8"),
-        (power_call(0.75, 0.75, 0.5, alpha=0), "alpha must lie .* got 0; try 0.05"),
-        (power_call(0.75, 0.75, 0.5, alpha=1), "alpha must lie .* got 1; try 0.05"),
-        (power_call(0.75, 0.75, 0.5, method="magic"), "method must be .* got 'magic'"),
-        (power_call(0.75, 0.75, 0.5, n_datasets=10), "n_datasets must be at least 100"),
-        (power_call(0.75, 0.75, 0.5, n_coverage=-1), "n_coverage at least 0, got 20000 and -1"),
-        (power_call(0.9, 0.5, 0.5), r"must lie in \[-0.2000, 0.2000\] for .* got 0.5"),
-        (power_call(0.9, 0.5, 0.1, against=0.4), r"must lie in \[-0.2000, 0.2000\] for accuracies"),
-        (power_call(1, 0.5, 0.1), "accuracy_a must lie strictly between 0 and 1, got 1"),
-        (power_call(0.5, 0, 0.1), "accuracy_b must lie strictly between 0 and 1, got 0"),
-        (difference_call(0.75, 0.75, 0.75, 0.3, 0.3), "ec_a and ec_b must differ: .* found by no"),
-        (difference_call(0.75, 0.75, 0.75, 0.8, 0.1, 0.8), "of model a and model b must lie in"),
-        (difference_call(0.75, 0.9, 0.75, 0.9, 0.1), "of human 1 and model a must lie in"),
-        (difference_call(*SAME, n_humans=0), "n_humans must be 1 to 4 whole people, got 0"),
-        (difference_call(*SAME, n_humans=5), "1 to 4 whole people, got 5; .* variance_components"),
-        (difference_call(*SAME, n_humans=2), "ec_humans is needed with more than one human"),
-        (difference_call(1, 0.75, 0.75, 0.5, 0.3), "accuracy_human must lie strictly .* got 1"),
-        (difference_call(0.75, 0.75, 0, 0.5, 0.3), "accuracy_b must lie strictly .* got 0"),
-        (difference_call(*SAME, power=1.2), "power must lie .* got 1.2"),
-        (difference_call(*SAME, alpha=0), "alpha must lie .* got 0"),
-        (difference_call(*SAME, power=0.04), "power must be above alpha, which chance alone"),
-        (difference_call(*SAME, n_humans=2.5), "whole people, got 2.5"),
-    ],
-)
-def test_bad_input_gets_one_line(call: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        power_call(0.75, 0.75, NAN),
-        power_call(0.75, 0.75, 0.5, against=NAN),
-        difference_call(0.75, 0.75, 0.75, NAN, 0.3, n_coverage=0),
-        difference_call(0.75, 0.75, 0.75, 0.5, NAN, n_coverage=0),
-    ],
-)
-def test_missing_numbers_are_refused(call: Callable[[], Any]) -> None:
-    with pytest.raises(ValueError, match="nan") as caught:
-        call()
-    # Two-sided is no direction to lie in.
-    assert "two-sided than" not in str(caught.value)

@@ -1,0 +1,191 @@
+"""What cannot be planned is said in one line: argument, expected, got, fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import alikely as al
+
+NAN, POINT = np.nan, {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+PAIR = {"accuracy_a": 0.75, "accuracy_b": 0.75, "ec": 0.5}
+SAME = {
+    "accuracy_human": 0.75, "accuracy_a": 0.75, "accuracy_b": 0.75, "ec_a": 0.5, "ec_b": 0.3,
+    "ec_models": 0.4,
+}  # fmt: skip
+GIVEN: dict[str, dict[str, Any]] = {
+    "interval_width": PAIR | {"n_trials": 100},
+    "trials_for_width": PAIR | {"width": 0.2},
+    "trials_for_power": PAIR,
+    "trials_for_difference": SAME,
+    "assurance": PAIR | {"n_trials": [100]},
+    "sequential_design": PAIR | {"width": 0.2},
+    "item_precision": {"accuracy": 0.5, "n_answers": 10},
+    "item_reliability": {"item_mean": 0.5, "item_sd": 0.1, "n_observers": 9},
+    "items_for_margins": {"dmc": 0.3},
+    "items_for_agreement": {"value": 0.5, "width": 0.2},
+    "choose_conditions": {},
+    "best_design": {"budget": 100.0, "cost_per_trial": 0.8, "cost_per_observer": 10.0},
+    "expected_errors": {"n_observers": 4, "n_images": 100},
+}
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("interval_width", {"accuracy_a": 0.9, "accuracy_b": 0.5}, r"in \[-0.2000, 0.2000\] for acc"),
+    ("interval_width", {"accuracy_a": 0}, "accuracy_a must lie strictly between 0 and 1, got 0;"),
+    ("interval_width", {"accuracy_b": NAN}, "accuracy_b must lie strictly .* got nan"),
+    ("interval_width", {"ec": NAN}, "nan"),
+    ("interval_width", {"n_trials": 1}, "n_trials must be whole numbers of at least 2, got 1"),
+    ("interval_width", {"n_trials": [100, 10.5]}, "n_trials must be whole .* got 10.5"),
+    ("interval_width", {"n_trials": np.inf}, "n_trials must be whole .* got inf"),
+    ("interval_width", {"method": "magic"}, "'analytic' or 'simulated', got 'magic'"),
+    ("interval_width", {"ci_prob": 1}, "ci_prob must lie strictly .* got 1; try 0.95"),
+    ("interval_width", {"n_datasets": 10}, "n_datasets must be at least 100 .* got 10 and"),
+    ("interval_width", {"n_coverage": -1}, "n_coverage at least 0, got 20000 and -1"),
+    ("interval_width", {"metric": "misclassification_agreement"}, "misclassification_agreement"),
+    ("trials_for_width", {"ec": NAN}, "nan"),
+    ("trials_for_width", {"width": 0}, r"width must lie in \(0, 2\], .* got 0"),
+    ("trials_for_width", {"width": [0.2, 2.1]}, r"width must lie in \(0, 2\], .* got 2.1"),
+    ("trials_for_width", {"width": NAN}, r"width must lie in \(0, 2\], .* got nan"),
+    ("trials_for_width", {"assurance": 1}, "assurance must lie .* got 1; try 0.8, or leave it"),
+    ("trials_for_width", {"interval": "magic"}, "interval must be .* got 'magic'"),
+    ("trials_for_power", {"ec": 0}, "ec must differ from 0, .* found by no number of trials"),
+    ("trials_for_power", {"ec": NAN}, "nan"),
+    ("trials_for_power", {"against": NAN}, "against must be an error consistency .* got nan"),
+    ("trials_for_power", {"ec": [0.5, 0.3], "against": 0.3}, "ec must differ from 0.3, the value"),
+    ("trials_for_power", {"alternative": "both"}, "alternative must be .* got 'both'"),
+    ("trials_for_power", {"ec": -0.2, "alternative": "greater"}, "must be greater than 0 for"),
+    ("trials_for_power", {"against": 0.3, "alternative": "less"}, "less than 0.3 .* got 0.5"),
+    ("trials_for_power", {"power": [0.8, 1.2]}, "power must lie .* got 1.2; try 0.8"),
+    ("trials_for_power", {"power": 0.04}, "power must be above alpha, which chance alone"),
+    ("trials_for_power", {"alpha": 0}, "alpha must lie .* got 0; try 0.05"),
+    ("trials_for_power", {"accuracy_a": 0.9, "accuracy_b": 0.5, "ec": 0.1, "against": 0.4},
+     r"must lie in \[-0.2000, 0.2000\] for accuracies"),
+    ("trials_for_difference", {"ec_a": 0.3}, "ec_a and ec_b must differ: .* found by no"),
+    ("trials_for_difference", {"ec_b": NAN}, "nan"),
+    ("trials_for_difference", {"ec_a": 0.8, "ec_b": 0.1, "ec_models": 0.8}, "model a and model b"),
+    ("trials_for_difference", {"accuracy_a": 0.9, "ec_a": 0.9}, "of human 1 and model a must lie"),
+    ("trials_for_difference", {"n_humans": 5}, "1 to 4 whole people, got 5; .* variance_component"),
+    ("trials_for_difference", {"n_humans": 2.5}, "whole people, got 2.5"),
+    ("trials_for_difference", {"n_humans": 2}, "ec_humans is needed with more than one human"),
+    ("trials_for_difference", {"accuracy_human": 1}, "accuracy_human must lie strictly .* got 1"),
+    ("assurance", {"n_trials": None}, "n_trials or width is needed"),
+    ("assurance", {"n_trials": 1}, "n_trials must be whole numbers of at least 2"),
+    ("assurance", {"width": 2.5}, r"width must lie in \(0, 2\]"),
+    ("assurance", {"assurance": 1.0}, "assurance must lie strictly between 0 and 1"),
+    ("assurance", {"rope": (0.1, -0.1)}, "rope must be"),
+    ("assurance", {"n_datasets": 10}, "n_datasets must be whole numbers of at least 100"),
+    ("assurance", {"accuracy_a": 1.0}, "accuracy_a must lie strictly between 0 and 1"),
+    ("assurance", {"ec": stats.norm(0.9, 0.001), "accuracy_b": 0.6}, r"in \[-0.*only 0 of"),
+    ("assurance", {"ec": [NAN]}, "ec must be a number, a frozen distribution or finite draws"),
+    ("sequential_design", {"width": 0.0}, r"width must lie in \(0, 2\]"),
+    ("sequential_design", {"batch": 1}, "whole numbers of at least 2"),
+    ("sequential_design", {"most_trials": 50}, "at least one batch of 100"),
+    ("item_precision", {"accuracy": [0.5, NAN]}, "accuracy must .* got nan; give it as a share"),
+    ("item_precision", {"n_answers": 2.5}, "n_answers must be whole numbers of .* 1, got 2.5"),
+    ("item_precision", {"tolerance": 5}, "tolerance must .* got 5; give it as a share"),
+    ("item_precision", {"accuracy": [0.5] * 3, "n_answers": [5, 6]}, r"n_answers \(2,\); for"),
+    ("item_precision", {"n_answers": None, "outside": 1}, "outside must .* got 1; give it"),
+    ("item_precision", {"n_answers": None, "tolerance": 1e-5}, "of 1e-05 .* 5,000,000 .* raise"),
+    ("item_reliability", {"n_observers": 0}, "n_observers must be whole numbers of at least 1"),
+    ("item_reliability", {"item_mean": 1.2}, "item_mean must .* got 1.2; give"),
+    ("item_reliability", {"item_mean": [0.5, 0.9], "item_sd": 0.4}, "below 0.3 for .* mean 0.9"),
+    ("item_reliability", {"item_sd": NAN}, "item_sd must be above 0 .* got nan; give"),
+    ("item_reliability", {"n_observers": None, "target": 1}, "target must .* got 1; no finite"),
+    ("item_reliability", {"of": "alpha"}, "of must be .* got 'alpha'"),
+    ("items_for_margins", {"dmc": 1}, "dmc must lie strictly between -1 and 1, got 1; a perfect"),
+    ("items_for_margins", {"n_items": 4}, "n_items must be whole .* got 4"),
+    ("items_for_margins", {"n_observers": 5}, "got only n_observers; give all three, or none"),
+    ("items_for_margins", {"n_observers": 5, "item_mean": 0.5, "item_sd": 0.6}, "and below 0.5"),
+    ("items_for_margins", {"against": 0.3}, "zero cannot be found with any number .* are 0.3"),
+    ("items_for_margins", {"power": 1}, "power must .* got 1; no finite number"),
+    ("items_for_agreement", {"value": 1.0}, "and below 1; got 1"),
+    ("items_for_agreement", {"width": None}, "either width or n_items"),
+    ("items_for_agreement", {"n_items": 50}, "and not both"),
+    ("items_for_agreement", {"width": 3}, r"width must lie in \(0, 2\]"),
+    ("items_for_agreement", {"width": 1e-6}, "more than 1e.09 items"),
+    ("items_for_agreement", {"shares": (0.5, 0.6)}, "the sum 1, got 1.1"),
+    ("items_for_agreement", {"shares": (1.0,)}, "two or more numbers above 0"),
+    ("items_for_agreement", {"n_readers": 1}, "n_readers must be whole numbers"),
+    ("items_for_agreement", {"missing": 1}, "missing must be a share"),
+    ("items_for_agreement", {"n_readers": 40, "shares": (0.1,) * 10}, "in .* ways"),
+    ("items_for_agreement", {"against": 1.5}, r"against must lie in \(-1, 1\)"),
+    ("items_for_agreement", {"coefficient": "error_consistency"}, "trials_for_width"),
+    ("items_for_agreement", {"coefficient": "gwet"}, "gwet_ac1"),
+    ("choose_conditions", {"n_splits": 1}, "n_splits must be at least 2, got 1"),
+    ("choose_conditions", {"n_conditions": 9}, "n_conditions must be 1 to 3, got 9"),
+    ("choose_conditions", {"n_conditions": 1.5}, "n_conditions must be a whole number"),
+    ("choose_conditions", {"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
+    ("best_design", {"budget": 10.0}, "budget must be at least 36, what 2 humans with 10 images"),
+    ("best_design", {"budget": NAN}, "budget must be at least"),
+    ("best_design", {"cost_per_trial": 0.0}, "cost_per_trial must be above 0"),
+    ("best_design", {"most_images": 3}, "most_images must be at least 10"),
+    ("expected_errors", {"n_observers": 1}, "n_observers must be whole numbers of at least 2"),
+    ("expected_errors", {"n_repeats": 0}, "n_repeats must be whole numbers of at least 1"),
+    ("expected_errors", {"n_repeats": 2}, "n_repeats must be 1: without repeats in the pilot"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def first() -> dict[str, Any]:
+    """What comes before the numbers: trials, or the components of a pilot of one condition."""
+    trials = al.load_example()
+    components = al.planning.variance_components(trials.select(condition="noise")).tail(1)
+    return {
+        "choose_conditions": trials, "best_design": components, "expected_errors": components
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "change", "message"), BAD)
+def test_bad_input_gets_one_line(
+    function: str, change: dict[str, Any], message: str, first: dict[str, Any]
+) -> None:
+    before = [first[function]] if function in first else []
+    with pytest.raises(ValueError, match=message) as caught:
+        getattr(al.planning, function)(*before, **GIVEN[function] | change)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_pilots() -> None:
+    plans, trials = al.planning, al.load_example()
+    with pytest.raises(ValueError, match="at least 4 humans in a data set, 'all' has 3"):
+        plans.variance_components(al.simulate.observers(3, 1, 50, rng=1))
+    components = plans.variance_components(trials)
+    with pytest.raises(ValueError, match="components lacks the column 'images'"):
+        plans.expected_errors(components.drop(columns="images"), 4, 10)
+    uneven = al.Trials.from_correct(
+        np.random.default_rng(1).integers(0, 2, (4, 5)), kind=["human"] * 4,
+        item=[0, 0, 1, 1, 2], repeat=[0, 1, 0, 1, 0],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="shown equally often, got 1 to 2 times"):
+        plans.variance_components(uneven)
+    once = al.error_consistency(trials, **POINT)
+    with pytest.raises(ValueError, match="without repeats nobody knows"):
+        plans.further_repeats(once)
+    again = al.error_consistency(al.simulate.repeated_answers(30, (2, 2), rng=1)[0], **POINT)
+    for given, match in (([0], "whole numbers of at least 1"), ([1.5], "got 1.5")):
+        with pytest.raises(ValueError, match=match):
+            plans.further_repeats(again, given)
+    with pytest.raises(ValueError, match="n_items must be whole numbers of at least 2"):
+        plans.further_repeats(again, n_items=1)
+    with pytest.raises(ValueError, match="keep_pilot=False"):
+        plans.plan_from(again, n_trials=[100], keep_pilot=True)
+    with pytest.raises(TypeError, match="expected Result"):
+        plans.further_repeats(pd.DataFrame())  # type: ignore[arg-type]
+
+
+def test_bad_trials_of_conditions() -> None:
+    choose = al.planning.choose_conditions
+    with pytest.raises(TypeError, match="expected Trials, got int"):
+        choose(1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least two conditions"):
+        choose(al.load_example().select(condition="noise"))
+    correct = np.ma.array(np.ones((5, 40), int), mask=np.zeros((5, 40), bool))
+    correct[4, 20:] = np.ma.masked
+    lacking = al.Trials.from_correct(
+        correct, kind=["human"] * 3 + ["model"] * 2, condition=["a"] * 20 + ["b"] * 20
+    )
+    with pytest.raises(ValueError, match="lacks trials of all:b; leave out one"):
+        choose(lacking)
