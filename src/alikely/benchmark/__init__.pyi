@@ -8,10 +8,10 @@ from .ceilings import consensus_ceilings as consensus_ceilings
 from .choices import sensitivity as sensitivity
 from .choices import sensitivity_band as sensitivity_band
 from .cohorts import cohort_check as cohort_check
+from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
 from .cohorts import compare_cohorts as compare_cohorts
 from .cohorts import fit_cohort as fit_cohort
-from .covariates import cohort_contrasts as cohort_contrasts
 from .drawn import DrawnScores as DrawnScores
 from .entries import scores_of as scores_of
 from .exclusions import exclude_conditions as exclude_conditions

@@ -13,8 +13,7 @@ from matplotlib.axes import Axes
 from alikely._base.intervals import CiKind, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState
-from alikely.benchmark.cohorts import cohort_check, layout_of
-from alikely.benchmark.covariates import cohort_effects, covariate_values
+from alikely.benchmark.cohorts import cohort_check, cohort_effects, covariate_values, layout_of
 from alikely.inference.intervals import interval
 from alikely.plots._style import SCHOOLS, axes_or_new, draw_kind, legend_right
 
@@ -64,9 +63,9 @@ def plot_cohort(
     group : str, optional
         Model or condition to draw. Default "all".
     covariate : str, optional
-        As in `alikely.benchmark.covariates.cohort_effects`; required for ``"groups"``.
+        As in `alikely.benchmark.cohorts.cohort_effects`; required for ``"groups"``.
     values : sequence, optional
-        As in `alikely.benchmark.covariates.cohort_effects`.
+        As in `alikely.benchmark.cohorts.cohort_effects`.
     quantity : str, optional
         "copy_probability" (default), "error_consistency", "log_odds_ratio" or "accuracy".
     ci_prob : float, optional
@@ -87,7 +86,7 @@ def plot_cohort(
     ------
     ValueError
         If the kind, group or quantity is unknown, the covariate describes humans, or as in
-        `alikely.benchmark.cohort_check` and `alikely.benchmark.covariates.cohort_effects`.
+        `alikely.benchmark.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
         If the kind does not use an argument or lacks one that it needs.
 

@@ -23,14 +23,14 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.checks import of_type
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
-from alikely.benchmark.covariates import (
+from alikely.benchmark.cohorts import (
     chosen_values,
     contrast_table,
     covariate_values,
@@ -74,7 +74,7 @@ FEW_CONDITIONS, SHORT_STEPS = 20, 0.99
 # Importance weights with a heavier tail are decided by a few draws [VGG17].
 LARGEST_K = 0.7
 # Nodes for the ease of a condition, and for a person in it: enough for 1e-3 of a log likelihood.
-NODES_EASE, NODES_PERSON = 9, 5
+NODES = 9, 5
 # Newton's method to where the nodes are placed: near enough, as the nodes forgive the rest.
 NEWTON_STEPS, PERSON_STEPS, LONGEST_STEP = 12, 4, 1.5
 
@@ -416,7 +416,10 @@ def _integrated(
 ) -> Floats:
     """Log likelihood of one condition: counts (entry,), centre and own (draw, entry), mixture."""
     ease, narrowed, deviate = _modes(right, shown, centre, own, mean, sd)
-    node, log_weight = _hermite(NODES_EASE)
+    # Weights that integrate over the line.
+    (node, log_weight), (person_node, person_log_weight) = (
+        (x, np.log(weight) + x**2 / 2) for x, weight in map(normal_nodes, NODES)
+    )
     # Axes: draw, regime, node of the ease, entry, node of the person.
     ease = ease[..., None] + narrowed[..., None] * node
     prior = -(((ease - mean[..., None]) / sd[..., None]) ** 2) / 2 - np.log(sd)[..., None]
@@ -424,14 +427,13 @@ def _integrated(
     spread = own[:, None, None, :]
     deviate, information = _person_modes(right, shown, base, spread, deviate[:, :, None, :])
     tightened = 1 / np.sqrt(1 + spread**2 * information)
-    person_node, person_log_weight = _hermite(NODES_PERSON)
     deviate = deviate[..., None] + tightened[..., None] * person_node
     logit = base[..., None] + spread[..., None] * deviate
     log_right = right[:, None] * logit - shown[:, None] * np.logaddexp(0, logit)
     inner = special.logsumexp(log_right - deviate**2 / 2 + person_log_weight, axis=-1)
-    inner += np.log(tightened) - np.log(2 * np.pi) / 2
+    inner += np.log(tightened)
     outer = special.logsumexp(prior + inner.sum(axis=-1) + log_weight, axis=-1)
-    by_regime = outer + np.log(narrowed) - np.log(2 * np.pi) / 2
+    by_regime = outer + np.log(narrowed)
     ways = special.gammaln(shown + 1) - special.gammaln(right + 1)
     ways -= special.gammaln(shown - right + 1)
     return np.asarray(special.logsumexp(np.log(weight) + by_regime, axis=1) + ways.sum())
@@ -466,12 +468,6 @@ def _person_modes(
         deviate = deviate + np.clip(step, -longest, longest)
     p = special.expit(base + spread * deviate)
     return deviate, shown * p * (1 - p)
-
-
-def _hermite(n_nodes: int) -> tuple[Floats, Floats]:
-    """Nodes, and logarithms of weights that integrate over the line."""
-    node, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
-    return node, np.log(weight) + node**2 / 2
 
 
 def _spread(tree: xr.DataTree, n_kept: int) -> NDArray[np.intp]:
@@ -531,9 +527,6 @@ def covariate_contrasts(
     >>> covariate_contrasts(tree, "strength", [3, 0])["quantity"].tolist()
     ['logit_accuracy', 'delta']
     """
-    ci_prob = resolve("ci_prob", ci_prob)
-    ci_kind = resolve("ci_kind", ci_kind)
-    check_interval(ci_prob, ci_kind)
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
     quantity = "logit_accuracy" if column.dims == ("condition",) else "ability"
