@@ -15,8 +15,7 @@ from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
 from alikely.benchmark import Families, agreement_regression, families, judge_agreement
-from alikely.benchmark.cohorts import fit_cohort
-from alikely.benchmark.cohorts import cohort_contrasts
+from alikely.benchmark.cohorts import cohort_contrasts, fit_cohort
 from alikely.benchmark.judges import partial_correlation
 from alikely.data.trials import Trials
 from alikely.estimates import matrix

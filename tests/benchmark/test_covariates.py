@@ -15,8 +15,7 @@ import xarray as xr
 from scipy import optimize, special, stats
 
 import alikely as al
-from alikely.benchmark.cohorts import layout_of
-from alikely.benchmark.cohorts import _copy_probability, cohort_effects
+from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_of
 from alikely.data.covariates import covariate_tables
 from alikely.inference import ready
 
