@@ -1,13 +1,14 @@
-"""Coverage studies: against exact coverage, and against the package's own intervals."""
+"""Coverage studies: exact coverage, the intervals of public functions, truths, resumption."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from math import lgamma
 from pathlib import Path
+from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +16,21 @@ from scipy import special
 
 import alikely as al
 from alikely._base.parallel import at_most
+from alikely.calibration import coverage, scenarios
 from alikely.calibration.coverage import METHODS
+from alikely.calibration.scenarios import SCENARIOS
 from alikely.inference.influence import estimate
+from alikely.metrics.errors import (
+    MISCLASSIFICATION_AGREEMENT,
+    error_divergence,
+    error_similarity,
+    label_statistics,
+    misclassification_agreement,
+)
+from alikely.metrics.margins import margin_consistency, margin_influence
+from alikely.metrics.options import KAPPA_P_DISCRETE, SAME_WRONG_ANSWER
 from alikely.simulate import cell_probabilities
+from alikely.simulate.errors import joint_errors
 
 SETTING = (0.8, 0.7, 0.3)
 
@@ -125,18 +138,6 @@ def test_summary_counts_what_the_study_found() -> None:
         al.calibration.coverage_summary(study, 0.8)
 
 
-def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None:
-    grid = al.calibration.default_grid().iloc[::30]
-    options = {"methods": ["posterior", "wald"], "n_datasets": 200, "n_draws": 200, "rng": 6}
-    with joblib.parallel_config(backend="threading", n_jobs=2):
-        whole = al.calibration.coverage_study(grid, **options)
-        al.calibration.coverage_study(grid, folder=tmp_path, **options)
-        next(tmp_path.glob("000001-*.parquet")).unlink()
-        assert al.calibration.coverage_study(grid, folder=tmp_path, **options).equals(whole)
-    with at_most(1):
-        assert al.calibration.coverage_study(grid, **options).equals(whole)
-
-
 def test_the_default_grid_can_exist() -> None:
     grid = al.calibration.default_grid()
     assert len(grid.drop_duplicates()) == 88
@@ -145,26 +146,286 @@ def test_the_default_grid_can_exist() -> None:
     assert set(METHODS) >= {"posterior", "bootstrap", "bca", "wald"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": ["magic"]}, "methods must be among 'posterior', .*got"),
-        ({"methods": []}, "methods must be among"),
-        ({"n_datasets": 5}, "n_datasets and n_draws must be at least 100"),
-        ({"ci_probs": [1.0]}, "ci_prob must lie strictly between 0 and 1"),
-        ({"metric": "kappa"}, "metric must be one of 'error_consistency', 'copy_probability'"),
-        ({"grid": pd.DataFrame({"ec": [0.1]})}, "grid must have rows and the columns"),
-        ({"grid": one_setting(40).assign(ec=0.99)}, r"error_consistency must lie in \["),
-    ],
-)
-def test_bad_input(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.calibration.coverage_study(**options)
-
-
 def test_where_no_data_set_has_an_interval() -> None:
     grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
     study = al.calibration.coverage_study(grid, ["bca"], n_datasets=100, rng=3)
     assert (study["coverage"] == 0).all()
     assert (study["no_interval"] == 1).all()
     assert study[["width", "width_mcse"]].isna().all(axis=None)
+
+
+estimate_coverage = al.calibration.estimate_coverage
+AGREEMENT, SIMILARITY, MARGINS = FUNCTIONS = (
+    "misclassification_agreement",
+    "error_similarity",
+    "decision_margin_consistency",
+)
+
+
+def scenario_of(metric: str) -> scenarios.Scenario:
+    return SCENARIOS[al.metrics.get_metric(metric).counts]
+
+
+SETTINGS = {AGREEMENT: (0.4, 4, 25, 0.5), SIMILARITY: (2.0, 4, 40, 0.3), MARGINS: (0.6, 30, 4, 8)}
+
+
+def one(metric: str, *setting: float) -> pd.DataFrame:
+    return pd.DataFrame([setting or SETTINGS[metric]], columns=[*scenario_of(metric).ranges])
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the doors were given and gave back, and the rows that errors were drawn from."""
+    calls: list[Any] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            out = function(*args, **options)
+            calls.append((args, options, out))
+            return out
+
+        return call
+
+    for name in ("compare", "error_rows"):
+        monkeypatch.setattr(scenarios, name, watched(getattr(scenarios, name)))
+    return calls
+
+
+def implied_agreement(c: float, k: int, peakedness: float) -> float:
+    """Kappa of both labels, summed over all true classes and labels one by one."""
+    joint = np.zeros((k, k))
+    for true in range(k):
+        wrong = np.array([(1 - peakedness) ** j * (j != true) for j in range(k)])
+        wrong /= wrong.sum()
+        for a in range(k):
+            for b in range(k):
+                joint[a, b] += wrong[a] * (c * (a == b) + (1 - c) * wrong[b]) / k
+    chance = float(joint.sum(axis=0) @ joint.sum(axis=1))
+    return (float(np.trace(joint)) - chance) / (1 - chance)
+
+
+def truths(metric: str, called: list[Any], n: int) -> np.ndarray:
+    if metric == AGREEMENT:
+        c, k, _, peakedness = SETTINGS[metric]
+        return np.full(n, implied_agreement(c, k, peakedness))
+    if metric == SIMILARITY:
+        rows = called[0][2][1]
+        # Counts so large that the smoothing of the estimate is nothing.
+        return error_similarity(error_divergence(1e9 * rows[:n], 1e9 * rows[n:]))
+    return np.full(n, scenarios._attenuated(0.6, 4, 8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", FUNCTIONS)
+def test_counts_are_those_of_the_door(metric: str, called: list[Any]) -> None:
+    """Analytic intervals data set by data set; replicates and draws by plain quantiles."""
+    n = 10
+    study = estimate_coverage(metric, one(metric), n_datasets=n, n_draws=200, rng=1)
+    found = study.set_index(["method", "ci_prob"])
+    args, options, result = called[-1]
+    truth = truths(metric, called, n)
+    assert result.pairs["condition"].tolist() == [str(i) for i in range(n)]
+    door = getattr(al, metric)
+    margins, m = options.get("margins"), options.get("m")
+    alone = [
+        door(
+            args[0].select(condition=str(i)),
+            *([] if margins is None else [margins[margins["condition"] == str(i)]]),
+            **({} if m is None else {"m": m}),
+            n_resamples=0,
+            n_draws=0,
+        )
+        for i in range(n)
+    ]
+    draws = {"bootstrap": result.draws("bootstrap")}
+    if metric != MARGINS:
+        draws["posterior"] = result.draws("posterior")
+    for p in (0.5, 0.8, 0.95):
+        bounds = {
+            "analytic": np.concatenate(
+                [r.summary(p, intervals=["analytic"]).filter(like="analytic_ci") for r in alone]
+            )
+        }
+        for school, values in draws.items():
+            bounds[school] = np.nanquantile(values, [(1 - p) / 2, (1 + p) / 2], axis=0).T
+        for method, (lower, upper) in ((name, both.T) for name, both in bounds.items()):
+            row = found.loc[(method, p)]
+            assert row["coverage"] == ((lower <= truth) & (truth <= upper)).mean()
+            # Quantiles of single precision.
+            assert row["width"] == pytest.approx((upper - lower).mean(), rel=1e-5)
+    value = np.array([r.estimates["estimate"].values[0] for r in alone])
+    assert found.loc[("bca", 0.8), "bias"] == pytest.approx((value - truth).mean())
+    assert (found["undefined_share"] == 0).all()
+
+
+def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
+    wrong = scenarios._wrong_rows(5, 0.4)
+    counts = joint_errors(0.3, wrong, wrong, 100_000, rng=1)[0].sum(axis=0)
+    slope = MISCLASSIFICATION_AGREEMENT.derivative(label_statistics(counts))
+    psi = np.eye(5) * slope[0] + slope[1:6, None] + slope[6:]
+    error = np.sqrt((counts * psi**2).sum())
+    truth = scenarios._implied_agreement(MISCLASSIFICATION_AGREEMENT, 0.3, wrong)
+    assert truth == pytest.approx(implied_agreement(0.3, 5, 0.4), abs=1e-12)
+    assert abs(misclassification_agreement(counts) - truth) <= 4 * error
+
+
+@pytest.mark.parametrize(("rho", "n_answers", "m"), [(0.7, 3, 2), (-0.5, 10, 16), (1.0, 1, 4)])
+def test_truth_of_margins_is_that_of_very_many_items(rho: float, n_answers: int, m: int) -> None:
+    """The answers themselves: the largest of m normal evidences."""
+    rng, n_items = np.random.default_rng(2), 10_000
+    z, other = rng.standard_normal((2, n_items))
+    evidence = rng.standard_normal((m, n_answers, n_items))
+    evidence[0] += scenarios.STRENGTH_MEAN + scenarios.STRENGTH_SD * z
+    share = (evidence.argmax(axis=0) == 0).mean(axis=0)
+    margin = rho * z + np.sqrt(1 - rho**2) * other
+    error = np.sqrt((margin_influence(share, margin) ** 2).sum()) / n_items
+    truth = scenarios._attenuated(rho, n_answers, m)
+    assert abs(margin_consistency(share, margin) - truth) <= 4 * error
+
+
+@pytest.fixture
+def exact_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Independent conjugate rows in place of the default."""
+    compare = functools.partial(scenarios.compare, sampler="exact")
+    monkeypatch.setattr(scenarios, "compare", compare)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("exact_rows")
+def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
+    """Rows from Dirichlet(1/2), the prior of exact rows: central intervals cover as promised."""
+    study = estimate_coverage(SIMILARITY, one(SIMILARITY, 0.5, 4, 40, 0), n_datasets=100, rng=3)
+    for _, row in study[study["method"] == "posterior"].iterrows():
+        p = row["ci_prob"]
+        assert abs(row["coverage"] - p) <= 4 * np.sqrt(p * (1 - p) / 100)
+
+
+@pytest.mark.slow
+def test_equal_systems_are_at_the_end_of_the_scale() -> None:
+    study = estimate_coverage(SIMILARITY, one(SIMILARITY, np.inf, 4, 40, 0), n_datasets=10, rng=4)
+    rows = study[study["ci_prob"] == 0.95].set_index("method")
+    assert rows.loc["bootstrap", "coverage"] == 0
+    # 95 % of 10, less four times the Monte-Carlo error: one end of the scale can be missed once.
+    assert rows.loc["posterior", "coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 10)
+    assert (rows["bias"] < 0).all()
+
+
+def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = one(AGREEMENT, 0.3, 8, 100, 0)
+    options: dict[str, Any] = {"n_datasets": 50, "n_draws": 200, "ci_probs": [0.95], "rng": 5}
+    right = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
+    monkeypatch.setattr(scenarios, "_implied_agreement", lambda *_: 0.9)
+    wrong = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
+    # 95 % of 50, less four times the Monte-Carlo error.
+    assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 50)).all()
+    assert (wrong["coverage"] == 0).all()
+    assert (wrong["width"] == right["width"]).all()
+
+
+def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    grid = al.calibration.default_grid().iloc[::30]
+    options: dict[str, Any] = {"n_datasets": 100, "n_draws": 100, "rng": 6}
+    labels = pd.concat([one(AGREEMENT, 0.5, 4, n, 0.5) for n in (5, 10)])
+    calls = (
+        functools.partial(al.calibration.coverage_study, grid, ["posterior", "wald"], **options),
+        functools.partial(estimate_coverage, AGREEMENT, labels, **options | {"n_datasets": 10}),
+    )
+    for number, call in enumerate(calls):
+        whole, folder = call(), tmp_path / str(number)
+        call(folder=folder)
+        next(folder.glob("000001-*.parquet")).unlink()
+        with at_most(1):
+            pd.testing.assert_frame_equal(call(folder=folder), whole, check_exact=True)
+
+
+def test_columns_are_those_of_coverage_study() -> None:
+    ours = estimate_coverage(AGREEMENT, one(AGREEMENT), n_datasets=10, n_draws=100, rng=7)
+    theirs = al.calibration.coverage_study(
+        al.calibration.default_grid().head(1), n_datasets=100, rng=7
+    )
+    assert [*ours][4:] == [*theirs][4:]
+    assert [*ours][:4] == [*scenario_of(AGREEMENT).ranges]
+    assert len(al.calibration.coverage_summary(ours, 0.8)) == 5
+
+
+@pytest.mark.slow
+def test_posterior_of_margins_is_held_against_endless_answers(sets: Callable[..., int]) -> None:
+    """Noise attenuates the raw correlation; four Monte Carlo errors below .95."""
+    n = sets(200, 60)
+    study = estimate_coverage(MARGINS, one(MARGINS, 0.6, 60, 10, 8), n_datasets=n, rng=10)
+    found = study[study["ci_prob"] == 0.95].set_index("method")["coverage"]
+    assert (found[["analytic", "posterior"]] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / n)).all()
+    observed, endless = (scenarios._attenuated(0.6, k, 8) for k in (4, np.inf))
+    assert observed < endless < 0.6
+
+
+@pytest.mark.parametrize("counts", SCENARIOS)
+def test_default_grids_are_in_range(counts: str) -> None:
+    metric = next(m for m in al.metrics.metrics().values() if m.counts == counts)
+    listed = coverage._settings(metric, None)
+    assert [tuple(setting.values()) for setting in listed] == SCENARIOS[counts].settings
+
+
+# Settings of so many items that the estimate is nearly the truth.
+MANY = {
+    "readings": (3, 4_000, 0.8, 0.7, 0.1, 4), "options": (4_000, 0.7, 5, 0.3, 0.4),
+    "probabilities": (4_000, 4, 0.4, 1.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        pytest.param(m, marks=[pytest.mark.slow] * (m.counts == "probabilities"))
+        for m in al.metrics.metrics().values()
+        if m.counts in MANY
+    ],
+    ids=repr,
+)
+def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
+    """The population of probabilities has 125 times as many: its error adds half a percent."""
+    options, rng = {"n_resamples": 0, "n_draws": 0}, np.random.default_rng(1)
+    analyse, setting = SCENARIOS[metric.counts].analyse, MANY[metric.counts]
+    result, truth, _ = analyse(metric, setting, 1, rng, options)
+    frame = result.summary()
+    assert frame["estimate"][0] == pytest.approx(truth, abs=4 * frame["se"][0])
+    assert frame["se"][0] < 0.02
+
+
+def test_the_truth_of_copies() -> None:
+    """Who always copies is the same; who never does, with errors at random, agrees as by chance."""
+    true = scenarios._true_options
+    assert true(KAPPA_P_DISCRETE, 0.6, 4, 1.0, 0.5) == pytest.approx(1)
+    assert true(KAPPA_P_DISCRETE, 0.6, 4, 0.0, 0.0) == pytest.approx(0)
+    assert true(SAME_WRONG_ANSWER, 0.6, 4, 0.0, 0.0) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "message"),
+    [
+        (None, {"methods": ["magic"]}, "methods must be among 'posterior', .*got"),
+        (None, {"methods": []}, "methods must be among"),
+        (None, {"n_datasets": 5}, "n_datasets must be at least 100 and n_draws at least 100"),
+        (None, {"ci_probs": [1.0]}, "ci_prob must lie strictly between 0 and 1"),
+        (None, {"metric": "kappa"}, "metric must be one of 'error_consistency', 'copy_prob"),
+        (None, {"grid": pd.DataFrame({"ec": [0.1]})}, "grid must have rows and the columns"),
+        (None, {"grid": one_setting(40).assign(ec=0.99)}, r"error_consistency must lie in \["),
+        ("kappa", {}, "metric must be one of 'error_consistency', .*got 'kappa'"),
+        (AGREEMENT, {"ci_probs": ()}, "ci_probs must name at least one probability, got none"),
+        (AGREEMENT, {"ci_probs": [1.0]}, "ci_prob must lie strictly between 0 and 1, got 1"),
+        (AGREEMENT, {"n_datasets": 5}, "n_datasets must be at least 10 .* got 5 and 1000"),
+        (AGREEMENT, {"n_draws": 50}, "n_draws at least 100, got 200 and 50"),
+        (MARGINS, {"grid": one(AGREEMENT)}, "the columns rho, n_items, n_answers, m; got 1 rows"),
+        (MARGINS, {"grid": pd.DataFrame()}, "got 0 rows and no columns"),
+        (MARGINS, {"grid": one(MARGINS, 1.5, 20, 2, 2)}, "rho must be a number from -1 to 1"),
+        (SIMILARITY, {"grid": one(SIMILARITY, 1, 2, 20, 0)}, "n_classes must be a whole number"),
+        (AGREEMENT, {"grid": one(AGREEMENT, 0.5, 4, 2.5, 0)}, "n_joint_errors must be a whole"),
+        (AGREEMENT, {"grid": one(AGREEMENT).assign(peakedness="x")}, "peakedness .* got 'x'"),
+    ],
+)
+def test_bad_input(metric: str | None, options: dict[str, Any], message: str) -> None:
+    call = al.calibration.coverage_study
+    if metric is not None:
+        call = functools.partial(estimate_coverage, metric)
+    with pytest.raises(ValueError, match=message):
+        call(**options)

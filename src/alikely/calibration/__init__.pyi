@@ -1,7 +1,7 @@
 from .coverage import coverage_study as coverage_study
 from .coverage import coverage_summary as coverage_summary
 from .coverage import default_grid as default_grid
-from .coverage_estimates import estimate_coverage as estimate_coverage
+from .coverage import estimate_coverage as estimate_coverage
 from .ranks import sbc as sbc
 from .ranks import sbc_summary as sbc_summary
 from .ranks import verdict as verdict

@@ -1,13 +1,19 @@
-"""Do intervals keep their promise: coverage of every school, setting by setting.
+"""Coverage of intervals, bias of estimates and width, over simulated data of known truth.
 
 References
 ----------
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
+.. [E87] Efron (1987). Better bootstrap confidence intervals. doi:10.1080/01621459.1987.10478410
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
-.. [E87] Efron (1987). Better bootstrap confidence intervals. doi:10.1080/01621459.1987.10478410
-.. [R81] Rubin (1981). The Bayesian bootstrap. doi:10.1214/aos/1176345338
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
    doi:10.1002/sim.8086
+.. [R81] Rubin (1981). The Bayesian bootstrap. doi:10.1214/aos/1176345338
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations
@@ -18,14 +24,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.intervals import check_interval
+from alikely._base.intervals import CiKind, bound_names, check_interval
 from alikely._base.random import RandomState
 from alikely._base.settings import resolve
+from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
+from alikely.estimates.result import School
 from alikely.inference.intervals import defined_quantiles
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
@@ -40,7 +48,7 @@ from alikely.planning.trials import (
 )
 from alikely.simulate import cell_probabilities
 
-__all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid"]
+__all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid", "estimate_coverage"]
 
 # Data sets worked on at a time: their draws fill some 100 MB.
 BLOCK = 500
@@ -69,6 +77,12 @@ METHODS: dict[str, _Method] = {
     "wald": _Method("normal"),
     "wald, counts + 1/2": _Method("normal", "eti", 0.5),
 }
+# Of results: method, school, kind of interval, and how `Result.summary` names the latter.
+OF_RESULTS: list[tuple[str, School, CiKind, str]] = [
+    ("analytic", "analytic", "eti", "ci"), ("bootstrap", "bootstrap", "eti", "eti"),
+    ("bca", "bca", "eti", "ci"), ("posterior", "posterior", "eti", "eti"),
+    ("posterior hdi", "posterior", "hdi", "hdi"),
+]  # fmt: skip
 
 
 def default_grid() -> pd.DataFrame:
@@ -146,8 +160,7 @@ def coverage_study(
     lacking = [name for name in SETTING if name not in settings]
     if lacking or settings.empty:
         raise ValueError(f"grid must have rows and the columns {', '.join(SETTING)}")
-    unknown = [name for name in methods if name not in METHODS]
-    if unknown or not methods:
+    if not methods or not set(methods) <= set(METHODS):
         raise ValueError(
             f"methods must be among {', '.join(map(repr, METHODS))}; got {list(methods)!r}"
         )
@@ -157,29 +170,154 @@ def coverage_study(
             f"metric must be one of correctness, and {estimand.name} is one of {estimand.counts}; "
             "study it with estimate_coverage"
         )
-    for ci_prob in ci_probs:
-        check_interval(ci_prob, "eti")
-    if min(n_datasets, n_draws) < 100:
-        raise ValueError(
-            f"n_datasets and n_draws must be at least 100, got {n_datasets} and {n_draws}"
-        )
+    common = _common(estimand, n_datasets, n_draws, ci_probs, 100) | {"methods": list(methods)}
     # Refuses what cannot exist before hours of work.
     cell_probabilities(*(settings[name].to_numpy(dtype=float) for name in SETTING[:3]))
-    common = {
-        "methods": list(methods),
-        "n_datasets": int(n_datasets),
-        "n_draws": int(n_draws),
-        "ci_probs": [float(p) for p in ci_probs],
-        "metric": estimand.name,
-        "module": estimand.module,
-    }
     cells = [
         {name: float(row[name]) for name in SETTING[:3]} | {"n_trials": int(row["n_trials"])}
         | common
         for _, row in settings.iterrows()
     ]  # fmt: skip
-    table = run_study(_setting_study, cells, folder, rng=rng)
-    return table.drop(columns=[*common])
+    return run_study(_of_tables, cells, folder, rng=rng).drop(columns=[*common])
+
+
+def _common(
+    metric: Metric, n_datasets: int, n_draws: int, ci_probs: Sequence[float], least: int
+) -> dict[str, Any]:
+    """What all settings of a study have in common, checked."""
+    if not ci_probs:
+        raise ValueError("ci_probs must name at least one probability, got none; try (0.95,)")
+    for ci_prob in ci_probs:
+        check_interval(ci_prob, "eti")
+    if n_datasets < least or n_draws < 100:
+        raise ValueError(
+            f"n_datasets must be at least {least} and n_draws at least 100, got {n_datasets} and "
+            f"{n_draws}"
+        )
+    return {
+        "metric": metric.name, "module": metric.module, "n_datasets": int(n_datasets),
+        "n_draws": int(n_draws), "ci_probs": [float(p) for p in ci_probs],
+    }  # fmt: skip
+
+
+def estimate_coverage(
+    metric: str | Metric,
+    grid: pd.DataFrame | None = None,
+    *,
+    n_datasets: int = 200,
+    n_draws: int = 1_000,
+    ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
+    folder: str | Path | None = None,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """How often the intervals of a front door contain the truth, over simulated data [MWC19]_.
+
+    Data sets come of a generative model of known truth and go through the door that users call.
+    For metrics of correctness see `coverage_study`.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        One of labels, such as ``"misclassification_agreement"``; one of readings, such as
+        ``"gwet_ac1"``; ``"error_similarity"``; or ``"decision_margin_consistency"``.
+    grid : pandas.DataFrame, optional
+        Settings, a row each; six to ten from the middle to hard corners if not given. Agreement:
+        ``copy_probability, n_classes, n_joint_errors, peakedness``. Similarity: ``concentration``
+        of the rows of both systems about common ones (infinite for equal systems),
+        ``n_classes, n_errors`` (of each system, over all true classes), ``peakedness``. Margins:
+        ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives. Readings:
+        ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
+        first class), ``missing`` (share of the readings) and ``m`` classes. Answers among options:
+        ``n_items, accuracy, n_options, copy_probability, peakedness``; probabilities of these:
+        ``n_items, n_options, sharing`` (share of what systems like that they have in common) and
+        ``sharpness`` of the softmax.
+    n_datasets, n_draws : int
+        Data sets of each setting, at least 10; draws and replicates for each, at least 100.
+    ci_probs : sequence of float
+        Probabilities of the intervals, in (0, 1).
+    folder, rng
+        As in `alikely.calibration.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `coverage_study`, so that `coverage_summary` takes it. Methods are ``"analytic"``,
+        ``"bootstrap"`` (percentile), ``"bca"``, ``"posterior"`` (central) and ``"posterior hdi"``.
+        ``bias`` is that of the estimate; for methods of a posterior, of its median.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown, the grid lacks a column or has a value out of range, or another
+        number is out of range.
+
+    Notes
+    -----
+    Each wrong answer is ``1 - peakedness`` times as likely as the wrong answer before it, and true
+    classes are equally frequent among errors. What intervals should contain:
+
+    - Agreement [X25]_: kappa of the joint distribution of both wrong labels that
+      `alikely.simulate.errors.joint_errors` draws from, rows and copy probability being the same
+      for all data sets. Each data set has equally many further trials that both get right.
+    - Similarity [X25]_: ``1 / (1 + d)``, ``d`` the mean over true classes of the Jensen-Shannon
+      divergence, in bits, of the rows that the errors of this data set were drawn from;
+      `alikely.simulate.errors.error_rows` draws new ones for each. The true value for equal systems
+      is 1, the end of the scale, which posterior draws never reach and replicates rarely do.
+    - Margins [AK24]_: strengths of items are normal, their answers those of signal detection
+      [GS66]_ by people who are all alike. Analytic intervals and the bootstrap should contain the
+      correlation over infinitely many items with as many answers to each, which noise attenuates
+      [S04]_; the posterior should contain that over endless answers to each.
+    - Readings: readers are alike and err independently given the true class; the value over
+      infinitely many items.
+    - Options: one of two equally good systems copies the other; ``peakedness`` is the share of
+      errors that are the same popular one. Probabilities: softmax of normal likings, a standard
+      deviation more of the right option; the value over 500,000 questions.
+
+    The data sets of a setting are the conditions of one call of the function.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> grid = pd.DataFrame({"copy_probability": [0.3], "n_classes": 4})
+    >>> grid = grid.assign(n_joint_errors=20, peakedness=0.5)
+    >>> study = estimate_coverage("misclassification_agreement", grid, n_datasets=20, rng=1)
+    >>> al.calibration.coverage_summary(study)["method"].sort_values().tolist()
+    ['analytic', 'bca', 'bootstrap', 'posterior', 'posterior hdi']
+    """
+    estimand = get_metric(metric)
+    if estimand.counts not in SCENARIOS:
+        raise ValueError(
+            f"metric must be one of {', '.join(SCENARIOS)}, and {estimand.name} is one of "
+            f"{estimand.counts}; study it with coverage_study"
+        )
+    common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
+    cells = [setting | common for setting in _settings(estimand, grid)]
+    return run_study(_of_scenario, cells, folder, rng=rng).drop(columns=[*common])
+
+
+def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Rows of the grid, checked before hours of work."""
+    ranges, default, _ = SCENARIOS[metric.counts]
+    names = [*ranges]
+    grid = pd.DataFrame(default, columns=names) if grid is None else grid
+    if grid.empty or not set(names) <= set(grid):
+        raise ValueError(
+            f"grid must have rows and, for {metric.name}, the columns {', '.join(names)}; got "
+            f"{len(grid)} rows and {', '.join(map(str, grid)) or 'no columns'}"
+        )
+    for name, (low, high) in ranges.items():
+        whole = isinstance(low, int)
+        for row, value in enumerate(grid[name]):
+            number = isinstance(value, (int, float, np.number))
+            if not (number and low <= value <= high and (not whole or value % 1 == 0)):
+                raise ValueError(
+                    f"{name} must be a {'whole ' if whole else ''}number from {low:g} to "
+                    f"{high:g}, got {value!r} in row {row} of the grid"
+                )
+    return [
+        {name: type(low)(row[name]) for name, (low, _) in ranges.items()}
+        for _, row in grid.iterrows()
+    ]
 
 
 def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
@@ -235,7 +373,37 @@ def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.Da
     return table.sort_values("mean_abs_error").reset_index()
 
 
-def _setting_study(
+def _of_scenario(
+    metric: str,
+    module: str,
+    n_datasets: int,
+    n_draws: int,
+    ci_probs: list[float],
+    seed: np.random.SeedSequence,
+    **setting: Any,
+) -> list[dict[str, Any]]:
+    """All methods on the same data sets of one setting, as entries of one result."""
+    data, drawing = seed.spawn(2)
+    estimand, rng = metric_again(metric, module), np.random.default_rng(data)
+    ranges, _, analyse = SCENARIOS[estimand.counts]
+    options = {"n_resamples": n_draws, "n_draws": n_draws, "rng": drawing}
+    values = [setting[name] for name in ranges]
+    result, truth, posterior_truth = analyse(estimand, values, n_datasets, rng, options)
+    rows = []
+    for method, school, kind, shown in OF_RESULTS:
+        drawn = school == "posterior"
+        if drawn and school not in result.data.children:
+            continue
+        for ci_prob in ci_probs:
+            frame = result.summary(ci_prob, kind, [school])
+            bounds = frame[[*bound_names(school, shown, ci_prob)]].to_numpy()
+            point = frame["posterior_median" if drawn else "estimate"].to_numpy()
+            goal = posterior_truth if drawn else truth
+            rows.append(_row(method, ci_prob, bounds, point, goal))
+    return rows
+
+
+def _of_tables(
     accuracy_a: float,
     accuracy_b: float,
     ec: float,
@@ -248,47 +416,44 @@ def _setting_study(
     module: str,
     seed: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
-    """All methods on the same data sets of one setting."""
+    """All methods on the same tables of one setting."""
     setting = one_pair(cell_probabilities(accuracy_a, accuracy_b, ec), metric_again(metric, module))
     truth = float(true_value(setting))
     data, drawing = seed.spawn(2)
     counts = draw_tables(setting, n_trials, n_datasets, data)
-    value = estimates(counts, setting)
-    rng = np.random.default_rng(drawing)
-    found: dict[str, list[Floats]] = {name: [] for name in methods}
-    for start in range(0, n_datasets, BLOCK):
-        for name, bounds in _bounds(
-            counts[start : start + BLOCK], setting, methods, n_draws, ci_probs, rng
-        ).items():
-            found[name].append(bounds)
-    defined = value[~np.isnan(value)]
-    of_estimate = {
-        "bias": float(defined.mean() - truth) if len(defined) else np.nan,
-        "bias_mcse": float(defined.std() / np.sqrt(len(defined))) if len(defined) else np.nan,
-        "undefined_share": float(np.isnan(value).mean()),
-    }
-    rows = []
-    for name, parts in found.items():
-        # (probability, data set, bound)
-        for ci_prob, bounds in zip(ci_probs, np.concatenate(parts, axis=1), strict=True):
-            lower, upper = bounds.T
-            covered = ((lower <= truth) & (truth <= upper)).mean()
-            width = (upper - lower)[~np.isnan(upper - lower)]
-            rows.append(
-                {
-                    "method": name,
-                    "ci_prob": ci_prob,
-                    "coverage": float(covered),
-                    "coverage_mcse": float(np.sqrt(covered * (1 - covered) / n_datasets)),
-                    "width": float(width.mean()) if len(width) else np.nan,
-                    "width_mcse": float(width.std() / np.sqrt(len(width)))
-                    if len(width)
-                    else np.nan,
-                    "no_interval": float(1 - len(width) / n_datasets),
-                }
-                | of_estimate
-            )
-    return rows
+    value, rng = estimates(counts, setting), np.random.default_rng(drawing)
+    parts = [
+        _bounds(counts[start : start + BLOCK], setting, methods, n_draws, ci_probs, rng)
+        for start in range(0, n_datasets, BLOCK)
+    ]
+    # (probability, data set, bound)
+    found = {name: np.concatenate([part[name] for part in parts], axis=1) for name in methods}
+    return [
+        _row(name, ci_prob, bounds, value, truth)
+        for name, every in found.items()
+        for ci_prob, bounds in zip(ci_probs, every, strict=True)
+    ]
+
+
+def _row(
+    method: str, ci_prob: float, bounds: Floats, point: Floats, truth: Floats | float
+) -> dict[str, Any]:
+    """Count how often intervals (data set, 2) contain the truth."""
+    lower, upper = bounds.T
+    width, error = upper - lower, point - truth
+    row: dict[str, Any] = {"method": method, "ci_prob": ci_prob}
+    row |= _mean("coverage", (lower <= truth) & (truth <= upper))
+    row |= _mean("width", width) | {"no_interval": float(np.isnan(width).mean())}
+    return row | _mean("bias", error) | {"undefined_share": float(np.isnan(error).mean())}
+
+
+def _mean(name: str, values: ArrayLike) -> dict[str, float]:
+    """Mean of what is defined, and its Monte Carlo error."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    n = len(known)
+    mean, error = (known.mean(), known.std() / np.sqrt(n)) if n else (np.nan, np.nan)
+    return {name: float(mean), f"{name}_mcse": float(error)}
 
 
 def _bounds(
@@ -313,9 +478,10 @@ def _bounds(
         draws = drawn[key]
         if method.cut == "bca":
             bounds = [bca_interval(counts, draws, setting.metric, p) for p in ci_probs]
+        elif method.cut == "hdi":
+            bounds = [_densest(draws, p) for p in ci_probs]
         else:
-            cut = _central if method.cut == "eti" else _densest
-            bounds = [cut(draws, p) for p in ci_probs]
+            bounds = [defined_quantiles(draws, [(1 - p) / 2, (1 + p) / 2]) for p in ci_probs]
         found[name] = np.array(bounds)
     return found
 
@@ -342,10 +508,6 @@ def _draws(
         added = setting.prior if method.prior is None else method.prior
         tables = rng.standard_gamma(counts + added, size=(n_draws, *counts.shape))
     return estimates(tables, setting)
-
-
-def _central(draws: Floats, ci_prob: float) -> Floats:
-    return defined_quantiles(draws, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
 
 
 def _densest(draws: Floats, ci_prob: float) -> Floats:

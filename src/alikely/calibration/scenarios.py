@@ -1,0 +1,328 @@
+"""Simulated data of known truth for each kind of metric, as the entries of one result.
+
+References
+----------
+.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
+.. [DS79] Dawid, Skene (1979). Maximum likelihood estimation of observer error-rates using the EM
+   algorithm. doi:10.2307/2346806
+.. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
+   models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
+.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
+.. [S04] Spearman (1904). The proof and measurement of association between two things.
+   doi:10.2307/1412159
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from alikely._base.arrays import Floats, normal_nodes
+from alikely.data.probabilities import softmax
+from alikely.data.trials import Trials
+from alikely.estimates.pairs import compare
+from alikely.estimates.result import Result
+from alikely.metrics import Metric, errors
+from alikely.metrics.alternatives import m_afc_probability
+from alikely.metrics.option_sums import OptionSums
+from alikely.metrics.readings import Readings
+from alikely.simulate.errors import error_rows, joint_errors
+
+__all__ = ["SCENARIOS", "Scenario"]
+
+# Strengths of items, in units of the noise: as in `alikely.simulate.detection_experiment`.
+STRENGTH_MEAN, STRENGTH_SD = 1.6, 1.6
+# How much more the right option is liked, in standard deviations of what systems like.
+LIKED = 1.0
+# Questions of a population of probabilities, and its seed: its agreement is known to .0005.
+POPULATION, SEED = 500_000, 17
+# Items of a population.
+ENDLESS = 1e9
+# All data sets of a setting as the entries of one result; what analytic intervals and the bootstrap
+# should contain, by entry; what the posterior should.
+Analysed = tuple[Result, Floats | float, Floats | float]
+
+
+class Scenario(NamedTuple):
+    """What describes a setting, with the least and greatest value; settings; and the analysis."""
+
+    ranges: dict[str, tuple[float, float]]
+    settings: list[tuple[float, ...]]
+    analyse: Callable[..., Analysed]
+
+
+def _conditions(n_datasets: int, n_items: int) -> list[int]:
+    return [*np.repeat(np.arange(n_datasets), n_items).tolist()]
+
+
+def _agreement(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    copy_probability, n_classes, n_joint_errors, peakedness = setting
+    wrong = _wrong_rows(n_classes, peakedness)
+    true = rng.multinomial(n_joint_errors, np.full(n_classes, 1 / n_classes), n_datasets)
+    counts = joint_errors(np.full(n_datasets, copy_probability), wrong, wrong, true, rng)
+    entry, truth, a, b = np.repeat(np.indices(counts.shape).reshape(4, -1), counts.ravel(), axis=1)
+    # With trials that both get right the bootstrap draws more joint errors, or fewer.
+    trials = Trials.from_arrays(
+        np.block([[a, truth], [b, truth]]),
+        np.tile(truth, 2),
+        classes=range(n_classes),
+        condition=np.tile(entry, 2).tolist(),
+    )
+    value = _implied_agreement(metric, copy_probability, wrong)
+    return compare(trials, metric, **options), value, value
+
+
+def _implied_agreement(metric: Metric, copy_probability: float, wrong: Floats) -> float:
+    """Value of the joint distribution of copied and own labels."""
+    own = (1 - copy_probability) * wrong[:, :, None] * wrong[:, None, :]
+    copied = copy_probability * np.eye(len(wrong)) * wrong[:, :, None]
+    return float(metric.value(errors.label_statistics((own + copied).sum(axis=0))))
+
+
+def _similarity(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    concentration, n_classes, n_errors, peakedness = setting
+    wrong = _wrong_rows(n_classes, peakedness)
+    _, rows = error_rows(wrong, concentration, 0, 2 * n_datasets, rng)
+    counts = rng.multinomial(n_errors, rows.reshape(len(rows), -1) / n_classes)
+    shape = (2, n_datasets, n_classes, n_classes)
+    places = np.indices(shape).reshape(4, -1)
+    system, entry, truth, answer = np.repeat(places, counts.ravel(), axis=1)
+    # Each system has stimuli of its own: similarity needs no common ones.
+    response = np.ma.array(np.tile(answer, (2, 1)), mask=system != np.arange(2)[:, None])
+    trials = Trials.from_arrays(response, truth, classes=range(n_classes), condition=entry.tolist())
+    value = _true_similarity(*rows.reshape(shape))
+    return compare(trials, metric, **options), value, value
+
+
+def _true_similarity(rows_a: Floats, rows_b: Floats) -> Floats:
+    """Similarity of rows, by equally frequent true classes."""
+    divergence = errors.jensen_shannon_divergence(rows_a, rows_b).mean(axis=-1)
+    return errors.error_similarity(divergence)
+
+
+def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
+    """Distributions of wrong answers, by the same liking for each answer in all true classes."""
+    liking = np.tile((1 - peakedness) ** np.arange(n_classes), (n_classes, 1))
+    np.fill_diagonal(liking, 0)
+    return np.asarray(liking / liking.sum(axis=1, keepdims=True))
+
+
+def _margins(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    rho, n_items, n_answers, m = setting
+    z, other = rng.standard_normal((2, n_datasets * n_items))
+    trials = Trials.from_correct(
+        rng.random((n_answers, len(z))) < m_afc_probability(STRENGTH_MEAN + STRENGTH_SD * z, m),
+        condition=_conditions(n_datasets, n_items),
+        kind=["human"] * n_answers,
+    )
+    places = {name: trials.data[name].values for name in ("dataset", "condition", "item")}
+    margin = rho * z + np.sqrt(1 - rho**2) * other
+    margins = pd.DataFrame({"observer": "machine", **places, "margin": margin})
+    result = compare(trials, metric, margins=margins, m=m, **options)
+    return result, _attenuated(rho, n_answers, m), _attenuated(rho, np.inf, m)
+
+
+def _attenuated(rho: float, n_answers: float, m: int) -> float:
+    """Correlation of margins with shares of right answers, over infinitely many items."""
+    z, weight = normal_nodes(200)
+    p = m_afc_probability(STRENGTH_MEAN + STRENGTH_SD * z, m)
+    noise = weight @ (p * (1 - p)) / n_answers
+    spread = weight @ (p - weight @ p) ** 2
+    return float(rho * (weight @ (p * z)) / np.sqrt(spread + noise))
+
+
+def _true_readings(
+    metric: Metric, n_readers: int, accuracy: float, prevalence: float, m: int
+) -> float:
+    """Value over infinitely many items, of readers who are alike and err independently [DS79]_."""
+    frequency, said = _readers(accuracy, prevalence, m)
+    equal = float(frequency @ (said**2).sum(axis=1))
+    share = ENDLESS * (frequency @ said)
+    return float(
+        metric.value(
+            Readings(
+                np.asarray(ENDLESS),
+                np.asarray(ENDLESS * equal),
+                np.asarray(n_readers * ENDLESS * equal),
+                share,
+                n_readers * share,
+                np.tile(share, (n_readers, 1)),
+                np.asarray(m),
+            )
+        )
+    )
+
+
+def _readers(accuracy: float, prevalence: float, m: int) -> tuple[Floats, Floats]:
+    """Frequencies of the true classes, and of the readings given each."""
+    frequency = np.full(m, (1 - prevalence) / (m - 1))
+    frequency[0] = prevalence
+    said = np.full((m, m), (1 - accuracy) / (m - 1))
+    np.fill_diagonal(said, accuracy)
+    return frequency, said
+
+
+def _readings(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    n_readers, n_items, accuracy, prevalence, missing, m = setting
+    frequency, said = _readers(accuracy, prevalence, m)
+    truth = rng.choice(m, n_datasets * n_items, p=frequency)
+    ends = said.cumsum(axis=1)[truth]
+    codes = (rng.random((n_readers, len(truth), 1)) > ends).sum(axis=2).clip(max=m - 1)
+    response: NDArray[Any] = codes.astype(object)
+    response[rng.random(codes.shape) < missing] = None
+    trials = Trials.from_arrays(
+        response,
+        truth,
+        classes=range(m),
+        condition=_conditions(n_datasets, n_items),
+    )
+    readers = "pairs" if n_readers == 2 else "all"
+    result = compare(trials, metric, readers=readers, no_response="drop", **options)
+    value = _true_readings(metric, n_readers, accuracy, prevalence, m)
+    return result, value, value
+
+
+def _true_options(
+    metric: Metric, accuracy: float, n_options: int, copy_probability: float, peakedness: float
+) -> float:
+    """Value over infinitely many questions, of two equally good systems of which one copies."""
+    wrong = _wrong_options(n_options, peakedness)
+    right = accuracy**2
+    alone = right + (1 - accuracy) ** 2 * float(wrong @ wrong)
+    both = copy_probability * accuracy + (1 - copy_probability) * right
+    same = copy_probability + (1 - copy_probability) * alone
+    parts = (1.0, same, accuracy, accuracy, 1.0, 1.0, 1 / (n_options - 1), both)
+    return float(metric.value(OptionSums(*(np.asarray(part) for part in parts))))
+
+
+def _wrong_options(n_options: int, peakedness: float) -> Floats:
+    """Probabilities of the wrong options."""
+    wrong = np.full(n_options - 1, (1 - peakedness) / (n_options - 1))
+    wrong[0] += peakedness
+    return wrong
+
+
+def _options(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    n_items, accuracy, n_options, copying, peakedness = setting
+    n = n_datasets * n_items
+    chance = np.append(accuracy, (1 - accuracy) * _wrong_options(n_options, peakedness))
+    taken = rng.choice(n_options, (2, n), p=chance)
+    taken[1] = np.where(rng.random(n) < copying, taken[0], taken[1])
+    # Where the right option stands is all one.
+    truth = rng.integers(0, n_options, n)
+    trials = Trials.from_arrays(
+        (taken + truth) % n_options,
+        truth,
+        classes=range(n_options),
+        condition=_conditions(n_datasets, n_items),
+    ).with_options(n_options)
+    result = compare(trials, metric, **options)
+    value = _true_options(metric, accuracy, n_options, copying, peakedness)
+    return result, value, value
+
+
+def _probabilities(
+    rng: np.random.Generator, n: int, n_options: int, sharing: float, sharpness: float
+) -> NDArray[np.float64]:
+    """Of two systems whose likings have a part in common; option 0 is the right one."""
+    common, own = rng.normal(size=(n, n_options)), rng.normal(size=(2, n, n_options))
+    liked = np.sqrt(sharing) * common + np.sqrt(1 - sharing) * own
+    liked[..., 0] += LIKED
+    return softmax(sharpness * liked)
+
+
+@cache
+def _population(metric: Metric, n_options: int, sharing: float, sharpness: float) -> float:
+    a, b = _probabilities(np.random.default_rng(SEED), POPULATION, n_options, sharing, sharpness)
+    own = [(p * p).sum(axis=1).mean() for p in (a, b)]
+    parts = (
+        1.0, (a * b).sum(axis=1).mean(), a[:, 0].mean(), b[:, 0].mean(), *own, 1 / (n_options - 1),
+        (a[:, 0] * b[:, 0]).mean(),
+    )  # fmt: skip
+    return float(metric.value(OptionSums(*(np.asarray(part) for part in parts))))
+
+
+def _soft_options(
+    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
+) -> Analysed:
+    n_items, n_options, sharing, sharpness = setting
+    n = n_datasets * n_items
+    p = _probabilities(rng, n, n_options, sharing, sharpness)
+    trials = Trials.from_arrays(
+        p.argmax(axis=2),
+        np.zeros(n, int),
+        classes=range(n_options),
+        condition=_conditions(n_datasets, n_items),
+    ).with_probabilities(p)
+    result = compare(trials, metric, **options)
+    value = _population(metric, n_options, sharing, sharpness)
+    return result, value, value
+
+
+SHARE, NUMBER, CLASSES = (0.0, 1.0), (1, 10**6), (3, 10_000)
+ITEMS, OPTIONS, PEAKED = (5, 10**6), (2, 10_000), (0.0, 0.99)
+# Ranges are whole where their ends are.
+SCENARIOS: dict[str, Scenario] = {
+    "labels": Scenario(
+        {"copy_probability": SHARE, "n_classes": CLASSES, "n_joint_errors": NUMBER,
+         "peakedness": PEAKED},
+        [(0, 4, 10, 0), (0, 16, 40, 0), (0.3, 16, 10, 0), (0.3, 16, 40, 0), (0.3, 16, 160, 0),
+         (0.3, 16, 40, 0.5), (0.8, 16, 40, 0.5), (0.95, 16, 10, 0), (0.3, 3, 20, 0.8),
+         (0.8, 4, 10, 0.8)],
+        _agreement,
+    ),
+    "rows": Scenario(
+        {"concentration": (0.001, np.inf), "n_classes": CLASSES, "n_errors": NUMBER,
+         "peakedness": PEAKED},
+        [(0.5, 4, 20, 0), (0.5, 4, 200, 0), (0.5, 16, 40, 0), (0.5, 16, 2_000, 0), (5, 4, 20, 0),
+         (5, 4, 200, 0.5), (5, 16, 200, 0), (50, 16, 2_000, 0), (np.inf, 4, 200, 0),
+         (np.inf, 16, 200, 0.5)],
+        _similarity,
+    ),
+    "margins": Scenario(
+        {"rho": (-1.0, 1.0), "n_items": ITEMS, "n_answers": NUMBER, "m": OPTIONS},
+        [(0, 40, 10, 16), (0.5, 10, 10, 16), (0.5, 20, 10, 16), (0.5, 40, 10, 16),
+         (0.5, 160, 10, 16), (0.5, 40, 2, 16), (0.5, 40, 5, 2), (0.9, 40, 10, 16),
+         (0.9, 40, 2, 2), (0.99, 40, 20, 16)],
+        _margins,
+    ),
+    # Two and four readers; balanced and rare classes; with and without missing readings.
+    "readings": Scenario(
+        {"n_readers": (2, 1_000), "n_items": ITEMS, "accuracy": SHARE, "prevalence": SHARE,
+         "missing": PEAKED, "m": OPTIONS},
+        [(2, 60, 0.85, 0.5, 0, 2), (2, 60, 0.85, 0.9, 0, 2), (2, 60, 0.85, 0.9, 0.2, 2),
+         (4, 40, 0.85, 0.5, 0, 2), (4, 40, 0.85, 0.9, 0, 2), (4, 40, 0.85, 0.9, 0.2, 2)],
+        _readings,
+    ),
+    # Few and many questions; two to ten options; wrong ones alike or one popular; near the ceiling.
+    "options": Scenario(
+        {"n_items": ITEMS, "accuracy": SHARE, "n_options": OPTIONS, "copy_probability": SHARE,
+         "peakedness": PEAKED},
+        [(40, 0.6, 4, 0.0, 0.0), (40, 0.6, 4, 0.5, 0.0), (40, 0.8, 2, 0.5, 0.0),
+         (160, 0.3, 4, 0.3, 0.5), (160, 0.6, 4, 0.0, 0.9), (160, 0.6, 4, 0.5, 0.0),
+         (160, 0.6, 10, 0.8, 0.5), (160, 0.8, 5, 0.3, 0.0), (160, 0.95, 4, 0.3, 0.0),
+         (160, 0.95, 4, 0.8, 0.0), (640, 0.8, 4, 0.3, 0.5), (640, 0.95, 4, 0.5, 0.0)],
+        _options,
+    ),
+    "probabilities": Scenario(
+        {"n_items": ITEMS, "n_options": OPTIONS, "sharing": SHARE, "sharpness": (0.0, 100.0)},
+        [(20, 4, 0.5, 1.0), (40, 2, 0.5, 1.0), (40, 4, 0.0, 1.0), (40, 4, 0.5, 4.0),
+         (160, 4, 0.5, 1.0), (160, 4, 0.9, 4.0), (160, 10, 0.5, 2.0), (640, 4, 0.5, 2.0)],
+        _soft_options,
+    ),
+}  # fmt: skip
