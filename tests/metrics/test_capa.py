@@ -16,15 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import alikely as al
-from alikely.metrics import option_sums
-from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
-from alikely.metrics.option_sums import OptionSums
-
-FUNCTIONS = [
-    (option_sums.kappa_p, option_sums.kappa_p_slopes),
-    (option_sums.correlation_of_options, option_sums.correlation_slopes),
-    (option_sums.same_wrong, option_sums.same_wrong_slopes),
-]
+from alikely.metrics.options import capa_matrices, same_wrong_answers
 
 
 def leaderboard(
@@ -152,19 +144,6 @@ def test_the_package_of_its_authors_finds_the_same(figure: Callable[[str], None]
     figure(f"kappa_p of 1,035 pairs and 20 questions, with errors: {ratio:,.0f} times as fast")
 
 
-@pytest.mark.parametrize(("value", "slopes"), FUNCTIONS)
-def test_slopes_are_derivatives(value: Any, slopes: Any) -> None:
-    sums = OptionSums(*np.array([50.0, 27.0, 26.0, 31.0, 32.0, 30.0, 19.0, 18.0]))
-    found = slopes(sums)
-    for i, name in enumerate(OptionSums._fields):
-        step = 1e-4 * (np.arange(8) == i)
-        moved = [value(OptionSums(*(np.array(sums) + sign * step))) for sign in (1, -1)]
-        numerical = (moved[0] - moved[1]) / 2e-4
-        assert getattr(found, name) == pytest.approx(numerical, abs=1e-9)
-    # Twice the questions of each kind are no other systems.
-    assert sum(s * d for s, d in zip(sums, found, strict=True)) == pytest.approx(0, abs=1e-13)
-
-
 @settings(deadline=None, max_examples=30)
 @given(
     a=st.floats(0.05, 0.95),
@@ -229,7 +208,7 @@ def test_single_questions_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """However questions are taken together."""
     p, answers, truth, n_options = leaderboard(7, 4, 50, 4, True, 0.1)
     whole = [capa_matrices(values, truth, n_options) for values in (p, answers)]
-    monkeypatch.setattr("alikely.metrics.option_matrices.CHUNK", 300)
+    monkeypatch.setattr("alikely.metrics.options.CHUNK", 300)
     parts = [capa_matrices(values, truth, n_options) for values in (p, answers)]
     for one, other in zip(whole, parts, strict=True):
         for left, right in zip(one, other, strict=True):

@@ -20,10 +20,9 @@ from alikely.metrics import (
     copying,
     distinct,
     errors,
-    label_matrices,
     margins,
 )
-from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+from alikely.metrics.options import capa_matrices, same_wrong_answers
 from alikely.papers import kernels
 
 METRICS = al.metrics.metrics().values()
@@ -114,10 +113,11 @@ def test_agreement_of_labels(rng: np.random.Generator) -> None:
 def test_agreement_of_labels_of_all_pairs(rng: np.random.Generator) -> None:
     response = rng.integers(0, 3, (12, 30))
     response[6:] = response[0]
-    found = label_matrices.label_matrices(response, rng.integers(0, 3, 30))
-    assert_within(found.estimate, -1)
+    answers = {"response": response, "truth": rng.integers(0, 3, 30)}
+    found = errors.MISCLASSIFICATION_AGREEMENT.all_pairs(answers)  # type: ignore[misc]
+    assert_within(found["estimate"], -1)
     # A variance is a difference of large sums, and no less than 0.
-    assert np.isfinite(found.se[np.isfinite(found.estimate)]).all()
+    assert np.isfinite(found["se"][np.isfinite(found["estimate"])]).all()
 
 
 @given(rng=SEEDS)

@@ -29,7 +29,7 @@ from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric, errors
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.metrics.option_sums import OptionSums
+from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
 from alikely.simulate.errors import error_rows, joint_errors
 

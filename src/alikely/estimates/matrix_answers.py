@@ -15,8 +15,8 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import nested_labels, presented, recurring
 from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
 from alikely.data.trials import Trials
-from alikely.inference.combined import combined_influence
 from alikely.metrics import Metric
+from alikely.metrics.pair_sums import combined_influence
 
 if TYPE_CHECKING:
     from alikely.estimates.matrix_result import MatrixResult

@@ -19,7 +19,6 @@ from alikely.estimates.matrix_answers import influences, said_by
 from alikely.estimates.matrix_clusters import pairs_of
 from alikely.estimates.remarks import cautions, few_clusters, joined, scarcity, wide
 from alikely.estimates.weighted_sums import sum_interval
-from alikely.inference.combined import combined_influence
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import (
     cluster_influence,
@@ -31,6 +30,7 @@ from alikely.inference.intervals import analytic_interval, within
 from alikely.inference.pooled import left_out, pooled_sum
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric, consistency
+from alikely.metrics.pair_sums import combined_influence
 
 if TYPE_CHECKING:
     from alikely.estimates.matrix_result import MatrixResult

@@ -20,7 +20,8 @@ from alikely.data.blocks import LEFT_OUT, Block
 from alikely.metrics import Metric
 from alikely.metrics.answers import pair_features
 from alikely.metrics.gradients import central_differences
-from alikely.metrics.option_sums import OptionSums
+from alikely.metrics.options import FEATURES, OptionSums, given_answers, given_probabilities
+from alikely.metrics.pair_sums import Names
 from alikely.metrics.readings import Readings
 
 __all__ = [
@@ -336,20 +337,20 @@ def option_features(block: Block, soft: bool) -> OptionFeatures:
             "these trials do not say how many options each question had, nor is it guessed: say "
             "trials.with_options(4), or with_options('classes') for all classes"
         )
-    a, b = block.a, block.b
     if soft:
         p, shown = shares_of_options(block)
-        right = np.take_along_axis(p, block.truth[None, :, None], axis=2)[..., 0]
-        own = np.einsum("nqk,nqk->nq", p, p)
-        same = np.stack([(p[i] * p[j]).sum(axis=1) for i, j in zip(a, b, strict=True)])
+        given = given_probabilities(p, shown, block.truth, block.n_options)
     else:
-        shown = block.response >= 0
-        right = (shown & (block.response == block.truth)).astype(np.float64)
-        own = shown.astype(np.float64)
-        same = block.response[a] == block.response[b]
-    both, f = (shown[a] & shown[b]).astype(np.float64), 1 / (block.n_options - 1.0)
-    parts = (1.0, same, right[a], right[b], own[a], own[b], f, right[a] * right[b])
-    return OptionFeatures(np.stack([both * part for part in parts]))
+        given = given_answers(block.response, block.truth, block.n_options)
+    pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
+
+    def each(first: Names, second: Names, power: int) -> Floats:
+        one, other = (given.by[side[0]] if side else given.shown for side in (first, second))
+        products = [one[i] * other[j] for i, j in pairs]
+        summed = [x.sum(axis=1) for x in products] if one.ndim == 3 else products
+        return np.asarray(np.stack(summed) * given.factor**power, dtype=np.float64)
+
+    return OptionFeatures(np.stack([each(*term) for term in FEATURES.values()]))
 
 
 def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:

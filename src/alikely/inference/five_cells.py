@@ -16,7 +16,7 @@ from scipy import special
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely.metrics.cell_priors import Prior, cell_prior
-from alikely.metrics.option_sums import chance_agreement
+from alikely.metrics.options import chance_agreement
 
 __all__ = ["FIVE_CELLS", "option_limits"]
 

@@ -12,7 +12,6 @@ from alikely.metrics import (
     errors,
     margins,
     normalised,  # noqa: F401
-    options,  # noqa: F401
     readings,  # noqa: F401
     rows,  # noqa: F401
     similarity,  # noqa: F401
@@ -21,7 +20,7 @@ from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import copy_probability
 from alikely.metrics.metric import Metric, get_metric, metrics, register
-from alikely.metrics.option_matrices import capa_matrices, same_wrong_answers
+from alikely.metrics.options import capa_matrices, same_wrong_answers
 from alikely.metrics.trust import Trust
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Features of a metric's own, from the answers of pairs of observers."""
+"""Metrics of labels and of features of their own, for all pairs of observers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
 
-__all__ = ["Answers", "all_own_influences", "all_own_pairs", "pair_features"]
+__all__ = [
+    "Answers",
+    "all_label_influences",
+    "all_label_pairs",
+    "all_own_influences",
+    "all_own_pairs",
+    "pair_features",
+]
 
 # Numbers of features held at a time.
 CHUNK = 20_000_000
+# Sums of labels whose values are worked out at a time.
+ROWS = 100_000
 LEFT_OUT = -1
 
 
@@ -117,3 +127,59 @@ def _features(
     for start in range(0, len(i), step):
         a, b = i[start : start + step], j[start : start + step]
         yield a, b, pair_features(metric, correct, response, truth, a, b)
+
+
+def all_label_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Estimates and standard errors of all pairs from labels of their joint errors, as squares."""
+    given, features = _given_labels(answers)
+    sums = pair_sums(given, features)
+    estimate, slopes = _of_labels(metric, sums)
+    square = squared_influences(given, features, sums, [slopes], _joint_of_labels)[0]
+    n_joint = sums[1 : 1 + len(features) // 2].sum(axis=0)
+    why = np.where(np.isfinite(estimate), 0, np.where(n_joint > 0, 2, 1))
+    return {
+        "estimate": estimate,
+        "se": np.where(np.isfinite(estimate), np.sqrt(square), np.nan),
+        "n_joint_errors": n_joint.astype(np.int64),
+        "why": why.astype(np.int8),
+    }
+
+
+def all_label_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats) -> Floats:
+    """Influence of each trial on weighted sums of entries: (sum, trial)."""
+    given, features = _given_labels(answers)
+    slopes = np.nan_to_num(_of_labels(metric, pair_sums(given, features))[1], copy=False)
+    return influences(given, features, [square * slopes for square in weights])
+
+
+def _given_labels(answers: Mapping[str, Any]) -> tuple[Given, list[list[Term]]]:
+    """Wrong answers by their labels, and label statistics of joint errors as products of these."""
+    response, truth = np.asarray(answers["response"]), np.asarray(answers["truth"])
+    wrong = (response >= 0) & (response != truth)
+    labels = np.unique(response[wrong]).tolist()
+    # Counts are whole numbers, which single precision holds.
+    by = {k: (wrong & (response == k)).astype(np.float32) for k in labels}
+    same: list[Term] = [((k,), (k,), 0) for k in labels]
+    first: list[list[Term]] = [[((k,), (), 0)] for k in labels]
+    second: list[list[Term]] = [[((), (k,), 0)] for k in labels]
+    given = Given(by, wrong.astype(np.float32), np.ones(len(truth)))
+    return given, [same, *first, *second]
+
+
+def _joint_of_labels(one: Term, other: Term) -> Term | None:
+    """An error has one label."""
+    first, second = {*one[0], *other[0]}, {*one[1], *other[1]}
+    return (tuple(first), tuple(second), 0) if max(len(first), len(second)) < 2 else None
+
+
+def _of_labels(metric: _Own, sums: Floats) -> tuple[Floats, Floats]:
+    """Values of all pairs, and their slopes by each sum: (sum, observer, observer)."""
+    values, slopes = np.empty(sums.shape[1:]), np.empty(sums.shape)
+    step = max(1, ROWS // sums[:, 0].size)
+    for start in range(0, len(values), step):
+        rows = slice(start, start + step)
+        own = np.ascontiguousarray(np.moveaxis(sums[:, rows], 0, -1))
+        values[rows] = metric.value(own)
+        by_sum = np.where(own != 0, metric.derivative(own), 0.0)
+        slopes[:, rows] = np.moveaxis(by_sum, -1, 0)
+    return values, slopes

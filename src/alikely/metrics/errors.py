@@ -23,7 +23,6 @@ from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
 from alikely.metrics.cells import divide
 from alikely.metrics.distinct import distinct_agreement
-from alikely.metrics.label_matrices import all_label_influences, all_label_pairs
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
@@ -351,8 +350,6 @@ MISCLASSIFICATION_AGREEMENT = register(
         distinct=distinct_agreement,
         # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
         trust=TRUST["labels"]._replace(pooled=(20, note("joint-errors-of-means", least=20))),
-        all_pairs=all_label_pairs,
-        all_influences=all_label_influences,
         whys=("no joint error", "one and the same wrong label throughout"),
         sources=("10.48550/arXiv.2409.13919",),
     )

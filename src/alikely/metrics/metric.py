@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.names import nearest
-from alikely.metrics.answers import all_own_influences, all_own_pairs
+from alikely.metrics.answers import (
+    all_label_influences,
+    all_label_pairs,
+    all_own_influences,
+    all_own_pairs,
+)
 from alikely.metrics.gradients import (
     KINK,
     agree,
@@ -106,7 +111,7 @@ class Metric:
         Sums ``(..., K)`` to values ``(...)``; NaN where undefined. It must not change with the
         scale of the sums: counts, weights and probabilities give the same value. Of the features
         ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and ``"probabilities"`` a
-        `option_sums.OptionSums`, of ``"rows"`` both observers' errors, their true classes and the
+        `options.OptionSums`, of ``"rows"`` both observers' errors, their true classes and the
         number of classes, of ``"margins"`` both margins (item) and weights (draw, item).
     features : str or callable
         What is summed over trials: ``"correctness"``, the four cells of a pair, ``n11, n10, n01,
@@ -271,6 +276,10 @@ class Metric:
             defaults["all_pairs"] = functools.partial(all_own_pairs, self)
             defaults["all_influences"] = functools.partial(all_own_influences, self)
             defaults["whys"] = ("no value for these trials",)
+        elif self.counts == "labels":
+            defaults["all_pairs"] = functools.partial(all_label_pairs, self)
+            defaults["all_influences"] = functools.partial(all_label_influences, self)
+            defaults["whys"] = self.whys or ("no joint error", "no value for these trials")
         for field, default in defaults.items():
             object.__setattr__(self, field, default)
 

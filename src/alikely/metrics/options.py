@@ -1,33 +1,351 @@
 """Metrics of answers to questions with options, such as kappa_p (CAPA).
 
-`alikely.metrics.option_sums` has their formulas, `alikely.metrics.option_matrices` computes them
-for all pairs of systems.
+Of two systems and question i with K options, ``o`` is the chance that answers drawn from both agree
+(the sum over options of both probabilities), ``alpha`` and ``beta`` their probabilities of the
+right option, ``f = 1/(K - 1)``. With means O, A, B, F over questions chance agreement is
+``E = A B + (1 - A)(1 - B) F``: wrong answers fall on all wrong options alike, whichever are
+popular. Of answers alone, probabilities are 0 and 1.
+
+References
+----------
+.. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
+   models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.arrays import ROUNDING, Floats, on_disk_or_chunked, within
+from alikely._base.checks import check_answers, check_options, check_probabilities
 from alikely.metrics.cells import divide
+from alikely.metrics.gradients import complex_step_of
 from alikely.metrics.metric import Metric, register
-from alikely.metrics.option_matrices import capa_matrices, influences_of_sums
-from alikely.metrics.option_sums import (
-    OptionSums,
-    correlation_of_options,
-    correlation_slopes,
-    kappa_p,
-    kappa_p_slopes,
-    same_wrong,
-    same_wrong_slopes,
-)
+from alikely.metrics.pair_sums import Given, Term, influences, pair_sums, squared_influences
 from alikely.metrics.trust import TRUST
 
-__all__ = ["KAPPA_P", "KAPPA_P_DISCRETE", "OPTION_CORRELATION", "SAME_WRONG_ANSWER"]
+__all__ = [
+    "FEATURES",
+    "KAPPA_P",
+    "KAPPA_P_DISCRETE",
+    "OPTION_CORRELATION",
+    "SAME_WRONG_ANSWER",
+    "CapaMatrices",
+    "OptionSums",
+    "capa_matrices",
+    "chance_agreement",
+    "given_answers",
+    "given_probabilities",
+    "same_wrong_answers",
+]
+
+# What rounding leaves of a difference that is 0.
+NOTHING_LEFT = 1e-12
+# Numbers held at a time, of a block of questions.
+CHUNK = 4_000_000
+
+
+class OptionSums(NamedTuple):
+    """Sums over questions that every measure of agreement on options is a function of."""
+
+    number: Floats
+    same: Floats
+    right_a: Floats
+    right_b: Floats
+    self_a: Floats
+    self_b: Floats
+    chance: Floats
+    both_right: Floats
+
+
+# The same as products of what both systems gave: probabilities of all options ("p"), that of the
+# right one ("r"), agreement with itself ("s"), and one over the number of wrong options (a power).
+FEATURES: Mapping[str, Term] = {
+    "number": ((), (), 0), "same": (("p",), ("p",), 0), "right_a": (("r",), (), 0),
+    "right_b": ((), ("r",), 0), "self_a": (("s",), (), 0), "self_b": ((), ("s",), 0),
+    "chance": ((), (), 1), "both_right": (("r",), ("r",), 0),
+}  # fmt: skip
+TERMS = [[term] for term in FEATURES.values()]
+# What joint errors agree by chance.
+BY_CHANCE: list[list[Term]] = [[(("r",), (), 1)], [((), ("r",), 1)], [(("r",), ("r",), 1)]]
+
+
+def _mean(sums: OptionSums, *names: str) -> list[Floats]:
+    # Each is a mean of probabilities.
+    return [within(divide(getattr(sums, name), sums.number)) for name in names]
+
+
+def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
+    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_."""
+    return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
+
+
+def _positive(value: Floats) -> Floats:
+    """NaN where rounding leaves no more."""
+    return np.where(value.real > NOTHING_LEFT, value, np.nan)
+
+
+def kappa_p(sums: OptionSums) -> Floats:
+    """Chance-adjusted probabilistic agreement [G25]_."""
+    same, a, b, chance = _mean(sums, "same", "right_a", "right_b", "chance")
+    # NaN where nothing else was possible.
+    return within(1 - (1 - same) / _positive(1 - chance_agreement(a, b, chance)), -1)
+
+
+def correlation_of_options(sums: OptionSums) -> Floats:
+    """Agreement beyond chance, over that of each system with itself: ``r_p``."""
+    same, a, b, f = _mean(sums, "same", "right_a", "right_b", "chance")
+    own_a, own_b = _mean(sums, "self_a", "self_b")
+    of_a = _positive(own_a - chance_agreement(a, a, f))
+    root = np.sqrt(of_a * _positive(own_b - chance_agreement(b, b, f)))
+    # Differences of numbers near 1: their rounding counts more the smaller they are.
+    return within((same - chance_agreement(a, b, f)) / root, -1, 1, ROUNDING / root.real)
+
+
+def same_wrong(sums: OptionSums) -> Floats:
+    """Share of the same wrong answer where both are wrong."""
+    same, a, b, both = _mean(sums, "same", "right_a", "right_b", "both_right")
+    wrong = _positive(1 - a - b + both)
+    return within((same - both) / wrong, slack=ROUNDING / wrong.real)
+
+
+def given_probabilities(
+    p: NDArray[Any], shown: NDArray[np.bool_], truth: NDArray[Any], n_options: NDArray[Any]
+) -> Given:
+    """What systems gave, from probabilities (system, question, option) that sum to 1 or are 0."""
+    right = np.take_along_axis(p, truth[None, :, None].astype(np.intp), axis=2)[..., 0]
+    by = {"p": p, "r": right, "s": np.einsum("nqk,nqk->nq", p, p)}
+    return Given(by, shown.astype(np.float64), 1 / (n_options - 1.0))
+
+
+def given_answers(codes: NDArray[Any], truth: NDArray[Any], n_options: NDArray[Any]) -> Given:
+    """What systems gave, from numbers of options (system, question), -1 where there is none."""
+    # Counts of a block are whole numbers, which single precision holds.
+    shown = (codes >= 0).astype(np.float32)
+    hot = (codes[..., None] == np.arange(int(n_options.max(initial=2)))).astype(np.float32)
+    by = {"p": hot, "r": (shown * (codes == truth)).astype(np.float32), "s": shown}
+    return Given(by, shown, 1 / (n_options - 1.0))
+
+
+def _joint_of_probabilities(one: Term, other: Term) -> Term:
+    first, second = tuple(sorted(one[0] + other[0])), tuple(sorted(one[1] + other[1]))
+    return first, second, one[2] + other[2]
+
+
+def _joint_of_answers(one: Term, other: Term) -> Term:
+    """Answers are 0 or 1, each agrees with itself, and with a right one if both are right."""
+    first, second = {*one[0], *other[0]} - {"s"}, {*one[1], *other[1]} - {"s"}
+    if "p" in first and "r" in first | second:
+        first = second = {"r"}
+    return tuple(sorted(first)), tuple(sorted(second)), one[2] + other[2]
+
+
+class CapaMatrices(NamedTuple):
+    """Agreement on options of all pairs; shape (observer, observer) each, NaN where undefined."""
+
+    estimate: Floats
+    se: Floats
+    observed: Floats
+    expected: Floats
+    r_p: Floats
+    r_p_se: Floats
+    same_wrong: Floats
+    same_wrong_se: Floats
+    same_wrong_chance: Floats
+    n_questions: NDArray[np.int64]
+    right: Floats
+    both_right: Floats
+    chance: Floats
+
+    def cells(self) -> Floats:
+        """Questions by what both chose, as `alikely.inference.option_limits` takes them."""
+        n = len(self.estimate)
+        return self.cells_of(*np.indices((n, n)).reshape(2, -1)).reshape(n, n, 5)
+
+    def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """The same of some pairs, by the positions of their observers."""
+        a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
+        same = self.observed[i, j] - both
+        shares = [both, a - both, b - both, same, 1 - a - b + both - same]
+        counts = self.n_questions[i, j, None] * np.stack(shares, axis=-1)
+        # What rounding leaves of 0 is not negative.
+        return np.where(np.abs(counts - np.rint(counts)) < 1e-6, np.rint(counts), counts)
+
+
+def capa_matrices(
+    values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
+) -> CapaMatrices:
+    """Chance-adjusted agreement of all pairs of systems [G25]_, from matrix products.
+
+    Parameters
+    ----------
+    values : array_like, shape (observer, question, option) or (observer, question)
+        Probabilities of the options (soft), NaN throughout where a system did not answer a
+        question, 0 beyond its options; or numbers of the options chosen, from 0 (discrete), -1
+        where it did not answer. Memory-mapped arrays, and those of dask, are read block by block.
+    truth : array_like of int, shape (question,)
+        Number of the right option.
+    n_options : int or array_like of int, shape (question,), optional
+        Options of each question, at least 2; of probabilities their last axis if not given. Of
+        answers it must be given: they do not say what else could have been chosen.
+
+    Returns
+    -------
+    CapaMatrices
+
+    Raises
+    ------
+    TypeError
+        If answers are no whole numbers.
+    ValueError
+        If shapes do not fit together, `n_options` is missing, a question has one option, an answer
+        or a truth lies outside its options, or probabilities are negative, NaN in part, or do not
+        sum to 1 (within 1e-6; 1e-3 of half and single precision).
+
+    References
+    ----------
+    .. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025).
+       Great models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
+
+    Examples
+    --------
+    >>> answers = [[0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1], [1, 1, 2, 3, 1, 0]]
+    >>> found = capa_matrices(answers, truth=[0, 1, 2, 3, 2, 3], n_options=4)
+    >>> found.estimate.round(2).tolist()
+    [[1.0, 0.45, 0.18], [0.45, 1.0, 0.25], [0.18, 0.25, 1.0]]
+    """
+    array, right, options = _checked(values, truth, n_options)
+
+    def given() -> Iterator[Given]:
+        return _blocks(array, right, options)
+
+    found = pair_sums(given(), [*TERMS, *BY_CHANCE])
+    sums, by_chance = OptionSums(*found[: len(TERMS)]), found[len(TERMS) :]
+    functions = (kappa_p, correlation_of_options, same_wrong)
+    estimates = [function(sums) for function in functions]
+    slopes = [complex_step_of(function, sums) for function in functions]
+    joint = _joint_of_answers if array.ndim == 2 else _joint_of_probabilities
+    square = squared_influences(given(), TERMS, found[: len(TERMS)], slopes, joint)
+    se = np.where(np.isfinite(estimates), np.sqrt(square), np.nan)
+    same, a, b, chance, both = (
+        divide(getattr(sums, name), sums.number)
+        for name in ("same", "right_a", "right_b", "chance", "both_right")
+    )
+    both_wrong = _both_wrong(sums)
+    agree = sums.chance - by_chance[0] - by_chance[1] + by_chance[2]
+    return CapaMatrices(
+        estimates[0],
+        se[0],
+        same,
+        chance_agreement(a, b, chance),
+        estimates[1],
+        se[1],
+        estimates[2],
+        se[2],
+        divide(agree, np.where(both_wrong > 0, both_wrong, 0.0)),
+        sums.number.round().astype(np.int64),
+        a,
+        both,
+        chance,
+    )
+
+
+def _both_wrong(sums: OptionSums) -> Floats:
+    """Expected number of joint errors."""
+    return np.asarray(sums.number - sums.right_a - sums.right_b + sums.both_right)
+
+
+def same_wrong_answers(
+    values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
+) -> dict[int, tuple[Floats, Floats, float]]:
+    """Joint errors by number of options: how many, how often they agree, and how often by chance.
+
+    Parameters
+    ----------
+    values, truth, n_options : array_like
+        As in `capa_matrices`.
+
+    Returns
+    -------
+    dict of int to (ndarray, ndarray, float)
+        By number of options: expected number of questions on which both are wrong (observer,
+        observer), share of the same wrong answer in them, NaN where there is none, and that share
+        by chance, ``1 / (options - 1)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As from `capa_matrices`.
+
+    Examples
+    --------
+    >>> answers = [[0, 1, 2, 1], [0, 0, 2, 2]]
+    >>> found = same_wrong_answers(answers, [1, 1, 3, 0], n_options=[2, 2, 4, 4])
+    >>> {k: (n[0, 1].item(), share[0, 1].item()) for k, (n, share, _) in found.items()}
+    {2: (1.0, 1.0), 4: (2.0, 0.5)}
+    """
+    array, right, options = _checked(values, truth, n_options)
+    found = {}
+    for k in np.unique(options).tolist():
+        at = np.flatnonzero(options == k)
+        sums = OptionSums(*pair_sums(_blocks(array, right, options, at), TERMS))
+        both_wrong = _both_wrong(sums)
+        share = divide(sums.same - sums.both_right, np.where(both_wrong > 1e-9, both_wrong, 0.0))
+        # Differences of numbers of questions.
+        slack = ROUNDING * sums.number / np.where(both_wrong > 0, both_wrong, np.nan)
+        found[int(k)] = both_wrong, within(share, slack=slack), 1 / (k - 1)
+    return found
+
+
+def _checked(
+    values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    array = on_disk_or_chunked(values)
+    if array.ndim not in (2, 3) or not array.size:
+        raise ValueError(
+            "values must be probabilities (observer, question, option) or answers (observer, "
+            f"question), got shape {array.shape}"
+        )
+    if n_options is None and array.ndim == 2:
+        raise ValueError(
+            "answers do not say how many options there were: give n_options=, one number or one "
+            "for each question"
+        )
+    n_options = array.shape[2] if n_options is None else n_options
+    right, options = check_options(truth, n_options, array.shape[1])
+    if array.ndim == 2:
+        check_answers(array, options)
+    return array, right, options
+
+
+def _blocks(
+    array: NDArray[Any],
+    truth: NDArray[np.int64],
+    n_options: NDArray[np.int64],
+    at: NDArray[np.intp] | None = None,
+) -> Iterator[Given]:
+    """Walk through the questions, some at a time."""
+    n, n_questions = array.shape[:2]
+    k = int(n_options.max()) if array.ndim == 2 else array.shape[2]
+    step = max(1, CHUNK // (n * k * (k + 1) // 2))
+    at = np.arange(n_questions) if at is None else at
+    for start in range(0, len(at), step):
+        # A slice where it is one: arrays on disk read it at once.
+        part: Any = at[start : start + step]
+        part = slice(part[0], part[-1] + 1) if part[-1] - part[0] < len(part) else part
+        given, right, options = np.asarray(array[:, part]), truth[part], n_options[part]
+        if array.ndim == 2:
+            yield given_answers(given, right, options)
+            continue
+        shown, p = check_probabilities(given, options, part), given.astype(np.float64)
+        # They sum to 1 but for rounding: agreement is then at most 1.
+        p = np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0)
+        yield given_probabilities(p, shown, right, options)
 
 
 def _reason(value: Any, other: str) -> Any:
@@ -56,15 +374,15 @@ def _metric(
     beside: tuple[str, ...] = BESIDE,
     **more: Any,
 ) -> Metric:
-    value, slopes, other = functions
+    value, other = functions
     if "all_pairs" in more:
-        more |= {"all_influences": _influences_of_all(counts, slopes), "whys": (NOTHING, other)}
+        influence = functools.partial(_influences_of_all, counts, value)
+        more |= {"all_influences": influence, "whys": (NOTHING, other)}
     return register(
         Metric(
             name,
             value,
             counts,
-            gradient=slopes,
             reason=_reason(value, other),
             label=label,
             short=short,
@@ -117,17 +435,19 @@ def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     return answers[name], answers["truth"], answers["n_options"]
 
 
-def _influences_of_all(counts: str, slopes: Callable[..., OptionSums]) -> Callable[..., Floats]:
+def _influences_of_all(
+    counts: str, value: Callable[[OptionSums], Floats], answers: Mapping[str, Any], weights: Floats
+) -> Floats:
     """Influences on weighted sums of entries, of probabilities or answers."""
+    name = "probability" if counts == "probabilities" else "response"
+    array, right, options = _checked(*_chosen(name, answers))
+    sums = OptionSums(*pair_sums(_blocks(array, right, options), TERMS))
+    slopes = np.stack(complex_step_of(value, sums))
+    by = [np.where(square != 0, square * slopes, 0.0) for square in weights]
+    return influences(_blocks(array, right, options), TERMS, by)
 
-    def all_influences(answers: Mapping[str, Any], weights: Floats) -> Floats:
-        name = "probability" if counts == "probabilities" else "response"
-        return influences_of_sums(*_chosen(name, answers), slopes, weights)
 
-    return all_influences
-
-
-_KAPPA = (kappa_p, kappa_p_slopes, ALWAYS)
+_KAPPA = (kappa_p, ALWAYS)
 KAPPA_P = _metric(
     "kappa_p",
     "CAPA",
@@ -150,7 +470,7 @@ OPTION_CORRELATION = _metric(
     "r_p",
     "correlation of probabilities beyond chance",
     "probabilities",
-    (correlation_of_options, correlation_slopes, NOT_ITSELF),
+    (correlation_of_options, NOT_ITSELF),
     all_pairs=_of_all("probability", "r_p", "r_p_se"),
 )
 SAME_WRONG_ANSWER = _metric(
@@ -158,7 +478,7 @@ SAME_WRONG_ANSWER = _metric(
     "same wrong",
     "share of the same wrong answer",
     "options",
-    (same_wrong, same_wrong_slopes, "no joint error"),
+    (same_wrong, "no joint error"),
     ("n_joint_errors", *BESIDE),
     bounds=(0.0, 1.0),
     # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
