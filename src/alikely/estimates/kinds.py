@@ -47,8 +47,12 @@ from alikely.inference.strata import strata_draws
 from alikely.metrics import Metric, consistency
 from alikely.metrics.cell_priors import CellPrior, check_prior
 from alikely.metrics.cells import divide
-from alikely.metrics.options import chance_agreement, same_wrong
-from alikely.metrics.options import OPTION_CORRELATION, SAME_WRONG_ANSWER
+from alikely.metrics.options import (
+    OPTION_CORRELATION,
+    SAME_WRONG_ANSWER,
+    chance_agreement,
+    same_wrong,
+)
 
 __all__ = ["CORRECTNESS", "LABELS", "NOT_MET", "OPTIONS", "READINGS", "ROWS", "TRIALS"]
 
