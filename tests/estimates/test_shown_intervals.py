@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,14 @@ def test_arviz_reads_the_tree_of_a_result() -> None:
     result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), n_null=0, **LIGHT)
     table = az.summary(result.data, var_names=["error_consistency"])
     assert table.index.tolist() == ["error_consistency[0]"]
+
+
+def test_draws_are_selected_by_observer_and_condition(tmp_path: Path) -> None:
+    """Exact draws, before and after they are saved."""
+    made = al.error_consistency(al.load_example(), "human-model", n_null=0, **LIGHT)
+    made.save(tmp_path / "result.nc")
+    for result in (made, al.Result.load(tmp_path / "result.nc")):
+        posterior = result.data["posterior"].to_dataset()
+        of_one = posterior.isel(pair=np.flatnonzero(posterior["observer_a"] == "human_1"))
+        assert of_one.sizes["pair"] == 18
+        assert set(of_one["condition"].values) == set(result.pairs["condition"])

@@ -24,6 +24,7 @@ from alikely.data.tables import By, Pairs, joint_correctness, n_entries
 from alikely.data.trials import Trials
 from alikely.estimates.remarks import cluster_remarks, joined
 from alikely.estimates.result import CHAINS, Result
+from alikely.estimates.selection import LABELS
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.inference.influence import estimate, of_items
 from alikely.inference.resampling import bootstrap
@@ -197,6 +198,10 @@ def analyse(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
             "prior has no posterior to be of: n_draws=0 leaves equal-tailed limits of error "
             "consistency alone, under a Dirichlet prior and for items shown once; give n_draws=4000"
         )
+    labels = {name: ("pair", table[name].values) for name in LABELS}
+    for name in {"bootstrap", "posterior"} & groups.keys():
+        # ArviZ selects entries by observer and condition.
+        groups[name] = groups[name].assign_coords(labels)
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = {
         "metric": metric.name,
