@@ -396,11 +396,11 @@ def repeats(rng: int) -> pd.DataFrame:
 
 @golden("estimates.confusion_matrices", "papers.item_contrast")
 def counts_of_labels(_: int) -> pd.DataFrame:
-    found = al.papers.item_contrast(data.study())
+    items, counts = al.papers.item_contrast(data.study())
     return stacked(
         confusions=frame(al.estimates.confusion_matrices(data.study(), by="kind")),
-        items=frame(found.items).head(10),
-        counts=frame(found.counts),
+        items=frame(items).head(10),
+        counts=frame(counts),
     )
 
 

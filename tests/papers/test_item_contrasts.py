@@ -15,14 +15,14 @@ def test_items_by_hand() -> None:
     trials = al.Trials.from_correct(
         correct, kind=["human"] * 2 + ["model"] * 3, item=["p", "q", "r", "s"]
     )
-    found = item_contrast(trials)
-    table = found.items.set_index("item")
-    assert found.items["item"].iloc[0] == "p"
+    items, counts = item_contrast(trials)
+    table = items.set_index("item")
+    assert items["item"].iloc[0] == "p"
     assert table.loc["p", ["accuracy_one", "accuracy_other", "n_one", "n_other"]].tolist() == [
         1, 0, 2, 3,
     ]  # fmt: skip
     assert table.loc["p", "p_value"] == pytest.approx(stats.fisher_exact([[2, 0], [0, 3]]).pvalue)
-    human, model = found.counts.to_dict("records")
+    human, model = counts.to_dict("records")
     # Two items are easy for people, one is hard for machines, of four.
     assert (human["observed"], human["expected"]) == (1, 2 * 1 / 4)
     assert human["p_more"] == pytest.approx(0.5)
@@ -32,7 +32,7 @@ def test_items_by_hand() -> None:
 
 def test_chance_is_that_of_shuffled_items() -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
-    counts = item_contrast(trials, easy=0.75, hard=0.5).counts
+    _, counts = item_contrast(trials, easy=0.75, hard=0.5)
     correct = trials.data["correct"].values == 1
     people = trials.data["kind"].values == "human"
     a, b = correct[people].mean(axis=0), correct[~people].mean(axis=0)

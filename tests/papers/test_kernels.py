@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from alikely.papers.kernels import (
+from alikely.papers.representations import (
     checked_representation,
     cka,
     cka_influence,

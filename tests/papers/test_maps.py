@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alikely.papers.maps import condition_map
+from alikely.papers.plots import condition_map
 
 SMALL = pd.DataFrame([[0, 1, -1], [1, 0, 1], [-1, 1, 0]], list("abc"), list("abc"))
 
@@ -35,7 +35,7 @@ def test_map_keeps_neighbours() -> None:
 
 @pytest.mark.slow
 def test_scikit_learn_is_loaded_for_maps_alone() -> None:
-    code = "import sys, alikely.papers.maps; print('sklearn' in sys.modules)"
+    code = "import sys, alikely.papers.plots; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -12,7 +12,7 @@ import xarray as xr
 
 import alikely as al
 from alikely.benchmark.layout import HUMANS
-from alikely.papers import maps
+from alikely.papers import plots as maps
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(4)]
 REGIME = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from alikely.papers import kernels as measures
 from alikely.papers import representation_similarity
+from alikely.papers import representations as measures
 
 
 def nets(n: int = 40, seed: int = 0) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ from alikely.metrics import (
     margins,
 )
 from alikely.metrics.options import capa_matrices, same_wrong_answers
-from alikely.papers import kernels
+from alikely.papers import representations as kernels
 
 METRICS = al.metrics.metrics().values()
 INFINITE = float("inf")

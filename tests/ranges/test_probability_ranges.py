@@ -20,7 +20,8 @@ from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
-from alikely.papers import outside, reconstruction
+from alikely.papers import leaderboards as reconstruction
+from alikely.papers import outside
 from alikely.planning import choosing, trials
 from alikely.planning import margins as margin_plans
 from studies.simulators import margins as worlds

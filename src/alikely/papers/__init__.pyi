@@ -1,15 +1,15 @@
+from .biases import item_contrast as item_contrast
 from .biases import response_bias as response_bias
+from .families import compare_groupings as compare_groupings
+from .families import family_scores as family_scores
 from .families import family_tests as family_tests
 from .families import regime_family_contrasts as regime_family_contrasts
-from .groupings import compare_groupings as compare_groupings
-from .item_contrasts import item_contrast as item_contrast
-from .maps import plot_condition_map as plot_condition_map
-from .outside import family_scores as family_scores
+from .leaderboards import reconstruct_leaderboard as reconstruct_leaderboard
+from .leaderboards import reconstruct_score as reconstruct_score
 from .outside import outside_correlations as outside_correlations
+from .plots import plot_condition_map as plot_condition_map
 from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_radar as plot_radar
-from .printed import reconstruct_leaderboard as reconstruct_leaderboard
-from .reconstruction import reconstruct_score as reconstruct_score
 from .representations import representation_similarity as representation_similarity
 
 __all__ = [

@@ -1,44 +1,55 @@
-"""Tests of families of machines: of their profiles, and of their ranks within regimes.
+"""Families of observers: tests of their profiles, their ranks within regimes, several metrics.
 
 References
 ----------
 .. [A01] Anderson (2001). A new method for non-parametric multivariate analysis of variance.
    doi:10.1111/j.1442-9993.2001.01070.pp.x
+.. [C88] Cohen (1988). Statistical power analysis for the behavioral sciences.
+   doi:10.4324/9780203771587
+.. [M67] Mantel (1967). The detection of disease clustering and a generalized regression approach.
+   Cancer Research 27(2), 209-220.
+.. [MBJ76] Mielke, Berry, Johnson (1976). Multi-response permutation procedures for a priori
+   classifications. doi:10.1080/03610927608827451
 .. [MW47] Mann, Whitney (1947). On a test of whether one of two random variables is stochastically
    larger than the other. doi:10.1214/aoms/1177730491
+.. [PS10] Phipson, Smyth (2010). Permutation p-values should never be zero.
+   doi:10.2202/1544-6115.1585
+.. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
+   decision-making systems. doi:10.48550/arXiv.2409.13919
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import NDArray
 from scipy import stats
+from scipy.spatial.distance import pdist, squareform
 
 from alikely._base.arrays import Floats
 from alikely._base.frames import Groups, group_mapping
 from alikely._base.intervals import bound_columns
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
+from alikely.data.repeats import nested_labels
+from alikely.estimates.analysis import check_numbers
+from alikely.estimates.correlations import Values, matched
 from alikely.inference.intervals import adjusted_p_values, bounds, share_bounds, shares
-from alikely.papers.groupings import (
-    checked_groups,
-    group_codes,
-    permutation_test,
-    profile_distances,
-    unique_names,
-)
 from alikely.spectrum.alignment import condition_groups, machines_of
 from alikely.spectrum.regime_scores import mean_draws, note_of_part, regime_parts
 
-__all__ = ["family_tests", "regime_family_contrasts"]
+__all__ = ["compare_groupings", "family_scores", "family_tests", "regime_family_contrasts"]
 
+type Distances = xr.DataArray | pd.DataFrame
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
 CI_PROB = 0.95
 TEST = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
+CHUNK = 1_000_000  # distances looked up at once
 
 
 def family_tests(
@@ -120,34 +131,15 @@ def family_tests(
     for name, own_seed in zip(names, seeds, strict=True):
         of_it = [condition for condition, regime in label.items() if regime == name]
         tested = [condition for condition in of_it if defined.sel(condition=condition)]
-        if tested:
-            values = estimate.sel(condition=tested).transpose("system", "metric", "condition")
-            profiles = pd.DataFrame(values.values.reshape(len(machines), -1), machines)
-            table = profile_tests(
-                profiles, families, super_families, n_permutations=n_permutations, rng=own_seed
-            )
-            of_each = _of_each_super_family(
-                profiles,
-                group_mapping(families),
-                group_mapping(super_families),
-                n_permutations,
-                own_seed,
-            )
-            table = pd.concat([table, of_each], ignore_index=True)
-        else:
-            kinds = dict.fromkeys(group_mapping(super_families)[name] for name in machines)
-            asked = [FAMILY, GIVEN, SUPER, *(f"{FAMILY} in {kind}" for kind in kinds)]
-            table = pd.DataFrame({"hypothesis": asked}).assign(
-                **dict.fromkeys(TEST, np.nan),
-                n_groups=0,
-                n_systems=len(machines),
-                note="in each condition the agreement of a machine is undefined",
-            )
+        values = estimate.sel(condition=tested).transpose("system", "metric", "condition")
+        profiles = pd.DataFrame(values.values.reshape(len(machines), -1), machines)
+        table = profile_tests(
+            profiles, families, super_families, each=True, n_permutations=n_permutations,
+            rng=own_seed,
+        )  # fmt: skip
         head: dict[str, Any] = {} if regimes is None else {"regime": name}
         head |= {"n_conditions": len(tested), "n_undefined": len(of_it) - len(tested)}
-        for place, (column, value) in enumerate(head.items()):
-            table.insert(place, column, value)
-        tables.append(table)
+        tables.append(table.assign(**head)[[*head, *table]])
     return pd.concat(tables, ignore_index=True)
 
 
@@ -156,57 +148,46 @@ def profile_tests(
     families: Groups,
     super_families: Groups,
     *,
+    each: bool = False,
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Tests of families, of families within super-families [A01]_, and of super-families."""
-    distances = profile_distances(profiles)
+    """Tests of families, of families within super-families [A01]_, of super-families, of `each`."""
     names = unique_names(profiles.index, "profiles")
-    family = checked_groups(names, families)
-    over = checked_groups(names, super_families)
-    _refuse_split(group_mapping(families), group_mapping(super_families))
+    known = profiles.shape[1] > 0 or not each
+    family, over = (checked_groups(names, groups) for groups in (families, super_families))
+    of, above = group_mapping(families), group_mapping(super_families)
+    _refuse_split(of, above)
     # A shuffle changes something where a super-family holds two families, one of them with a pair.
     sizes = pd.Series(1, pd.MultiIndex.from_arrays([over, family])).groupby(level=[0, 1]).sum()
     divided = sizes.groupby(level=0).agg(lambda n: len(n) > 1 and n.max() > 1).any()
+    lacks = "" if divided else "no super-family holds a pair of one family and another family"
+    number = int(family.max()) + 1
+    first, second, third = seed_sequence(rng).spawn(3)
+    asked: list[tuple[Any, ...]] = [
+        (FAMILY, families, None, names, number, "", first),
+        (GIVEN, families, super_families, names, number, lacks, second),
+        (SUPER, super_families, None, names, int(over.max()) + 1, "", third),
+    ]
+    kinds = list(dict.fromkeys(above[name] for name in names)) if each else []
+    for kind, own in zip(kinds, seed_sequence(rng).spawn(len(kinds)), strict=True):
+        members = {name: of[name] for name in names if above[name] == kind}
+        counts = pd.Series(members).value_counts()
+        lone = len(counts) == 1 or counts.max() == 1
+        note = "it holds no pair of one family and another family" if lone else ""
+        asked.append((f"{FAMILY} in {kind}", members, None, [*members], len(counts), note, own))
     rows = []
-    for hypothesis, seed in zip((FAMILY, GIVEN, SUPER), seed_sequence(rng).spawn(3), strict=True):
-        groups, codes = (super_families, over) if hypothesis == SUPER else (families, family)
+    for hypothesis, groups, within, systems, n_groups, note, own in asked:
         row = {"hypothesis": hypothesis, **dict.fromkeys(TEST, np.nan)}
-        row |= {"n_groups": int(codes.max()) + 1, "n_systems": len(names), "note": ""}
-        if hypothesis == GIVEN and not divided:
-            row["note"] = "no super-family holds a pair of one family and another family"
-        else:
-            within = super_families if hypothesis == GIVEN else None
-            test = permutation_test(
-                distances, groups, within=within, n_permutations=n_permutations, rng=seed
+        row |= {"n_groups": n_groups, "n_systems": len(systems), "note": note}
+        if not known:
+            row |= {"n_groups": 0, "n_systems": len(names)}
+            row["note"] = "in each condition the agreement of a machine is undefined"
+        elif not note:
+            distances = profile_distances(profiles.loc[systems])
+            row |= permutation_test(
+                distances, groups, within=within, n_permutations=n_permutations, rng=own
             )
-            row |= {name: getattr(test, name) for name in TEST}
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _of_each_super_family(
-    profiles: pd.DataFrame,
-    families: dict[str, str],
-    super_families: dict[str, str],
-    n_permutations: int,
-    seed: np.random.SeedSequence,
-) -> pd.DataFrame:
-    """Families of one super-family, among its own systems: a row for each, as `family_tests`."""
-    names = [str(name) for name in profiles.index]
-    kinds = list(dict.fromkeys(super_families[name] for name in names))
-    rows = []
-    for kind, own in zip(kinds, seed.spawn(len(kinds)), strict=True):
-        members = {name: families[name] for name in names if super_families[name] == kind}
-        sizes = pd.Series(members).value_counts()
-        row = {"hypothesis": f"{FAMILY} in {kind}", **dict.fromkeys(TEST, np.nan)}
-        row |= {"n_groups": len(sizes), "n_systems": len(members), "note": ""}
-        if len(sizes) == 1 or sizes.max() == 1:
-            row["note"] = "it holds no pair of one family and another family"
-        else:
-            distances = profile_distances(profiles.loc[list(members)])
-            test = permutation_test(distances, members, n_permutations=n_permutations, rng=own)
-            row |= {name: getattr(test, name) for name in TEST}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -369,3 +350,353 @@ def _mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
         return 1.0
     method = "exact" if kinds == len(both) else "asymptotic"
     return float(stats.mannwhitneyu(a, b, method=method).pvalue)
+
+
+def unique_names(index: Iterable[Any], what: str) -> list[str]:
+    """Names as text, each of which stands there once (`ValueError`)."""
+    names = [str(name) for name in index]
+    twice = pd.Index(names).duplicated()
+    if twice.any():
+        raise ValueError(f"{what} have {names[int(np.argmax(twice))]!r} twice; rename one")
+    return names
+
+
+def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
+    """Names and values of a symmetric matrix."""
+    if isinstance(distances, pd.DataFrame):
+        sides = [list(distances.index), list(distances.columns)]
+    elif isinstance(distances, xr.DataArray):
+        bare = [dim for dim in distances.dims if dim not in distances.coords]
+        if bare:
+            raise TypeError(f"distances have no names along {bare[0]!r}; assign coords to it")
+        sides = [distances[dim].values.tolist() for dim in distances.dims]
+    else:
+        raise TypeError(
+            "distances must be a DataFrame or DataArray with names along both sides, got "
+            f"{type(distances).__name__}; use pandas.DataFrame(values, names, names)"
+        )
+    if len(sides) != 2 or len(sides[0]) != len(sides[1]):
+        raise ValueError(f"distances must be a square matrix, got shape {distances.shape}")
+    names = unique_names(sides[0], "distances")
+    if names != [str(name) for name in sides[1]]:
+        raise ValueError(
+            "distances must have the same names in the same order along both sides; reindex them"
+        )
+    values = np.array(distances, dtype=np.float64)
+    np.fill_diagonal(values, 0)
+    unknown = np.argwhere(~np.isfinite(values))
+    if len(unknown):
+        one, other = unknown[0]
+        raise ValueError(
+            f"the distance of {names[one]!r} and {names[other]!r} is {values[one, other]:g}; leave "
+            "one of them out"
+        )
+    uneven = np.abs(values - values.T) > 1e-9 * np.abs(values).max(initial=0)
+    if uneven.any():
+        one, other = np.argwhere(uneven)[0]
+        raise ValueError(
+            f"distances must be symmetric, but {names[one]!r} to {names[other]!r} is "
+            f"{values[one, other]:g} and back {values[other, one]:g}; average both"
+        )
+    return names, values
+
+
+def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
+    """Number of the group of each of several names; all of them, and no other."""
+    given, known = group_mapping(groups), set(names)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(
+            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+        )
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ValueError(
+            f"{what} of an unknown {unknown[0]!r}; known are {listed(names)}"
+            f"{nearest(unknown[0], names)}"
+        )
+    labels = np.array([given[name] for name in names], dtype=object)
+    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
+
+
+def profile_distances(profiles: pd.DataFrame) -> xr.DataArray:
+    """Euclidean distances between the profiles of systems (rows)."""
+    if len(profiles) < 2 or not profiles.shape[1]:
+        raise ValueError(f"profiles need at least two systems and one entry, got {profiles.shape}")
+    names = unique_names(profiles.index, "profiles")
+    values = profiles.to_numpy(dtype=np.float64, na_value=np.nan)
+    undefined = np.argwhere(~np.isfinite(values))
+    if len(undefined):
+        row, column = undefined[0]
+        entry = profiles.columns[column]
+        raise ValueError(
+            f"entry {entry!r} of {names[row]!r} is {values[row, column]:g} ({len(undefined)} such "
+            f"entries); leave the column out: profiles.drop(columns=[{entry!r}])"
+        )
+    sides = {"system": names, "system_other": names}
+    return xr.DataArray(squareform(pdist(values)), sides, list(sides), name="distance")
+
+
+def permutation_test(
+    distances: Distances,
+    groups: Groups,
+    *,
+    within: Groups | None = None,
+    n_permutations: int = 10_000,
+    rng: RandomState = None,
+) -> dict[str, float]:
+    """Permutation test of the mean distance within groups [MBJ76]_, in strata `within` [A01]_."""
+    check_numbers(n_permutations=n_permutations)
+    if n_permutations < 2:
+        raise ValueError(f"n_permutations must be at least 2, got {n_permutations}")
+    names, values = labelled_matrix(distances)
+    codes = checked_groups(names, groups)
+    strata = np.zeros_like(codes) if within is None else group_codes(names, within, "stratum")
+    generator = np.random.default_rng(seed_sequence(rng))
+    null = shuffled_means(values, codes, strata, n_permutations, generator)
+    # Labellings that differ in name only have the same mean but for the order of summation.
+    rounding = 1e-12 * np.abs(values).max()
+    if np.ptp(null) <= rounding:
+        raise ValueError(
+            f"all {n_permutations} permutations have the same mean distance within groups: either "
+            "distances are alike or labels within strata; use coarser strata, or none"
+        )
+    statistic = float(split_pairs(values, codes)[0].mean())
+    mean, sd = float(null.mean()), float(null.std(ddof=1))
+    nearer = int((null <= statistic + rounding).sum())
+    p = (1 + nearer) / (1 + n_permutations)
+    return dict(zip(TEST, (statistic, mean, sd, (statistic - mean) / sd, p), strict=True))
+
+
+def compare_groupings(
+    distances: Distances,
+    groupings: Mapping[str, Groups],
+    *,
+    n_permutations: int = 10_000,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Compute Cohen's d of several groupings of the same distances [C88]_.
+
+    A grouping with a greater d explains the distances better.
+
+    Parameters
+    ----------
+    distances : xarray.DataArray or pandas.DataFrame, shape (system, system)
+        Symmetric, with the names of the systems along both sides. The diagonal is ignored.
+    groupings : mapping of str to mapping, pandas.Series or xarray.DataArray
+        Group of each system, such as conditions by distortion and by regime.
+    n_permutations : int
+        Number of random permutations of the labels, at least 2.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per grouping: ``grouping, n_groups``; ``cohens_d``, the difference of
+        ``mean_between`` and ``mean_within`` over the pooled standard deviation of distances;
+        ``p_value``, one-sided, of a permutation test [MBJ76]_, at least
+        ``1 / (1 + n_permutations)`` [PS10]_.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a name is missing, unknown or there twice; if the matrix is not symmetric or not all
+        known; if there is no grouping, fewer than two groups or none of two; or if all distances
+        are equal.
+
+    Notes
+    -----
+    Distances of one system are dependent, so that d has no t distribution. Two groups of three
+    allow only 10 groupings, so that p hardly falls below 0.1.
+
+    Examples
+    --------
+    >>> at = np.array([0.0, 0.1, 0.2, 0.3, 2.0, 2.1, 2.2, 2.3])
+    >>> names = list("abcdefgh")
+    >>> distances = pd.DataFrame(np.abs(at[:, None] - at), names, names)
+    >>> groupings = {"side": dict(zip(names, "xxxxyyyy")), "other": dict(zip(names, "xyxyxyxy"))}
+    >>> compare_groupings(distances, groupings, rng=1)["cohens_d"].round(1).tolist()
+    [13.7, -0.3]
+    """
+    if not groupings:
+        raise ValueError("groupings must name at least one grouping, got none")
+    rows = []
+    seeds = seed_sequence(rng).spawn(len(groupings))
+    for (name, groups), seed in zip(groupings.items(), seeds, strict=True):
+        names, values = labelled_matrix(distances)
+        test = permutation_test(distances, groups, n_permutations=n_permutations, rng=seed)
+        within, between = split_pairs(values, checked_groups(names, groups))
+        squares = sum(float(((part - part.mean()) ** 2).sum()) for part in (within, between))
+        sd = np.sqrt(squares / (len(within) + len(between) - 2))
+        if sd <= 1e-12 * np.abs(values).max():
+            raise ValueError(
+                "distances within groups are all alike, and so are those between: Cohen's d has no "
+                "spread to divide by; use other groups"
+            )
+        row = {"grouping": name, "n_groups": len(set(group_mapping(groups).values()))}
+        row |= {"cohens_d": float((between.mean() - within.mean()) / sd)}
+        row |= {"mean_within": float(within.mean()), "mean_between": float(between.mean())}
+        rows.append(row | {"p_value": test["p_value"]})
+    return pd.DataFrame(rows)
+
+
+def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
+    """Number of the group of each name, if pairs of one group can be told from others."""
+    codes = group_codes(names, groups)
+    sizes = np.bincount(codes)
+    if len(sizes) < 2:
+        raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
+    if sizes.max() < 2:
+        raise ValueError(
+            f"no group has two members ({len(sizes)} groups of one): there is no distance within a "
+            "group; use coarser groups"
+        )
+    return codes
+
+
+def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Distances of the pairs of one group, and of those of two."""
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    return values[one[same], other[same]], values[one[~same], other[~same]]
+
+
+def shuffled_means(
+    values: Floats,
+    codes: NDArray[np.intp],
+    strata: NDArray[np.intp],
+    n_permutations: int,
+    generator: np.random.Generator,
+) -> Floats:
+    """Mean distance within groups when labels are shuffled within strata."""
+    one, other = np.triu_indices(len(codes), k=1)
+    same = codes[one] == codes[other]
+    one, other = one[same], other[same]
+    place = np.argsort(strata, kind="stable")
+    step = max(1, CHUNK // len(one))
+    out = np.empty(n_permutations)
+    for start in range(0, n_permutations, step):
+        part = out[start : start + step]
+        # Sorted by stratum, and by chance within: a name takes the place of one of its stratum.
+        moved = np.empty((len(part), len(codes)), dtype=np.intp)
+        moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
+        part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
+    return out
+
+
+def family_scores(
+    results: Sequence[Values],
+    families: Groups,
+    *,
+    within_domain: bool = True,
+    n_permutations: int = 2_000,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """How alike members of two families are, by several metrics on one scale.
+
+    Every metric is standardised over its pairs, so that metrics can stand side by side as in
+    [X25]_, figures 6 and 7. Pairs share observers, so that their spread says little: beside the
+    means stands a test that shuffles the families of the observers [M67]_.
+
+    Parameters
+    ----------
+    results : sequence of Result or pandas.DataFrame
+        As in `alikely.metric_correlations`, at least two.
+    families : mapping, pandas.Series or xarray.DataArray
+        Family of each observer of the pairs.
+    within_domain : bool
+        Standardise within each data set and condition; [X25]_ do it over all of them at once, where
+        differences between data sets hide those between families.
+    n_permutations : int
+        At least 1.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per metric and two families (or one with itself): ``metric, family, other``;
+        ``n_pairs`` of observers, ``n_entries`` (pairs in all domains) and ``n_undefined``, which
+        are left out; ``z``, the mean of the standardised values, and their ``sd``; ``p_value``,
+        two-sided, that shuffled families are as far from 0, in ``[1 / (n_permutations + 1), 1]``;
+        ``p_value_bh``, adjusted over all rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `alikely.metric_correlations`; if an observer has no family, a family is of an unknown
+        one, there is only one family, or `n_permutations` is below 1.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example()
+    >>> both = [
+    ...     al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0),
+    ...     al.misclassification_agreement(trials, n_resamples=0, n_draws=0),
+    ... ]
+    >>> table = al.papers.family_scores(both, trials.data["family"], rng=1)
+    >>> table.loc[0, ["metric", "family", "other"]].tolist()
+    ['error_consistency', 'human', 'human']
+    """
+    check_numbers(n_permutations=n_permutations)
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
+    frame, metrics = matched(results)
+    names = pd.unique(pd.concat([frame["observer_a"], frame["observer_b"]])).tolist()
+    codes = group_codes(names, families, "family")
+    given = group_mapping(families)
+    labels = list(dict.fromkeys(given[name] for name in names))
+    if len(labels) < 2:
+        raise ValueError(f"a comparison of families needs at least two, got {listed(labels)}")
+    position = {name: at for at, name in enumerate(names)}
+    a, b = (frame[side].map(position).to_numpy() for side in ("observer_a", "observer_b"))
+    domain = np.array(nested_labels(frame["dataset"], frame["condition"]))
+    generator = np.random.default_rng(seed_sequence(rng))
+    shuffled = [codes, *(generator.permutation(codes) for _ in range(n_permutations))]
+    # Of two families, whichever comes first, one number.
+    size = len(labels)
+    cells = np.stack([np.minimum(c[a], c[b]) * size + np.maximum(c[a], c[b]) for c in shuffled])
+    rows = []
+    for metric in metrics:
+        z = _standardised(frame[metric].to_numpy(), domain if within_domain else None)
+        means = _cell_means(z, cells, size**2)
+        for i, j in itertools.combinations_with_replacement(range(size), 2):
+            here = cells[0] == i * size + j
+            if not here.any():
+                continue
+            row = {"metric": metric, "family": labels[i], "other": labels[j]}
+            row["n_pairs"] = pd.MultiIndex.from_arrays([a[here], b[here]]).nunique()
+            rows.append(row | _family_row(z[here], means[:, i * size + j]))
+    table = pd.DataFrame(rows)
+    return table.assign(p_value_bh=adjusted_p_values(table["p_value"]))
+
+
+def _cell_means(values: Floats, cells: NDArray[np.intp], size: int) -> Floats:
+    """Mean of the defined values of each cell, row by row; NaN in cells without."""
+    known = np.isfinite(values)
+    counts = np.stack([np.bincount(row[known], minlength=size) for row in cells])
+    sums = np.stack([np.bincount(row[known], values[known], minlength=size) for row in cells])
+    out = np.full(counts.shape, np.nan)
+    np.divide(sums, counts, out=out, where=counts > 0)
+    return out
+
+
+def _family_row(z: Floats, means: Floats) -> dict[str, object]:
+    """What is said of two families: their values, and the mean in shuffled families."""
+    known = z[np.isfinite(z)]
+    row: dict[str, object] = {"n_entries": len(z), "n_undefined": len(z) - len(known)}
+    if not len(known):
+        return row | {"z": np.nan, "sd": np.nan, "p_value": np.nan}
+    as_far = np.abs(means[1:]) >= abs(means[0]) - 1e-12
+    spread = float(known.std(ddof=1)) if len(known) > 1 else np.nan
+    return row | {"z": means[0], "sd": spread, "p_value": (1 + as_far.sum()) / len(means)}
+
+
+def _standardised(values: Floats, domain: NDArray[np.str_] | None) -> Floats:
+    """Values less their mean over their standard deviation; NaN where all are alike."""
+    series = pd.Series(values)
+    groups = series.groupby(np.zeros(len(values), dtype=int) if domain is None else domain)
+    spread = groups.transform("std")
+    return ((series - groups.transform("mean")) / spread.where(spread > 0)).to_numpy()
