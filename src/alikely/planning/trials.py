@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import of_type
@@ -949,13 +949,9 @@ def _overlaps(
     first = np.maximum(lowest, np.floor(mean + np.minimum(more, 0) - reach).astype(np.int64))
     last = np.minimum(highest, np.ceil(mean + np.maximum(more, 0) + reach).astype(np.int64))
     overlap = first[:, None] + np.arange(int((last - first).max()) + 1)
-    inside = overlap <= last[:, None]
     n11 = np.minimum(overlap, last[:, None])
-    a, b = k_a[:, None], k_b[:, None]
-    log_factorial = special.gammaln(np.arange(n + 1) + 1.0)
-    margins = log_factorial[np.stack([k_a, n - k_a, k_b, n - k_b])].sum(axis=0) - log_factorial[n]
-    cells = log_factorial[np.stack([n11, a - n11, b - n11, n - a - b + n11])].sum(axis=0)
-    return n11, np.where(inside, np.exp(margins[:, None] - cells), 0.0)
+    null = stats.hypergeom.pmf(n11, n, k_a[:, None], k_b[:, None])
+    return n11, np.where(overlap <= last[:, None], null, 0.0)
 
 
 def _p_values(null: Floats, alternative: Alternative) -> Floats:
@@ -993,19 +989,21 @@ Belief = float | Distribution | ArrayLike
 
 
 class _Goals(NamedTuple):
-    """What a study is to show."""
+    """What a study is to show, the numbers of trials that are tried, and simulated studies."""
 
     width: float | None
     assurance: float
     against: float
     rope: tuple[float, float] | None
     ci_prob: float
+    n_trials: ArrayLike | None
+    n_datasets: int
 
-    def check(self, n_trials: ArrayLike | None, n_datasets: int) -> None:
+    def check(self) -> None:
         """Refuse what cannot be reached (`ValueError`)."""
         check_interval(self.ci_prob, "eti")
-        if n_trials is not None:
-            check_whole(n_trials, "n_trials")
+        if self.n_trials is not None:
+            check_whole(self.n_trials, "n_trials")
         elif self.width is None:
             raise ValueError(
                 "n_trials or width is needed: a number of trials, or what it should reach"
@@ -1015,7 +1013,12 @@ class _Goals(NamedTuple):
         check_between(self.assurance, "assurance", "try 0.8")
         if self.rope is not None and not self.rope[0] < self.rope[1]:
             raise ValueError(f"rope must be (lower, upper) with lower < upper, got {self.rope}")
-        check_whole(n_datasets, "n_datasets", 100)
+        check_whole(self.n_datasets, "n_datasets", 100)
+
+    def numbers(self, find: Callable[[], int]) -> list[int]:
+        """Numbers of trials that are given, or the one that is found."""
+        given = find() if self.n_trials is None else self.n_trials
+        return [int(n) for n in np.ravel(given)]
 
     def trials(self, variance: Floats | float) -> Floats | float:
         """Trials for an interval of the width, by the variance of the estimate from one."""
@@ -1112,13 +1115,13 @@ def assurance(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = _Goals(width, assurance, against, rope, ci_prob)
-    goals.check(n_trials, n_datasets)
+    goals = _Goals(width, assurance, against, rope, ci_prob, n_trials, n_datasets)
+    goals.check()
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
     truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
     setting = one_pair(cell_probabilities(*truths), prior=prior)
-    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, studies)
+    table = _simulated(setting, np.zeros(4, dtype=np.int64), goals, studies)
     return table.assign(impossible_share=impossible)
 
 
@@ -1176,13 +1179,13 @@ def plan_from(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = _Goals(width, assurance, against, rope, ci_prob)
-    goals.check(n_trials, n_datasets)
+    goals = _Goals(width, assurance, against, rope, ci_prob, n_trials, n_datasets)
+    goals.check()
     of_type(result, Result, "make one with al.compare or another door")
     n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
     seeds = seed_sequence(rng).spawn(len(n_pilot))
     jobs = [
-        (result, i, int(n), n_trials, keep_pilot, goals, n_datasets, seed)
+        (result, i, int(n), keep_pilot, goals, seed)
         for i, (n, seed) in enumerate(zip(n_pilot, seeds, strict=True))
     ]
     return pd.concat(list(in_parallel(_entry, jobs)), ignore_index=True)
@@ -1192,21 +1195,19 @@ def _entry(
     result: Result,
     entry: int,
     n_pilot: int,
-    n_trials: ArrayLike | None,
     keep_pilot: bool,
     goals: _Goals,
-    n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Plan from one entry of a pilot."""
     value, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
     clustered = "design_effect" in result.estimates
     if result.metric.counts == "correctness" and not clustered:
-        plan = _from_counts(result, entry, n_trials, keep_pilot, goals, n_datasets, seed)
+        plan = _from_counts(result, entry, keep_pilot, goals, seed)
     else:
         draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
         known = draws[np.isfinite(draws)], value, se, n_pilot
-        plan = _from_normal(*known, n_trials, keep_pilot, goals, n_datasets, seed)
+        plan = _from_normal(*known, keep_pilot, goals, seed)
     own = result.pairs.iloc[[entry]].assign(pilot_trials=n_pilot, pilot_estimate=value)
     if clustered:
         own = own.assign(design_effect=float(result.estimates["design_effect"].values[entry]))
@@ -1249,7 +1250,6 @@ def _believed(belief: Belief, name: str, n: int, rng: np.random.Generator) -> Fl
 def _simulated(
     setting: Setting,
     pilot: NDArray[np.int64],
-    n_trials: ArrayLike | None,
     goals: _Goals,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
@@ -1267,14 +1267,15 @@ def _simulated(
     def width(n: int, own: np.random.SeedSequence) -> float:
         return study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"]
 
-    searching, describing = seed.spawn(2)
-    if n_trials is None:
+    def found() -> int:
         # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
         variance = np.nan_to_num(unit_variance(setting)[:SEARCHED])
         needed = float(goals.trials(np.quantile(variance, goals.assurance)))
         start = max(needed - pilot.sum(), 2)
-        n_trials = number_for_width(width, start, goals.width or 0.0, searching, 0.02, 2)
-    numbers = np.atleast_1d(np.asarray(n_trials, dtype=np.int64)).ravel().tolist()
+        return number_for_width(width, start, goals.width or 0.0, searching, 0.02, 2)
+
+    searching, describing = seed.spawn(2)
+    numbers = goals.numbers(found)
     seeds = describing.spawn(len(numbers))
     jobs = [(n, len(p), N_DRAWS, own) for n, own in zip(numbers, seeds, strict=True)]
     return pd.DataFrame(list(in_parallel(study, jobs))).assign(method="simulated")
@@ -1287,10 +1288,8 @@ def _covered(both: Floats, truth: Floats | float) -> float:
 def _from_counts(
     result: Result,
     entry: int,
-    n_trials: ArrayLike | None,
     keep_pilot: bool,
     goals: _Goals,
-    n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Truths from the pilot's posterior, data sets from the truths."""
@@ -1304,11 +1303,11 @@ def _from_counts(
         )
     drawing, studying = seed.spawn(2)
     known = counts + result.prior.cells("planning")
-    truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
+    truths = np.random.default_rng(drawing).dirichlet(known, size=goals.n_datasets)
     setting = one_pair(truths, result.metric, result.prior)
     kept = counts if keep_pilot else np.zeros_like(counts)
     note = "of single answers: see further_repeats" if repeated else ""
-    return _simulated(setting, kept, n_trials, goals, studying).assign(note=note)
+    return _simulated(setting, kept, goals, studying).assign(note=note)
 
 
 def _from_normal(
@@ -1316,10 +1315,8 @@ def _from_normal(
     estimate: float,
     se: float,
     n_pilot: int,
-    n_trials: ArrayLike | None,
     keep_pilot: bool,
     goals: _Goals,
-    n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Truths from the posterior; estimates normal around them, as exact as the pilot's were."""
@@ -1327,14 +1324,12 @@ def _from_normal(
         note = "no plan: the pilot's estimate is undefined or has no standard error"
         return pd.DataFrame({"method": ["normal"], "note": [note]})
     kept, unit = n_pilot if keep_pilot else 0, se * np.sqrt(n_pilot)
-    if n_trials is None:
-        n_trials = max(2, int(np.ceil(goals.trials(unit**2))) - kept)
+    numbers = goals.numbers(lambda: max(2, int(np.ceil(goals.trials(unit**2))) - kept))
     rows = []
-    numbers = np.atleast_1d(np.asarray(n_trials, dtype=np.int64)).ravel().tolist()
     for n, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
         rng = np.random.default_rng(own)
-        truth = rng.choice(draws, n_datasets)
-        new = truth + unit / np.sqrt(n) * rng.standard_normal(n_datasets)
+        truth = rng.choice(draws, goals.n_datasets)
+        new = truth + unit / np.sqrt(n) * rng.standard_normal(len(truth))
         value = (kept * estimate + n * new) / (kept + n)
         half = special.ndtri((1 + goals.ci_prob) / 2) * unit / np.sqrt(kept + n)
         both = np.stack([value - half, value + half], axis=1)
