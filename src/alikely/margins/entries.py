@@ -35,6 +35,7 @@ from alikely.margins.moments import (
     tied_ranks,
     unknown_moments,
 )
+from alikely.margins.posterior import MarginDraws
 from alikely.margins.strengths import (
     MOST_INFLATED,
     fit_machine,
@@ -47,7 +48,7 @@ from alikely.margins.tables import answers_of_group, common_items
 from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import CONSTANT, FEWEST_ITEMS, normal_scores
 
-__all__ = ["EntryDraws", "entry_draws"]
+__all__ = ["entry_draws"]
 
 # With fewer items a class on the average, intervals within classes say next to nothing.
 FEWEST_OF_STRATUM = 2
@@ -78,16 +79,6 @@ CHECKED = {
 OPPOSITE = "of opposite sign within classes: classes make the total"
 
 
-class EntryDraws(NamedTuple):
-    """Draws of each entry, its checks, strengths of items, and notes."""
-
-    values: NDArray[np.float32]
-    checks: dict[str, Floats]
-    strength: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    reasons: NDArray[np.object_]
-
-
 class _Entry(NamedTuple):
     items: NDArray[np.intp]
     # Clusters of the errors; each item alone if none.
@@ -111,7 +102,7 @@ def entry_draws(
     ci_prob: float = 0.95,
     cluster: str | None = None,
     rng: RandomState = None,
-) -> EntryDraws:
+) -> MarginDraws:
     """Consistency of each pair with the noise of single answers taken off."""
     n_pairs, n_trials = table.sizes["pair"], table.sizes["trial"]
     clusters = None if cluster is None else cluster_numbers(table, cluster)
@@ -162,7 +153,7 @@ def entry_draws(
         parts.append((entry.items, influences, entry.clusters))
     ranks = tied_ranks(n_trials, parts, n_draws, seed)
     values = np.take_along_axis(limits, ranks, axis=0).astype(np.float32)
-    return EntryDraws(values, checks, strength, spread, reasons)
+    return MarginDraws(values, strength, spread, reasons, checks=checks)
 
 
 def _without_strengths(

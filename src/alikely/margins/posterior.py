@@ -9,7 +9,8 @@ References
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -39,13 +40,14 @@ MANY = 4_000
 
 
 class MarginDraws(NamedTuple):
-    """Posterior draws of a margin table."""
+    """Posterior draws of a margin table, strengths of items, notes, chains, and checks."""
 
     values: NDArray[np.float32]
     strength: NDArray[np.float64]
     spread: NDArray[np.float64]
     reasons: NDArray[np.object_]
-    fits: dict[str, xr.DataTree]
+    fits: Mapping[str, xr.DataTree] = MappingProxyType({})
+    checks: Mapping[str, NDArray[np.float64]] = MappingProxyType({})
 
 
 def correlation_draws(

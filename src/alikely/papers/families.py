@@ -39,9 +39,9 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.correlations import Values, matched
-from alikely.inference.intervals import adjusted_p_values, bounds, share_bounds, shares
+from alikely.inference.intervals import adjusted_p_values, bounds
 from alikely.spectrum.alignment import condition_groups, machines_of
-from alikely.spectrum.regime_scores import mean_draws, note_of_part, regime_parts
+from alikely.spectrum.regime_scores import note_of_part, regime_parts
 
 __all__ = ["compare_groupings", "family_scores", "family_tests", "regime_family_contrasts"]
 
@@ -259,18 +259,11 @@ def regime_family_contrasts(
         estimate = pd.Series(part.value.mean(axis=0), index=part.machines)
         table = family_ranks(estimate, families)
         given = condition_groups(part.machines, families)
-        means = mean_draws(part.draws, part.value)
-        human_means = mean_draws(part.human_draws, part.human)
-        ceiling = part.human.mean()
-        reach = bool(bounds(human_means[:, None], CI_PROB, "eti")[0, 0] <= 0)
         weight = np.stack([_contrast(part.machines, given, *pair) for pair in _pairs(table)])
-        difference, draws = weight @ estimate.to_numpy(), means @ weight.T
+        difference, draws = weight @ estimate.to_numpy(), part.means @ weight.T
         limits = bounds(draws, CI_PROB, "eti")
         # Of a difference: its share of the ceiling, replicate by replicate.
-        open_ended = np.full(len(weight), reach)
-        share_limits = share_bounds(shares(draws, human_means[:, None]), open_ended, CI_PROB, "eti")
-        share = part.shares_of_mean(difference)
-        share_limits[np.isnan(share)] = np.nan
+        share, share_limits, reach = part.over_humans(difference, draws, CI_PROB, "eti")
         head = pd.DataFrame(
             {
                 "metric": part.metric,
@@ -285,7 +278,7 @@ def regime_family_contrasts(
             }
         )
         frame = pd.concat([head, table.drop(columns=["family", "other"])], axis=1)
-        frame["note"] = note_of_part(part, reach, ceiling)
+        frame["note"] = note_of_part(part, reach, part.human.mean())
         frames.append(frame)
     if not frames:
         raise ValueError("no regime has a condition in which every value is defined")

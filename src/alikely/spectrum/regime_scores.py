@@ -127,16 +127,10 @@ def regime_alignment(
     parts = regime_parts(alignment, labels, conditions, delta)
     frames = []
     for part, seed in zip(parts, seed_sequence(rng).spawn(len(parts)), strict=True):
-        means = mean_draws(part.draws, part.value)
-        human_means = mean_draws(part.human_draws, part.human)
-        ceiling = part.human.mean()
-        ceiling_limits = bounds(human_means[:, None], ci_prob, ci_kind)[0]
-        reach = np.full(len(part.machines), ceiling_limits[0] <= 0)
-        value = part.value.mean(axis=0)
-        ratio, mean_ratio = part.shares_of_mean(value), np.full(len(part.machines), np.nan)
-        ratio_draws = shares(means, human_means[:, None])
-        ratio_limits = share_bounds(ratio_draws, reach, ci_prob, ci_kind)
-        ratio_limits[np.isnan(ratio)] = np.nan
+        means, value, ceiling = part.means, part.value.mean(axis=0), part.human.mean()
+        ceiling_limits = bounds(part.human_means[:, None], ci_prob, ci_kind)[0]
+        ratio, ratio_limits, reach = part.over_humans(value, means, ci_prob, ci_kind)
+        mean_ratio = np.full(len(part.machines), np.nan)
         mean_limits = np.full((len(part.machines), 2), np.nan)
         above = np.flatnonzero(part.human > 0)
         lowest = bounds(part.human_draws[:, above], ci_prob, ci_kind)[:, 0]
@@ -168,7 +162,7 @@ def regime_alignment(
             frame[name] = rank
         hole = np.isnan(part.draws) | np.isnan(part.human_draws)[..., None]
         frame["undefined_replicates"] = hole.mean(axis=(0, 1))
-        note = note_of_part(part, bool(reach[0]), ceiling, int((lowest <= 0).sum()))
+        note = note_of_part(part, reach, ceiling, int((lowest <= 0).sum()))
         frame["note"] = "; ".join(filter(None, [note, reason]))
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
@@ -257,10 +251,30 @@ class RegimePart(NamedTuple):
     human_draws: Floats
     left_out: list[str]
 
-    def shares_of_mean(self, values: Floats) -> Floats:
-        """Values over the mean among humans; NaN where that is not above 0."""
-        ceiling = self.human.mean()
-        return values / ceiling if ceiling > 0 else np.full(len(values), np.nan)
+    @property
+    def means(self) -> Floats:
+        """Replicates of the means of machines over conditions: (resample, machine)."""
+        return mean_draws(self.draws, self.value)
+
+    @property
+    def human_means(self) -> Floats:
+        """The same among humans: (resample,)."""
+        return mean_draws(self.human_draws, self.human)
+
+    def over_humans(
+        self, values: Floats, draws: Floats, ci_prob: float, ci_kind: CiKind
+    ) -> tuple[Floats, Floats, bool]:
+        """Values over the mean among humans, with limits, and whether that may be 0.
+
+        NaN where it is not above 0; limits are infinite where its interval reaches 0.
+        """
+        human, ceiling = self.human_means[:, None], self.human.mean()
+        reach = bool(bounds(human, ci_prob, ci_kind)[0, 0] <= 0)
+        found = values / ceiling if ceiling > 0 else np.full(len(values), np.nan)
+        open_ended = np.full(len(values), reach)
+        limits = share_bounds(shares(draws, human), open_ended, ci_prob, ci_kind)
+        limits[np.isnan(found)] = np.nan
+        return found, limits, reach
 
 
 def mean_draws(draws: Floats, estimate: Floats) -> Floats:
