@@ -31,8 +31,7 @@ from alikely._base.settings import resolve
 from alikely.inference.intervals import analytic_interval
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.readings import Readings
-from alikely.planning.grids import check_whole, check_width, grid
-from alikely.planning.search import smallest_with
+from alikely.planning.numbers import check_whole, check_width, grid, smallest_with
 
 __all__ = ["items_for_agreement"]
 

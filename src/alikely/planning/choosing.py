@@ -51,7 +51,7 @@ from alikely.inference.weighted import (
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
-from alikely.planning.grids import check_whole
+from alikely.planning.numbers import check_whole
 
 __all__ = ["StimulusPlan", "choose_images"]
 
@@ -97,38 +97,28 @@ def pools_of(
     for (dataset, condition), rows in groups.groupby(
         ["dataset", "condition"], sort=False
     ).indices.items():
-        seen = (raw[:, rows] != NOT_SHOWN).all(axis=0)
-        seen_by_some = (raw[:, rows] != NOT_SHOWN).any(axis=0)
-        fresh = ~np.isin(frame[rows], list(shown))
-        own = rows[seen & fresh]
-        items = frame[own].astype(object)
-        if len(set(items)) < len(items):
-            twice = pd.Series(items)[pd.Series(items).duplicated()].iloc[0]
+        seen = raw[:, rows] != NOT_SHOWN
+        own = rows[seen.all(axis=0) & ~np.isin(frame[rows], list(shown))]
+        items = pd.Series(frame[own].astype(object))
+        if (again := items.duplicated()).any():
             raise ValueError(
-                f"item {twice!r} of condition {condition!r} recurs, and is one image: choose an "
-                f"answer of each machine with trials.select(repeat={data['repeat'].values.min()})"
+                f"item {items[again].iloc[0]!r} of condition {condition!r} recurs, and is one "
+                "image: choose an answer of each machine with "
+                f"trials.select(repeat={data['repeat'].values.min()})"
             )
-        if not len(own):
-            if not seen_by_some.any():
-                continue
+        if not len(own) and seen.any():
             raise ValueError(
                 f"no image of condition {condition!r} was seen by all {len(at)} machines; name "
                 "those that were with machines="
             )
-        truth = np.full(len(own), "", object)
-        if trials.has_classes:
-            truth = np.array(trials.classes, object)[data["truth"].values[own]]
-        pools.append(
-            Pool(
-                str(dataset),
-                str(condition),
-                [trials.observers[i] for i in at],
-                raw[:, own] == 1,
-                items,
-                truth,
-                int((seen_by_some & ~seen).sum()),
-            )
-        )
+        if len(own):
+            truth = np.full(len(own), "", object)
+            if trials.has_classes:
+                truth = np.array(trials.classes, object)[data["truth"].values[own]]
+            names = [trials.observers[i] for i in at]
+            lost = int((seen.any(axis=0) & ~seen.all(axis=0)).sum())
+            correct, images = raw[:, own] == 1, items.to_numpy()
+            pools.append(Pool(str(dataset), str(condition), names, correct, images, truth, lost))
     if not pools:
         raise ValueError("no image was seen by these machines; read their trials first")
     return pools
@@ -186,23 +176,20 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         )
     if all(isinstance(entry, str) for entry in wanted):
         wanted = [wanted]
-    rows, texts, either, used = [], [], [], []
+    pairs = []
     for entry in wanted:
-        names = list(entry) if isinstance(entry, list | tuple) else [entry]
+        names = [str(n) for n in entry] if isinstance(entry, list | tuple) else [str(entry)]
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
-        first, second = _numbers([str(name) for name in names], machines, ALL)
-        used += [first, second]
-        rows.append(eye[first] - eye[second])
-        texts.append(f"{names[0]} and {names[1]}")
-        either.append(f"{names[0]} or {names[1]}")
-    one = len(rows) == 1
-    what = "the difference of " if one else "the differences of "
+        pairs.append((names, _numbers(names, machines, ALL)))
+    one = len(pairs) == 1
+    either = " and whether ".join(" or ".join(names) for names, _ in pairs)
     return Target(
-        what + ", of ".join(texts),
-        np.array(rows),
-        _few(dict.fromkeys(used)),
-        f"whether {' and whether '.join(either)} errs more like a person",
+        ("the difference of " if one else "the differences of ")
+        + ", of ".join(" and ".join(names) for names, _ in pairs),
+        np.array([eye[first] - eye[second] for _, (first, second) in pairs]),
+        _few(dict.fromkeys(at for _, both in pairs for at in both)),
+        f"whether {either} errs more like a person",
         "that difference" if one else OF_SEVERAL,
     )
 
@@ -958,13 +945,12 @@ def choose_images(
     counts = _counts(n, pools)
     for pool in pools:
         require_apart(pool, wanted)
-    if len(wanted.settled) > 2:
-        for pool, count in zip(pools, counts, strict=True):
-            if lacks_room(pool, wanted, count):
-                least = fewest_images(strata_of(pool.correct, wanted.settled).number)
-                notes.append(TOO_FEW.format(name=pool.name, least=least))
-        if any(lacks_room(pool, wanted, count) for pool, count in zip(pools, counts, strict=True)):
-            wanted = wanted._replace(settled=())
+    short = [p for p, c in zip(pools, counts, strict=True) if lacks_room(p, wanted, c)]
+    if short and len(wanted.settled) > 2:
+        for pool in short:
+            least = fewest_images(strata_of(pool.correct, wanted.settled).number)
+            notes.append(TOO_FEW.format(name=pool.name, least=least))
+        wanted = wanted._replace(settled=())
     for pool, count, seed in zip(pools, counts, seeds, strict=True):
         size = sizes(pool.correct, wanted.contrasts)
         check_memory(

@@ -52,7 +52,7 @@ from alikely.estimates.result import Result
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
 from alikely.metrics import Metric
-from alikely.planning.grids import check_whole, grid
+from alikely.planning.numbers import check_whole, grid
 
 __all__ = [
     "COMPONENTS",

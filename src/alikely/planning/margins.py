@@ -33,8 +33,7 @@ from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS
 from alikely.metrics.reliability import spearman_brown
-from alikely.planning.grids import check_between, check_whole, grid
-from alikely.planning.search import smallest_with
+from alikely.planning.numbers import check_between, check_whole, grid, smallest_with
 
 __all__ = [
     "item_precision",

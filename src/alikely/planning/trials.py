@@ -51,8 +51,15 @@ from alikely.estimates.result import Result
 from alikely.inference.intervals import defined_quantiles, mean_of_defined, variance_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.cell_priors import Prior, cell_prior
-from alikely.planning.grids import check_between, check_whole, check_width, grid
-from alikely.planning.search import number_for_power, number_for_width, smallest_with
+from alikely.planning.numbers import (
+    check_between,
+    check_whole,
+    check_width,
+    grid,
+    number_for_power,
+    number_for_width,
+    smallest_with,
+)
 from alikely.simulate import cell_probabilities
 from alikely.simulate.patterns import pattern_cells, pattern_probabilities
 
