@@ -14,6 +14,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.benchmark import reader_study
+from alikely.benchmark.readers import STRONG, _group_notes
 from alikely.inference.influence import covariance_of
 from alikely.simulate import reader_study as readers
 
@@ -228,8 +229,8 @@ def answers(
     return evidence < middle + spread * limit, both < middle
 
 
-def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
-    """Error consistency, its influences and the variances of the page, by hand."""
+def differences_of(right: np.ndarray, of_ai: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of error consistency (study, reader), and what cases move them by, by hand."""
     a, b = right.astype(float), of_ai.astype(float)
     p, q = a.mean(axis=-1, keepdims=True), b.mean(axis=-1, keepdims=True)
     same = right == of_ai
@@ -238,11 +239,18 @@ def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
     slope = (2 * q - 1) * (a - p) + (2 * p - 1) * (b - q)
     influence = (same - observed - (1 - kappa) * slope) / (1 - chance) / a.shape[-1]
     value, moved = (x[0] - x[1] for x in (kappa[..., 0], influence))
-    n = value.shape[1]
+    return value, moved
 
-    def jackknife(x: np.ndarray) -> np.ndarray:
-        return np.asarray((x - x.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1)))
 
+def jackknife(x: np.ndarray) -> np.ndarray:
+    """What a mean over readers, the second axis, loses with each."""
+    n = x.shape[1]
+    return np.asarray((x - x.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1)))
+
+
+def studied(right: np.ndarray, of_ai: np.ndarray) -> Studies:
+    """The variances of the page, by hand."""
+    value, moved = differences_of(right, of_ai)
     of_case = moved.mean(axis=1)
     by_cases, fourth = (of_case**2).sum(axis=1), (of_case**4).sum(axis=1)
     return Studies(
@@ -395,7 +403,7 @@ def trials_of(right: np.ndarray, of_ai: np.ndarray) -> al.Trials:
     )
 
 
-@pytest.mark.parametrize("n_readers", [12])
+@pytest.mark.parametrize("n_readers", [10, 12])
 def test_two_groups_of_readers_are_noted(n_readers: int, figure: Callable[[str], None]) -> None:
     """Studies of one reader in four who copies the AI had no note.
 
@@ -404,18 +412,19 @@ def test_two_groups_of_readers_are_noted(n_readers: int, figure: Callable[[str],
     one of these readers. By 400 studies each of 60, 100 and 300 cases (SE .01) at most 4 % of
     ordinary ones have one with 8 to 12 readers, and 4 to 12 % where trust in the AI is Beta(1, 2).
     """
-    n_sets, rng = 25, np.random.default_rng(1)
+    n_sets, rng = 100, np.random.default_rng(1)
     for name, draw, low, high in (
         ("alike", partial(answers, spread=0.0), 0.0, 0.05),
         ("unlike", partial(answers, spread=0.3), 0.0, 0.05),
         ("minority", partial(aided, minority=0.25), 0.6, 1.0),
     ):
         right, of_ai = draw(rng, n_sets, n_readers, 100)
-        notes = [
-            reader_study(trials_of(right[:, k], of_ai[:, k]), "AI").differences["note"][0]
-            for k in range(n_sets)
-        ]
-        noted = np.mean(["Readers differ strongly, in groups of" in note for note in notes])
+        known, of_reader = studied(right, of_ai), jackknife(differences_of(right, of_ai)[0])
+        strong = STRONG * known.by_both <= known.by_readers
+        noted = np.mean([
+            bool(large and _group_notes(each))
+            for large, each in zip(strong, of_reader, strict=True)
+        ])  # fmt: skip
         figure(f"{n_readers} readers, {name}: note in {noted:.2f} of studies")
         error = 4 * np.sqrt(np.array([low, high]) * (1 - np.array([low, high])) / n_sets)
         assert low - error[0] <= noted <= high + error[1]

@@ -136,6 +136,7 @@ def _rand(tree: Families, board: al.Trials, n: int | None = None) -> float:
     return float(adjusted_rand_score([true[name] for name in found.index], found))
 
 
+@pytest.mark.slow
 def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
     tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=3, rng=1)
