@@ -23,12 +23,11 @@ from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.errors.equal_rows import equality
 from alikely.errors.limits import UNBOUNDED
-from alikely.estimates.comparison import difference, mean
+from alikely.estimates.contrasts import contrast, difference, mean
 from alikely.estimates.kinds import NOT_MET
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result, School
 from alikely.estimates.sentences import METHODS
-from alikely.estimates.weighted_sums import contrast
 from alikely.inference.intervals import interval
 from alikely.inference.sampling import Sampler
 from alikely.metrics import errors, get_metric

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import special
 
 from alikely.data.trials import Trials
-from alikely.estimates.comparison import difference
+from alikely.estimates.contrasts import difference
 from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS

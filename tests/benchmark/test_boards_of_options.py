@@ -8,7 +8,7 @@ import pytest
 import alikely as al
 from alikely.benchmark import judges
 from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_answers import influences
+from alikely.estimates.matrix_result import influences
 
 METRICS = [
     *(pytest.param(m, marks=pytest.mark.slow) for m in ("kappa_p", "kappa_p_discrete")),

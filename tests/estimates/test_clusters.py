@@ -265,9 +265,9 @@ def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
     table = al.difference(
         result, *({"observer_a": a, "observer_b": b} for a, b in (first, second))
     ).loc["analytic"]
-    found = square.difference(first, second)
+    found = al.difference(square, first, second).loc["analytic"]
     np.testing.assert_allclose(
-        found.iloc[:4].astype(float), table.iloc[:4].astype(float), rtol=1e-6
+        found.iloc[:5].astype(float), table.iloc[:5].astype(float), rtol=1e-6
     )
     mean = al.mean(result, {"observer": ["m0", "m1", "m2"]}, intervals="all").loc["analytic"]
     alone = al.mean(
@@ -276,7 +276,10 @@ def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
     ).loc["analytic"]  # fmt: skip
     assert mean["df"] <= 19
     assert mean["se"] > 1.2 * alone["se"]
-    assert square.mean(["m0", "m1", "m2"])["se"] > 0
+    pairs = [f"{a} x {b}" for a, b in (("m0", "m1"), ("m0", "m2"), ("m1", "m2"))]
+    of_pairs = al.mean(result, pairs, intervals=["analytic"])[["estimate", "se", "eti95_lb"]]
+    of_matrix = al.mean(square, ["m0", "m1", "m2"])[of_pairs.columns]
+    np.testing.assert_allclose(of_matrix, of_pairs, rtol=1e-6)
 
 
 def test_clusters_of_a_matrix_that_cannot_be() -> None:

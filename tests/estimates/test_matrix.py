@@ -65,7 +65,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     shown = ["estimate", "se", "n_joint_errors", "analytic_ci95_lb", "analytic_ci95_ub"]
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-9)
     assert result["estimate"].values[1, 0, 0] == 1
-    assert len(result.nearest(trials.observers[0], 3)) == 3
+    assert len(al.estimates.nearest_observers(result, trials.observers[0], 3)) == 3
     with pytest.raises(TypeError, match="give Trials"):
         al.matrix(trials.data["correct"], "MA")
 
@@ -103,7 +103,7 @@ def test_differences_and_means_are_those_of_tables(
         for c in by_condition.places
     ]
     expected = al.mean(result, entries).loc["analytic"]
-    found = by_condition.mean(names)
+    found = al.mean(by_condition, names).loc["analytic"]
     assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
     assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
     assert (found["n_pairs"], found["n_places"]) == (3, 3)
@@ -113,11 +113,11 @@ def test_differences_and_means_are_those_of_tables(
         [f"model_1 x model_2 [{c}]" for c in by_condition.places],
         [f"model_1 x model_3 [{c}]" for c in by_condition.places],
     ).loc["analytic"]
-    found = by_condition.difference(first, second)
+    found = al.difference(by_condition, first, second).loc["analytic"]
     assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
     assert found["se"] == pytest.approx(expected["se"], rel=1e-12)
-    between = by_condition.mean(names, ["human_1", "human_2"])
-    assert between["n_pairs"] == 6
+    block = {"observer_a": names, "observer_b": ["human_1", "human_2"]}
+    assert al.mean(by_condition, block)["n_pairs"].item() == 6
 
 
 def board_of_options(missing: bool = False) -> al.Trials:
@@ -155,22 +155,22 @@ def test_sums_of_other_metrics_are_those_of_tables(
     matrix = al.matrix(trials, metric, by, no_response="drop")
     table = al.compare(trials, metric, by=by, no_response="drop", n_resamples=0, n_draws=0)
     names = trials.observers
-    expected, found = al.mean(table).loc["analytic"], matrix.mean(names)
+    expected, found = al.mean(table).loc["analytic"], al.mean(matrix, names).loc["analytic"]
     for name in ("estimate", "se"):
         assert found[name] == pytest.approx(expected[name], rel=1e-9)
     pairs = [{"observer_a": names[0], "observer_b": names[k]} for k in (1, 5)]
     expected = al.difference(table, *pairs).loc["analytic"]
-    found = matrix.difference((names[1], names[0]), (names[0], names[5]))
+    found = al.difference(matrix, (names[1], names[0]), (names[0], names[5])).loc["analytic"]
     for name in ("estimate", "se"):
         assert found[name] == pytest.approx(expected[name], rel=1e-9)
     # A file holds right and wrong answers alone.
     matrix.save(tmp_path / "m.nc")
     again = MatrixResult.load(tmp_path / "m.nc")
     with pytest.raises(ValueError, match=r"result\.with_trials\(trials\) adds them"):
-        again.mean(names)
+        al.mean(again, names)
     part = again.with_trials(trials).select(names[::-2], matrix.places[-1:] if by else None)
     other = matrix.select(names[::-2], matrix.places[-1:] if by else None)
-    pd.testing.assert_series_equal(part.mean(names[1::4]), other.mean(names[1::4]))
+    pd.testing.assert_frame_equal(al.mean(part, names[1::4]), al.mean(other, names[1::4]))
     turned = (trials.data["correct"].values[:, ::-1] == 1).astype(int)
     others = al.Trials.from_correct(turned, observers=names)
     with pytest.raises(ValueError, match="are not those of the matrix"):
@@ -198,7 +198,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     assert (row["n_trials"], row["note"].split("; ")[0]) == (0, "no common trials")
     assert row.get("n_joint_errors", 0) == 0
     assert "1 entry undefined" in repr(matrix)
-    mean = matrix.mean(apart.observers)
+    mean = al.mean(matrix).loc["analytic"]
     assert (mean["n_pairs"], np.isfinite(mean["se"])) == (27, True)
 
 
@@ -222,23 +222,19 @@ def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
         xr.testing.assert_allclose(part["estimate"], again["estimate"])
         xr.testing.assert_equal(part["estimate"], whole["estimate"].sel(
             observer=names, observer_other=names))  # fmt: skip
-        expected = whole.difference(("model_3", "human_1"), ("human_1", "model_1"))
-        found = part.difference(("model_3", "human_1"), ("human_1", "model_1"))
-        pd.testing.assert_series_equal(found, expected)
+        pairs = ("model_3", "human_1"), ("human_1", "model_1")
+        pd.testing.assert_frame_equal(al.difference(part, *pairs), al.difference(whole, *pairs))
 
 
 def test_nearest_and_top(by_condition: MatrixResult) -> None:
-    table = by_condition.nearest("model_1", 4)
+    table = al.estimates.nearest_observers(by_condition, "model_1", 4)
     mean = by_condition["estimate"].mean("condition").sel(observer="model_1")
     expected = mean.drop_sel(observer_other="model_1").to_series().nlargest(4)
     np.testing.assert_allclose(table["estimate"], expected)
     assert table.index.tolist() == expected.index.tolist()
     for other, row in table.iterrows():
-        mean = by_condition.mean(["model_1"], [str(other)]).drop(["p", "n_pairs"])
-        np.testing.assert_allclose(row, mean[row.index].to_numpy(float), rtol=1e-12)
-    one = by_condition.select(places="noise").nearest("model_1", 1)
-    entry = by_condition.select(places="noise").mean(["model_1"], one.index.tolist())
-    np.testing.assert_allclose(one.iloc[0], entry[one.columns].to_numpy(float), rtol=1e-12)
+        mean = al.mean(by_condition, ("model_1", str(other))).loc["analytic"]
+        assert row.tolist() == mean[["estimate", "se", "eti95_lb", "eti95_ub", "n_places"]].tolist()
     frame, top = by_condition.to_frame(), by_condition.to_frame(top=5)
     pd.testing.assert_frame_equal(frame.head(5), top)
     assert frame["estimate"].dropna().is_monotonic_decreasing
@@ -254,7 +250,7 @@ def test_files(by_condition: MatrixResult, tmp_path: Path) -> None:
     by_condition.save(tmp_path / "matrix.nc")
     again = MatrixResult.load(tmp_path / "matrix.nc")
     pd.testing.assert_frame_equal(again.to_frame(), by_condition.to_frame())
-    pd.testing.assert_series_equal(again.mean(again.observers), by_condition.mean(again.observers))
+    pd.testing.assert_frame_equal(al.mean(again), al.mean(by_condition))
     by_condition.to_parquet(tmp_path / "matrix.parquet")
     rows = pd.read_parquet(tmp_path / "matrix.parquet").sort_values(KEYS, ignore_index=True)
     expected = by_condition.to_frame(intervals="all").sort_values(KEYS, ignore_index=True)
@@ -281,7 +277,7 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
 
 def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = al.matrix(trials).to_frame()
-    monkeypatch.setattr("alikely.estimates.all_pairs.BLOCK", 7)
+    monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
     pd.testing.assert_frame_equal(al.matrix(trials).to_frame(), whole)
 
 
@@ -289,7 +285,7 @@ def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when one of its workers dies on the way."""
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("alikely.estimates.all_pairs.BLOCK", 2_000)
+    monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 2_000)
     board = al.simulate.leaderboard(150, 5, 2_000, rng=1)
     expected = al.matrix(board).to_frame()
     with (
@@ -327,13 +323,13 @@ def test_refusals(trials: al.Trials, by_condition: MatrixResult) -> None:
     with pytest.raises(ValueError, match="top must be"):
         by_condition.to_frame(top=0)
     with pytest.raises(ValueError, match="did you mean 'human_1'"):
-        by_condition.nearest("human_11")
-    with pytest.raises(ValueError, match="same pair"):
-        by_condition.difference(("human_1", "model_1"), ("model_1", "human_1"))
-    with pytest.raises(ValueError, match="two observers"):
-        by_condition.difference(("human_1", "human_1"), ("model_1", "human_1"))
-    with pytest.raises(ValueError, match="no pair"):
-        by_condition.mean(["human_1"])
+        al.estimates.nearest_observers(by_condition, "human_11")
+    with pytest.raises(ValueError, match="select the same entries"):
+        al.difference(by_condition, ("human_1", "model_1"), ("model_1", "human_1"))
+    with pytest.raises(ValueError, match="no entry matches"):
+        al.mean(by_condition, ["human_1"])
+    with pytest.raises(ValueError, match="did you mean 'human_1'"):
+        al.mean(by_condition, ("human_11", "human_2"))
     with pytest.raises(ValueError, match="two different"):
         by_condition.select(["human_1", "human_1"])
     with pytest.raises(ValueError, match=r"no condition 'nois'.*'noise'"):

@@ -71,9 +71,8 @@ def test_bounds_stay_within_the_range_of_the_metric(name: str, errors: int) -> N
 def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
     matrix = al.matrix(_near_ceiling(2), name, ci_prob=0.999)
     others = ["observer_1", "observer_2", "observer_3"]
-    frames = [matrix.to_frame(intervals="all"), matrix.nearest("observer_1")]
-    frames.append(matrix.mean(others).to_frame().T)
-    for frame in frames:
+    nearest = al.estimates.nearest_observers(matrix, "observer_1")
+    for frame in (matrix.to_frame(intervals="all"), nearest, al.mean(matrix, others)):
         lower, upper = _bounds(frame)
         assert not (lower < -1).any()
         assert not (upper > 1).any()

@@ -466,14 +466,22 @@ def matrix_of_consistency(_: int) -> pd.DataFrame:
     return frame(matrix().to_frame(top=20))
 
 
+def analytic(table: pd.DataFrame) -> pd.Series:
+    """The analytic row of a mean or difference of a matrix, as it was named when stored."""
+    bounds = {name: f"analytic_{name.replace('eti', 'ci')}" for name in table if "eti" in name}
+    row = table.rename(columns=bounds | {"p_value": "p"}).loc["analytic"]
+    return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)
+
+
 @golden("matrix", "difference", "mean")
 def matrix_of_consistency_read(_: int) -> pd.DataFrame:
     names = data.board().observers
     found = matrix()
+    difference = al.difference(found, (names[0], names[1]), (names[0], names[12]))
     return stacked(
-        nearest=found.nearest(names[0]),
-        difference=frame(found.difference((names[0], names[1]), (names[0], names[12]))),
-        mean=frame(found.mean(names[:6])),
+        nearest=al.estimates.nearest_observers(found, names[0]),
+        difference=frame(analytic(difference).drop("n_pairs")),
+        mean=frame(analytic(al.mean(found, names[:6]))),
         estimates=frame(found["estimate"]).iloc[:60:7],
     )
 

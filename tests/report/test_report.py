@@ -16,7 +16,7 @@ from conftest import NAMES
 from names_page import PACKAGE, ROOT
 
 import alikely as al
-from alikely.estimates.observer_means import observer_differences
+from alikely.estimates.contrasts import observer_differences
 from alikely.report import blocks, load_saved, pages
 from alikely.report.methods import references
 

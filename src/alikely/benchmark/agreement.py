@@ -29,7 +29,7 @@ from alikely._base.settings import resolve
 from alikely._base.steps import step
 from alikely.benchmark.trees import complete_estimates
 from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_answers import influences
+from alikely.estimates.matrix_result import influences
 from alikely.inference.intervals import interval
 from alikely.inference.regression import PairRegression
 

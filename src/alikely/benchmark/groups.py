@@ -27,9 +27,9 @@ from alikely._base.settings import resolve
 from alikely.benchmark.contrasts import pairwise_differences
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
+from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result
-from alikely.estimates.weighted_sums import contrast
 from alikely.inference.influence import covariance_of, of_items, of_sum
 from alikely.inference.weighted import student_deviate
 from alikely.metrics import Metric

@@ -24,7 +24,7 @@ from alikely._base.checks import of_type
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
 from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_answers import influences
+from alikely.estimates.matrix_result import influences
 from alikely.inference.influence import indicator
 
 __all__ = ["judge_agreement", "partial_correlation"]

@@ -26,14 +26,15 @@ from scipy.special import comb
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
+from alikely._base.intervals import bound_names
 from alikely._base.names import listed
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely._base.steps import step
 from alikely.data.counting import Packed, all_cells, pack
-from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_answers import said_by
+from alikely.estimates import MatrixResult, mean
+from alikely.estimates.matrix_result import responses_by
 from alikely.metrics import Metric
 
 __all__ = ["Families", "block_means", "complete_estimates", "families"]
@@ -267,7 +268,7 @@ def families(
         linkage = hierarchy.optimal_leaf_ordering(linkage, _distances(metric, value))
     if not n_resamples:
         return Families(linkage, names, np.full(len(linkage), np.nan), metric, 0)
-    answers: Sequence[Any] = matrix.answers() if metric.all_pairs is None else said_by(matrix)
+    answers: Sequence[Any] = matrix.answers() if metric.all_pairs is None else responses_by(matrix)
     seed = seed_sequence(rng)
     keys = np.random.default_rng(seed.spawn(1)[0]).integers(
         0, np.iinfo(np.int64).max, len(names), dtype=np.uint64
@@ -329,7 +330,7 @@ def block_means(
     -------
     pandas.DataFrame
         One row per pair of groups (``group_a, group_b``; the same twice: within), as from
-        `MatrixResult.mean`. Observers are these: intervals speak for new trials. Groups of one
+        `alikely.mean`. Observers are these: intervals speak for new trials. Groups of one
         observer have no row of their own.
 
     Raises
@@ -355,12 +356,17 @@ def block_means(
         members.setdefault(str(by[name]), []).append(name)
     if len(members) < 2:
         raise ValueError(f"by must have at least two groups, got {listed(members)}")
+    prob, kind = matrix.interval_options(ci_prob, None)
+    shown = zip(bound_names("", kind, prob), bound_names("analytic", "ci", prob), strict=True)
+    columns = {"estimate": "estimate", "se": "se", **dict(shown)}
+    columns |= {name: name for name in ("p_value", "n_pairs", "n_places")}
     labels, rows = list(members), []
     for k, a in enumerate(labels):
         for b in labels[k:] if matrix.metric.symmetric else labels:
             if a != b or len(members[a]) > 1:
-                row = matrix.mean(members[a], members[b], ci_prob=ci_prob)
-                rows.append({"group_a": a, "group_b": b, **row.to_dict()})
+                block = {"observer_a": members[a], "observer_b": members[b]}
+                row = mean(matrix, block, ci_prob=ci_prob).loc["analytic"]
+                rows.append({"group_a": a, "group_b": b, **row[list(columns)].rename(columns)})
     return pd.DataFrame(rows).astype({"n_pairs": int, "n_places": int})
 
 

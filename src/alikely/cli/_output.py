@@ -24,7 +24,7 @@ from alikely._base.intervals import percent
 from alikely._base.names import counted, shorten, told_apart, visible
 from alikely._base.steps import step
 from alikely.cli._running import worded
-from alikely.estimates.observer_means import machine_means
+from alikely.estimates.contrasts import machine_means
 from alikely.estimates.sentences import METHODS, shown_methods
 
 if TYPE_CHECKING:

@@ -1,14 +1,16 @@
-from .all_pairs import matrix as matrix
-from .comparison import compare_models as compare_models
-from .comparison import difference as difference
-from .comparison import mean as mean
 from .confusions import confusion_matrices as confusion_matrices
-from .contrast_words import contrast_sentence as contrast_sentence
+from .contrasts import contrast as contrast
+from .contrasts import contrast_sentence as contrast_sentence
+from .contrasts import difference as difference
+from .contrasts import mean as mean
+from .contrasts import nearest_observers as nearest_observers
 from .correlations import metric_correlations as metric_correlations
+from .independent import compare_models as compare_models
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
+from .matrices import matrix as matrix
 from .matrix_result import MatrixResult as MatrixResult
 from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
@@ -20,7 +22,6 @@ from .pairs import error_consistency as error_consistency
 from .pairs import error_similarity as error_similarity
 from .pairs import misclassification_agreement as misclassification_agreement
 from .result import Result as Result
-from .weighted_sums import contrast as contrast
 
 __all__ = [
     "AnswerNoise",
@@ -45,5 +46,6 @@ __all__ = [
     "mean",
     "metric_correlations",
     "misclassification_agreement",
+    "nearest_observers",
     "null_table",
 ]

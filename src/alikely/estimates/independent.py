@@ -1,4 +1,4 @@
-"""Independent observers beside a result: their posterior, and the null distribution it predicts.
+"""Independent observers: their posterior, what it predicts, and whether copying predicts better.
 
 References
 ----------
@@ -7,6 +7,8 @@ References
    doi:10.48550/arXiv.2507.06645
 .. [GMS96] Gelman, Meng, Stern (1996). Posterior predictive assessment of model fitness via realized
    discrepancies. Statistica Sinica 6, 733-807. https://www.jstor.org/stable/24306036
+.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
+   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 """
 
 from __future__ import annotations
@@ -21,18 +23,23 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
 from alikely._base.intervals import CiKind, bound_columns
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
+from alikely.data.inclusion import refuse_inclusion
 from alikely.estimates.analysis import check_numbers
-from alikely.estimates.comparison import correctness_cells
 from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.inference.intervals import interval
-from alikely.inference.null import p_value
+from alikely.inference.null import bayes_factor_prior, log_bayes_factor, p_value
+from alikely.inference.predictive import elpd, elpd_mid_p
 from alikely.inference.sampling import Sampler, trial_log_likelihood
 
-__all__ = ["independent_observers", "null_table"]
+__all__ = ["compare_models", "correctness_cells", "independent_observers", "null_table"]
+
+# Share of independent observers for whom copying may seem to predict better.
+CHANCE = 0.05
 
 
 def independent_observers(
@@ -278,3 +285,108 @@ def _notes(result: Result, enough: Any) -> list[str]:
         "; ".join(filter(None, (reason, lack, about)))
         for reason, lack in zip(reasons, lacking, strict=True)
     ]
+
+
+def compare_models(result: Result) -> pd.DataFrame:
+    """Copy model against independent observers, by leave-one-trial-out cross-validation.
+
+    The difference of the expected log predictive densities [VGG17]_ is judged by how often
+    independent observers with the same numbers of right answers reach it: exactly, since the
+    difference hangs on their overlap alone. Two of its standard errors are no such measure.
+
+    Parameters
+    ----------
+    result : Result
+        Result whose count tables and prior are used. The prior must be a Dirichlet distribution;
+        its margins are the prior of independent observers.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
+        predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
+        predicts better), its standard error ``se_difference``; ``mid_p`` (see
+        `elpd_mid_p`); ``favours``: ``"copying"`` or, of fewer common errors than
+        chance has, ``"inverting"`` where the difference is positive and ``mid_p`` at most .05,
+        else ``"neither"``; ``log_bf10``, of association against independence. Where an observer
+        is always right or always wrong difference and ``mid_p`` are NaN, ``favours`` is empty,
+        and ``note`` says why.
+
+    See Also
+    --------
+    alikely.estimates.independent_observers : the null model as a DataTree, for `arviz.compare`.
+
+    Notes
+    -----
+    How often "copying" is found, by exact enumeration, by two standard errors of the difference
+    (in either direction) and by this rule, of two observers of the same accuracy:
+
+    ====== ======== ============= ================= =========
+    trials accuracy copying       2 standard errors this rule
+    ====== ======== ============= ================= =========
+    40     .99      0 (false)     .448              .004
+    160    .90      0 (false)     .177              .018
+    1,280  .97      0 (false)     .315              .027
+    160    .75      .2 (power)    .021              .676
+    ====== ======== ============= ================= =========
+
+    Near the ceiling often no error is a common one. Then no trial is left out that copying
+    predicts badly, each adds next to nothing to the difference, and nothing to its standard error.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
+    >>> al.compare_models(result)["favours"].value_counts().to_dict()
+    {'copying': 13, 'neither': 5}
+    """
+    cells = correctness_cells(result)
+    prior = result.prior
+    copying, independence, se = elpd(cells, prior)
+    p = elpd_mid_p(cells, prior)
+    open_ = np.isfinite(p)
+    total = np.where(open_, copying - independence, np.nan)
+    n11, n10, n01, n00 = cells.T.astype(np.float64)
+    sign = np.sign(n11 * n00 - n10 * n01)
+    found = np.array(["inverting", "neither", "copying"])[sign.astype(int) + 1]
+    found = np.where((total > 0) & (p <= CHANCE), found, "neither")
+    return result.pairs.assign(
+        elpd_copying=copying,
+        elpd_independence=independence,
+        elpd_difference=total,
+        se_difference=np.where(open_, se, np.nan),
+        mid_p=p,
+        favours=np.where(open_, found, ""),
+        log_bf10=log_bayes_factor(cells, prior=bayes_factor_prior(prior)),
+        note=[_one_overlap(table) for table in cells],
+    )
+
+
+def _one_overlap(cells: NDArray[np.int64]) -> str:
+    """Why the overlap of right answers tells nothing; empty where it does."""
+    n11, n10, n01, n00 = cells
+    if not cells.any():
+        return "no common trials"
+    for name, right, wrong in (("a", n11 + n10, n01 + n00), ("b", n11 + n01, n10 + n00)):
+        if not (right and wrong):
+            which = "right" if right else "wrong"
+            return f"observer_{name} always {which}: copying cannot be told from independence"
+    return ""
+
+
+def correctness_cells(result: Result) -> NDArray[np.int64]:
+    """Count tables of a result; refuse those of other metrics (`ValueError`)."""
+    of_type(result, Result, "make one with al.error_consistency")
+    if "cells" not in result.table:
+        raise ValueError(
+            f"this compares models of right and wrong answers, and a result of "
+            f"{result.metric.name} has none: it is one of {result.metric.counts}; use a result of "
+            "error_consistency"
+        )
+    refuse_inclusion(result.table, "comparing models of counts")
+    if result.table.attrs.get("repeats") == "crossed":
+        raise ValueError(
+            "items came back, and this takes every trial for independent; ask for that with "
+            "cluster='trial', or choose one with trials.select(repeat=...)"
+        )
+    return np.asarray(result.table["cells"].values)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats
+from alikely._base.names import listed, nearest
+from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.counting import Packed, pack
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.repeats import nested_labels, presented, recurring
 from alikely.data.tables import By, answers, correctness, groups_of_trials, option_variables
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
-from alikely.metrics.pair_sums import combined_influence
 
-if TYPE_CHECKING:
-    from alikely.estimates.matrix_result import MatrixResult
-
-__all__ = ["answers_of", "influences", "said_by", "said_of"]
+__all__ = ["answers_of", "clusters_of", "responses_of"]
 
 # Numbers of a slice of a chunked array that is read at a time.
 SLICE = 50_000_000
@@ -75,7 +72,7 @@ def answers_of(
     return names, parts, places
 
 
-def said_of(
+def responses_of(
     trials: Any, metric: Metric, by: By, no_response: Literal["error", "drop"]
 ) -> list[dict[str, xr.Variable]]:
     """What observers answered, place by place, for metrics that are not of correctness."""
@@ -104,75 +101,6 @@ def said_of(
     ]
 
 
-def said_by(result: MatrixResult) -> list[dict[str, xr.Variable]]:
-    """The same of the observers and places that a matrix has."""
-    metric, trials = result.metric, result.trials
-    if trials is None:
-        raise ValueError(
-            f"a saved matrix holds no answers but right and wrong ones, and this asks for those "
-            f"that {metric.name} is made of: result.with_trials(trials) adds them"
-        )
-    by: Any = result.place or None
-    everywhere = said_of(trials, metric, by, result.data.attrs["no_response"])
-    if by is not None:
-        _, _, places = answers_of(trials, by, "error", "trial")
-        known = [] if places is None else places.values.tolist()
-        everywhere = [everywhere[known.index(name)] for name in result.places]
-    at = [trials.observers.index(name) for name in result.observers]
-    if at == list(range(len(trials.observers))):
-        return everywhere
-    return [{name: _of(variable, at) for name, variable in said.items()} for said in everywhere]
-
-
-def _of(variable: xr.Variable, observers: Sequence[int] | NDArray[np.intp]) -> xr.Variable:
-    return variable.isel(observer=observers) if "observer" in variable.dims else variable
-
-
-def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[str, Any]:
-    """Arrays of some observers; of all as they are, also where they lie on disk."""
-    everyone = len(observers) == next(iter(said.values())).sizes["observer"]
-    return {name: (v if everyone else _of(v, observers)).data for name, v in said.items()}
-
-
-def influences(result: MatrixResult, weights: Sequence[Floats]) -> list[Floats]:
-    """Influence of every trial on weighted sums of entries of each place."""
-    metric, (first, second) = result.metric, result.ends()
-    n, packed = len(result.observers), result.answers()
-    said = [None] * len(packed) if metric.all_influences is None else said_by(result)
-    cells = result.estimates["cells"].values.reshape(len(packed), -1, 4).astype(np.float64)
-    out = []
-    for part, counts, own, given in zip(packed, cells, said, weights, strict=True):
-        psi = np.zeros((len(given), part.n_trials))
-        for rows, used in _by_observers(given, first, second, n):
-            pair = np.flatnonzero((given[rows] != 0).any(axis=0))
-            i, j = (np.searchsorted(used, ends[pair]) for ends in (first, second))
-            if own is not None and metric.all_influences is not None:
-                square = np.zeros((len(rows), len(used), len(used)))
-                square[:, i, j] = given[rows][:, pair]
-                psi[rows] = metric.all_influences(_data(own, used), square)
-                continue
-            correct, of_pair = part.unpacked(used), counts[pair]
-            slopes = np.where(of_pair > 0, metric.influence(of_pair), 0.0)
-            slopes /= np.maximum(of_pair.sum(axis=1), 1)[:, None]
-            for row in rows:
-                psi[row] = combined_influence(correct, i, j, slopes * given[row, pair, None])
-        out.append(psi)
-    return out
-
-
-def _by_observers(
-    weights: Floats, first: NDArray[np.intp], second: NDArray[np.intp], n: int
-) -> list[tuple[list[int], NDArray[np.intp]]]:
-    """Sums over pairs of the same observers, with these: sums of few are done with few."""
-    found: dict[bytes, list[int]] = {}
-    for row, given in enumerate(weights):
-        used = np.zeros(n, dtype=bool)
-        used[first[given != 0]] = used[second[given != 0]] = True
-        if used.any():
-            found.setdefault(used.tobytes(), []).append(row)
-    return [(rows, np.flatnonzero(np.frombuffer(key, bool))) for key, rows in found.items()]
-
-
 def _packed_in_slices(correct: xr.DataArray) -> Packed:
     """Bits of an array that need not fit into memory."""
     if set(correct.dims) != {"observer", "trial"}:
@@ -196,3 +124,22 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
     if all(part.shown is None for part in parts):
         return Packed(right, None, n_trials)
     return Packed(right, np.concatenate([part.shown_bits() for part in parts], axis=1), n_trials)
+
+
+def clusters_of(data: xr.Dataset, cluster: str) -> NDArray[np.intp]:
+    """Number the clusters of items of all trials, within data sets (`ValueError` for another)."""
+    names = list(data.attrs.get(ITEM_COLUMNS, []))
+    if cluster not in names:
+        there = f" ({listed(names)})" if names else ""
+        raise ValueError(
+            f"cluster must be 'trial' or a column that describes items{there}, got {cluster!r}"
+            f"{nearest(cluster, names)}; item_columns=[{cluster!r}] keeps one when data are read"
+        )
+    frame = pd.DataFrame({"label": data[cluster].values, "dataset": data["dataset"].values})
+    numbers = np.asarray(frame.groupby(["dataset", "label"], sort=False).ngroup(), dtype=np.intp)
+    if numbers.max(initial=0) < 1:
+        raise ValueError(
+            f"cluster={cluster!r} needs at least two clusters, and all trials are of "
+            f"{str(data[cluster].values[0])!r}; leave cluster out"
+        )
+    return numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -14,34 +14,37 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.files import write_file
-from alikely._base.frames import As, given_as, html_of
-from alikely._base.intervals import Intervals, bound_names
+from alikely._base.frames import As, html_of
+from alikely._base.intervals import Intervals, chosen_methods
 from alikely._base.names import counted, listed, nearest
+from alikely._base.notes import note
+from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.counting import Packed
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.trials import Trials
 from alikely.estimates.latex import printed
-from alikely.estimates.matrix_answers import answers_of
-from alikely.estimates.matrix_rows import combined, rows_of
+from alikely.estimates.matrix_answers import answers_of, responses_of
+from alikely.estimates.remarks import few_clusters, joined
+from alikely.estimates.result import LABELS, Result
 from alikely.estimates.tree import Tree
-from alikely.inference.intervals import analytic_interval
-from alikely.inference.weighted import student_deviate
+from alikely.inference.cell_limits import WITHOUT_DRAWS
+from alikely.metrics.pair_sums import combined_influence
 
-__all__ = ["MatrixResult"]
+__all__ = ["MatrixResult", "influences", "responses_by"]
 
 # A data frame of more rows is more than anyone reads, and some gigabytes.
 MOST_ROWS = 1_000_000
 # Names of the dims of places, the first of which is there or not.
 PLACES = ("condition", "dataset")
 ORDERS = ("a, b", "b, a")
+# Cells of a pair turned round.
+TURNED = [0, 2, 1, 3]
 # Variables that are no matrices to look at.
 HIDDEN = ("cells", "own", "why")
-PAIRS = ("pair",)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -241,11 +244,13 @@ class MatrixResult(Tree):
         ValueError
             If that were more than a million rows, or an option is invalid.
         """
-        estimates = self.estimates
-        value = estimates["estimate"].values
-        chosen = np.ones(value.shape, dtype=bool)
+        chosen_methods(intervals, ("analytic", "posterior"), (), "")
+        value = self.estimates["estimate"].values.ravel()
+        chosen = np.ones(len(value), dtype=bool)
         if observer is not None:
-            chosen &= (self.ends() == self._position(observer)).any(axis=0)
+            at = self._position(observer)
+            sides = (self.labels()[f"observer_{side}"][0] == at for side in "ab")
+            chosen &= np.logical_or(*sides)
         if min_estimate is not None:
             chosen &= value >= min_estimate
         flat = np.flatnonzero(chosen)
@@ -258,61 +263,13 @@ class MatrixResult(Tree):
                 "min_estimate=, take matrices as result['estimate'], or write all to a file with "
                 "to_parquet"
             )
-        key = value.ravel()[flat] if lowest else -value.ravel()[flat]
+        key = value[flat] if lowest else -value[flat]
         if n_rows < len(flat):
             # NaN sorts last also here.
-            flat = flat[np.sort(np.argpartition(key, n_rows - 1)[:n_rows])]
-            key = value.ravel()[flat] if lowest else -value.ravel()[flat]
+            some = np.sort(np.argpartition(key, n_rows - 1)[:n_rows])
+            flat, key = flat[some], key[some]
         rows = flat[np.argsort(key, kind="stable")]
-        return given_as(rows_of(self, rows, intervals, columns), as_)
-
-    def nearest(self, observer: str, k: int = 10) -> pd.DataFrame:
-        """Observers that fail most like one.
-
-        Parameters
-        ----------
-        observer : str
-        k : int
-            How many.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by the other observer, the nearest first; of several conditions the mean of
-            those in which the pair is defined, and their number. ``estimate``, ``se``, and the
-            limits of the analytic interval. Of metrics to which the order matters `observer` is
-            the reference.
-
-        Raises
-        ------
-        ValueError
-            If there is no such observer.
-        """
-        at = self._position(observer)
-        n = len(self.observers)
-        row, error = (self[name].values.reshape(-1, n, n)[:, at] for name in ("estimate", "se"))
-        row = np.where(np.arange(n) == at, np.nan, row)
-        n_places = np.isfinite(row).sum(axis=0)
-        mean = np.where(n_places, np.nansum(row, axis=0), np.nan) / np.maximum(n_places, 1)
-        order = np.argsort(-mean, kind="stable")[: min(k, (n_places > 0).sum())]
-        prob = float(self.data.attrs["ci_prob"])
-        lower, upper = bound_names("analytic", "ci", prob)
-        if self.metric.all_pairs is None:
-            parts = [
-                combined(self, {self._pair((observer, self.observers[j])): 1.0}) for j in order
-            ]
-            names = ("estimate", "se", lower, upper)
-            columns: dict[str, Any] = {name: [part[name] for part in parts] for name in names}
-        else:
-            # Conditions have trials of their own.
-            square = np.where(np.isfinite(row), error**2, 0.0).sum(axis=0)
-            value, se = mean[order], np.sqrt(square[order]) / n_places[order]
-            bounds = analytic_interval(self.metric, value, se, self._deviate(at, order, prob))
-            columns = {"estimate": value, "se": se, lower: bounds[:, 0], upper: bounds[:, 1]}
-        return pd.DataFrame(
-            columns | {"n_places": n_places[order]},
-            index=pd.Index(np.array(self.observers)[order], name="other"),
-        )
+        return self.entries(rows).summary(intervals=intervals, columns=columns, as_=as_)
 
     def select(
         self, observers: Sequence[str] | None = None, places: Sequence[str] | str | None = None
@@ -366,69 +323,6 @@ class MatrixResult(Tree):
         tree.attrs = dict(self.data.attrs)
         return MatrixResult(tree, self.trials)
 
-    def difference(
-        self, first: tuple[str, str], second: tuple[str, str], *, ci_prob: float | None = None
-    ) -> pd.Series:
-        """Difference of two entries, with the dependence between them.
-
-        Parameters
-        ----------
-        first, second : (str, str)
-            Two pairs of observers; they may share one.
-        ci_prob : float, optional
-            As in the analysis if not given.
-
-        Returns
-        -------
-        pandas.Series
-            ``estimate, se``, limits of the analytic interval, ``p`` (two-sided) and ``n_places``,
-            over which it is a mean.
-
-        Raises
-        ------
-        ValueError
-            If an observer is unknown, a pair is one observer twice, or both are the same pair.
-        """
-        weights: dict[tuple[int, int], float] = {}
-        for pair, sign in ((first, 1.0), (second, -1.0)):
-            at = self._pair(pair)
-            weights[at] = weights.get(at, 0.0) + sign
-        if not any(weights.values()):
-            raise ValueError(f"first and second are the same pair, {' x '.join(first)}")
-        return combined(self, weights, ci_prob, against=0.0).drop("n_pairs")
-
-    def mean(
-        self,
-        rows: Sequence[str],
-        columns: Sequence[str] | None = None,
-        *,
-        ci_prob: float | None = None,
-    ) -> pd.Series:
-        """Mean of a block of the matrix, with the dependence between its entries.
-
-        Parameters
-        ----------
-        rows, columns : sequence of str
-            Mean over all pairs of one of `rows` and one of `columns`; without `columns`, over the
-            pairs among `rows`.
-        ci_prob : float, optional
-            As in the analysis if not given.
-
-        Returns
-        -------
-        pandas.Series
-            ``estimate, se``, limits of the analytic interval, ``p`` (two-sided, against
-            independent observers, where the metric has one value for them),
-            ``n_pairs`` (the least of all places: a mean is over pairs that are defined) and
-            ``n_places``. Trials are drawn anew, observers are these.
-
-        Raises
-        ------
-        ValueError
-            If an observer is unknown, or there is no pair.
-        """
-        return combined(self, self._block(rows, columns), ci_prob)
-
     def to_parquet(self, path: str | Path) -> None:
         """Write all pairs as a table, without ever holding it.
 
@@ -448,20 +342,126 @@ class MatrixResult(Tree):
         writer = None
         for start in range(0, n_rows, MOST_ROWS):
             rows = np.arange(start, min(start + MOST_ROWS, n_rows))
-            table = pa.Table.from_pandas(rows_of(self, rows), preserve_index=False)
+            frame = self.entries(rows).summary(intervals="all")
+            table = pa.Table.from_pandas(frame, preserve_index=False)
             writer = writer or pq.ParquetWriter(sink, table.schema)
             writer.write_table(table)
         if writer is not None:
             writer.close()
         write_file(path, sink.getvalue().to_pybytes())
 
-    def _deviate(self, at: int, others: NDArray[np.intp], prob: float) -> Floats:
-        """Deviate for means of a row over places: Student's of the fewest clusters."""
-        if "df" not in self.estimates:
-            return np.asarray(special.ndtri((1 + prob) / 2))
-        n = len(self.observers)
-        df = self["df"].values.reshape(-1, n, n)[:, at, others]
-        return student_deviate(np.nanmin(df, axis=0), prob)
+    def labels(self) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
+        """Labels of all entries as numbers, in the order of the estimates, with their names."""
+        estimates = self.estimates
+        shape, (first, second) = estimates["estimate"].shape, self.ends()
+        if "order" in estimates["estimate"].dims:
+            first, second = np.stack([first, second]), np.stack([second, first])
+        place = np.arange(len(self.places)).reshape(-1, *[1] * (len(shape) - 1))
+        names = np.array(self.observers, dtype=object)
+        found = {}
+        for name in LABELS[:2]:
+            there = estimates.coords.get(f"of_{name}")
+            known = np.full(len(self.places), "all", object) if there is None else there.values
+            codes, unique = pd.factorize(known)
+            found[name] = np.broadcast_to(codes[place], shape).ravel(), unique
+        for name, ends in zip(LABELS[2:], (first, second), strict=True):
+            found[name] = np.broadcast_to(ends, shape).ravel(), names
+        return found
+
+    def entries(self, flat: NDArray[np.intp], *, answers: bool = False) -> Result:
+        """Some entries as a result of pairs, if wanted with the answers that they are of."""
+        estimates = self.estimates
+        dims = estimates["estimate"].dims
+        at = dict(zip(dims, np.unravel_index(flat, estimates["estimate"].shape), strict=True))
+        place = at.get(self.place, np.zeros(len(flat), dtype=np.intp))
+        labels = {name: (codes[flat], names) for name, (codes, names) in self.labels().items()}
+        cells = estimates["cells"].values
+        counts = (cells[place, at["pair"]] if self.place else cells[at["pair"]]).astype(np.int64)
+        if "order" in dims:
+            back = at["order"] == 1
+            counts[back] = counts[back][:, TURNED]
+        used, ends = np.unique([labels[name][0] for name in LABELS[2:]], return_inverse=True)
+        first, second = ends.reshape(2, -1)
+        table = xr.Dataset(
+            {
+                "cells": (("pair", "cell"), counts),
+                "first": ("pair", first),
+                "second": ("pair", second),
+                "pair_group": ("pair", place),
+            },
+            coords={name: ("pair", names[codes]) for name, (codes, names) in labels.items()}
+            | {"pair": np.arange(len(flat))},
+            attrs={ITEM_COLUMNS: self.cluster},
+        )
+        if answers:
+            table = self._with_answers(table, used)
+        found: dict[str, Any] = {}
+        for name, values in estimates.data_vars.items():
+            if "pair" in values.dims and name not in HIDDEN:
+                # Tests of independence do not ask for the order of a pair.
+                grid = np.broadcast_to(
+                    values.values if values.dims == dims else np.expand_dims(values.values, -2),
+                    estimates["estimate"].shape,
+                )
+                found[str(name)] = ("pair", grid.ravel()[flat])
+        found["undefined"] = ("pair", self._reasons(counts, flat))
+        found["remark"] = ("pair", np.array(self._remarks(found, counts), dtype=object))
+        if self.cluster:
+            found["centre"] = found["estimate"]
+        groups = {"observed_data": table, "estimates": xr.Dataset(found, {"pair": table["pair"]})}
+        if DATA_SUMMARY in self.data.children:
+            groups[DATA_SUMMARY] = self.data[DATA_SUMMARY].to_dataset()
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs = {**self.data.attrs, "cluster": self.cluster, "sampler": "none"}
+        if "posterior_lower" in found:
+            tree.attrs["posterior_limits"] = WITHOUT_DRAWS
+        return Result(tree)
+
+    def _with_answers(self, table: xr.Dataset, used: NDArray[np.intp]) -> xr.Dataset:
+        """A table of entries with what its observers answered."""
+        packed, places = self.answers(), np.unique(table["pair_group"].values).tolist()
+        correct = [packed[k].unpacked(used) for k in places]
+        sizes = [part.shape[1] for part in correct]
+        variables: dict[str, Any] = {
+            "correct": (("observer", "trial"), np.concatenate(correct, axis=1)),
+            "trial_group": ("trial", np.repeat(places, sizes)),
+        }
+        coords: dict[str, Any] = {"trial_dataset": ("trial", np.zeros(sum(sizes), dtype=np.intp))}
+        if self.cluster:
+            numbers = self.cluster_numbers()
+            coords[self.cluster] = ("trial", np.concatenate([numbers[k] for k in places]))
+        if self.metric.all_pairs is not None:
+            said = responses_by(self)
+            for name in ("response", "truth", "n_options", "probability"):
+                if name in said[0]:
+                    parts = [_of(said[k][name], used) for k in places]
+                    variables[name] = xr.Variable.concat(parts, "trial")
+            assert self.trials is not None
+            coords["class"] = np.arange(self.trials.data.sizes.get("class", 0) + 1)
+        return table.assign(variables).assign_coords(coords)
+
+    def _reasons(self, counts: NDArray[np.int64], flat: NDArray[np.intp]) -> NDArray[np.object_]:
+        """Why entries have no estimate; empty where they have."""
+        metric, estimates = self.metric, self.estimates
+        if metric.all_pairs is None:
+            reasons = metric.reason(counts.astype(np.float64))
+        else:
+            texts = np.array(["", *metric.whys, "undefined"], dtype=object)
+            why = estimates["why"].values.ravel()[flat] if "why" in estimates else -1
+            reasons = np.where(counts.sum(axis=1) == 0, "no common trials", texts[why])
+        defined = np.isfinite(estimates["estimate"].values.ravel()[flat])
+        return np.where(defined, "", reasons).astype(object)
+
+    def _remarks(self, found: Mapping[str, Any], counts: NDArray[np.int64]) -> list[str]:
+        """Which entries rest on fewer trials than both answered, or on few clusters."""
+        remarks = [np.full(len(counts), "", dtype=object)]
+        if "n_used" in found:
+            used, total = found["n_used"][1], counts.sum(axis=1)
+            for row in np.flatnonzero(used < total):
+                remarks[0][row] = note("trials-used", n=int(used[row]), total=int(total[row]))
+        if self.cluster:
+            remarks.append(few_clusters(self.cluster, found["n_clusters"][1]))
+        return joined(remarks)
 
     def ends(self) -> NDArray[np.intp]:
         """Positions of both observers of every pair, (2, pair)."""
@@ -472,24 +472,6 @@ class MatrixResult(Tree):
         if name not in names:
             raise ValueError(f"no observer {name!r} in this matrix{nearest(name, names)}")
         return names.index(name)
-
-    def _pair(self, pair: tuple[str, str]) -> tuple[int, int]:
-        a, b = (self._position(name) for name in pair)
-        if a == b:
-            raise ValueError(f"a pair is of two observers, got {pair[0]!r} twice")
-        return (min(a, b), max(a, b)) if self.metric.symmetric else (a, b)
-
-    def _block(
-        self, rows: Sequence[str], columns: Sequence[str] | None
-    ) -> dict[tuple[int, int], float]:
-        own = [self._position(name) for name in rows]
-        other = own if columns is None else [self._position(name) for name in columns]
-        pairs = {(i, j) for i in own for j in other if i != j}
-        if self.metric.symmetric:
-            pairs = {(min(pair), max(pair)) for pair in pairs}
-        if not pairs:
-            raise ValueError("no pair of different observers in this block; name more of them")
-        return dict.fromkeys(sorted(pairs), 1 / len(pairs))
 
     def answers(self) -> list[Packed]:
         """The answers of each place, as bits."""
@@ -515,3 +497,72 @@ def _reordered(
     for name in [v for v in out.data_vars if "order" in out[v].dims]:
         out[name] = out[name].where(~turned, out[name].isel(order=[1, 0]).values)
     return out
+
+
+def responses_by(result: MatrixResult) -> list[dict[str, xr.Variable]]:
+    """The same of the observers and places that a matrix has."""
+    metric, trials = result.metric, result.trials
+    if trials is None:
+        raise ValueError(
+            f"a saved matrix holds no answers but right and wrong ones, and this asks for those "
+            f"that {metric.name} is made of: result.with_trials(trials) adds them"
+        )
+    by: Any = result.place or None
+    everywhere = responses_of(trials, metric, by, result.data.attrs["no_response"])
+    if by is not None:
+        _, _, places = answers_of(trials, by, "error", "trial")
+        known = [] if places is None else places.values.tolist()
+        everywhere = [everywhere[known.index(name)] for name in result.places]
+    at = [trials.observers.index(name) for name in result.observers]
+    if at == list(range(len(trials.observers))):
+        return everywhere
+    return [{name: _of(variable, at) for name, variable in said.items()} for said in everywhere]
+
+
+def _of(variable: xr.Variable, observers: Sequence[int] | NDArray[np.intp]) -> xr.Variable:
+    return variable.isel(observer=observers) if "observer" in variable.dims else variable
+
+
+def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[str, Any]:
+    """Arrays of some observers; of all as they are, also where they lie on disk."""
+    everyone = len(observers) == next(iter(said.values())).sizes["observer"]
+    return {name: (v if everyone else _of(v, observers)).data for name, v in said.items()}
+
+
+def influences(result: MatrixResult, weights: Sequence[Floats]) -> list[Floats]:
+    """Influence of every trial on weighted sums of entries of each place."""
+    metric, (first, second) = result.metric, result.ends()
+    n, packed = len(result.observers), result.answers()
+    said = [None] * len(packed) if metric.all_influences is None else responses_by(result)
+    cells = result.estimates["cells"].values.reshape(len(packed), -1, 4).astype(np.float64)
+    out = []
+    for part, counts, own, given in zip(packed, cells, said, weights, strict=True):
+        psi = np.zeros((len(given), part.n_trials))
+        for rows, used in _by_observers(given, first, second, n):
+            pair = np.flatnonzero((given[rows] != 0).any(axis=0))
+            i, j = (np.searchsorted(used, ends[pair]) for ends in (first, second))
+            if own is not None and metric.all_influences is not None:
+                square = np.zeros((len(rows), len(used), len(used)))
+                square[:, i, j] = given[rows][:, pair]
+                psi[rows] = metric.all_influences(_data(own, used), square)
+                continue
+            correct, of_pair = part.unpacked(used), counts[pair]
+            slopes = np.where(of_pair > 0, metric.influence(of_pair), 0.0)
+            slopes /= np.maximum(of_pair.sum(axis=1), 1)[:, None]
+            for row in rows:
+                psi[row] = combined_influence(correct, i, j, slopes * given[row, pair, None])
+        out.append(psi)
+    return out
+
+
+def _by_observers(
+    weights: Floats, first: NDArray[np.intp], second: NDArray[np.intp], n: int
+) -> list[tuple[list[int], NDArray[np.intp]]]:
+    """Sums over pairs of the same observers, with these: sums of few are done with few."""
+    found: dict[bytes, list[int]] = {}
+    for row, given in enumerate(weights):
+        used = np.zeros(n, dtype=bool)
+        used[first[given != 0]] = used[second[given != 0]] = True
+        if used.any():
+            found.setdefault(used.tobytes(), []).append(row)
+    return [(rows, np.flatnonzero(np.frombuffer(key, bool))) for key, rows in found.items()]

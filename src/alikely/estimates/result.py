@@ -21,7 +21,6 @@ from alikely.data.repeats import ONE_ANSWER, unequal_answers
 from alikely.data.tables import SEPARATOR
 from alikely.estimates.latex import Environment, latex_table, printed
 from alikely.estimates.remarks import cautions, joined, scarcity, wide
-from alikely.estimates.selection import LABELS
 from alikely.estimates.sentences import (
     PLACES,
     chosen_interval,
@@ -37,13 +36,16 @@ from alikely.inference.resampling import bca_of_table
 from alikely.inference.weighted import holding, student_deviate
 from alikely.metrics import consistency
 
-__all__ = ["CHAINS", "Result"]
+__all__ = ["CHAINS", "LABELS", "Result"]
+
+LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 
 CHAINS = "chains"
 
 # What the tables of labels and of rows count, for every metric of theirs.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
-TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
+# Tests against independent observers: tables show the first that there is, others on request.
+TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10", "p_adjusted", "log10_p")
 School = Literal["analytic", "bootstrap", "bca", "posterior"]
 
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
@@ -232,20 +234,20 @@ class Result(Tree):
         width: Floats | None = None
         few = ""
         for school in methods:
-            closed = school == "posterior" and "posterior" not in self.data.children
             kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
-            if closed:
-                low, median, high = self._quantiles(ci_prob, ci_kind).T
-                bounds, width = np.stack([low, high], axis=1), high - low
-                frame["posterior_median"] = median
+            if school == "posterior" and self.without_draws:
+                limits = self._quantiles(ci_prob, ci_kind)
+                bounds, width = limits[:, [0, -1]], limits[:, -1] - limits[:, 0]
+                if limits.shape[1] == 3:
+                    frame["posterior_median"] = limits[:, 1]
             else:
                 bounds = self._bounds(school, ci_prob, ci_kind)
-            if school == "posterior" and not closed:
-                frame["posterior_median"] = np.median(self.draws("posterior"), axis=0)
-                width = bounds[:, 1] - bounds[:, 0]
-                n_draws = len(self.draws("posterior"))
-                if n_draws * (1 - ci_prob) / 2 < 1:
-                    few = note("few-draws", n=n_draws)
+                if school == "posterior":
+                    draws = self.draws("posterior")
+                    frame["posterior_median"] = np.median(draws, axis=0)
+                    width = bounds[:, 1] - bounds[:, 0]
+                    if len(draws) * (1 - ci_prob) / 2 < 1:
+                        few = note("few-draws", n=len(draws))
             for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
                 frame[name] = bound
         every = intervals == "all" or columns == "all"
@@ -268,8 +270,8 @@ class Result(Tree):
                 *[name for name in TESTS if name in tests][1:],
             }
         stored = self._notes(frame, width, few, methods, named)
-        frame["note_codes"] = [" ".join(codes(text)) for text in stored]
-        frame["note"] = [told(text) for text in stored]
+        said = {text: (" ".join(codes(text)), told(text)) for text in set(stored)}
+        frame["note_codes"], frame["note"] = ([said[text][k] for text in stored] for k in (0, 1))
         frame = frame.drop(columns=[name for name in hidden - {*named} if name in frame])
         return given_as(ordered(frame, sort), as_)
 
@@ -412,12 +414,15 @@ class Result(Tree):
         return interval(self.draws(school), ci_prob, ci_kind)
 
     def _quantiles(self, ci_prob: float, ci_kind: CiKind) -> Floats:
-        """Of the posterior without draws: (pair, 3), the median between the limits."""
+        """Of the posterior without draws: (pair, 3), the median between the limits if known."""
         if ci_kind != "eti":
             raise ValueError(
                 f"posterior limits without draws are equal-tailed, got ci_kind={ci_kind!r}; take "
                 "n_draws=4000, or leave 'posterior' out of intervals"
             )
+        if "posterior_lower" in self.estimates:
+            known = (self.estimates[f"posterior_{end}"].values for end in ("lower", "upper"))
+            return np.stack(list(known), axis=1)
         levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
         return quantiles_of(self.metric.limits)(
             self.table["cells"].values, levels, prior=self.prior

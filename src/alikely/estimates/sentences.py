@@ -14,6 +14,9 @@ from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_metho
 from alikely._base.names import MISSING, counted, listed, nearest, number, p_words, span
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from alikely.estimates.matrix_result import MatrixResult
     from alikely.estimates.result import Result, School
     from alikely.metrics import Metric
 
@@ -27,6 +30,7 @@ __all__ = [
     "chosen_interval",
     "interval_words",
     "is_wide",
+    "matrix_sentence",
     "merged_remarks",
     "method_words",
     "pair_words",
@@ -36,6 +40,7 @@ __all__ = [
     "result_sentence",
     "result_table",
     "shown_methods",
+    "side_words",
     "trial_words",
 ]
 
@@ -146,8 +151,9 @@ def result_sentence(
     frame = result.summary(prob, kind, shown, columns=more).reset_index(drop=True)
     if not school:
         frame[[*bounds_of("analytic", kind, prob)]] = np.nan
-    say = _Words(result, frame, school or "analytic", prob, kind, digits)
-    return say.one() if len(frame) == 1 else say.many()
+    say = _Words(result.metric, school or "analytic", prob, kind, digits)
+    method = method_words(result, say.school, kind)
+    return (_one if len(frame) == 1 else _many)(say, result, frame, method)
 
 
 def interval_words(school: str, ci_kind: str, ci_prob: float) -> str:
@@ -272,107 +278,12 @@ def is_wide(metric: Metric) -> bool:
 
 
 class _Words:
-    """What the sentences about one pair and about many share."""
+    """Phrases about the rows of one table."""
 
-    def __init__(
-        self,
-        result: Result,
-        frame: pd.DataFrame,
-        school: School,
-        prob: float,
-        kind: CiKind,
-        digits: int,
-    ) -> None:
-        self.result, self.frame, self.school = result, frame, school
-        self.prob, self.kind, self.digits = prob, kind, digits
-        self.metric = result.metric
-        self.zero = is_wide(self.metric)
+    def __init__(self, metric: Metric, school: str, prob: float, kind: CiKind, digits: int) -> None:
+        self.metric, self.school, self.digits = metric, school, digits
+        self.prob, self.kind, self.zero = prob, kind, is_wide(metric)
         self.lower, self.upper = bounds_of(school, kind, prob)
-
-    def one(self) -> str:
-        """About the only pair."""
-        row = self.frame.iloc[0]
-        text = f"the {self.metric.label} of {self.who(row)}{self.place(row)}"
-        note = str(row["note"])
-        known = not np.isnan(row[self.lower])
-        if np.isnan(row["estimate"]):
-            reason = self.result.undefined.iloc[0]
-            note = note.removeprefix(reason).removeprefix("; ")
-            text += f" is undefined: {reason} ({self.ground()})"
-            # A posterior needs no estimate.
-            text += f"; {self.interval(row)} ({self.method()})" if known else ""
-        else:
-            how = f"{self.method()}, over {self.ground()}" if known else f"over {self.ground()}"
-            text += f" was {self.value(row['estimate'])}, {self.interval(row)} ({how})"
-        parts = [f"{capital(text)}."]
-        if known:
-            parts.append(f"The interval speaks for {self.population()}{self.against(row)}.")
-        p = row.get("p_null", np.nan)
-        if not np.isnan(p):
-            parts.append(f"Against independent observers, {p_words('p', p)}.")
-        return " ".join(filter(None, [*parts, cautions(pd.Series([note]), "")]))
-
-    def many(self) -> str:
-        """About the extremes of many pairs, and how many there are."""
-        frame, label = self.frame, self.metric.label
-        what, where = self.what()
-        value = frame["estimate"]
-        defined = frame[value.notna()]
-        if not len(defined):
-            text = f"The {label} of all {what}{where} is undefined: {self.reasons()}."
-            return f"{text} They have {self.ground()}."
-        least, most = (
-            defined.loc[at] for at in (defined["estimate"].idxmin(), defined["estimate"].idxmax())
-        )
-        if least["estimate"] == most["estimate"]:
-            spread = f"was {self.value(value.min())} throughout"
-        else:
-            spread = (
-                f"ranged from {self.extreme(least)} to {self.extreme(most)}; the median was "
-                f"{self.value(value.median())}"
-            )
-        parts = [f"Over {what}{where}, {label} {spread}."]
-        if len(defined) < len(frame):
-            parts.append(f"Undefined: {len(frame) - len(defined)} ({self.reasons()}).")
-        if frame[self.lower].isna().all():
-            parts.append(f"No {interval_words(self.school, self.kind, self.prob)} is valid here.")
-        else:
-            parts.append(
-                f"The intervals ({self.method()}, over {self.ground()}) speak for "
-                f"{self.population()}; each holds alone, unadjusted for their number."
-            )
-        notes = frame["note"].where(value.notna(), "")
-        parts += [self.tests(), cautions(notes, what.split()[-1])]
-        return " ".join(filter(None, parts))
-
-    def what(self) -> tuple[str, str]:
-        """Count and kind of the pairs or comparisons."""
-        frame = self.frame
-        pairs = frame[["observer_a", "observer_b"]].drop_duplicates()
-        n_pairs = len(pairs)
-        places = [counted(frame["dataset"].nunique(), "data set")]
-        places.append(counted(len(frame[list(PLACES)].drop_duplicates()), "condition"))
-        several = [frame[name].nunique() > 1 for name in PLACES]
-        inner = [place for place, more in zip(places, several, strict=True) if more]
-        if n_pairs == len(frame):
-            return f"{n_pairs:,} pairs", f" ({', '.join(inner)})" if inner else ""
-        everybody = n_pairs == 1 and pairs["observer_a"].item() == pairs["observer_b"].item()
-        whom = pair_words(pairs.iloc[0], self.metric) if everybody else counted(n_pairs, "pair")
-        inner = [whom if everybody else f"{whom} of observers", *inner]
-        return f"{len(frame):,} comparisons", f" ({', '.join(inner)})"
-
-    def who(self, row: pd.Series) -> str:
-        return pair_words(row, self.metric)
-
-    def place(self, row: pd.Series) -> str:
-        """Data set and condition, where they tell rows apart or are named at all."""
-        table = self.frame
-        several = [name for name in PLACES if table[name].nunique() > 1 or len(table) == 1]
-        return place_words(row, several)
-
-    def extreme(self, row: pd.Series) -> str:
-        who = f"{self.who(row)}{self.place(row)}"
-        return f"{self.value(row['estimate'])} ({who}; {self.interval(row)})"
 
     def value(self, value: float) -> str:
         return number(value, self.digits, self.zero)
@@ -383,50 +294,149 @@ class _Words:
         ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
         if ends == MISSING:
             return f"without {name}"
-        if self.school != "posterior":
+        if "posterior_median" not in row or self.school != "posterior":
             return f"{name} {ends}"
-        median = posterior_words(self.metric, row["posterior_median"], self.digits)
-        return f"{median}, {name} {ends}"
+        return (
+            f"{posterior_words(self.metric, row['posterior_median'], self.digits)}, {name} {ends}"
+        )
 
-    def ground(self) -> str:
-        defined = self.frame[self.frame["estimate"].notna()]
-        return trial_words(defined if len(defined) else self.frame, self.result)
+    def ranged(
+        self, over: str, least: pd.Series, most: pd.Series, median: float, places: Sequence[str]
+    ) -> str:
+        """The extremes of many rows, and their median."""
+        if least["estimate"] == most["estimate"]:
+            spread = f"was {self.value(median)} throughout"
+        else:
+            low, high = (
+                f"{self.value(row['estimate'])} ({pair_words(row, self.metric)}"
+                f"{place_words(row, places)}; {self.interval(row)})"
+                for row in (least, most)
+            )
+            spread = f"ranged from {low} to {high}; the median was {self.value(median)}"
+        return f"Over {over}, {self.metric.label} {spread}."
 
-    def method(self) -> str:
-        return method_words(self.result, self.school, self.kind)
+    def speak(self, how: str, attrs: Mapping[Any, Any]) -> str:
+        whom = population_words(self.metric, self.school, attrs)
+        return (
+            f"The intervals ({how}) speak for {whom}; each holds alone, unadjusted for their "
+            "number."
+        )
 
-    def population(self) -> str:
-        return population_words(self.metric, self.school, self.result.data.attrs)
+    def tests(self, p: NDArray[np.float64], of: str = "") -> str:
+        """How many differ from independent observers when all are asked at once."""
+        n_told, n_tested = int((p < 1 - self.prob).sum()), int(np.isfinite(p).sum())
+        return (
+            f"With p values {of}adjusted for their number (Benjamini and Hochberg), {n_told:,} of "
+            f"{n_tested:,} {'differs' if n_told == 1 else 'differ'} from independent observers at "
+            f"the level {f'{1 - self.prob:.3g}'.lstrip('0')}."
+        )
 
     def against(self, row: pd.Series) -> str:
         """Where the interval lies beside what independent errors would give."""
         chance = self.metric.independent
         if chance is None:
             return ""
-        given = f"{number(chance, 0, leading_zero=True)}, which independent errors would give"
-        if row[self.lower] > chance:
-            return f"; it lies above {given}"
-        if row[self.upper] < chance:
-            return f"; it lies below {given}"
-        return f"; it holds {given}"
+        side = side_words(row[self.lower], row[self.upper], chance)
+        given = number(chance, 0, leading_zero=True)
+        return f"; it {side} {given}, which independent errors would give"
 
-    def tests(self) -> str:
-        """How many differ from independent observers when all are asked at once."""
-        if "p_null_bh" not in self.frame:
-            return ""
-        p, level = self.frame["p_null_bh"], f"{1 - self.prob:.3g}".lstrip("0")
-        told = int((p < 1 - self.prob).sum())
-        verb = "differs" if told == 1 else "differ"
-        return (
-            f"With p values adjusted for their number (Benjamini and Hochberg), {told:,} of "
-            f"{int(p.notna().sum()):,} {verb} from independent observers at the level {level}."
-        )
 
-    def reasons(self) -> str:
-        counts = self.result.undefined.value_counts(sort=False)
-        if len(counts) == 1:
-            return str(counts.index[0])
-        return "; ".join(f"{reason}, {n}" for reason, n in counts.items())
+def side_words(lower: float, upper: float, value: float) -> str:
+    """Where an interval lies beside a value."""
+    return "lies above" if lower > value else "lies below" if upper < value else "holds"
+
+
+def _one(say: _Words, result: Result, frame: pd.DataFrame, method: str) -> str:
+    """Say the only pair."""
+    metric, row, note = result.metric, frame.iloc[0], str(frame["note"].iloc[0])
+    ground, known = trial_words(frame, result), not np.isnan(row[say.lower])
+    text = f"the {metric.label} of {pair_words(row, metric)}{place_words(row, PLACES)}"
+    if np.isnan(row["estimate"]):
+        reason = result.undefined.iloc[0]
+        note = note.removeprefix(reason).removeprefix("; ")
+        text += f" is undefined: {reason} ({ground})"
+        # A posterior needs no estimate.
+        text += f"; {say.interval(row)} ({method})" if known else ""
+    else:
+        how = f"{method}, over {ground}" if known else f"over {ground}"
+        text += f" was {say.value(row['estimate'])}, {say.interval(row)} ({how})"
+    parts = [f"{capital(text)}."]
+    if known:
+        whom = population_words(metric, say.school, result.data.attrs)
+        parts.append(f"The interval speaks for {whom}{say.against(row)}.")
+    if not np.isnan(p := row.get("p_null", np.nan)):
+        parts.append(f"Against independent observers, {p_words('p', p)}.")
+    return " ".join(filter(None, [*parts, cautions(pd.Series([note]), "")]))
+
+
+def _many(say: _Words, result: Result, frame: pd.DataFrame, method: str) -> str:
+    """Say the extremes of many pairs, and how many there are."""
+    label, (what, where) = result.metric.label, _what(result, frame)
+    defined = frame[frame["estimate"].notna()]
+    ground = trial_words(defined if len(defined) else frame, result)
+    counts = result.undefined.value_counts(sort=False)
+    reasons = "; ".join(f"{reason}, {n}" for reason, n in counts.items())
+    reasons = str(counts.index[0]) if len(counts) == 1 else reasons
+    if not len(defined):
+        text = f"The {label} of all {what}{where} is undefined: {reasons}."
+        return f"{text} They have {ground}."
+    value = defined["estimate"]
+    places = [name for name in PLACES if frame[name].nunique() > 1]
+    least, most = (defined.loc[at] for at in (value.idxmin(), value.idxmax()))
+    parts = [say.ranged(f"{what}{where}", least, most, value.median(), places)]
+    if len(defined) < len(frame):
+        parts.append(f"Undefined: {len(frame) - len(defined)} ({reasons}).")
+    if frame[say.lower].isna().all():
+        parts.append(f"No {interval_words(say.school, say.kind, say.prob)} is valid here.")
+    else:
+        parts.append(say.speak(f"{method}, over {ground}", result.data.attrs))
+    if "p_null_bh" in frame:
+        parts.append(say.tests(frame["p_null_bh"].to_numpy()))
+    notes = frame["note"].where(frame["estimate"].notna(), "")
+    return " ".join(filter(None, [*parts, cautions(notes, what.split()[-1])]))
+
+
+def _what(result: Result, frame: pd.DataFrame) -> tuple[str, str]:
+    """Count and kind of the pairs or comparisons."""
+    pairs = frame[["observer_a", "observer_b"]].drop_duplicates()
+    n_pairs = len(pairs)
+    counts = frame["dataset"].nunique(), len(frame[list(PLACES)].drop_duplicates())
+    inner = [
+        counted(n, word)
+        for n, word, name in zip(counts, ("data set", "condition"), PLACES, strict=True)
+        if frame[name].nunique() > 1
+    ]
+    if n_pairs == len(frame):
+        return f"{n_pairs:,} pairs", f" ({', '.join(inner)})" if inner else ""
+    everybody = n_pairs == 1 and pairs["observer_a"].item() == pairs["observer_b"].item()
+    whom = f"{counted(n_pairs, 'pair')} of observers"
+    whom = pair_words(pairs.iloc[0], result.metric) if everybody else whom
+    return f"{len(frame):,} comparisons", f" ({', '.join([whom, *inner])})"
+
+
+def matrix_sentence(matrix: MatrixResult, digits: int = 2) -> str:
+    """Say the extremes of a matrix, for whom its intervals speak, and its tests."""
+    prob, kind = matrix.interval_options(None, None)
+    metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
+    where = f", {len(matrix.places):,} {matrix.place}s" if matrix.place else ""
+    pairs = counted(n * (n - 1) // 2, "pair")
+    over = f"{values.size:,} entries ({pairs} of {n:,} observers{where})"
+    defined = np.isfinite(values)
+    if not defined.any():
+        return f"Of {over}, none has a defined {metric.label}."
+    school = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
+    say = _Words(metric, school, prob, kind, digits)
+    least, most = (
+        matrix.to_frame(top=1, lowest=low, intervals=[school]).iloc[0] for low in (True, False)
+    )
+    parts = [say.ranged(over, least, most, float(np.median(values[defined])), PLACES)]
+    if lost := int((~defined).sum()):
+        parts.append(f"Undefined: {lost:,}.")
+    how = "posterior, from the counts alone" if school == "posterior" else "analytic"
+    parts.append(say.speak(how, matrix.data.attrs))
+    if "p_adjusted" in matrix.estimates:
+        parts.append(say.tests(matrix.estimates["p_adjusted"].values, "of Fisher's exact test "))
+    return " ".join(parts)
 
 
 def _range(numbers: pd.Series, what: str) -> str:

@@ -22,18 +22,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from alikely._base.arrays import Floats
-from alikely.data.blocks import Block, blocks, cluster_numbers
+from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import Evaluator, evaluator
 from alikely.inference.weighted import effective_images, freedom_of_sums
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cells import divide
+from alikely.metrics.pair_sums import combined_influence
 
 __all__ = [
     "OfClusters",
     "cells_of_clusters",
     "cluster_influence",
+    "clusters_of_sum",
     "covariance",
     "covariance_of",
     "equal_clusters",
@@ -349,9 +351,25 @@ def _trials_of_sum(table: xr.Dataset, slopes: Floats) -> tuple[Floats, Floats]:
     """Influence of every trial on a sum over tables of correctness, and whether it was shown."""
     moved, used = np.zeros((2, table.sizes["trial"]))
     for block in blocks(table):
-        moved[block.trials] += np.einsum("pc,pct->t", slopes[block.rows], block.shares())
-        used[block.trials] += block.shown().any(axis=0)
+        if block.crossed:
+            moved[block.trials] += np.einsum("pc,pct->t", slopes[block.rows], block.shares())
+            used[block.trials] += block.shown().any(axis=0)
+            continue
+        # Also of millions of pairs.
+        ends, known = (block.a, block.b), (block.correct != LEFT_OUT).astype(np.float64)
+        correct = block.correct.astype(np.int8)
+        moved[block.trials] += combined_influence(correct, *ends, slopes[block.rows])
+        met = sparse.csr_array((np.ones(len(block.a)), ends), shape=(len(known), len(known)))
+        used[block.trials] += (known * (met @ known)).any(axis=0)
     return moved, used
+
+
+def clusters_of_sum(table: xr.Dataset, slopes: Floats, cluster: str) -> tuple[Floats, Floats]:
+    """Influence of every cluster on a sum over tables of correctness, and its squares."""
+    moved, used = _trials_of_sum(table, slopes)
+    membership, _ = indicator(cluster_numbers(table, cluster))
+    squares = squares_by_cluster(moved[None], used[None], membership)[0]
+    return (moved @ membership)[squares > 0], squares[squares > 0]
 
 
 def influence_of(table: xr.Dataset, slopes: Floats, cluster: str | None) -> Floats:

@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 
 from alikely._base.intervals import percent
 from alikely._base.random import RandomState
-from alikely.estimates.comparison import correctness_cells
+from alikely.estimates.independent import correctness_cells
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.metrics import bounds, consistency

@@ -9,8 +9,7 @@ import pandas as pd
 from alikely._base.names import listed
 from alikely.benchmark.trees import Families, families
 from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.matrix_words import matrix_sentence
-from alikely.estimates.sentences import capital
+from alikely.estimates.sentences import capital, matrix_sentence
 from alikely.plots.families import MOST_GROUPS, plot_families
 from alikely.report.blocks import (
     Block,

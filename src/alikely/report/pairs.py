@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.names import MISSING, p_words
-from alikely.estimates.contrast_words import contrast_sentence
-from alikely.estimates.observer_means import (
+from alikely.estimates.contrasts import (
+    contrast_sentence,
     machine_means,
     observer_differences,
 )

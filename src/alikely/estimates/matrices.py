@@ -1,4 +1,4 @@
-"""All pairs of thousands of observers at once."""
+"""Matrices: all pairs of thousands of observers at once."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from alikely._base.parallel import in_parallel
 from alikely._base.settings import resolve
 from alikely._base.size import check_memory
 from alikely._base.steps import step
+from alikely.data.blocks import Block
 from alikely.data.counting import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
-from alikely.estimates.matrix_answers import answers_of, said_of
-from alikely.estimates.matrix_clusters import clusters_of, spread_over_clusters
-from alikely.estimates.matrix_result import ORDERS, MatrixResult
-from alikely.estimates.matrix_rows import POSTERIOR
+from alikely.estimates.matrix_answers import answers_of, clusters_of, responses_of
+from alikely.estimates.matrix_result import ORDERS, TURNED, MatrixResult
 from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.evaluation import evaluator
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.five_cells import option_limits
+from alikely.inference.influence import cluster_influence, of_clusters
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
@@ -45,8 +46,9 @@ BYTES_OF_SQUARES = 1_250
 BLOCK = 250_000
 # Pairs that one job takes limits of kappa_p of.
 FEW = 20_000
-# Cells of a pair turned round.
-TURNED = [0, 2, 1, 3]
+# Numbers of one job: influences of so many pairs and trials.
+CHUNK = 8_000_000
+POSTERIOR = ("posterior_lower", "posterior_upper")
 
 
 def matrix(
@@ -151,7 +153,7 @@ def matrix(
     own = _checked_prior(prior, found, schools)
     with step("answers as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
-        said = said_of(trials, found, by, no_response) if found.all_pairs is not None else []
+        said = responses_of(trials, found, by, no_response) if found.all_pairs is not None else []
         numbers = _numbers(trials, by, cluster) if of_items else []
     n = len(names)
     if n < 2:
@@ -181,7 +183,7 @@ def matrix(
                 answered = {name: v.data for name, v in said[k].items()} if said else {}
                 answered["correct"] = packed.unpacked(np.arange(n))
                 n_classes = trials.data.sizes.get("class", 0) + 1
-                spread = spread_over_clusters(found, answered, numbers[k], n_classes)
+                spread = _spread_over_clusters(found, answered, numbers[k], n_classes)
             variables |= spread
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
@@ -330,6 +332,54 @@ def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats
         values.append(value)
         errors.append(np.where(np.isfinite(value), se, np.nan))
     return np.stack(values), np.stack(errors)
+
+
+def _spread_over_clusters(
+    metric: Metric, said: Mapping[str, Any], numbers: NDArray[np.intp], n_classes: int
+) -> dict[str, Any]:
+    """Standard errors of all pairs of one place, degrees of freedom and design effects."""
+    n, n_trials = np.shape(said["correct"])
+    pairs = np.stack(np.triu_indices(n, k=1))
+    turns = [pairs] if metric.symmetric else [pairs, pairs[::-1]]
+    ends = np.concatenate(turns, axis=1)
+    step = max(1, CHUNK // max(n_trials, 1))
+    jobs = [
+        (metric, said, ends[:, start : start + step], numbers, n_classes)
+        for start in range(0, ends.shape[1], step)
+    ]
+    found = np.concatenate(list(in_parallel(_spread, jobs)), axis=1)
+    shape = (len(turns), pairs.shape[1])
+    dims: tuple[str, ...] = ("pair",) if metric.symmetric else ("order", "pair")
+    return {
+        name: (dims, values.reshape(shape[-len(dims) :]))
+        for name, values in zip(("se", "df", "n_clusters", "design_effect"), found, strict=True)
+    }
+
+
+def _spread(
+    metric: Metric,
+    said: Mapping[str, Any],
+    ends: NDArray[np.intp],
+    numbers: NDArray[np.intp],
+    n_classes: int,
+) -> Floats:
+    """Standard error, freedom, number of clusters and design effect of some pairs: (4, pair)."""
+    ready = evaluator(_pairs_of(said, ends, n_classes), metric)
+    single = (ready.slopes() ** 2).sum(axis=1)
+    moved, squares = cluster_influence(ready, numbers)
+    square, df = of_clusters(moved, squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(single > 0, square / single, np.nan)
+    return np.stack([np.sqrt(square), df, (squares > 0).sum(axis=1), effect])
+
+
+def _pairs_of(said: Mapping[str, Any], ends: NDArray[np.intp], n_classes: int) -> Block:
+    """A block of pairs of observers, from what all observers answered."""
+    names = ("response", "truth", "n_options", "probability")
+    known: dict[str, Any] = {name: np.asarray(said[name]) for name in names if name in said}
+    correct, (first, second) = np.asarray(said["correct"]), ends
+    every = np.arange(correct.shape[1])
+    return Block(slice(0, len(first)), first, second, correct, every, n_classes=n_classes, **known)
 
 
 def _as_bits(

@@ -1,0 +1,1050 @@
+"""Means, differences and other weighted sums of the entries of a result.
+
+References
+----------
+.. [K18] Kruschke (2018). Rejecting or accepting parameter values in Bayesian estimation.
+   doi:10.1177/2515245918771304
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from alikely._base.arrays import Floats
+from alikely._base.checks import of_type
+from alikely._base.frames import with_notes
+from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
+from alikely._base.names import MISSING, listed, nearest, number, p_words, span
+from alikely._base.notes import note, told
+from alikely.errors.limits import UNBOUNDED, mean_draws
+from alikely.estimates.matrix_result import MatrixResult, influences
+from alikely.estimates.remarks import few_clusters, joined_notes, of_design, several_people
+from alikely.estimates.result import LABELS, Result
+from alikely.estimates.sentences import (
+    METHODS,
+    PLACES,
+    capital,
+    cautions,
+    chosen_interval,
+    interval_words,
+    is_wide,
+    method_words,
+    pair_words,
+    place_words,
+    population_words,
+    side_words,
+    trial_words,
+)
+from alikely.inference.influence import (
+    cells_of_clusters,
+    clusters_of_sum,
+    covariance_of,
+    influence_of,
+    most_freedom,
+    of_items,
+    of_sum,
+)
+from alikely.inference.intervals import (
+    adjusted_p_values,
+    analytic_interval,
+    describe_draws,
+    within,
+)
+from alikely.inference.pooled import Pooled, left_out, pooled_sum
+from alikely.inference.weighted import freedom_of_sums, holding, student_deviate
+from alikely.metrics import Metric
+
+__all__ = [
+    "Which",
+    "compared_observers",
+    "contrast",
+    "contrast_sentence",
+    "difference",
+    "machine_means",
+    "mean",
+    "nearest_observers",
+    "observer_differences",
+]
+
+Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+# Either observer of a pair.
+EITHER = "observer"
+# Of labels, by joint errors of each pair: means hold from so many on, differences.
+FOR_MEANS, FOR_DIFFERENCES = 10, 40
+# A standard error below this is one of rounding: the entries have the same answers.
+ROUNDING = 1e-12
+PRIOR_ALONE = note("prior-alone")
+# Group of a result whose entries have limits, from which those of means are made.
+POPULATIONS = "populations"
+COPYING = note("prior-copying")
+TOGETHER = note("pair-by-pair")
+# Measured: the bootstrap covers less than .92 where the prior would have a larger part of the
+# entries than this (fewer than 17 disagreements expected by chance in each).
+LARGEST_PART = 1 / 18
+# Cells of entries by cluster that are held at once; of more, first derivatives do.
+MOST_CELLS = 5_000_000
+NAMES = {
+    "dataset": "data set",
+    "condition": "condition",
+    "observer": "observer",
+    "observer_a": "first observer",
+    "observer_b": "second observer",
+}
+# So many labels of entries a sentence names.
+MOST_LABELS = 3
+
+
+class Scores(Protocol):
+    """Scores that know how to take differences, such as `alikely.Benchmark`."""
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the machines."""
+
+    def contrast(self, first: Any, second: Any = None, **options: Any) -> pd.DataFrame:
+        """Difference of two scores, or the mean of some."""
+
+
+def difference(
+    result: Result | MatrixResult | Scores,
+    first: Which,
+    second: Which,
+    *,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
+) -> pd.DataFrame:
+    """Compute the difference of two entries of a result, or of the means of two sets of entries.
+
+    Parameters
+    ----------
+    result : Result, MatrixResult or Benchmark
+        An analysis that holds both. Of a benchmark `first` and `second` are names of systems; see
+        `alikely.Benchmark.contrast` for other populations and levels.
+    first, second : str, sequence of str, or mapping
+        Labels of entries, or a mapping from ``dataset, condition, observer_a, observer_b`` to the
+        label(s) wanted, such as ``{"observer_b": "resnet50"}``: all entries that match;
+        ``observer`` is either of the two. The order within a pair matters only where it does for
+        the metric: ``"a x b"`` finds what is stored as ``"b x a"``, and both observers of a
+        mapping may be named in either order.
+    rope : (float, float), optional
+        Region of practical equivalence of the difference.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `contrast`, of ``first - second``. For a matrix the analytic row: over the
+        conditions or data sets in which all is defined, ``n_places``, each with the same weight.
+
+    Raises
+    ------
+    ValueError
+        If a selection matches nothing, or both match the same entries.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-model", rng=1)
+    >>> one, other = sorted(set(result.pairs["observer_b"]))[:2]
+    >>> table = al.difference(result, {"observer_b": one}, {"observer_b": other})
+    >>> list(table.index)
+    ['analytic']
+    """
+    if isinstance(result, MatrixResult):
+        return _of_matrix(result, first, second, ci_prob)
+    if not isinstance(result, Result):
+        more = {} if intervals is None else {"intervals": intervals}
+        return _scores(result).contrast(
+            first, second, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more
+        )
+    plus, apart = _mean_weights(result, first)
+    minus, other = _mean_weights(result, second)
+    _require_apart(plus, minus, first, second)
+    found = contrast(
+        result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
+    )
+    return _told(found, apart or other)
+
+
+def mean(
+    result: Result | MatrixResult | Scores,
+    which: Which | None = None,
+    *,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
+) -> pd.DataFrame:
+    """Compute the unweighted mean of entries of a result, with the dependence between them.
+
+    Parameters
+    ----------
+    result : Result, MatrixResult or Benchmark
+        An analysis; of a benchmark `which` are names of systems.
+    which : str, sequence of str, or mapping, optional
+        As in `difference`; all entries if not given, of a benchmark all machines.
+    rope : (float, float), optional
+        Region of practical equivalence of the mean.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        As in the analysis if not given.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `contrast`. For a matrix the analytic row: the mean of the pairs that are defined,
+        over conditions or data sets with the same weight, ``n_pairs`` (the fewest in one of them)
+        and ``n_places``.
+
+    Raises
+    ------
+    ValueError
+        If the selection matches nothing.
+
+    Notes
+    -----
+    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`. The
+    posterior of error similarity has limits of the mean itself, since those of pairs do not average
+    (`alikely.errors.limits.mean_draws`).
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
+    >>> table = al.mean(result, {"condition": "noise"})
+    >>> bool(table.loc["analytic", "estimate"] > 0)
+    True
+    """
+    if isinstance(result, MatrixResult):
+        return _of_matrix(result, {} if which is None else which, None, ci_prob)
+    if not isinstance(result, Result):
+        scores = _scores(result)
+        machines = scores.models if which is None else which
+        more = {} if intervals is None else {"intervals": intervals}
+        return scores.contrast(machines, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more)
+    weights, apart = _mean_weights(result, {} if which is None else which)
+    found = contrast(
+        result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
+    )
+    return _told(found, apart)
+
+
+def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> None:
+    if np.array_equal(plus, minus):
+        raise ValueError(
+            f"first and second select the same entries ({first!r} and {second!r}); their "
+            "difference is 0"
+        )
+
+
+def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.DataFrame:
+    """Find the observers that fail most like one.
+
+    Parameters
+    ----------
+    matrix : MatrixResult
+        As returned by `alikely.matrix`.
+    observer : str
+        The reference of metrics to which the order matters.
+    k : int
+        Number of observers. Default 10.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the other observer, the nearest first: ``estimate``, ``se`` and the limits of
+        the analytic interval as returned by `mean`, over the ``n_places`` conditions in which the
+        pair is defined.
+
+    Raises
+    ------
+    ValueError
+        If there is no such observer.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> matrix = al.matrix(al.load_example(), by=None)
+    >>> al.estimates.nearest_observers(matrix, "model_1", 2).index.tolist()
+    ['model_2', 'model_3']
+    """
+    of_type(matrix, MatrixResult, "make one with al.matrix")
+    names = matrix.observers
+    if observer not in names:
+        raise ValueError(f"no observer {observer!r} in this matrix{nearest(observer, names)}")
+    row = matrix["estimate"].sel(observer=observer).drop_sel(observer_other=observer)
+    means = row.mean(matrix.place) if matrix.place else row
+    others = means.to_series().dropna().sort_values(ascending=False, kind="stable").index[:k]
+    rows = [_of_matrix(matrix, (observer, other), None, None).loc["analytic"] for other in others]
+    frame = pd.DataFrame(rows, index=pd.Index(others, name="other", dtype=object))
+    prob, kind = matrix.interval_options(None, None)
+    bounds = bound_names("", kind, prob), bound_names("analytic", "ci", prob)
+    frame = frame.reindex(columns=["estimate", "se", *bounds[0], "n_places"])
+    return frame.rename(columns=dict(zip(*bounds, strict=True)))
+
+
+def _of_matrix(
+    matrix: MatrixResult, first: Which, second: Which | None, ci_prob: float | None
+) -> pd.DataFrame:
+    """Mean or difference of entries of a matrix, averaged over its places."""
+    metric, estimates = matrix.metric, matrix.estimates["estimate"]
+    value, n_places = estimates.values.ravel(), len(matrix.places)
+    weights = np.zeros((2, len(value)))
+    for side, which in enumerate((first, second)):
+        if which is not None:
+            chosen = entries_of(matrix, which)
+            weights[side, chosen] = n_places / len(chosen)
+    if second is not None:
+        _require_apart(weights[0], weights[1], first, second)
+    place = matrix.labels()[matrix.place][0] if matrix.place else np.zeros(len(value), np.intp)
+    flat = np.flatnonzero(weights[0] != weights[1])
+    every = weights[0, flat] - weights[1, flat]
+    kept = np.zeros(len(flat))
+    for k in range(n_places):
+        here = place[flat] == k
+        kept[here] = _of_defined(every[here], np.isfinite(value[flat[here]]))
+    used = kept != 0
+    there, counts = np.unique(place[flat[used]], return_counts=True)
+    if used.any():
+        flat, every = flat[used], kept[used] / len(there)
+    if metric.all_pairs is None or matrix.cluster or not used.any():
+        result = matrix.entries(flat, answers=True)
+        frame = contrast(result, every, ci_prob=ci_prob, intervals=["analytic"])
+    else:
+        frame = _of_influences(matrix, flat, every, place, ci_prob)
+    return frame.assign(
+        n_pairs=int(counts.min(initial=len(value))) if len(there) else 0, n_places=len(there)
+    )
+
+
+def _of_influences(
+    matrix: MatrixResult,
+    flat: NDArray[np.intp],
+    weights: Floats,
+    place: NDArray[np.intp],
+    ci_prob: float | None,
+) -> pd.DataFrame:
+    """Weighted sum of entries that are not of correctness, by influences of trials."""
+    metric, prob = matrix.metric, matrix.interval_options(ci_prob, None)[0]
+    if metric.all_influences is None or not metric.symmetric:
+        raise ValueError(
+            f"differences and means within a matrix need influences, which {metric.name} has not; "
+            f"analyse these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+        )
+    full = np.zeros(len(place))
+    full[flat] = weights
+    found = influences(matrix, list(full.reshape(len(matrix.places), 1, -1)))
+    se = float(np.linalg.norm(np.concatenate([psi.sum(axis=0) for psi in found])))
+    estimate = float(weights @ matrix.estimates["estimate"].values.ravel()[flat])
+    lower, upper = _bounds(metric, weights, estimate, se, np.inf, prob)
+    names = bound_names("", "eti", prob)
+    row = {"estimate": estimate, "se": se, names[0]: lower, names[1]: upper}
+    row["p_value"] = float(2 * stats.norm.sf(abs(estimate) / se)) if se > 0 else np.nan
+    return pd.DataFrame([row | {"note": matrix.missing_note}], index=["analytic"])
+
+
+def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
+    """Weights of the entries that are defined: a mean is over these, a difference needs both."""
+    if not defined.any() or ((weight < 0).any() and not defined.all()):
+        return np.zeros(len(weight))
+    kept = np.where(defined, weight, 0.0)
+    return kept if defined.all() else kept * (weight.sum() / kept.sum())
+
+
+def contrast(
+    result: Result,
+    weights: ArrayLike,
+    *,
+    rope: tuple[float, float] | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    intervals: Intervals = None,
+) -> pd.DataFrame:
+    """Compute a weighted sum of the entries of a result, with its interval.
+
+    Parameters
+    ----------
+    result : Result
+        An analysis.
+    weights : array_like, shape (pair,)
+        Weight of each entry; entries of weight 0 take no part.
+    rope : (float, float), optional
+        Region of practical equivalence; its posterior mass is given [K18]_.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        Default: as in the analysis.
+    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
+        Rows of the table: the recommended method, every valid one, or those that are named.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each method: ``analytic`` (influence functions, with the covariance over shared
+        trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
+        draws). The recommended one is the analytic one for several tables of correctness, otherwise
+        that of `Result.summary`. With `rope` the posterior is included. Columns
+
+        - ``estimate``, for the posterior its median; ``se``; the interval
+        - ``p_value``, analytic, two-sided, of 0
+        - ``p_positive``, share of draws above 0; ``rope_mass``; ``undefined_share`` of draws
+        - with ``"all"``, ``center`` of the analytic interval and its degrees of freedom ``df``
+        - ``note``
+
+    Raises
+    ------
+    TypeError
+        If `result` is no `Result`.
+    ValueError
+        If there is not one finite weight per entry, all are 0, or the region, the interval or a
+        method is not valid.
+
+    Notes
+    -----
+    Near the ceiling an estimate of few errors is biased and its standard error too small. The
+    analytic interval of several tables of correctness is centered on a sum with pseudo-trials in
+    each entry. These have the accuracies of the entry and the error consistency of all entries with
+    weights of the same sign. The interval includes the sum of the estimates. If entries have few
+    errors, the posterior is biased, because its prior expects independence in each entry, and the
+    bootstrap is too narrow. These rows are then omitted unless they are named in `intervals`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
+    >>> weights = np.zeros(18)
+    >>> weights[:2] = 1, -1
+    >>> al.contrast(result, weights).index.tolist()
+    ['analytic']
+    >>> al.contrast(result, weights, intervals=["bootstrap", "posterior"]).shape
+    (2, 9)
+    """
+    if not isinstance(result, Result):
+        raise TypeError(
+            f"expected a Result, got {type(result).__name__}; for a Benchmark use its own "
+            "contrast, with names of systems"
+        )
+    if result.data.attrs.get("pairing") == "lost":
+        raise ValueError(
+            "these are confusion matrices of systems that answered the same items, which do not "
+            "tell how sure a difference or mean is; compare trials"
+        )
+    ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
+    table = result.table
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
+        raise ValueError(
+            f"weights must be {table.sizes['pair']} finite numbers, one per entry and not all 0; "
+            f"got shape {w.shape}"
+        )
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    chosen = np.flatnonzero(w)
+    part, w = table.isel(pair=chosen), w[chosen]
+    bounds = bound_names("", ci_kind, ci_prob)
+
+    found = _analytic(result, part, chosen, w, ci_prob)
+    _, _, of_plan = of_design(part, result.estimates.isel(pair=chosen), result.metric, w)
+    estimate = float(w @ result.estimates["estimate"].values[chosen])
+    remarks = [
+        of_plan["analytic"],
+        _few_clusters(result, part, w),
+        _undefined_note(result, chosen),
+        result.repeats_note(),
+    ]
+    if found.disagreements is not None and found.sampled < ROUNDING:
+        remarks.append(PRIOR_ALONE)
+    rows: dict[str, dict[str, object]] = {
+        "analytic": {
+            "estimate": estimate,
+            "se": found.se,
+            "center": found.center,
+            "df": found.df,
+            bounds[0]: found.lower,
+            bounds[1]: found.upper,
+            "p_value": found.p_value if np.isfinite(estimate) else np.nan,
+            "note": joined_notes(*remarks),
+        }
+    }
+    wrong = _wrong(result, part, w, found)
+    # Of chosen images the posterior of several people may be too narrow.
+    several = "inclusion" in part and bool(several_people(part))
+    methods = _methods(result, intervals, found, wrong, several)
+    if intervals is None and rope is not None and "posterior" in result.data.children:
+        # The region is judged by posterior mass.
+        methods = tuple(dict.fromkeys((*methods, "posterior")))
+    for method in ("bootstrap", "posterior"):
+        if method in methods and wrong.get(method) == TOGETHER:
+            rows[method] = {"note": ""}
+        elif method in methods:
+            row, note = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
+            if method == "posterior":
+                note = result.cluster_note() or (PRIOR_ALONE if found.sampled < ROUNDING else note)
+            rows[method] = row
+            rows[method]["note"] = joined_notes(of_plan[method], result.repeats_note(), note)
+    for method, reason in wrong.items():
+        if method in rows:
+            rows[method]["note"] = joined_notes(reason, str(rows[method]["note"]))
+    columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
+    more = ["center", "df"] if intervals == "all" else []
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    frame = frame.reindex(columns=[*columns, "undefined_share", *more, "note"])
+    frame = frame.assign(note=frame["note"].fillna("").map(told)).loc[list(methods)]
+    return with_notes(frame, result.missing_note)
+
+
+def _of_draws(
+    result: Result,
+    method: Literal["bootstrap", "posterior"],
+    chosen: NDArray[np.intp],
+    weights: Floats,
+    ci_prob: float,
+    ci_kind: CiKind,
+    rope: tuple[float, float] | None,
+) -> tuple[dict[str, object], str]:
+    """Row of a method by its draws, and what there is to say of them."""
+    if method == "posterior" and POPULATIONS in result.data.children:
+        draws, note = _of_populations(result, chosen, weights, (1 + ci_prob) / 2)
+    else:
+        draws, note = result.draws(method)[:, chosen].astype(np.float64) @ weights, ""
+    estimate = None
+    if method == "bootstrap":
+        estimate = float(weights @ result.estimates["estimate"].values[chosen])
+    row = describe_draws(draws, ci_prob, ci_kind, rope, estimate)
+    if method == "posterior":
+        part = result.table.isel(pair=chosen)
+        few = _few_note(part, weights, result.metric)
+        note = few or note or _scale_note(result, chosen)
+    return row, str(row.get("note", "")) or note
+
+
+class _Analytic(NamedTuple):
+    """The analytic row: Student's quantiles about the center."""
+
+    center: float
+    se: float
+    df: float
+    lower: float
+    upper: float
+    # Standard error by trials alone, and disagreements expected by chance in pooled entries.
+    sampled: float
+    disagreements: Floats | None = None
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of 0."""
+        return float(2 * stats.t.sf(abs(self.center) / self.se, self.df)) if self.se > 0 else np.nan
+
+
+def _analytic(
+    result: Result, part: xr.Dataset, chosen: NDArray[np.intp], w: Floats, ci_prob: float
+) -> _Analytic:
+    metric, cluster = result.metric, result.data.attrs["cluster"] or None
+    estimates = result.estimates.isel(pair=chosen)
+    value = float(w @ estimates["estimate"].values)
+    if is_pooled(part, metric):
+        sums = pooled_sum(
+            metric, part["cells"].values.astype(np.float64), w, part["pair_group"].values
+        )
+        if cluster is None or not of_items(part, cluster):
+            moved = influence_of(part, sums.slopes, cluster)
+            return sum_interval(metric, w, value, sums, moved, ci_prob)
+        moved, squares = clusters_of_sum(part, sums.slopes, cluster)
+        if len(w) * len(squares) <= MOST_CELLS:
+            cells, squares = cells_of_clusters(part, sums.slopes, cluster)
+            moved = left_out(metric, cells.sum(axis=2), cells, w, part["pair_group"].values)
+        return sum_interval(metric, w, value, sums, moved, ci_prob, squares)
+    if cluster is not None and of_items(part, cluster):
+        clusters = of_sum(part, metric, cluster, w)
+        center, square, df = value, clusters.variance, clusters.df
+    else:
+        square = covariance_of(part, metric, cluster, w[None])[0, 0]
+        # Of chosen images about the weighted value, with the freedom that the design leaves.
+        center, df, _ = of_design(part, estimates, metric, w)
+    se = float(np.sqrt(square))
+    lower, upper = _bounds(metric, w, center, se, df, ci_prob)
+    lower, upper = holding(lower, upper, np.array(value))
+    return _Analytic(center, se, df, float(lower), float(upper), se)
+
+
+def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
+    """Note on a sum over too few clusters of items; empty of others."""
+    cluster = result.data.attrs["cluster"]
+    if not cluster or not of_items(part, cluster):
+        return ""
+    found = of_sum(part, result.metric, cluster, w)
+    return str(few_clusters(cluster, np.array([found.number]))[0])
+
+
+def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
+    """Whether a sum is of several tables of correctness, of images that no plan chose."""
+    several = part.sizes["pair"] > 1
+    return several and metric.counts == "correctness" and "inclusion" not in part
+
+
+def sum_interval(
+    metric: Metric,
+    weights: Floats,
+    value: float,
+    sums: Pooled,
+    moved: Floats,
+    ci_prob: float,
+    squares: Floats | None = None,
+) -> _Analytic:
+    """Interval of a sum over tables of correctness; `squares_by_cluster` for clusters of items."""
+    n, square = len(moved), moved**2
+    sampled = float(square.sum())
+    se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
+    total, fourth = np.array(sampled + sums.added), np.array((square**2).sum())
+    df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
+    df = df if squares is None else min(df, float(most_freedom(squares)))
+    lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
+    lower, upper = np.fmin(lower, value), np.fmax(upper, value)
+    return _Analytic(
+        sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.disagreements
+    )
+
+
+def _bounds(
+    metric: Metric, weights: Floats, center: float, se: float, df: float, ci_prob: float
+) -> Floats:
+    """Interval on the metric's own scale for a mean of entries, plain for a difference."""
+    deviate = float(student_deviate(np.array(df), ci_prob))
+    if (weights > 0).all() and np.isclose(weights.sum(), 1):
+        return analytic_interval(metric, np.array(center), np.array(se), deviate)
+    return within(metric, center + np.array([-1, 1]) * deviate * se, weights)
+
+
+def _wrong(
+    result: Result, entries: xr.Dataset, weights: Floats, found: _Analytic
+) -> dict[str, str]:
+    """Methods that are known to be wrong for a sum, and why."""
+    wrong = dict(result.metric.unreliable)
+    if "posterior" in result.data.children and not _draws_belong_together(result, entries):
+        wrong["posterior"] = TOGETHER
+    if found.disagreements is None or np.isnan(found.disagreements).any():
+        return wrong
+    part, n = _part_of(1.0, found.disagreements, weights), len(weights)
+    few = {"n": round(max(1 / part - 1, 0)), "entries": n}
+    if part > LARGEST_PART:
+        wrong["bootstrap"] = note("bootstrap-sums", **few)
+    if "posterior" not in result.data.children:
+        return wrong
+    if "copy_probability" in result.data.attrs["prior"]:
+        wrong["posterior"] = COPYING
+    # As large as its standard error, a bias leaves .83 of intervals of 95 %.
+    elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
+        LARGEST_PART, found.se
+    ):
+        wrong["posterior"] = note("prior-biases", **few)
+    return wrong
+
+
+def _part_of(added: float, disagreements: Floats, weights: Floats) -> float:
+    """Mean part of added disagreements in the entries of the sign where it is larger."""
+    part = added / (added + disagreements)
+    signs = (weights > 0, weights < 0)
+    return float(max(np.average(part[s], weights=np.abs(weights[s])) for s in signs if s.any()))
+
+
+def _methods(
+    result: Result,
+    intervals: Intervals,
+    found: _Analytic,
+    wrong: Mapping[str, str],
+    several: bool,
+) -> tuple[str, ...]:
+    there = [name for name in METHODS if name == "analytic" or name in result.data.children]
+    valid = [name for name in there if name not in wrong]
+    # Draws of a sum are needed, and limits without draws have none.
+    first: str
+    pooled = found.disagreements is not None
+    first = "analytic" if pooled or several else chosen_interval(result, None, "hdi")
+    if first not in valid:
+        first = valid[-1] if valid else ""
+    shown = chosen_methods(intervals, METHODS, valid, first)
+    if intervals is None and "posterior" in valid and result.metric.posterior_label != "posterior":
+        # Of another quantity, such as a correlation corrected for noise.
+        shown = tuple(dict.fromkeys((*shown, "posterior")))
+    return tuple(name for name in shown if name in there)
+
+
+def _draws_belong_together(result: Result, part: xr.Dataset) -> bool:
+    if int(result.data["posterior"].attrs["joint"]):
+        return True
+    groups = part["pair_group"].values
+    return len(np.unique(groups)) == len(groups)
+
+
+def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    reasons = result.estimates["undefined"].values[chosen]
+    return next((note("undefined-entry", why=str(why)) for why in reasons if why), "")
+
+
+def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
+    """Whether entries that are freed of noise on different scales are put together."""
+    if "scale" not in result.estimates:
+        return ""
+    scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
+    return note("scales", scales=", ".join(scales)) if len(scales) > 1 else ""
+
+
+def _of_populations(
+    result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
+) -> tuple[Floats, str]:
+    """Draws of a weighted sum whose entries have limits rather than draws of their own."""
+    one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
+    populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
+    draws, note = np.zeros(len(one_by_one)), ""
+    for side in (1, -1):
+        there = np.flatnonzero(side * weights > 0)
+        part = np.abs(weights[there])
+        if len(there) < 2:
+            draws += side * (one_by_one[:, there] @ part)
+            continue
+        share = part / part.sum()
+        here = populations.isel(pair=there)
+        values, bounded = mean_draws(here, functools.partial(np.dot, b=share))
+        draws += side * part.sum() * values
+        if bounded < sure:
+            note = UNBOUNDED
+    return draws, note
+
+
+def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) -> str:
+    if metric.counts != "labels" or len(weights) == 1:
+        return ""
+    enough = FOR_MEANS if (weights > 0).all() else FOR_DIFFERENCES
+    few = part["cells"].values[:, 3].min() < enough
+    return note("joint-errors-of-means", least=enough) if few else ""
+
+
+def _scores(result: Any) -> Scores:
+    if not hasattr(result, "contrast"):
+        raise TypeError(
+            f"expected a Result or a Benchmark, got {type(result).__name__}; make one with "
+            "alikely.compare or alikely.benchmark_scores"
+        )
+    return result
+
+
+def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
+    """Weights of a mean over the entries that have common trials, and how many have none."""
+    weights = np.zeros(result.table.sizes["pair"])
+    chosen = entries_of(result, which)
+    met = ~result.apart()[chosen]
+    # Of none at all the mean is undefined, for the reason that each entry has.
+    used = chosen[met] if met.any() else chosen
+    weights[used] = 1 / len(used)
+    lost = len(chosen) - len(used)
+    return weights, f"{lost} of {len(chosen)} entries have no common trial" if lost else ""
+
+
+def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
+    if not text:
+        return frame
+    return frame.assign(note=[joined_notes(text, note) for note in frame["note"]])
+
+
+def entries_of(result: Result | MatrixResult, which: Which) -> NDArray[np.intp]:
+    """Positions of the entries of a result that are selected (`ValueError` if there are none)."""
+    if isinstance(result, MatrixResult):
+        if not isinstance(which, Mapping):
+            pair = isinstance(which, tuple) and len(which) == 2
+            ends = ([which[0]], [which[1]]) if pair else (list(which), list(which))
+            which = {"observer_a": ends[0], "observer_b": ends[1]}
+        return _matching(result.labels(), result.metric.symmetric, which)
+    if isinstance(which, Mapping):
+        columns = {name: pd.factorize(result.table[name].values) for name in LABELS}
+        return _matching(columns, result.metric.symmetric, which)
+    index = pd.Index(result.table["pair"].values)
+    labels = [which] if isinstance(which, str) else list(which)
+    positions = index.get_indexer(labels)
+    if result.metric.symmetric:
+        # The order within a pair is how it was stored, not what was asked.
+        a, b = (result.table[name].values for name in LABELS[2:])
+        turned = [
+            f"{two} x {one}" + label.removeprefix(f"{one} x {two}")
+            for label, one, two in zip(index, a, b, strict=True)
+        ]
+        positions = np.where(positions < 0, pd.Index(turned).get_indexer(labels), positions)
+    if len(labels) == 0 or (positions < 0).any():
+        missing = labels[int(np.argmin(positions))] if labels else "(empty list)"
+        raise ValueError(
+            f"no entry is labelled {missing!r}; labels look like {index[0]!r}"
+            f"{nearest(missing, index)}"
+        )
+    return np.asarray(positions)
+
+
+def _matching(
+    labels: Mapping[str, tuple[NDArray[np.intp], NDArray[np.object_]]],
+    symmetric: bool,
+    which: Mapping[str, str | Sequence[str]],
+) -> NDArray[np.intp]:
+    """Entries that have all the labels of a mapping."""
+    sides = LABELS[2:]
+    either = symmetric and set(sides) <= set(which)
+    found: dict[tuple[str, str], NDArray[np.bool_]] = {}
+    for column, value in which.items():
+        if column not in (*LABELS, EITHER):
+            raise ValueError(
+                f"entries can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
+            )
+        wanted = [value] if isinstance(value, str) else list(value)
+        both = column == EITHER or (either and column in sides)
+        known: set[str] = set()
+        for name in sides if both else [column]:
+            codes, names = labels[name]
+            found[column, name] = np.isin(names.astype(str), wanted)[codes]
+            known |= set(names.tolist())
+        if unknown := sorted(set(wanted) - known):
+            raise ValueError(
+                f"no entry with {column} {unknown[0]!r}; there are: {listed(sorted(known))}"
+                f"{nearest(unknown[0], known)}"
+            )
+    keep = np.ones(len(labels[LABELS[0]][0]), dtype=bool)
+    for column in which:
+        if column == EITHER:
+            keep &= found[EITHER, sides[0]] | found[EITHER, sides[1]]
+        elif not (either and column in sides):
+            keep &= found[column, column]
+    if either:
+        a, b = sides
+        keep &= (found[a, a] & found[b, b]) | (found[a, b] & found[b, a])
+    if not keep.any():
+        raise ValueError(f"no entry matches {dict(which)!r}; each part occurs, but not together")
+    return np.flatnonzero(keep)
+
+
+def contrast_sentence(
+    result: Result,
+    first: Which,
+    second: Which | None = None,
+    *,
+    interval: str | None = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+    digits: int = 2,
+) -> str:
+    """Say a mean of entries, or a difference of two, as papers report them.
+
+    Parameters
+    ----------
+    result : Result
+    first, second : str, sequence of str, or mapping
+        As in `alikely.difference`; without `second` the mean of the first, as `alikely.mean` has
+        it.
+    interval : {"analytic", "bootstrap", "posterior"}, optional
+        Whose interval, as in `alikely.Result.sentence`.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        As in the analysis if not given.
+    digits : int
+        Decimals.
+
+    Returns
+    -------
+    str
+        The mean or difference with its interval, how that came about, for whom it speaks, and
+        whether it lies beside 0.
+
+    Raises
+    ------
+    TypeError
+        If `result` is no `Result`.
+    ValueError
+        As in `alikely.difference` and `alikely.Result.sentence`.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = al.load_example().select(condition="noise")
+    >>> result = al.error_consistency(trials, "human-human", n_draws=0, n_resamples=0, rng=1)
+    >>> text = al.estimates.contrast_sentence(result, {"observer": "human_1"})
+    >>> print(text)  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
+    The mean error consistency of the 3 comparisons with observer human_1 was .40, 95 % CI ...
+    """
+    if not isinstance(result, Result):
+        raise TypeError(
+            f"expected a Result, got {type(result).__name__}; of a Benchmark, print its verdict "
+            "of two machines, or its sentence"
+        )
+    if interval is not None and chosen_interval(result, interval) == "bca":
+        raise ValueError(
+            "interval must be one that means have (analytic, bootstrap, posterior); got 'bca'"
+        )
+    prob, kind = result.interval_options(ci_prob, ci_kind)
+    what, of = _named(result, first)
+    head = f"the {what} of {of}"
+    options: dict[str, Any] = {"ci_prob": prob, "ci_kind": kind}
+    shown = None if interval is None else [interval]
+    if second is None:
+        table = mean(result, first, intervals=shown, **options)
+        chosen = entries_of(result, first)
+    else:
+        table = difference(result, first, second, intervals=shown, **options)
+        chosen = np.union1d(entries_of(result, first), entries_of(result, second))
+        other, of = _named(result, second)
+        head += f" less {'that' if other == what else f'the {other}'} of {of}"
+    if table.empty:
+        raise ValueError(
+            f"this result has no {interval or 'valid'} interval of a mean or difference; make it "
+            "again with n_draws=4000"
+        )
+    school = str(table.index[0])
+    estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
+    row, wide = table.loc[school], is_wide(result.metric)
+    lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
+    ends = span(lower, upper, digits, wide)
+    value = number(estimate, digits, wide)
+    text = f"{capital(head)} was {value}, "
+    name = interval_words(school, kind, prob)
+    if ends == MISSING:
+        reason = f" ({row['note']})" if row["note"] else ""
+        return f"{text}without {name}{reason}."
+    if school == "posterior":
+        text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
+    used = chosen[~result.apart()[chosen]]
+    ground = trial_words(result.summary(intervals=[]).iloc[used], result)
+    whom = population_words(result.metric, school, result.data.attrs)
+    shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
+    text += (
+        f"{name} {ends} ({method_words(result, school, kind)}, over {ground}). The interval "
+        f"speaks for {whom}{shared}; it is of this {'mean' if second is None else 'difference'} "
+        "alone, unadjusted for others."
+    )
+    # A difference is judged against 0; a mean against independent errors, where that is one value.
+    chance = result.metric.independent if second is None else 0.0
+    if chance is not None:
+        text += f" It {side_words(lower, upper, chance)} {number(chance, 0, leading_zero=True)}"
+        text += f"{_odds(row, school) if chance == 0 else ''}."
+    return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
+
+
+def _sum(result: Result, which: Which) -> float:
+    """Mean of the estimates of entries that have common trials."""
+    chosen = entries_of(result, which)
+    met = ~result.apart()[chosen]
+    return float(result.estimates["estimate"].values[chosen[met] if met.any() else chosen].mean())
+
+
+def _named(result: Result, which: Which) -> tuple[str, str]:
+    """What a selection of entries is: a mean or the metric itself, and of what."""
+    metric, chosen = result.metric, entries_of(result, which)
+    if len(chosen) == 1:
+        row = result.pairs.iloc[chosen[0]]
+        return metric.label, f"{pair_words(row, metric)}{place_words(row, PLACES)}"
+    head, n = f"mean {metric.label}", f"{len(chosen):,} comparisons"
+    if not isinstance(which, Mapping):
+        names = [which] if isinstance(which, str) else list(which)
+        if len(names) > MOST_LABELS:
+            return head, f"{len(chosen):,} chosen comparisons"
+        return head, f"{n} ({listed(names)})"
+    parts = [
+        f"{NAMES[name]} {' or '.join([labels] if isinstance(labels, str) else labels)}"
+        for name, labels in which.items()
+    ]
+    return head, f"the {n} with {' and '.join(parts)}" if parts else f"all {n}"
+
+
+def _odds(row: pd.Series, school: str) -> str:
+    """What a school says of the sign, besides the interval."""
+    if school == "analytic":
+        p = float(row["p_value"])
+        return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
+    share = float(row["p_positive"])
+    what = {"posterior": "probability", "bootstrap": "share of replicates"}[school]
+    return f" ({p_words(f'{what} above 0', share)})"
+
+
+def machine_means(
+    result: Result, kinds: Mapping[str, str], intervals: Intervals = None
+) -> pd.DataFrame | None:
+    """Compute the mean of each machine over its pairs with observers of another kind."""
+    pairs = result.pairs
+    first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
+    entries: dict[str, list[int]] = {}
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        if kinds and kinds.get(a, a) != kinds.get(b, b):
+            machine = a if kinds.get(b, b) == "human" else b
+            entries.setdefault(machine, []).append(i)
+    if all(len(own) < 2 for own in entries.values()):
+        return None
+    notes = result.summary(intervals=[])["note"].str.split("; ")
+    rows = []
+    for machine, own in entries.items():
+        weights = np.zeros(len(pairs))
+        weights[own] = 1 / len(own)
+        schools = contrast(result, weights, intervals=intervals)
+        row: dict[str, object] = {"machine": machine, "n_pairs": len(own)}
+        row["estimate"] = float(result.estimates["estimate"].values[own].mean())
+        row["se"] = schools["se"].iloc[0] if len(schools) else np.nan
+        lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
+        if intervals is None:
+            row |= {"lb": np.nan, "ub": np.nan, "method": ""}
+        for school, told_of in schools.iterrows():
+            stem = f"{school}_" if intervals is not None else ""
+            row |= {f"{stem}lb": told_of[lower], f"{stem}ub": told_of[upper]}
+            row |= {"method": school} if intervals is None else {}
+        # What is said of each of its pairs holds of their mean.
+        common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
+        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
+        rows.append(row | {"note": "; ".join(told)})
+    frame = pd.DataFrame(rows)
+    return frame.sort_values("estimate", ascending=False, ignore_index=True)
+
+
+def compared_observers(result: Result) -> list[str]:
+    """Observers whose means over their entries can be held against each other."""
+    pairs = result.pairs
+    first, second = pairs["observer_a"], pairs["observer_b"]
+    if (first == second).any():
+        return []  # all readers of an entry at once
+    alone = second[~second.isin(first)]
+    if alone.nunique() > 1:
+        return [str(name) for name in alone.unique()]
+    counts = pd.concat([first, second]).value_counts(sort=False)
+    return [str(name) for name in counts.index[counts > 1]]
+
+
+def observer_differences(
+    result: Result, most: int = 66, intervals: Intervals = None
+) -> pd.DataFrame:
+    """Compute differences between the means of observers over their entries."""
+    names, pairs = compared_observers(result), result.pairs[["observer_a", "observer_b"]]
+    value = pd.Series(result.estimates["estimate"].values)
+    means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
+    # Those of whom nothing is defined come last.
+    names.sort(key=lambda name: (np.isnan(means[name]), -means[name]))
+    chosen = list(itertools.combinations(names, 2))
+    if len(chosen) > most:
+        chosen = [(names[0], name) for name in names[1:]]
+    rows = []
+    for one, other in chosen:
+        first, second = {"observer": one}, {"observer": other}
+        schools = difference(result, first, second, intervals=intervals)
+        told = difference(result, first, second, intervals=["analytic"]).iloc[0]
+        row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
+        for school in schools.index:
+            ends = [name for name in schools if str(name).endswith(("_lb", "_ub"))]
+            row |= {f"{school}_{name}": schools.loc[school, name] for name in ends}
+        notes = dict.fromkeys(note for note in schools["note"] if note)
+        rows.append(row | {"p_value": told["p_value"], "note": "; ".join(notes)})
+    frame = pd.DataFrame(rows)
+    if len(frame):
+        place = frame.columns.get_loc("p_value") + 1
+        frame.insert(place, "p_value_bh", adjusted_p_values(frame["p_value"].to_numpy(float)))
+    return frame
