@@ -136,7 +136,8 @@ def difference(
         label(s) wanted, such as ``{"observer_b": "resnet50"}``: all entries that match;
         ``observer`` is either of the two. The order within a pair matters only where it does for
         the metric: ``"a x b"`` finds what is stored as ``"b x a"``, and both observers of a
-        mapping may be named in either order.
+        mapping may be named in either order. For a matrix: a mapping, a tuple of two observers, or
+        a list of observers for all pairs of these.
     rope : (float, float), optional
         Region of practical equivalence of the difference.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional

@@ -310,29 +310,16 @@ def misclassification_agreement(  # noqa: PLR0913
     no_response : {"error", "drop"}
         Take a missing response for an error with a label of its own, ``(no response)``, or leave
         the trial out of that observer's pairs.
-    n_resamples : int
-        Bootstrap replicates; 0 for none.
-    n_draws : int
-        Posterior draws; 0 for none.
     sampler : {"auto", "exact", "nuts"}
-        ``"auto"``: the draws of `agreement_draws`, whose quantiles hold also with
-        few joint errors, see Notes. ``"exact"``: the joint posterior of
-        `label_draws`, which holds from about 20 joint errors on. ``"nuts"``: the
-        copy model of wrong labels, `alikely.models.class_copying`, group by group.
-    priors : mapping, optional
-        Other priors of that model's variables by name, for ``sampler="nuts"``.
-    model : str or pymc.Model, optional
-        For ``sampler="nuts"``: a model of your own, of the errors of one group of trials; see
-        `alikely.errors.chains.class_copying_draws`.
-    include : "all" or sequence of str
-        For ``sampler="nuts"``: groups to add to ``result.chains``, as in
+        - ``"auto"``: draws that take chance over different joint errors, see Notes
+        - ``"exact"``: the joint posterior of labels; needs about 20 joint errors
+        - ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, by group
+    priors, model, include
+        For ``sampler="nuts"``: other priors of that model's variables by name; a custom model of
+        the errors of one group of trials; groups to add to ``result.chains``, as in
         `alikely.inference.extended`.
-    cluster : str, optional
+    n_resamples, n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
-    ci_prob : float, optional
-        As in `error_consistency`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same result.
 
     Returns
     -------
@@ -417,10 +404,8 @@ def error_similarity(  # noqa: PLR0913
     n_resamples : int, optional
         Number of bootstrap replicates. Default: none, because the coverage of their intervals is
         too low; see Notes.
-    n_draws : int
-        Posterior draws; 0 for none.
     n_permutations : int
-        Of the test of equal rows; 0 for none.
+        Number of permutations of the test of equal rows. 0 disables it.
     paired : bool, optional
         For confusion matrices, which do not tell: whether the systems answered the same items. If
         so, there is the estimate alone, since how far the same items make errors alike is lost.
@@ -428,42 +413,34 @@ def error_similarity(  # noqa: PLR0913
         Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
         goes on there when it is asked for again with the same data, options and seed.
     sampler : {"auto", "exact", "nuts"}
-        ``"auto"``: paired rows by Gibbs sweeps, with limits that hold on shared items as on others,
-        see Notes. ``"nuts"``: chains, group by group, of the same model of paired rows,
-        `alikely.models.paired_errors` (many minutes for some pairs of 16 classes), or of rows
-        around a shared base, `alikely.models.error_distributions`, where no two systems of a group
-        erred on a common item. ``"exact"``: independent conjugate rows, which
-        never come close to equal ones, for systems that saw different items.
-    priors : mapping, optional
-        Other priors of that model's variables by name, for ``sampler="nuts"``.
-    model : str or pymc.Model, optional
-        For ``sampler="nuts"``: ``"paired_errors"`` or ``"error_distributions"``, for all groups; or
-        a model of your own, of the errors of one group of trials, with what
-        `shared_base_draws` asks for. Chosen by the items of each group if not given.
-    include : "all" or sequence of str
-        For ``sampler="nuts"``: groups to add to ``result.chains``, as in
-        `alikely.inference.extended`.
-    cluster : str, optional
+        - ``"auto"``: paired rows by Gibbs sampling, also for shared items; see Notes
+        - ``"exact"``: independent conjugate rows, for systems that saw different items
+        - ``"nuts"``: by group, the same model of paired rows, `alikely.models.paired_errors` (many
+          minutes for some pairs of 16 classes), or rows around a shared base,
+          `alikely.models.error_distributions`, where no two systems erred on a common item
+    priors, model, include
+        For ``sampler="nuts"``: other priors of that model's variables by name; the name of one of
+        these models, or a custom model of the errors of one group of trials; groups to add to
+        ``result.chains``, as in `alikely.inference.extended`.
+    n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
-    ci_prob : float, optional
-        As in `error_consistency`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same result.
 
     Returns
     -------
     Result
-        One entry per pair and group; with ``sampler="nuts"`` ``result.chains`` has the fits by
-        group, for ArviZ. The estimate is the similarity; beside it ``divergence``,
-        ``expected_divergence`` (what equal observers with as many errors would show: divergences of
-        samples are above 0), ``excess_divergence``, ``log_bayes_factor`` (nats; positive for the
-        same distribution of errors), ``p_equal`` of a permutation test of equal rows and
-        ``p_equal_adjusted`` over all pairs (Benjamini-Hochberg); these take into account on which
-        items both erred, and what they agreed on. With ``sampler="auto"`` also ``model_low`` and
-        ``model_high``, quantiles of the posterior alone for the `ci_prob` of this call, and
-        ``copy_probability``: the share of items on which both erred where one label was a copy of
-        the other, NaN where there is no such item. ``result.estimates`` has the divergence and the
-        Bayes factor of each class.
+        One entry per pair and group, with the similarity as the estimate, and
+
+        - ``divergence``; ``expected_divergence`` of equal observers with as many errors
+          (divergences of samples are above 0); ``excess_divergence``, their difference
+        - ``log_bayes_factor`` (nats; positive for the same distribution of errors)
+        - ``p_equal`` of a permutation test of equal rows, ``p_equal_adjusted`` over all pairs
+          (Benjamini-Hochberg); they account for the items on which both erred
+        - with ``sampler="auto"``, ``model_low`` and ``model_high``, quantiles of the posterior
+          alone for `ci_prob`, and ``copy_probability``, the share of items on which both erred where one
+          label was a copy of the other (NaN without such items)
+
+        ``result.estimates`` has the divergence and the Bayes factor of each class; with
+        ``sampler="nuts"`` ``result.chains`` has the fits by group, for ArviZ.
 
     Raises
     ------
@@ -554,73 +531,55 @@ def decision_margin_consistency(  # noqa: PLR0913
         `alikely.Trials`, or ``"observer"`` for each on its own.
     m : int, optional
         Number of alternatives of the task; the number of classes if not given.
-    model : {"moments", "strengths", "items", "observers", "criteria"}
-        What frees the correlation of noise. ``"moments"``, milliseconds a pair: on the scale of
-        shares, the correlation of normal scores of margins with the shares of right answers that
-        endlessly many people like these would give; no law of strengths is assumed. The others are
-        of the scale of strengths. ``"strengths"``, a tenth of a second a pair: the correlation of
-        normal scores of margins with those of strengths of any skewness and tail, of a model and a
-        group, with room for what that distribution leaves out. By chains:
-        ``"items"``: `alikely.models.item_margins`, seconds a pair. ``"observers"``: for machine and
-        group `alikely.models.observer_margins`, up to a minute a pair, where few observers answered
-        each item often. ``"criteria"``: for a model and a group, a criterion for each class, which
-        removes the response bias of the group from the strengths (`margin_draws`).
-        It needs responses and at least 3 classes, takes minutes per pair, and attributes all
-        incorrect responses to bias, none to similar classes. A custom model describes one entry,
-        with ``rho`` and, for a model, ``strength`` (item). The two scales differ: on the scale of
-        proportion correct even a perfect model scores below 1 if proportions are a nonlinear
-        function of the normal scores of its margins.
-    priors : mapping, optional
-        Other priors of that model's variables by name.
-    include : "all" or sequence of str
-        Groups to add to ``result.chains``, as in `alikely.inference.extended`.
+    model : {"moments", "strengths", "items", "observers", "criteria"} or pymc.Model
+        What corrects the correlation for noise:
+
+        - ``"moments"``, milliseconds a pair: on the scale of proportion correct, the correlation of
+          normal scores of margins with the proportions in a population of such observers; assumes
+          no distribution of strengths. Even a perfect model scores below 1 if proportions are a
+          nonlinear function of its normal scores. The others are on the scale of strengths
+        - ``"strengths"``, 0.1 seconds a pair: with strengths of any skewness and tail, of a model
+          and a group, and room for what that distribution leaves out
+        - ``"items"``: MCMC, `alikely.models.item_margins`, seconds a pair
+        - ``"observers"``: MCMC, `alikely.models.observer_margins`, up to a minute a pair, where few
+          observers answered each item often
+        - ``"criteria"``: MCMC, a criterion for each class, which removes the response bias of the
+          group from the strengths; needs responses and at least 3 classes, takes minutes per pair,
+          and attributes all incorrect responses to bias, none to similar classes
+        - a custom model of one entry, with ``rho`` and, for a model, ``strength`` (item)
+    priors, include
+        For MCMC, as in `misclassification_agreement`.
     unmatched : {"error", "accept"}
         As in `alikely.margins.tables.margin_table`.
     no_response : {"error", "drop"}
         Count a missing response as an error, or as no answer.
-    n_resamples : int
-        Bootstrap replicates of items; 0 for none.
-    n_draws : int
-        Draws of what is freed of noise; 0 for none.
     cluster : str, optional
         Column of the items, kept by ``item_columns=`` when data are read, such as ``"template"``:
         items that share its value are dependent, and clusters are the sampling unit of standard
         errors, bootstrap, reliability and ``"moments"``. Or ``"item"``, for items that are in
         several conditions of a group. Default: classes, where these are known and at least 5 in
         each group of trials.
-    ci_prob : float, optional
+    n_resamples, n_draws, ci_prob, rng
         As in `error_consistency`.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same result.
 
     Returns
     -------
     Result
-        One entry per pair of systems and group of trials; ``n_trials`` counts items common to
-        both. Beside the estimate ``reliability`` (that of the groups' shares, by split halves),
-        its root ``ceiling``, which is what the estimate would be without other differences, and
-        ``corrected``, the estimate over it. ``result.data["ceilings"]`` has the reliability of each
-        group with its interval: the consistency of the group with another one like it. ``scale``
-        says what is freed of noise: ``"share"``, ``"strength"``, or ``"margin"`` of two
-        machines. With ``"moments"`` and classes also ``share_within`` with its interval, of
-        deviations from the means of classes, and ``share_between``, of these means (of two machines
-        both are of normal scores of margins); and in
-        ``result.estimates`` ``share_consistency`` (not held within [-1, 1]) and p-values of
-        checks. The column ``note`` speaks of those that matter to what stands in the row: with
-        ``"moments"`` below .04 of ``p_bend`` (strengths are no line in raw margins), if their raw
-        correlation, freed of noise, lies outside the interval, and of ``p_within`` (the correlation
-        within classes is another one than in all), and not of ``p_skew`` (strengths are skewed),
-        ``p_repeats`` (people have something of their own on items) and ``p_classes`` (classes
-        differ beyond what margins tell). With ``"strengths"`` these are below .02 ``p_line``
-        (margins are a line in skewed strengths), ``p_law`` (strengths have two modes), ``p_within``
-        (of shares) and ``p_skew``, and without a note ``p_repeats``;
-        ``inflation`` is the variance that items show over that by the model. With models by chains,
-        of machine and group, below .027 ``p_bend``, ``p_skew`` and, but for ``"observers"``,
-        ``p_repeats``.
-        ``result.chains`` has the fit of each entry that has one, for ArviZ;
-        ``result.data["strengths"]`` has posterior mean and standard deviation of the item
-        strengths behind each machine's entry, ``result.data["criteria"]`` those of the criterion of
-        each class by the model of that name: above 0 where it is answered too often.
+        One entry per pair of systems and group of trials; ``n_trials`` counts items common to both.
+
+        - ``reliability`` (of the groups' proportions, by split halves), its root ``ceiling``, and
+          ``corrected``, the estimate divided by it
+        - ``scale`` of the correlation corrected for noise: ``"share"``, ``"strength"``, or
+          ``"margin"`` for two models
+        - with ``"moments"`` and classes, ``share_within`` with its interval, of deviations from the
+          means of classes, and ``share_between``, of these means
+        - in ``result.estimates``, p-values of checks: ``p_bend`` and ``p_line`` (linearity),
+          ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of strengths), ``p_repeats``
+          (observers differ by item) and ``p_classes``; ``note`` reports those that matter
+        - ``result.data["ceilings"]``: reliability of each group with its interval
+        - ``result.data["strengths"]`` and ``["criteria"]``: posterior mean and standard deviation
+          of item strengths behind each model's entry, and of the criterion of each class
+        - ``result.chains``: the fit of each entry that has one, for ArviZ
 
     Raises
     ------
@@ -710,8 +669,8 @@ def agreement(
         Exclude missing readings, or count them as a class, ``(no response)``. Default ``"drop"``:
         an item that was not read says nothing about the reader.
     n_draws : int
-        Draws of the posterior: a Dirichlet process of what all readers say of an item, with a prior
-        of the weight of two items on which two readers agree two times in three; 0 for none.
+        Draws of a Dirichlet process of what all readers say of an item; its prior has the weight of
+        two items on which two readers agree two times in three. 0 disables them.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior of the table of two readers by two classes, with ``n11 = n00`` above
         ``n10 = n01``; of more classes ``n11 + n00`` is the weight of equal readings. Default:
