@@ -436,7 +436,8 @@ def error_similarity(  # noqa: PLR0913
         - ``p_equal`` of a permutation test of equal rows, ``p_equal_adjusted`` over all pairs
           (Benjamini-Hochberg); they account for the items on which both erred
         - with ``sampler="auto"``, ``model_low`` and ``model_high``, quantiles of the posterior
-          alone for `ci_prob`, and ``copy_probability``, the share of items on which both erred where one
+          alone for `ci_prob`, and ``copy_probability``, the share of items on which both erred
+          where one
           label was a copy of the other (NaN without such items)
 
         ``result.estimates`` has the divergence and the Bayes factor of each class; with
