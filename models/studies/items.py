@@ -14,7 +14,7 @@ from alikely.estimates.contrasts import difference
 from alikely.estimates.pairs import error_consistency
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import METHODS
-from alikely.simulate.repeats import repeated_answers
+from alikely.simulate.readers import repeated_answers
 from studies.harness import Rows, Study, checked
 
 __all__ = ["ITEMS", "ItemDesign"]

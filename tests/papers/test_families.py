@@ -94,7 +94,7 @@ def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., i
     """
     rng = np.random.default_rng(5)
     strata = SUPER if over else dict.fromkeys(SYSTEMS, "all")
-    n_runs = sets(2_000)
+    n_runs = sets(1_000)
     p = np.empty((n_runs, 3))
     for run in range(n_runs):
         table = shuffled(rng, profiles(rng, family=1, over=over), strata)

@@ -87,7 +87,7 @@ def dissimilarities(x: np.ndarray) -> np.ndarray:
 def test_correlations_of_rdms(metric: str) -> None:
     """Values against NumPy and SciPy, standard errors against those over new items."""
     arrays = nets(80) | {"same": 3 * nets(80)["a"] + 1}
-    table = representation_similarity(arrays, metric, n_resamples=200, rng=1)
+    table = representation_similarity(arrays, metric, n_resamples=2, rng=1)
     for row in table.to_dict("records"):
         one, other = (dissimilarities(arrays[row[f"observer_{side}"]]) for side in "ab")
         assert row[metric] == pytest.approx(RDMS[metric](one, other)[0], abs=1e-12)
@@ -96,15 +96,15 @@ def test_correlations_of_rdms(metric: str) -> None:
             assert row["se"] == pytest.approx(0, abs=1e-12)
     rng = np.random.default_rng(3)
     values, errors = [], []
-    for _ in range(50):
-        x = rng.normal(size=(60, 8))
+    for _ in range(30):
+        x = rng.normal(size=(40, 8))
         found = representation_similarity(
             {"x": x, "y": x + rng.normal(size=x.shape)}, metric, n_resamples=2, rng=1
         ).iloc[0]
         values.append(found[metric])
         errors.append(found["se"])
-    # The spread of 50 values is off by 10 %, the mean of their errors by much less.
-    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1, abs=4 * 0.1)
+    # The spread of 30 values is off by 13 %, the mean of their errors by much less.
+    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1, abs=4 * 0.13)
 
 
 @pytest.mark.slow

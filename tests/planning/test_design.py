@@ -22,7 +22,7 @@ from alikely.metrics import ERROR_CONSISTENCY, bounds, consistency
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.planning import trials as plans
 from alikely.planning.trials import interval_width, trials_for_width
-from alikely.simulate.patterns import pattern_cells, pattern_probabilities
+from alikely.simulate.cells import pattern_cells, pattern_probabilities
 
 Figure = Callable[[str], None]
 

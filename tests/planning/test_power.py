@@ -19,7 +19,7 @@ from alikely import simulate
 from alikely.inference import fisher_exact
 from alikely.metrics import bounds
 from alikely.planning.trials import trials_for_difference, trials_for_power
-from alikely.simulate.patterns import pattern_probabilities
+from alikely.simulate.cells import pattern_probabilities
 
 Figure = Callable[[str], None]
 

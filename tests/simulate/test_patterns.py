@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from alikely import simulate
 from alikely.metrics import bounds, consistency
-from alikely.simulate.patterns import correctness_patterns, pattern_cells, pattern_probabilities
+from alikely.simulate.cells import correctness_patterns, pattern_cells, pattern_probabilities
 
 Figure = Callable[[str], None]
 

@@ -108,7 +108,7 @@ def test_the_bundled_example_is_what_its_maker_makes() -> None:
         (lambda: copy_cell_probabilities(0.5, -1.5, 0.5), r"copy_probability must lie in \[-1,"),
         (lambda: simulate.cell_probabilities(0.9, 0.5, 0.5), r"must lie in \[-0.2000, 0.2000\]"),
         (lambda: simulate.correctness_cells([0.5, 0.5, 0.5, 0.5], 10), "sum to 1 over the four"),
-        (lambda: simulate.observers(0, 0), "at least 1 observer"),
+        (lambda: simulate.observers(0, 0), r"number of observers must lie in \[1, inf\], got 0"),
         (lambda: simulate.observers(correlation=2), r"correlation must lie in \[-1, 1\], got 2"),
         (lambda: simulate.observers(no_response=1), r"no_response must lie in \[0, 1\), got 1"),
         (lambda: simulate.observers(2, 2, abilities=[0]), "abilities must have 4 entries, got 1"),
@@ -152,7 +152,7 @@ def test_joint_errors_follow_the_copy_model() -> None:
         (lambda: error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
         (lambda: error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
         (lambda: error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
-        (lambda: error_rows(BASE, 1, -5), "n_errors at least 0"),
+        (lambda: error_rows(BASE, 1, -5), r"n_errors must lie in \[0, inf\], got -5"),
         (lambda: joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
         (
             lambda: joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),

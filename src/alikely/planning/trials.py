@@ -61,7 +61,7 @@ from alikely.planning.numbers import (
     smallest_with,
 )
 from alikely.simulate import cell_probabilities
-from alikely.simulate.patterns import pattern_cells, pattern_probabilities
+from alikely.simulate.cells import pattern_cells, pattern_probabilities
 
 __all__ = [
     "assurance",

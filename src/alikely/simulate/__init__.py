@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from alikely.simulate.cells import cell_probabilities, correctness_cells
-from alikely.simulate.conditions import difficulty
-from alikely.simulate.experiments import cohort, detection_experiment, observers
-from alikely.simulate.leaderboards import leaderboard
-from alikely.simulate.readers import reader_study
-from alikely.simulate.repeats import repeated_answers
+from alikely.simulate.errors import leaderboard
+from alikely.simulate.experiments import cohort, detection_experiment, difficulty, observers
+from alikely.simulate.readers import reader_study, repeated_answers
 
 __all__ = [
     "cell_probabilities",

@@ -17,11 +17,11 @@ from scipy import special
 
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
+from alikely.simulate.cells import check_ranges
 
-__all__ = ["cohort", "detection_experiment", "example", "observers"]
+__all__ = ["cohort", "detection_experiment", "difficulty", "example", "observers"]
 
 PLACE = ["dataset", "condition", "item"]
-TINY = np.finfo(np.float64).tiny
 
 
 def cohort(
@@ -75,18 +75,11 @@ def cohort(
     )
     if c.ndim < 2:
         c, q = (np.tile(np.atleast_1d(x)[:, None], len(mu)) for x in (c, q))
-    for name, values, low, high in (
-        ("copy_probability", c, -1, 1),
-        ("own_accuracy", q, 0, 1),
-        ("human_accuracy", mu, TINY, 1 - TINY),
-        ("human_consistency", consistency, TINY, 1 - TINY),
-        ("n_humans", np.array([n_humans]), 1, np.inf),
-        ("n_trials", np.array([n_trials]), 1, np.inf),
-    ):
-        outside = ~((values >= low) & (values <= high))
-        if outside.any():
-            bounds = f"({low:.0f}, {high:.0f})" if low == TINY else f"[{low}, {high}]"
-            raise ValueError(f"{name} must lie in {bounds}, got {values[outside].flat[0]:g}")
+    check_ranges(("copy_probability", c, -1, 1), ("own_accuracy", q, 0, 1))
+    check_ranges(("n_humans", n_humans, 1, np.inf), ("n_trials", n_trials, 1, np.inf))
+    check_ranges(
+        ("human_accuracy", mu, 0, 1), ("human_consistency", consistency, 0, 1), strict=True
+    )
     if c.shape[1] != len(mu):
         raise ValueError(
             f"copy_probability must have one column per condition: expected {len(mu)}, got "
@@ -168,7 +161,12 @@ def observers(
     """
     eases = {"clean": 2.0, "noise": 0.4} if conditions is None else dict(conditions)
     n_observers = n_humans + n_models
-    _check_experiment(n_observers, n_items, n_classes, correlation, no_response)
+    check_ranges(
+        ("number of observers", n_observers, 1, np.inf), ("n_items", n_items, 1, np.inf),
+        ("n_classes", n_classes, 2, np.inf), ("correlation", correlation, -1, 1),
+    )  # fmt: skip
+    if not 0 <= no_response < 1:
+        raise ValueError(f"no_response must lie in [0, 1), got {no_response}")
     for name, values in (("abilities", abilities), ("families", families)):
         if values is not None and len(values) != n_observers:
             raise ValueError(f"{name} must have {n_observers} entries, got {len(values)}")
@@ -287,21 +285,15 @@ def detection_experiment(
     >>> trials, len(margins)
     (<Trials: 5 observers, 40 trials, 16 classes>, 20)
     """
-    if not 1 <= n_lists <= n_observers:
-        raise ValueError(
-            f"n_lists must be between 1 and the number of observers, {n_observers}, got {n_lists}"
-        )
-    if n_observers < 1 or n_items < 5 or n_repeats < 1 or m < 2:
-        raise ValueError(
-            "an experiment needs at least 1 observer, 5 items, 1 repeat and 2 alternatives, got "
-            f"{n_observers}, {n_items}, {n_repeats} and {m}"
-        )
+    machines = dict(rho or {})
+    check_ranges(
+        ("n_observers", n_observers, 1, np.inf), ("n_items", n_items, 5, np.inf),
+        ("n_repeats", n_repeats, 1, np.inf), ("m", m, 2, np.inf),
+        ("n_lists", n_lists, 1, n_observers),
+        *((f"rho of {name!r}", value, -1, 1) for name, value in machines.items()),
+    )  # fmt: skip
     if min(strength_sd, ability_sd, log_gain_sd, stable_sd) < 0:
         raise ValueError("standard deviations must not be negative")
-    machines = dict(rho or {})
-    for name, value in machines.items():
-        if not -1 <= value <= 1:
-            raise ValueError(f"rho of {name!r} must lie in [-1, 1], got {value}")
     generator = np.random.default_rng(seed_sequence(rng))
     z = generator.standard_normal(n_items)
     people = (n_observers, 1)
@@ -355,20 +347,6 @@ def _matched_lists(
     return of_item
 
 
-def _check_experiment(
-    n_observers: int, n_items: int, n_classes: int, correlation: float, no_response: float
-) -> None:
-    if n_observers < 1 or n_items < 1 or n_classes < 2:
-        raise ValueError(
-            "an experiment needs at least 1 observer, 1 item and 2 classes, got "
-            f"{n_observers}, {n_items} and {n_classes}"
-        )
-    if not -1 <= correlation <= 1:
-        raise ValueError(f"correlation must lie in [-1, 1], got {correlation}")
-    if not 0 <= no_response < 1:
-        raise ValueError(f"no_response must lie in [0, 1), got {no_response}")
-
-
 def _confusions(rng: np.random.Generator, n_classes: int) -> NDArray[np.float64]:
     """Probabilities of wrong answers: shape (kind, true class, answer), 0 for the true class."""
     common, own = rng.dirichlet(np.full(n_classes, 0.3), n_classes), []
@@ -377,3 +355,86 @@ def _confusions(rng: np.random.Generator, n_classes: int) -> NDArray[np.float64]
         np.fill_diagonal(rows, 0)
         own.append(rows / rows.sum(axis=1, keepdims=True))
     return np.stack(own)
+
+
+def difficulty(
+    n_levels: int = 8,
+    n_datasets: int = 9,
+    n_humans: int = 4,
+    n_items: int = 160,
+    *,
+    means: Sequence[float] = (-2.6, -1.0, 0.6, 2.1),
+    sds: Sequence[float] = (0.2, 0.3, 0.3, 0.25),
+    weights: Sequence[float] = (0.2, 0.25, 0.3, 0.25),
+    ability_sd: float = 0.25,
+    interaction_sd: float = 0.05,
+    rng: RandomState = None,
+) -> tuple[Trials, NDArray[np.intp]]:
+    """Simulate people in conditions whose logit accuracies come from a mixture of regimes.
+
+    The first condition of each data set, ``reference``, comes from the easiest regime; regimes of
+    the others are drawn. Each data set has people of its own.
+
+    Parameters
+    ----------
+    n_levels, n_datasets : int
+        Conditions of a data set, the reference among them, and number of data sets.
+    n_humans, n_items : int
+        People of a data set, and trials of a condition.
+    means, sds, weights : sequence of float
+        Of the regimes, on the logit scale, hardest first; weights are scaled to sum to 1.
+    ability_sd, interaction_sd : float
+        Spread of people, and of how they take single conditions, in logits.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    trials : Trials
+        Correctness of every person, ``human_1`` and so on in each data set.
+    regime : ndarray of int, shape (condition,)
+        True regime of each condition, in the order of `alikely.difficulty_spectrum`.
+
+    Raises
+    ------
+    ValueError
+        If a number is below 1, means do not increase, or the regimes have not one spread and weight
+        each, positive.
+
+    Examples
+    --------
+    >>> trials, regime = difficulty(rng=1)
+    >>> trials, regime.shape
+    (<Trials: 4 observers, 11520 trials, correctness only>, (72,))
+    """
+    numbers = {"n_levels": n_levels, "n_datasets": n_datasets}
+    numbers |= {"n_humans": n_humans, "n_items": n_items}
+    check_ranges(*((name, value, 1, np.inf) for name, value in numbers.items()))
+    mean, sd, weight = (np.asarray(v, dtype=np.float64) for v in (means, sds, weights))
+    if not mean.shape == sd.shape == weight.shape or (np.diff(mean) <= 0).any():
+        raise ValueError(
+            "means must increase and have one sd and one weight each, got "
+            f"{mean.tolist()}, {sd.tolist()}, {weight.tolist()}"
+        )
+    if (sd < 0).any() or (weight <= 0).any() or ability_sd < 0 or interaction_sd < 0:
+        raise ValueError("weights must be positive, and no spread negative")
+    generator = np.random.default_rng(seed_sequence(rng))
+    n_conditions = n_datasets * n_levels
+    regime = generator.choice(len(mean), n_conditions, p=weight / weight.sum())
+    regime[::n_levels] = len(mean) - 1
+    ease = generator.normal(mean[regime], sd[regime]).reshape(n_datasets, 1, n_levels)
+    ability = generator.normal(0, ability_sd, (n_datasets, n_humans, 1))
+    own = generator.normal(0, interaction_sd, (n_datasets, n_humans, n_levels))
+    p = special.expit(ease + ability + own)
+    correct = generator.random((*p.shape, n_items)) < p[..., None]
+    levels = ["reference", *(f"level_{i}" for i in range(1, n_levels))]
+    place = np.arange(n_conditions * n_items)
+    trials = Trials.from_correct(
+        np.moveaxis(correct, 1, 0).reshape(n_humans, -1),
+        observers=[f"human_{i + 1}" for i in range(n_humans)],
+        kind=["human"] * n_humans,
+        dataset=[f"distortion_{d}" for d in place // (n_levels * n_items)],
+        condition=[levels[i] for i in place // n_items % n_levels],
+        item=(place % n_items).tolist(),
+    )
+    return trials, regime

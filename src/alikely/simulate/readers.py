@@ -1,15 +1,16 @@
-"""Readers and an AI on the same cases in two modalities."""
+"""Readers and other observers of normal evidence: two modalities, and repeated items."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
+from alikely.simulate.cells import check_ranges
 
-__all__ = ["reader_study"]
+__all__ = ["reader_study", "repeated_answers"]
 
 # Nodes of each of two dimensions of a population of readers.
 N_NODES = 24
@@ -63,13 +64,11 @@ def reader_study(
     >>> trials.data.sizes["trial"], np.round(truth, 3).tolist()
     (80, [0.384, 0.239])
     """
-    if min(n_readers, n_cases) < 1 or spread < 0 or not 0 < accuracy < 1:
-        raise ValueError(
-            "readers and cases must be at least 1, spread at least 0 and accuracy in (0, 1); got "
-            f"{n_readers}, {n_cases}, {spread} and {accuracy}"
-        )
-    if max(np.abs(correlation)) >= 1:
-        raise ValueError(f"correlations must lie in (-1, 1), got {correlation}")
+    check_ranges(
+        ("n_readers", n_readers, 1, np.inf), ("n_cases", n_cases, 1, np.inf),
+        ("spread", spread, 0, np.inf),
+    )  # fmt: skip
+    check_ranges(("accuracy", accuracy, 0, 1), ("correlation", correlation, -1, 1), strict=True)
     generator = np.random.default_rng(seed_sequence(rng))
     middle = special.ndtri(accuracy)
     common = generator.standard_normal(n_readers)
@@ -118,3 +117,85 @@ def _both_below(r: Floats, a: Floats, b: float) -> Floats:
     density = np.exp(-(a**2 - 2 * t * a * b + b**2) / (2 * (1 - t**2))) / np.sqrt(1 - t**2)
     integral = (density * w).sum(axis=-1) * r / 2 / (2 * np.pi)
     return np.asarray(special.ndtr(a[..., 0]) * special.ndtr(b) + integral)
+
+
+def repeated_answers(
+    n_items: int = 160,
+    n_repeats: tuple[int, int] = (1, 5),
+    *,
+    accuracy: tuple[float, float] = (0.75, 0.75),
+    correlation: float = 0.6,
+    within: float = 0.5,
+    rng: RandomState = None,
+) -> tuple[Trials, float]:
+    """Simulate two observers who answer the same items several times.
+
+    Each has an evidence for every item, normal and correlated between the observers, and adds noise
+    of its own in every answer; it is right where the sum is low enough for its accuracy.
+
+    Parameters
+    ----------
+    n_items : int
+        At least 1.
+    n_repeats : (int, int)
+        Answers of either observer to each item, at least 1.
+    accuracy : (float, float)
+        In (0, 1).
+    correlation : float
+        Of both observers' evidence, in [-1, 1].
+    within : float
+        Share of the variance of an answer that comes of its item, in [0, 1]: 1 for an observer who
+        says the same whenever asked, 0 for one to whom items are all alike.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    trials : Trials
+        Observers ``a`` and ``b``; the second's further answers are trials that the first was not
+        shown.
+    error_consistency : float
+        Of single answers, one of each, in the population of items.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> trials, truth = repeated_answers(20, (1, 3), rng=1)
+    >>> trials.data.sizes["trial"], round(truth, 3)
+    (60, 0.174)
+    """
+    check_ranges(
+        ("n_items", n_items, 1, np.inf), ("n_repeats", n_repeats, 1, np.inf),
+        ("correlation", correlation, -1, 1), ("within", within, 0, 1),
+    )  # fmt: skip
+    check_ranges(("accuracy", accuracy, 0, 1), strict=True)
+    generator = np.random.default_rng(seed_sequence(rng))
+    common, *own = generator.standard_normal((3, n_items))
+    shared = np.sqrt(abs(correlation))
+    evidence = [
+        sign * shared * common + np.sqrt(1 - abs(correlation)) * alone
+        for sign, alone in zip((1, np.sign(correlation) or 1), own, strict=True)
+    ]
+    most, limits = max(n_repeats), special.ndtri(accuracy)
+    right = np.ma.masked_all((2, most, n_items), dtype=float)
+    for observer, n in enumerate(n_repeats):
+        noise = generator.standard_normal((n, n_items))
+        answer = np.sqrt(within) * evidence[observer] + np.sqrt(1 - within) * noise
+        right[observer, :n] = answer < limits[observer]
+    trials = Trials.from_correct(
+        right.reshape(2, -1),
+        observers=["a", "b"],
+        item=np.tile(np.arange(n_items), most).tolist(),
+        repeat=np.repeat(np.arange(most), n_items).tolist(),
+    )
+    # Single answers are normal with this correlation.
+    between = within * correlation
+    both = stats.multivariate_normal([0, 0], [[1, between], [between, 1]], allow_singular=True)
+    p_a, p_b = accuracy
+    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
+    observed = 1 - p_a - p_b + 2 * float(both.cdf(limits))
+    return trials, (observed - expected) / (1 - expected)
