@@ -72,7 +72,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
         float
     ),
     "compare_models": lambda p: al.compare_models(result(p))["elpd_copying"].to_numpy(),
-    "scores_of": lambda p: al.benchmark.scores_of(result(p), ["human_1"]).draws(),
+    "scores_of": lambda p: al.benchmark.scores_of(result(p), ["human_1"]).draws("posterior"),
     "plan_from": lambda p: al.planning.plan_from(result(p), [100], **SIMULATED)["expected_width"],
     "assurance": lambda p: al.planning.assurance(*ACCURACIES, 0.4, [100], prior=p, **SIMULATED)[
         "expected_width"

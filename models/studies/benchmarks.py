@@ -17,8 +17,9 @@ from scipy import optimize, special, stats
 from alikely._base.arrays import Floats, within
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.cohorts import fit_cohort
-from alikely.benchmark.decomposition import Population, largest_of_differences
+from alikely.benchmark.decomposition import largest_of_differences
 from alikely.benchmark.entries import scores_of as scores_of_entries
+from alikely.benchmark.layout import Population
 from alikely.benchmark.scores import benchmark_scores
 from alikely.data.trials import Trials
 from alikely.estimates.pairs import decision_margin_consistency

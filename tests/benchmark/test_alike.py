@@ -11,8 +11,8 @@ import xarray as xr
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.alike import note_on_alike
 from alikely.benchmark.cohorts import cohort_draws, cohort_scores, compare_cohorts
+from alikely.benchmark.humans import note_on_alike
 from alikely.data.cohorts import cohort_counts
 
 

@@ -143,11 +143,17 @@ def test_overall_is_the_name_of_the_mean_over_data_sets(scores: Benchmark) -> No
         (lambda s: s.contrast("model_1", "model_1"), "first and second are the same"),
         (lambda s: s.contrast([]), "each side of a contrast must name systems, each once"),
         (lambda s: s.contrast(["model_1"] * 2), "must name systems, each once; got"),
-        (lambda s: s.contrast("model_1", population="people"), "population must be one of images"),
-        (lambda s: s.contrast("model_1", level="edge"), "level must be one of all, overall; got"),
+        (
+            lambda s: s.contrast("model_1", population="people"),
+            "population must be one of 'images'",
+        ),
+        (
+            lambda s: s.contrast("model_1", level="edge"),
+            "level must be one of 'all', 'overall'; got",
+        ),
         (lambda s: s.contrast("model_1", rope=(1, 0)), "rope must be .* with lower below upper"),
         (lambda s: s.contrast("model_1", ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
-        (lambda s: s.draws("bootstrap", "images", "edge"), "level must be one of all, overall"),
+        (lambda s: s.draws("bootstrap", "images", "edge"), "level must be one of 'all', 'overall'"),
     ],
 )
 def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:

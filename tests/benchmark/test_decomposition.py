@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -13,23 +14,25 @@ from scipy import stats
 import alikely as al
 from alikely.benchmark.decomposition import (
     ALIKE,
-    Decomposition,
+    NOISE,
     added_count,
     block_influence,
+    decomposition,
+    decompositions,
+    degrees_of_images,
+    degrees_of_people,
     invented_spread,
     joint_covariance,
     largest_of_differences,
+    n_distinct_blocks,
     normal_deviates,
-    only,
     pair_contrasts,
     pooled_df,
-    share_of_ceiling,
+    shares_of_ceiling,
     spread,
     student_bounds,
 )
-from alikely.benchmark.degrees import NOISE, degrees_of_images, degrees_of_people
-from alikely.benchmark.layout import laid_out
-from alikely.benchmark.levels import decompositions, image_numbers, n_distinct_blocks
+from alikely.benchmark.layout import image_numbers, laid_out
 from alikely.data.blocks import blocks
 from alikely.data.trials import Trials
 from alikely.metrics import consistency, get_metric
@@ -51,9 +54,7 @@ def crowd(correct: np.ndarray, n_humans: int, **columns: list[str]) -> tuple[Tri
     return trials, trials.observers
 
 
-def decomposed(
-    trials: Trials, metric: str = "error_consistency", **how: str
-) -> list[Decomposition]:
+def decomposed(trials: Trials, metric: str = "error_consistency", **how: str) -> list[xr.Dataset]:
     found = get_metric(metric)
     table, layout = laid_out(trials, models="model", humans="human", labels=False)
     return decompositions(
@@ -101,19 +102,19 @@ def test_score_images_and_people_by_plain_loops() -> None:
 
     for system, machine in ((0, 4), (1, 5), (2, None)):
         full = score(right, humans, machine, added)
-        assert parts.score[system] == pytest.approx(full, abs=1e-12)
+        assert parts["centre"].values[system] == pytest.approx(full, abs=1e-12)
         others = [[h for h in humans if h != x] for x in humans]
         left = [score(right, rest, machine, added) for rest in others]
         jackknife = 3 / 4 * sum((value - full) ** 2 for value in left)
-        assert parts.people[system, system] == pytest.approx(jackknife, rel=1e-9)
+        assert parts["people"].values[system, system] == pytest.approx(jackknife, rel=1e-9)
         # The same jackknife of the influence of every image.
         shared = 0.0
         for item in range(60):
             whole = slope(humans, machine, item)
             # Central differences are off by the third derivative times a square of the step.
-            assert parts.images[system, item] == pytest.approx(whole, abs=1e-7)
+            assert parts["influence"].values[system, item] == pytest.approx(whole, abs=1e-7)
             shared += 3 / 4 * sum((slope(rest, machine, item) - whole) ** 2 for rest in others)
-        assert parts.shared[system, system] == pytest.approx(shared, rel=1e-5)
+        assert parts["shared"].values[system, system] == pytest.approx(shared, rel=1e-5)
 
 
 def test_people_have_the_closed_forms_of_a_mean_and_of_a_mean_over_pairs() -> None:
@@ -121,15 +122,15 @@ def test_people_have_the_closed_forms_of_a_mean_and_of_a_mean_over_pairs() -> No
     added = added_count(1, 5)
     _, parts = decomposed(crowd(right, 5)[0])
     k = np.array([kappa(right[h], right[5], added) for h in range(5)])
-    assert parts.people[0, 0] == pytest.approx(k.var(ddof=1) / 5, rel=1e-12)
+    assert parts["people"].values[0, 0] == pytest.approx(k.var(ddof=1) / 5, rel=1e-12)
     t = np.array(
         [np.mean([kappa(right[h], right[o], added) for o in range(5) if o != h]) for h in range(5)]
     )
     u = 2 * np.sqrt(4 / 5) * (t - t.mean()) / 3
-    assert parts.people[1, 1] == pytest.approx((u**2).sum(), rel=1e-12)
+    assert parts["people"].values[1, 1] == pytest.approx((u**2).sum(), rel=1e-12)
     # Both go with each other as the people do.
     v = (k - k.mean()) / np.sqrt(20)
-    assert parts.people[0, 1] == pytest.approx((u * v).sum(), rel=1e-9)
+    assert parts["people"].values[0, 1] == pytest.approx((u * v).sum(), rel=1e-9)
 
 
 def test_invented_trials_are_those_of_all_patterns() -> None:
@@ -197,7 +198,7 @@ def test_an_image_shown_in_several_conditions_is_one() -> None:
     trials, _ = crowd(right, 4, condition=condition, item=same)
     one = decomposed(trials)[-1]
     apart = decomposed(trials, items="condition")[-1]
-    assert (one.images.shape[1], apart.images.shape[1]) == (50, 100)
+    assert (one["influence"].values.shape[1], apart["influence"].values.shape[1]) == (50, 100)
     # The addition to the cells differs with the number of distinct blocks, so does everything.
     table, layout = laid_out(trials, models="model", humans="human")
     added = added_count(1, 4)
@@ -208,9 +209,9 @@ def test_an_image_shown_in_several_conditions_is_one() -> None:
         machine = layout.parts[0].mixed[:, :, 0].ravel()
         mine = np.isin(rows, machine)
         total += slopes[mine].sum(axis=0) / 8
-    np.testing.assert_allclose(one.images[0], total, rtol=1e-10)
+    np.testing.assert_allclose(one["influence"].values[0], total, rtol=1e-10)
     assert spread(one, np.eye(4)[:1], "images").variance[0] == pytest.approx(
-        50 / 49 * (total**2).sum() + one.invented[0, 0], rel=1e-12
+        50 / 49 * (total**2).sum() + one["invented"].values[0, 0], rel=1e-12
     )
 
 
@@ -219,20 +220,22 @@ def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
     trials, _ = crowd(right, 4, dataset=["one"] * 60 + ["two"] * 60)
     first, second, same = decomposed(trials)
     *_, apart = decomposed(trials, people="dataset")
-    assert same.df_people.tolist() == [3.0, 3.0, 3.0]
-    assert apart.df_people.tolist() == [6.0, 6.0, 6.0]
-    assert (first.df_people == 3).all()
-    assert (second.df_people == 3).all()
+    assert same["df_people"].values.tolist() == [3.0, 3.0, 3.0]
+    assert apart["df_people"].values.tolist() == [6.0, 6.0, 6.0]
+    assert (first["df_people"].values == 3).all()
+    assert (second["df_people"].values == 3).all()
     added = added_count(2, 4)
     k = np.array(
         [[kappa(right[h, part], right[4, part], added) for h in range(4)]
          for part in (slice(0, 60), slice(60, 120))]
     )  # fmt: skip
-    assert same.people[0, 0] == pytest.approx(k.mean(axis=0).var(ddof=1) / 4, rel=1e-10)
-    assert apart.people[0, 0] == pytest.approx(k.var(axis=1, ddof=1).sum() / 16, rel=1e-10)
-    np.testing.assert_allclose(same.images, apart.images)
+    assert same["people"].values[0, 0] == pytest.approx(k.mean(axis=0).var(ddof=1) / 4, rel=1e-10)
+    assert apart["people"].values[0, 0] == pytest.approx(
+        k.var(axis=1, ddof=1).sum() / 16, rel=1e-10
+    )
+    np.testing.assert_allclose(same["influence"].values, apart["influence"].values)
     # Images of two data sets are different ones, so noise of answers is the same either way.
-    np.testing.assert_allclose(same.shared, apart.shared)
+    np.testing.assert_allclose(same["shared"].values, apart["shared"].values)
 
 
 def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
@@ -240,7 +243,7 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
     item = [str(i) for i in range(40)] * 2
     trials, _ = crowd(right, 3, dataset=["one"] * 40 + ["two"] * 40, item=item)
     one, apart = (decomposed(trials, items=items)[-1] for items in ("label", "dataset"))
-    assert (one.images.shape[1], apart.images.shape[1]) == (40, 80)
+    assert (one["influence"].values.shape[1], apart["influence"].values.shape[1]) == (40, 80)
     added = added_count(1, 3)
     moved = np.zeros((3, 40))
     for part in (slice(0, 40), slice(40, 80)):
@@ -249,7 +252,7 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
         _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
         moved += slopes[layout.parts[0].mixed[0, :, 0]] / 2
     centred = moved - moved.mean(axis=0)
-    assert one.shared[0, 0] == pytest.approx((centred**2).sum() / 6, rel=1e-10)
+    assert one["shared"].values[0, 0] == pytest.approx((centred**2).sum() / 6, rel=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +306,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     images, humans, crossed = (
         spread(parts, contrasts, population) for population in ("images", "humans", "crossed")
     )
-    shared = np.einsum("cs,st,ct->c", contrasts, parts.shared, contrasts)
+    shared = np.einsum("cs,st,ct->c", contrasts, parts["shared"].values, contrasts)
     expected = images.variance + np.maximum(humans.variance - shared, 0)
     np.testing.assert_allclose(crossed.variance, expected)
     assert (crossed.df >= 3).all()
@@ -322,10 +325,10 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     np.testing.assert_allclose(stats.t.ppf(0.975, crossed.df[~fewer]), half[~fewer])
 
 
-def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> Decomposition:
+def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> xr.Dataset:
     """Systems of these variances, of 50 images that all do alike."""
     n = len(people)
-    return Decomposition(
+    return decomposition(
         np.zeros(n),
         np.full((n, 50), np.sqrt(images * 49 / 50 / 50)),
         np.zeros((n, n)),
@@ -354,9 +357,11 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
 
 def test_many_people_do_not_make_few_images_many() -> None:
     parts = two_parts(1.0, np.array([0.02]), 0.02, 39.0)
-    few = parts._replace(images=np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
+    few = parts.drop_vars("influence").assign(
+        influence=(("system", "image"), np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
+    )
     found = spread(few, np.eye(1), "crossed")
-    assert found.df[0] < 1.1 * degrees_of_images(few.images)[0] < 9.5
+    assert found.df[0] < 1.1 * degrees_of_images(few["influence"].values)[0] < 9.5
 
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
@@ -368,12 +373,14 @@ def test_order_of_people_machines_and_images_does_not_matter(seed: int, n_humans
     turned = turned[:, rng.permutation(30)]
     one, other = (decomposed(crowd(x, n_humans)[0])[-1] for x in (right, turned))
     swap = np.array([1, 0, 2, 3])
-    np.testing.assert_allclose(one.score, other.score[swap], atol=1e-12)
+    np.testing.assert_allclose(one["centre"].values, other["centre"].values[swap], atol=1e-12)
     for name in ("invented", "people", "shared"):
-        a, b = getattr(one, name), getattr(other, name)
+        a, b = one[name].values, other[name].values
         np.testing.assert_allclose(a, b[np.ix_(swap, swap)], atol=1e-12)
     np.testing.assert_allclose(
-        np.sort(one.images, axis=1), np.sort(other.images[swap], axis=1), atol=1e-12
+        np.sort(one["influence"].values, axis=1),
+        np.sort(other["influence"].values[swap], axis=1),
+        atol=1e-12,
     )
 
 
@@ -422,42 +429,43 @@ def test_bounds_and_critical_values_are_those_of_student_and_tukey() -> None:
 
 def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
     parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
-    machines = only(parts, range(4))
-    contrasts = pair_contrasts(4)
-    found = spread(machines, contrasts, "crossed")
+    contrasts = pair_contrasts(4) @ np.eye(6)[:4]
+    found = spread(parts, contrasts, "crossed")
     pool = found.variance.mean() ** 2 * 3 / found.people.mean() ** 2
     expected = np.minimum(found.df, pool)
-    np.testing.assert_allclose(pooled_df(found, machines, "crossed"), expected)
-    deviates = normal_deviates(machines, "crossed")
+    np.testing.assert_allclose(pooled_df(found, parts["df_people"].values[:4], "crossed"), expected)
+    deviates = normal_deviates(parts, range(4), "crossed")
     np.testing.assert_allclose(deviates, -deviates.T)
-    t = (machines.score[0] - machines.score[2]) / np.sqrt(found.variance[1])
+    t = (parts["centre"].values[0] - parts["centre"].values[2]) / np.sqrt(found.variance[1])
     assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(t, expected[1]))
-    of_images = spread(machines, contrasts, "images")
-    np.testing.assert_allclose(pooled_df(of_images, machines, "images"), of_images.df)
+    of_images = spread(parts, contrasts, "images")
+    np.testing.assert_allclose(
+        pooled_df(of_images, parts["df_people"].values[:4], "images"), of_images.df
+    )
 
 
 def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
     parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
-    ratio, se, *bounds, bounded = share_of_ceiling(parts, 0, 2, "crossed", 0.95)
+    ratio, se, *bounds, bounded = shares_of_ceiling(parts, [0], 2, "crossed", 0.95).iloc[0]
     assert bounded
-    assert ratio == pytest.approx(parts.score[0] / parts.score[2])
-    two = only(parts, [0, 2])
+    assert ratio == pytest.approx(parts["centre"].values[0] / parts["centre"].values[2])
+    two = parts.isel(system=[0, 2], system_other=[0, 2])
     found = spread(two, np.array([[1.0, -ratio]]), "crossed")
-    assert se == pytest.approx(np.sqrt(found.variance[0]) / two.score[1])
+    assert se == pytest.approx(np.sqrt(found.variance[0]) / two["centre"].values[1])
     matrix = joint_covariance(two, "crossed")
     for bound in bounds:
         w = np.array([1.0, -bound])
-        distance = abs(w @ two.score) / np.sqrt(w @ matrix @ w)
+        distance = abs(w @ two["centre"].values) / np.sqrt(w @ matrix @ w)
         assert distance == pytest.approx(stats.t.ppf(0.975, found.df[0]), rel=1e-6)
     # An observer at chance among themselves: nothing is a share of that.
     noise = (np.random.default_rng(1).random((4, 60)) < 0.5).astype(float)
     noise[1] = 1 - noise[0]
     noise[2] = 1 - noise[0]
-    nothing = share_of_ceiling(decomposed(crowd(noise, 3)[0])[-1], 0, 2, "images", 0.95)
-    assert np.isnan(nothing[:4]).all()
+    nothing = shares_of_ceiling(decomposed(crowd(noise, 3)[0])[-1], [0], 2, "images", 0.95)
+    assert nothing.iloc[0, :4].isna().all()
     # A ceiling above 0 that cannot be told from it.
     few = decomposed(crowd(answers(17, 3, 1, 12), 3)[0])[-1]
-    wide = share_of_ceiling(few, 0, 2, "crossed", 0.95)
+    wide = shares_of_ceiling(few, [0], 2, "crossed", 0.95).iloc[0]
     contrast = np.array([[1.0, 0, -wide.ratio]])
     assert not wide.bounded
     df = spread(few, contrast, "crossed").df[0]
@@ -486,5 +494,5 @@ def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
     parts = decomposed(crowd(right, 3)[0], metric)[-1]
     added = added_count(1, 3)
     values = [float(found.value(cells_of(right[h], right[3], added))) for h in range(3)]
-    assert parts.score[0] == pytest.approx(np.mean(values), rel=1e-12)
-    assert parts.people[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
+    assert parts["centre"].values[0] == pytest.approx(np.mean(values), rel=1e-12)
+    assert parts["people"].values[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)

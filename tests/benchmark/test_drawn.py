@@ -60,8 +60,8 @@ def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> N
         if {row.observer_a, row.observer_b} == {"human", "middle"}
     }
     expected = (draws[:, at["s", "x"]] + draws[:, at["s", "y"]]) / 4 + draws[:, at["t", "x"]] / 2
-    np.testing.assert_allclose(scores.draws()[:, 1], expected, atol=SINGLE)
-    table = scores.summary(None).set_index(["level", "system"])
+    np.testing.assert_allclose(scores.draws("posterior")[:, 1], expected, atol=SINGLE)
+    table = scores.summary(level=None).set_index(["level", "system"])
     row = table.loc["overall", "middle"]
     assert row["posterior_median"] == pytest.approx(np.median(expected), abs=SINGLE)
     assert row["se"] == pytest.approx(expected.std(ddof=1), rel=1e-4)
@@ -135,7 +135,7 @@ def test_order_of_entries_does_not_matter(
         turned[name] = xr.DataTree(turned[name].to_dataset().isel(pair=order))
     one, other = al.benchmark.scores_of(result), al.benchmark.scores_of(al.Result(turned))
     tables = [
-        scores.summary(None).sort_values(["level", "system"]).reset_index(drop=True)
+        scores.summary(level=None).sort_values(["level", "system"]).reset_index(drop=True)
         for scores in (one, other)
     ]
     pd.testing.assert_frame_equal(*tables)
@@ -155,20 +155,20 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
     scores = al.benchmark.scores_of(with_draws(result, draws))
     expected = special.ndtr(3 * special.ndtri(0.2) / np.sqrt(3))
     four = 4 * np.sqrt(3 * 0.2 * 0.8 / n)
-    np.testing.assert_allclose((scores.draws() == 1).mean(axis=0), expected, atol=four)
+    np.testing.assert_allclose((scores.draws("posterior") == 1).mean(axis=0), expected, atol=four)
     assert (scores.summary()["posterior_eti95_ub"] == 1).all()
     certain = np.minimum(draws, 0.99)
-    assert (al.benchmark.scores_of(with_draws(result, certain)).draws() < 1).all()
+    assert (al.benchmark.scores_of(with_draws(result, certain)).draws("posterior") < 1).all()
 
 
 def test_a_file_holds_it_all(result: al.Result, tmp_path: Path) -> None:
     scores = al.benchmark.scores_of(result)
     scores.save(tmp_path / "scores.nc")
-    back = al.benchmark.DrawnScores.load(tmp_path / "scores.nc")
-    pd.testing.assert_frame_equal(back.summary(None), scores.summary(None))
+    back = al.Benchmark.load(tmp_path / "scores.nc")
+    pd.testing.assert_frame_equal(back.summary(level=None), scores.summary(level=None))
     assert back.data.attrs["reference"] == "human"
     assert al.mean(back).loc["posterior", "estimate"] == pytest.approx(
-        np.median(scores.draws().mean(axis=1)), abs=SINGLE
+        np.median(scores.draws("posterior").mean(axis=1)), abs=SINGLE
     )
 
 
@@ -190,7 +190,7 @@ def test_missing_entries_are_refused_or_counted(
     assert table.loc["near", "note"].startswith("1 entries without a posterior, such as human x")
     assert al.benchmark.scores_of(holed).ranks()["system"].tolist() == ["middle", "far"]
     table = al.benchmark.scores_of(holed, missing="available").summary().set_index("system")
-    assert table.loc["near", "note"] == "1 entries without a posterior left out"
+    assert table.loc["near", "note"] == "1 entries without a posterior are excluded"
 
 
 @pytest.mark.slow
@@ -199,10 +199,12 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     for call, error, message in (
         (lambda: scores_of(made[0]), TypeError, "expected a Result, got Trials; make one with"),
         (lambda: scores_of(result, "humans"), ValueError, "named 'humans'.*did you mean 'human'"),
+        (lambda: scores_of(result).summary("images"), ValueError, "leave population out"),
+        (lambda: scores_of(result).verdict("near", "far"), ValueError, "verdicts need scores of"),
         (lambda: scores_of(result, missing="none"), ValueError, "missing must be one of"),
-        (lambda: scores_of(result).draws("u"), ValueError, "level must be one of s, t, overall"),
-        (lambda: scores_of(result).contrast("near", "near"), ValueError, "are the same systems"),
-        (lambda: scores_of(result).contrast("nearest"), ValueError, "a system must be one of"),
+        (lambda: scores_of(result).ranks(level="u"), ValueError, "level must be one of 's', 't'"),
+        (lambda: scores_of(result).contrast("near", "near"), ValueError, "are the same"),
+        (lambda: scores_of(result).contrast("nearest"), ValueError, "no system is named 'nearest'"),
         (lambda: al.benchmark_scores(result), TypeError, "got Result; score a result with"),
         (lambda: al.condition_alignment(result), TypeError, "got Result; score a result with"),
         (lambda: al.benchmark_scores(made[1]), TypeError, "expected Trials, got DataFrame"),

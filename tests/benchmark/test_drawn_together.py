@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.benchmark.layout import crowds, laid_out, people_drawn
-from alikely.benchmark.levels import image_numbers
+from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
 from alikely.data.blocks import linked
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.resampling import bootstrap
@@ -139,7 +138,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
             }
         )
     )
-    said = "posterior takes an image of several conditions for several"
+    said = "posterior treats an image of several conditions as several"
     asked: dict[str, Any] = {"n_resamples": 20, "n_draws": 40, "rng": 1}
     agreement = "misclassification_agreement"
     of_labels = al.benchmark_scores(trials, metric=agreement, **asked)
@@ -155,7 +154,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
 
 def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None:
     """At accuracy .95 it held .80 and less; at .75 nothing is said."""
-    said = "standard errors off: its interval is too narrow, report the analytic interval"
+    said = "standard errors off: its interval is too narrow. Report the analytic interval"
     rng = np.random.default_rng(7)
     few, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=80, accuracy=0.97), rng)
     many, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=400), rng)

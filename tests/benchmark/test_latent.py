@@ -9,8 +9,9 @@ import pytest
 from scipy import special, stats
 
 import alikely as al
-from alikely.benchmark.decomposition import joint_covariance, only
-from alikely.benchmark.latent import latent_correlation, score_noise
+from alikely._base.notes import codes
+from alikely.benchmark.decomposition import joint_covariance
+from alikely.benchmark.ranking import latent_correlation, score_noise
 from alikely.data.trials import Trials
 
 Figure = Callable[[str], None]
@@ -53,54 +54,51 @@ def expected_consistency(correlation: np.ndarray, p: float) -> np.ndarray:
 def test_without_noise_it_is_the_correlation() -> None:
     x, y = np.random.default_rng(1).normal(size=(2, 12))
     found = latent_correlation(x, y, (0.0, MANY), (0.0, MANY))
-    assert found.correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert found.reliability == found.reliability_other == 1
+    assert found["latent"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert found["reliability"] == found["reliability_other"] == 1
     # Errors that are known: the classical formula, for any noise and whatever the units.
     noisy = latent_correlation(3 * x, y / 7, (0.5, MANY), (0.001, MANY))
-    r = np.sqrt(noisy.reliability * noisy.reliability_other)
-    assert noisy.reliability == pytest.approx(1 - 0.5 / (9 * x.var(ddof=1)))
-    assert noisy.correlation == pytest.approx(found.pearson / r)
+    r = np.sqrt(noisy["reliability"] * noisy["reliability_other"])
+    assert noisy["reliability"] == pytest.approx(1 - 0.5 / (9 * x.var(ddof=1)))
+    assert noisy["latent"] == pytest.approx(found["pearson"] / r)
     # The other way round, and turned, it is the same.
     back = latent_correlation(-y / 7, 3 * x, (0.001, MANY), (0.5, MANY))
     np.testing.assert_allclose(
-        [back.correlation, back.lower, back.upper], [-noisy.correlation, -noisy.upper, -noisy.lower]
+        [back["latent"], back["lower"], back["upper"]],
+        [-noisy["latent"], -noisy["upper"], -noisy["lower"]],
     )
 
 
 def test_what_is_not_known_says_why() -> None:
     x, y = np.random.default_rng(2).normal(size=(2, 8))
     none = latent_correlation(x, y, (10.0, 5), (0.1, 5))
-    assert np.isnan([none.correlation, none.lower, none.upper]).all()
-    assert none.reliability < 0
-    assert none.note == "noise is all that machines differ by"
+    assert np.isnan([none["latent"], none["lower"], none["upper"]]).all()
+    assert none["reliability"] < 0
+    assert codes(none["note"]) == ["only-noise"]
     few = latent_correlation(x, y, (np.nan, np.nan), (0.1, 5))
-    assert few.note == "too few humans to know the noise"
+    assert codes(few["note"]) == ["noise-unknown"]
     z, w = np.random.default_rng(3).normal(size=(2, 40))
     beyond = latent_correlation(z, z + 0.01 * w, (0.1 * z.var(ddof=1), 50), (0.0, MANY))
-    assert beyond.correlation > 1
-    assert beyond.note == (
-        "beyond 1: noise taken off by its mean, not clipped; "
-        "near 1 or -1 between reliable data sets: the interval may be too narrow"
-    )
+    assert beyond["latent"] > 1
+    assert codes(beyond["note"]) == ["correlation-beyond-one", "correlation-near-one"]
     known = (0.1, MANY)
-    assert latent_correlation(z, z + w, known, known).note == ""
-    assert latent_correlation(z, -z, known, known).note == beyond.note
+    assert latent_correlation(z, z + w, known, known)["note"] == ""
+    assert latent_correlation(z, -z, known, known)["note"] == beyond["note"]
     unsure = latent_correlation(x, y, (0.6 * x.var(ddof=1), 2), (0.1, 2))
-    assert np.isinf([unsure.lower, unsure.upper]).all()
-    assert unsure.note == (
-        "a reliability can hardly be told from 0: no bounds; scores are mostly noise"
-    )
+    assert np.isinf([unsure["lower"], unsure["upper"]]).all()
+    assert codes(unsure["note"]) == ["reliability-unclear", "mostly-noise"]
 
 
 def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
     trials, _ = two_datasets(np.random.default_rng(3), 0.6, machines=6, images=120)
     scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
-    parts = only(scores.decomposition("x"), range(6))
+    machines = list(range(6))
+    parts = scores.decomposition("x").isel(system=machines, system_other=machines)
     centre = np.eye(6) - 1 / 6
     matrix = joint_covariance(parts, "images")
     noise, df = score_noise(parts)
     # People can but add to what images do; what is added to the cells does not vary.
-    assert noise >= np.trace(centre @ (matrix - parts.invented)) / 5 * (1 - 1e-9)
+    assert noise >= np.trace(centre @ (matrix - parts["invented"].values)) / 5 * (1 - 1e-9)
     assert df >= 5
     table = scores.correlations(ci_prob=0.9)
     assert list(table)[-7:] == [
@@ -108,7 +106,7 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
         "latent_ci90_ub", "note",
     ]  # fmt: skip
     row = table.iloc[0]
-    assert row["reliability"] == pytest.approx(1 - noise / parts.score.var(ddof=1))
+    assert row["reliability"] == pytest.approx(1 - noise / parts["centre"].values.var(ddof=1))
     bounds = ["latent_ci90_lb", "latent_ci90_ub"]
     for ends, colour in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
         table[bounds], table["latent"] = ends, 0.8
@@ -132,8 +130,8 @@ def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure
         pair += rng.normal(size=(2, n)) * np.sqrt(noise)[:, None]
         said = [(v * rng.chisquare(df) / df, float(df)) for v in noise]
         row = latent_correlation(pair[0], pair[1], said[0], said[1])
-        found.append((row.pearson, row.correlation))
-        held.append(row.lower <= rho <= row.upper)
+        found.append((row["pearson"], row["latent"]))
+        held.append(row["lower"] <= rho <= row["upper"])
     raw, latent = np.median(found, axis=0)
     cover = float(np.mean(held))
     figure(f"latent correlation {rho}: median {latent:.3f} (raw {raw:.3f}), covers {cover:.3f}")

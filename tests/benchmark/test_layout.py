@@ -12,10 +12,8 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.benchmark.decomposition import added_count, joint_covariance
-from alikely.benchmark.layout import laid_out, layout_of
-from alikely.benchmark.levels import decompositions
-from alikely.benchmark.nesting import nested_scores
+from alikely.benchmark.decomposition import added_count, decompositions, joint_covariance
+from alikely.benchmark.layout import laid_out, layout_of, nested_scores
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY, copying

@@ -58,7 +58,9 @@ def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None
     whole = mean(np.ones(300, bool))
     moved = [5 / 6 * (whole - mean(label != g)) for g in range(6)]
     at = scores.estimates["system"].values.tolist().index("model_4")
-    np.testing.assert_allclose(scores.decomposition().images[at], moved, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        scores.decomposition()["influence"].values[at], moved, rtol=1e-9, atol=1e-12
+    )
     # What is added to the cells draws the score, and its error, towards 0: by 2 of 300 trials here.
     assert row["se"] == pytest.approx(means.loc["analytic", "se"], rel=0.1)
     found = spread(scores.decomposition(), np.eye(4)[[0]], "images")
@@ -77,7 +79,7 @@ def test_clusters_of_one_image_are_images() -> None:
     )
     for population in ("images", "crossed"):
         one, other = (scores.summary(population, intervals="all") for scores in (found, alone))
-        for name in one.columns.drop(["level", "system", "note", "df"]):
+        for name in one.columns.drop(["level", "system", "note", "note_codes", "df"]):
             # Each left out in turn, instead of first derivatives: intervals differ by 1/N or so.
             near = 0.0 if name == "estimate" else 0.04
             np.testing.assert_allclose(

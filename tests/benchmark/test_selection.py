@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.selection import is_plug_in
+from alikely.benchmark.tables import is_plug_in
 from alikely.cli import main
 from alikely.report.scores import score_findings, score_sections
 
@@ -48,7 +48,7 @@ def test_all_has_every_column_but_no_bootstrap(scores: Benchmark) -> None:
 def test_the_bootstrap_is_neither_computed_nor_shown_unless_named(scores: Benchmark) -> None:
     named = scores.summary(intervals=["bootstrap"])
     assert methods(named) == ["bootstrap"]
-    assert named["note"].str.contains("report the analytic interval").all()
+    assert named["note"].str.contains("Report the analytic interval").all()
     plain = al.benchmark_scores(al.load_example(), n_draws=0)
     assert "bootstrap" not in plain.data.children
     with pytest.raises(ValueError, match=r"no bootstrap interval .*n_resamples=10_000"):

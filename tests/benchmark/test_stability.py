@@ -13,7 +13,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.ceilings import consensus_ceilings
+from alikely.benchmark.humans import consensus_ceilings
 from alikely.data.trials import Trials
 from alikely.inference.intervals import two_factor_variance
 from alikely.metrics import ERROR_CONSISTENCY
@@ -106,12 +106,12 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     # Student's interval of the ratio, where Fieller's has no end.
     half = table["ceiled_ci95_ub"][0] - table["ceiled_ci95_lb"][0]
     assert half > 2 * 2 * 1.96 * table["se"][0]
-    assert table["note"].str.contains("the ceiling can hardly be told from 0").all()
+    assert table["note"].str.contains("the ceiling does not differ significantly from 0").all()
 
 
 def test_groups_are_means_with_their_covariance(scores: Benchmark) -> None:
     families = {f"model_{i}": "a" if i < 4 else "b" for i in range(1, 7)}
-    row = scores.group_differences(families, "images").iloc[0]
+    row = scores.differences("images", groups=families).iloc[0]
     values = scores.estimates["estimate"].sel(level="overall", system=scores.models).values
     weights = np.repeat([1 / 3, -1 / 3], 3)
     matrix = (
@@ -121,7 +121,7 @@ def test_groups_are_means_with_their_covariance(scores: Benchmark) -> None:
     )
     assert row["difference"] == pytest.approx(weights @ values)
     assert row["se"] == pytest.approx(np.sqrt(weights @ matrix.values @ weights))
-    by_label = scores.group_differences("family", "images")
+    by_label = scores.differences("images", groups="family")
     assert set(by_label["system"]) | set(by_label["other"]) == set(
         al.load_example().data["family"].values[4:]
     )
@@ -220,9 +220,9 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: s.group_differences("colour"), r"a label of the observers \(family\), got"),
-        (lambda s: s.group_differences({"x": "a"}), "no system is named 'x'"),
-        (lambda s: s.group_differences({"model_1": "a"}), "at least two, got a"),
+        (lambda s: s.differences(groups="colour"), r"a label of the observers \(family\), got"),
+        (lambda s: s.differences(groups={"x": "a"}), "no system is named 'x'"),
+        (lambda s: s.differences(groups={"model_1": "a"}), "at least two, got a"),
         (lambda s: s.correlations(), "no two data sets share 4 machines"),
         (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
         (

@@ -27,8 +27,8 @@ def scores() -> al.Benchmark:
         lambda scores, **who: scores.ranks(rng=1, **who),
         lambda scores, **who: scores.equality(**who),
         lambda scores, **who: scores.verdict("model_1", "model_2", **who),
-        lambda scores, **who: scores.group_differences(
-            {f"model_{i}": "ab"[i % 2] for i in range(1, 7)}, **who
+        lambda scores, **who: scores.differences(
+            groups={f"model_{i}": "ab"[i % 2] for i in range(1, 7)}, **who
         ),
     ],
 )

@@ -8,16 +8,21 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import alikely as al
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.contrasts import difference_table
-from alikely.benchmark.decomposition import Decomposition, Population
-from alikely.benchmark.probability import Scales, probability_positive, scales_of_differences
-from alikely.benchmark.verdicts import equality_of
+from alikely.benchmark.decomposition import decomposition
+from alikely.benchmark.layout import Population
+from alikely.benchmark.tables import (
+    difference_table,
+    equality_test,
+    probability_positive,
+    scales_of_differences,
+)
 from studies.benchmarks import ORDERS, BenchmarkDesign, order_designs, simulated_benchmark
 
 
@@ -26,14 +31,14 @@ def scores() -> Benchmark:
     return al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
 
 
-def independent(scores: np.ndarray, n_images: int = 2_000) -> Decomposition:
+def independent(scores: np.ndarray, n_images: int = 2_000) -> xr.Dataset:
     """Scores of variance 1 that share no image, people who do not differ."""
     n, zero = len(scores), np.zeros((len(scores),) * 2)
     # The finite-sample factor of the variance of images is made up for.
     total = n * n_images
     images = np.kron(np.eye(n), np.full(n_images, 1 / np.sqrt(n_images)))
     images *= np.sqrt((total - 1) / total)
-    return Decomposition(scores, images, zero, zero, zero, np.full(n, 9.0))
+    return decomposition(scores, images, zero, zero, zero, np.full(n, 9.0))
 
 
 @pytest.mark.parametrize("population", ["images", "crossed"])
@@ -76,7 +81,7 @@ def test_a_verdict_is_the_row_of_the_contrast_and_of_the_table(scores: Benchmark
     assert verdict.p_value == row["p_value"]
     assert verdict.p_positive == pytest.approx(row["p_positive"])
     groups = scores.verdict("convnet", "transformer", groups="family")
-    table = scores.group_differences("family")
+    table = scores.differences(groups="family")
     assert groups.difference == table["difference"].iloc[0]
     assert groups.n_differences == len(table)
     # A mean is no difference, and of a person's row there is no table.
@@ -100,7 +105,7 @@ def test_equality_is_the_smallest_of_the_simultaneous_p_values(scores: Benchmark
     assert {test.system, test.other} == {"model_3", "model_6"}
     pair = difference_table(["a", "b"], np.array([2.0, 0.0]), independent(np.array([2.0, 0.0])),
                             "images", 0.1)  # fmt: skip
-    assert equality_of(pair).p_value == pytest.approx(pair["p_value"].iloc[0], rel=1e-6)
+    assert equality_test(pair).p_value == pytest.approx(pair["p_value"].iloc[0], rel=1e-6)
 
 
 @pytest.mark.slow
@@ -108,16 +113,16 @@ def test_equality_holds_its_level_where_tukey_is_exact() -> None:
     rng, n_sets, p = np.random.default_rng(5), 250, []
     for drawn in rng.standard_normal((n_sets, 3)):
         table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 0.1)
-        p.append(equality_of(table).p_value)
+        p.append(equality_test(table).p_value)
     assert stats.kstest(p, "uniform").pvalue > 1e-4
 
 
 @settings(deadline=None)
 @given(d=st.floats(-1, 1), v=st.floats(1e-4, 1), tau=st.floats(0.01, 2))
 def test_probability_is_the_conjugate_posterior(d: float, v: float, tau: float) -> None:
-    scales = Scales(np.array([tau]), np.ones(1))
+    scales = np.array([tau]), np.ones(1)
     many = np.array(np.inf)
-    found = float(probability_positive(np.array(d), np.array(v), many, scales))
+    found = float(probability_positive(np.array(d), np.array(v), many, *scales))
     mean, sd = d * tau**2 / (tau**2 + v), np.sqrt(tau**2 * v / (tau**2 + v))
     assert found == pytest.approx(stats.norm.cdf(mean / sd), abs=1e-9)
     # Never surer than without a prior, and never of the other sign.
@@ -127,8 +132,8 @@ def test_probability_is_the_conjugate_posterior(d: float, v: float, tau: float) 
 @settings(deadline=None)
 @given(d=st.floats(0.01, 5), df=st.floats(1, 1e6))
 def test_few_degrees_of_freedom_weigh_as_in_a_test(d: float, df: float) -> None:
-    flat = Scales(np.array([1e9]), np.ones(1))
-    found = float(probability_positive(np.array(d), np.array(1.0), np.array(df), flat))
+    flat = np.array([1e9]), np.ones(1)
+    found = float(probability_positive(np.array(d), np.array(1.0), np.array(df), *flat))
     assert found == pytest.approx(stats.t.cdf(d, df), abs=1e-9)
 
 
@@ -138,18 +143,20 @@ def test_scale_of_differences_is_found() -> None:
     seen = true + rng.normal(0, sd / np.sqrt(2), n)
     j, k = np.triu_indices(n, 1)
     many = np.full(len(j), np.inf)
-    scales = scales_of_differences(seen[j] - seen[k], np.full(len(j), sd**2), many, n, 0.1)
+    values, weight = scales_of_differences(seen[j] - seen[k], np.full(len(j), sd**2), many, n, 0.1)
     # The variance of n scores has a relative error of sqrt(2 / n).
-    found = scales.sd**2 @ scales.weight
+    found = values**2 @ weight
     assert found == pytest.approx(tau**2, abs=4 * np.sqrt(2 / n) * (tau**2 + sd**2))
-    assert scales.weight.sum() == pytest.approx(1)
+    assert weight.sum() == pytest.approx(1)
     # An unknown difference adds nothing to the half-Cauchy prior, whose median is its scale.
-    blank = scales_of_differences(np.array([np.nan]), np.array([np.nan]), np.ones(1), 2, 0.1)
-    prior = stats.halfcauchy(scale=0.1).cdf(blank.sd)
+    values, weight = scales_of_differences(
+        np.array([np.nan]), np.array([np.nan]), np.ones(1), 2, 0.1
+    )
+    prior = stats.halfcauchy(scale=0.1).cdf(values)
     # The grid ends at .04 and 8 scales; a step is 9 %.
     ends = stats.halfcauchy.cdf([0.04, 8])
     expected = (prior - ends[0]) / (ends[1] - ends[0])
-    np.testing.assert_allclose(blank.weight.cumsum(), expected, atol=0.025)
+    np.testing.assert_allclose(weight.cumsum(), expected, atol=0.025)
 
 
 @pytest.mark.parametrize(("d", "sd"), [(0.05, 0.05), (0.1, 0.05), (0.2, 0.08)])
@@ -164,7 +171,7 @@ def test_one_difference_has_the_probability_of_its_posterior(d: float, sd: float
 
     total, positive = (integrate.quad(f, 0, np.inf, limit=200)[0] for f in (weight, above))
     one = np.array([d]), np.array([sd**2]), np.array([np.inf])
-    found = probability_positive(*one, scales_of_differences(*one, 2, 0.1))
+    found = probability_positive(*one, *scales_of_differences(*one, 2, 0.1))
     # The grid leaves out 2.5 % of the prior at its lower and .8 % at its upper end.
     assert found == pytest.approx(positive / total, abs=0.012)
 
@@ -224,7 +231,7 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark)
     assert (table["p_value_simultaneous"] > 0.05).all()
     claimed = np.maximum(table["p_positive"], 1 - table["p_positive"]) >= 0.8
     assert claimed.tolist() == [True, True, False]
-    assert (table["note"].str.contains("leans on its prior") == claimed).all()
+    assert (table["note"].str.contains("depends on its prior") == claimed).all()
     assert "leans on its prior" in str(scores.verdict("model_3", "model_6"))
     sure = difference_table(["a", "b"], np.array([9.0, 0.0]), independent(np.array([9.0, 0.0])),
                             "images", 1.0)  # fmt: skip

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 
-from alikely.benchmark.levels import _summed
+from alikely.benchmark.decomposition import _summed
 
 
 def test_sums_of_columns_by_number() -> None:

@@ -35,7 +35,7 @@ def scores() -> al.Benchmark:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> al.benchmark.DrawnScores:
+def drawn() -> al.Benchmark:
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
     result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=200, rng=1)
     return al.benchmark.scores_of(result)
@@ -56,12 +56,15 @@ def test_scores_are_said_as_the_summary_has_them(scores: al.Benchmark, populatio
         assert f"{apa(row['estimate'])} ({name}; 95 % CI {ends})" in text
     humans = apa(frame.loc["human-human", "estimate"])
     assert f"Among themselves the humans reached {humans}, 95 % CI [" in text
-    assert f"speak for {SPEAKS[population]}; each holds alone, unadjusted" in text
+    assert f"generalize to {SPEAKS[population]}; they are not adjusted for multiple" in text
     assert "over 80 images in a condition on average" in text
     table = scores.differences(population)
     told = int((table["p_value_simultaneous"] < 0.05).sum())
     assert f"Of 3 differences between machines, {told or 'none'} " in text
-    assert '"only 4 humans: rough" (3 of 3 machines)' in text or population == "images"
+    assert (
+        '"only 4 humans: the interval is approximate" (3 of 3 machines)' in text
+        or population == "images"
+    )
 
 
 def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Benchmark) -> None:
@@ -93,7 +96,7 @@ def test_latex_of_scores(scores: al.Benchmark) -> None:
         scores.to_latex(columns=["sys"])
 
 
-def test_drawn_scores(drawn: al.benchmark.DrawnScores) -> None:
+def test_drawn_scores(drawn: al.Benchmark) -> None:
     frame = drawn.summary().set_index("system")
     low, high = frame["estimate"].idxmin(), frame["estimate"].idxmax()
     text = drawn.sentence()
@@ -107,12 +110,15 @@ def test_drawn_scores(drawn: al.benchmark.DrawnScores) -> None:
     assert "(posterior of the model 'moments', equal-tailed, 200 draws, from 1 entry of" in text
     apart = drawn.differences().iloc[0]
     told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
-    assert f"between the machines is {'' if told else 'not '}told from 0" in text
+    assert (
+        f"between the machines {'differs' if told else 'does not differ'} significantly from 0"
+        in text
+    )
     rows = tabular(drawn.to_latex())
     assert rows[0][2] == r"posterior median [95 \% CI]"
     assert [row[0] for row in rows[1:]] == ["a", "b"]
     assert page(drawn._repr_html_())[1][1][0] == "a"
-    assert repr(drawn).startswith("<DrawnScores decision_margin_consistency: 2 machines, 1 data")
+    assert repr(drawn).startswith("<Benchmark decision_margin_consistency: 2 machines, 1 data")
     assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]
 
 
@@ -121,7 +127,7 @@ def test_who_is_no_human_is_not_called_one() -> None:
     right = np.random.default_rng(1).random((6, 60)) < 0.7
     trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
     scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)
-    assert scores.summary()["note"].str.contains("only 3 observers of kind gpt: rough").all()
+    assert scores.summary()["note"].str.contains("only 3 observers of kind gpt: the interval").all()
     said = [scores.sentence(), repr(scores), str(scores.verdict("observer_3", "observer_4"))]
     for text in said:
         assert "human" not in text
@@ -158,12 +164,12 @@ def test_humans_are_counted_where_machines_are() -> None:
     where = "with 4 humans (in s, the one of 2 data sets that has machines) ranged"
     assert where in text
     assert f"Among themselves the humans reached {apa(frame.loc['ceiling', 'estimate'])}," in text
-    assert "over 80 images in a condition on average) speak for" in text
-    assert '"only 4 humans: rough" (2 of 2 machines)' in text
+    assert "over 80 images in a condition on average) generalize to" in text
+    assert '"only 4 humans: the interval is approximate" (2 of 2 machines)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
     said = al.benchmark.words.ceiling_sentence(scores, "crossed")
     every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
     assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
-    assert f"Shares of the ceiling ({own}, of the 4 humans of data sets with machines)" in said
+    assert f"Scores over the ceiling ({own}, of the 4 humans of data sets with machines)" in said
     assert "with 3 humans in t" in scores.sentence(level="t")

@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
-from alikely.benchmark.decomposition import spread
+from alikely.benchmark.decomposition import decompositions, spread
 from alikely.benchmark.layout import laid_out
-from alikely.benchmark.levels import decompositions
 from alikely.metrics import ERROR_CONSISTENCY, error_consistency
 from alikely.planning.components import COMPONENTS
 

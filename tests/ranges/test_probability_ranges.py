@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import alikely as al
 from alikely._base.arrays import normal_nodes, within
-from alikely.benchmark import entries, judges, latent, probability, ranking
+from alikely.benchmark import entries, judges, ranking, tables
 from alikely.errors import posteriors
 from alikely.inference import conjugate, fisher, intervals, permutation, uniformity
 from alikely.margins import checks, reliability
@@ -140,8 +140,8 @@ def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
     assert_within(margin_plans._outside(edges(rng), n, edges(rng) / 2))
     center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)
     df = np.where(rng.random(N) < 0.3, np.inf, rng.uniform(1, 200, N))
-    scales = probability.scales_of_differences(center, spread, df, N, 0.1)
-    assert_within(probability.probability_positive(center, spread, df, scales))
+    scales = tables.scales_of_differences(center, spread, df, N, 0.1)
+    assert_within(tables.probability_positive(center, spread, df, *scales))
 
 
 @given(rng=SEEDS)
@@ -151,8 +151,8 @@ def test_correlations_of_scores(rng: np.random.Generator) -> None:
     for found in (ranking._spearman(x, y), outside._spearman(x, y)):
         assert_within(found, -1)
     assert_within(ranking.kendall_tau(x[0], np.concatenate([x, y, -x[:1]])), -1)
-    found = latent.latent_correlation(x[0], -3 * x[0] + 1, (1e-9, 20), (1e-9, 20))
-    assert_within(found.pearson, -1)
+    found = ranking.latent_correlation(x[0], -3 * x[0] + 1, (1e-9, 20), (1e-9, 20))
+    assert_within(found["pearson"], -1)
     rest = rng.normal(size=7)
     partial = [
         judges.partial_correlation(x[0] + rest, sign * 3 * rest + 2 * x[0], x[0])[0]

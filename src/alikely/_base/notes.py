@@ -245,6 +245,174 @@ NOTES: dict[str, Note] = {
         "an interval was requested by name that simulations show to be wrong",
         "Report the recommended interval.",
     ),
+    "few-humans": Note(
+        "Only {n} humans: the interval is approximate",
+        "intervals for new humans are based on 4 to 6 humans",
+        "Report the interval as approximate, or treat these humans as fixed.",
+    ),
+    "few-humans-bootstrap": Note(
+        "Only {n} humans: the interval is approximate, and the bootstrap has none",
+        "intervals for new humans are based on 3 humans",
+        "Report the interval as approximate, or use `population='images'`.",
+    ),
+    "too-few-humans": Note(
+        "Only {n} humans: too few to generalize to others. Use population='images'",
+        "intervals for new humans need at least 3 humans",
+        "Use `population='images'`, or collect data of more humans.",
+    ),
+    "ceiling-zero": Note(
+        "The ceiling is not above 0: no ratio to it",
+        "humans do not agree more than expected by chance",
+        "Report scores, not ratios.",
+    ),
+    "ceiling-unclear": Note(
+        "The ceiling does not differ significantly from 0: ratios to it are approximate",
+        "the Fieller interval of a ratio to the ceiling has no bounds",
+        "Report scores, not ratios.",
+    ),
+    "above-ceiling": Note(
+        "Above the ceiling: closer to the humans than they are to each other",
+        "the ratio of a score to the ceiling is above 1",
+        "None.",
+    ),
+    "estimate-outside": Note(
+        "The estimate lies outside its interval, whose center has pseudocounts: too few errors "
+        "for this metric. Report the interval with its center",
+        "pseudocounts move the center of the analytic interval away from the estimate",
+        "Report `centre` with the interval.",
+    ),
+    "accuracies-bound": Note(
+        "The accuracies allow at most {most}: compare metrics by al.benchmark.rank_by_metric",
+        "the maximum possible mean error consistency is below 0.5, given the accuracies",
+        "Compare metrics by `al.benchmark.rank_by_metric`.",
+    ),
+    "entries-excluded": Note(
+        "{n} undefined entries are excluded from the estimate",
+        "some pairs and conditions of a score have no estimate",
+        "None.",
+    ),
+    "bootstrap-off": Note(
+        "Bootstrap centered {away} standard errors off: its interval is too narrow. Report the "
+        "analytic interval",
+        "pseudocounts move the analytic center by more than 0.5 standard errors",
+        "Report the analytic interval.",
+    ),
+    "bootstrap-scores": Note(
+        "Bootstrap coverage is 0.64 to 0.98 in simulations. Report the analytic interval",
+        "the bootstrap interval of a benchmark score was requested",
+        "Report the analytic interval.",
+    ),
+    "posterior-biased": Note(
+        "Posterior biased: the prior of single pairs moves their mean by {by} posterior SDs. "
+        "Report the analytic interval",
+        "the posterior mean is more than 0.5 posterior SDs from the analytic center",
+        "Report the analytic interval.",
+    ),
+    "posterior-not-reported": Note(
+        "Posterior not reported: the prior of single pairs moves their mean by {by} posterior SDs",
+        "the posterior mean is more than 0.5 posterior SDs from the analytic center",
+        "Report the analytic interval.",
+    ),
+    "posterior-images": Note(
+        "The posterior treats an image of several conditions as several images",
+        "images recur, and the posterior of this metric is drawn for each condition",
+        "Report the analytic interval.",
+    ),
+    "no-posterior": Note(
+        "No posterior: {why}",
+        "a table of scores has no posterior for the population",
+        "See the reason.",
+    ),
+    "chosen-images": Note(
+        "Images chosen by a plan, weighted, {population}: no posterior",
+        "images have unequal probabilities of selection",
+        "Report the analytic interval.",
+    ),
+    "no-valid-interval": Note(
+        "No valid interval: few errors of a class bias the estimate, report it without one",
+        "a benchmark of error similarity",
+        "Report the estimate without an interval, or use another metric.",
+    ),
+    "identical-responses": Note(
+        "Identical answers: the difference has no variance",
+        "two systems gave the same responses",
+        "Exclude one of them.",
+    ),
+    "equal-differences": Note(
+        "The difference is equal for all humans: it has no variance",
+        "a difference has no variance over humans",
+        "Use `population='images'`.",
+    ),
+    "same-draws": Note(
+        "The same draws: the difference has no variance",
+        "two systems have the same posterior draws",
+        "Exclude one of them.",
+    ),
+    "no-score": Note(
+        "{system} has no score here",
+        "a system of a contrast has no score in this data set",
+        "Choose another level.",
+    ),
+    "significant-alone": Note(
+        "Significant alone, not after adjustment for all {n} differences",
+        "the pointwise interval of a difference excludes 0, and the simultaneous one does not",
+        "Report the simultaneous interval, unless the comparison was planned.",
+    ),
+    "prior-dominated": Note(
+        "p_positive depends on its prior: no two scores differ significantly after adjustment",
+        "`p_positive` is beyond 0.8 or 0.2, and no difference is significant after adjustment",
+        "Report the simultaneous interval.",
+    ),
+    "entries-without-posterior": Note(
+        "{n} entries without a posterior, such as {example}",
+        "entries of a score have no posterior",
+        "Leave out these entries, or pass `missing='available'`.",
+    ),
+    "no-posterior-excluded": Note(
+        "{n} entries without a posterior are excluded",
+        "entries of a score have no posterior, with missing='available'",
+        "None.",
+    ),
+    "rank-depends": Note(
+        "The rank depends on the metric: {ranks}",
+        "two metrics give a machine rank sets that do not overlap",
+        "Report both ranks.",
+    ),
+    "only-noise": Note(
+        "Noise accounts for all variance of the scores: no latent correlation",
+        "the variance of scores over machines is not above that of their noise",
+        "Report the raw correlation, or collect more trials.",
+    ),
+    "noise-unknown": Note(
+        "Too few humans to estimate the noise: no latent correlation",
+        "a data set has fewer than 3 humans",
+        "Collect data of more humans.",
+    ),
+    "reliability-unclear": Note(
+        "A reliability does not differ significantly from 0: no bounds",
+        "the interval of a latent correlation has no bounds",
+        "Report the raw correlation, or collect more trials.",
+    ),
+    "correlation-beyond-one": Note(
+        "Beyond 1: corrected for the mean noise, not clipped",
+        "a latent correlation is above 1 or below -1",
+        "Report it as it is, with its interval.",
+    ),
+    "mostly-noise": Note(
+        "Scores are mostly noise",
+        "the reliability of scores is below 0.5",
+        "Collect more trials.",
+    ),
+    "correlation-near-one": Note(
+        "Near 1 or -1 between reliable data sets: the interval may be too narrow",
+        "a latent correlation is beyond 0.9, with reliabilities above 0.8",
+        "Report the interval as approximate.",
+    ),
+    "shared-noise": Note(
+        "The same {what} in several data sets: their noise counts as agreement",
+        "data sets share images or people",
+        "Report the raw correlation.",
+    ),
 }
 
 MARKED = re.compile(r"\[\[([a-z-]+) (\{.*?\})\]\]")

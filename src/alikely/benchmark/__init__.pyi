@@ -1,10 +1,8 @@
 from .agreement import AgreementRegression as AgreementRegression
 from .agreement import agreement_regression as agreement_regression
 from .agreement import agreement_table as agreement_table
-from .alike import exchangeability as exchangeability
 from .benchmark import Benchmark as Benchmark
-from .by_metric import rank_by_metric as rank_by_metric
-from .ceilings import consensus_ceilings as consensus_ceilings
+from .choices import rank_by_metric as rank_by_metric
 from .choices import sensitivity as sensitivity
 from .choices import sensitivity_band as sensitivity_band
 from .cohorts import cohort_check as cohort_check
@@ -12,12 +10,13 @@ from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
 from .cohorts import compare_cohorts as compare_cohorts
 from .cohorts import fit_cohort as fit_cohort
-from .drawn import DrawnScores as DrawnScores
 from .entries import scores_of as scores_of
-from .exclusions import exclude_conditions as exclude_conditions
 from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
+from .humans import consensus_ceilings as consensus_ceilings
+from .humans import exchangeability as exchangeability
 from .judges import judge_agreement as judge_agreement
+from .layout import exclude_conditions as exclude_conditions
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
 from .readers import ReaderStudy as ReaderStudy
@@ -26,14 +25,11 @@ from .scores import benchmark_scores as benchmark_scores
 from .trees import Families as Families
 from .trees import block_means as block_means
 from .trees import families as families
-from .verdicts import EqualityTest as EqualityTest
-from .verdicts import Verdict as Verdict
+from .words import Verdict as Verdict
 
 __all__ = [
     "AgreementRegression",
     "Benchmark",
-    "DrawnScores",
-    "EqualityTest",
     "Families",
     "GroupScores",
     "ReaderStudy",

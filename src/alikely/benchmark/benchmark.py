@@ -1,4 +1,4 @@
-"""Scores of a benchmark: tables, differences, groups, ranks and ceilings."""
+"""Scores of systems against a reference: tables, differences, ranks, ceilings, sentences."""
 
 from __future__ import annotations
 
@@ -8,42 +8,61 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns, with_notes
+from alikely._base.arrays import Floats
+from alikely._base.checks import one_of
+from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
 from alikely._base.intervals import CiKind, Intervals
-from alikely._base.names import counted, listed
+from alikely._base.names import counted
 from alikely._base.random import RandomState
-from alikely.benchmark import contrasts, ranking
-from alikely.benchmark.decomposition import Decomposition, joint_covariance, normal_deviates, only
-from alikely.benchmark.latent import latent_columns
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
-from alikely.benchmark.nesting import POPULATIONS
-from alikely.benchmark.selection import (
-    SCORE_COLUMNS,
-    SOURCES,
-    absent_posterior,
-    differences_shown,
-    methods_shown,
-    not_valid,
-)
-from alikely.benchmark.spoken import HUMAN, in_kinds
-from alikely.benchmark.tables import SCHEMA, Population, School, ceiling_table, level_table, one_of
-from alikely.benchmark.verdicts import EqualityTest, Verdict, equality_of, verdict_of
-from alikely.benchmark.words import benchmark_sentence, latex_of, notebook_of
+from alikely.benchmark import ranking, tables, words
+from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
 from alikely.estimates.latex import Environment
 from alikely.estimates.tree import Tree
 
 __all__ = ["Benchmark"]
 
+BY = ("level", "system")
+BOTH = (*BY, "system_other")
+# Groups of scores of trials, and of scores of the entries of a result.
+type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
+
+OF_TRIALS: Schema = {
+    "estimates": {
+        **dict.fromkeys(("estimate", "undefined_entries", *tables.ACCURACIES), BY),
+        **dict.fromkeys(
+            ("n_humans", "n_humans_met", "crowd", "fewest_humans", "n_images", *tables.CONSENSUS),
+            ("level",),
+        ),
+    },
+    "covariance": {"covariance": ("population", *BOTH)},
+    "decomposition": {
+        **dict.fromkeys(("centre", "df_people"), BY),
+        **dict.fromkeys(("invented", "people", "shared"), BOTH),
+        "influence": ("system", "image"),
+        "image_level": ("image",),
+    },
+}
+OF_RESULT: Schema = {
+    "estimates": dict.fromkeys(("estimate", "ceiling", "n_entries", "n_missing"), BY),
+    "posterior": {"score": ("chain", "draw", *BY)},
+}
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Benchmark(Tree):
-    """Scores of machines against a group of humans.
+    """Scores of systems against a group of humans, or another reference.
 
-    In all methods `population` is what is thought of as drawn anew: ``"images"``, ``"humans"`` or
-    both, ``"crossed"``; `level` a data set, or ``"overall"``; `ci_prob`, `ci_kind` as in the
-    analysis if not given; `rng` None, int, numpy Generator or SeedSequence.
+    Its groups say which methods there are: ``decomposition`` (analytic intervals), ``bootstrap``,
+    ``posterior`` and ``cohort``. Scores of `alikely.benchmark.scores_of` have a posterior alone.
+
+    In all methods `population` is what intervals generalize to: new ``"images"``, new ``"humans"``
+    or both, ``"crossed"`` (the default); scores of a result take none. `level` is a data set, or
+    ``"overall"``, the unweighted mean of all. `ci_prob` and `ci_kind` default to those of the
+    analysis. `groups` is a label of the observers, such as ``"family"``, or a mapping from names of
+    models to groups: means of groups then take the place of models.
 
     Attributes
     ----------
@@ -55,20 +74,33 @@ class Benchmark(Tree):
         ``undefined_entries, accuracy, accuracy_humans, accuracy_gap`` and what the metric has
         beside it, such as ``kappa_max`` (level, system: means over the entries of a score);
         consensus ceilings ``lower, lower_se, upper, upper_se`` (level); labels of the machines
-        (system). ``covariance`` (population, level, system, system_other); ``decomposition``:
-        what intervals are made of, see `alikely.benchmark.decomposition.Decomposition`;
-        ``bootstrap``: ``images, humans, crossed`` (resample, level, system); ``posterior`` and, if
-        asked for, ``cohort``: ``score`` (chain, draw, level, system). A level is a data set, or
-        ``overall``, their unweighted mean. Systems are the machines, ``human-human``, and
-        ``ceiling``: that where machines took part.
+        (system). Of a result: ``ceiling, n_entries, n_missing, reason`` (level, system).
+        ``covariance`` (population, level, system, system_other); ``decomposition``: what analytic
+        intervals are made of; ``bootstrap``: ``images, humans, crossed`` (resample, level, system);
+        ``posterior``, ``cohort``: ``score`` (chain, draw, level, system). Systems are the machines,
+        ``human-human``, and ``ceiling``: that where machines took part.
     """
 
-    SCHEMA = SCHEMA
+    @classmethod
+    def schema(cls, tree: xr.DataTree) -> Schema:
+        """Groups and variables that a file must have."""
+        alone = "posterior" in tree.children and "decomposition" not in tree.children
+        return OF_RESULT if alone else OF_TRIALS
+
+    @property
+    def is_analytic(self) -> bool:
+        """Whether there are analytic intervals: scores of trials have them."""
+        return "decomposition" in self.data.children
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of all rows of scores."""
+        return [str(name) for name in self.estimates["system"].values]
 
     @property
     def models(self) -> list[str]:
         """Names of the machines."""
-        return [s for s in self.estimates["system"].values.tolist() if s not in (HUMANS, CEILING)]
+        return [name for name in self.systems if name not in (HUMANS, CEILING)]
 
     @property
     def humans(self) -> str:
@@ -80,36 +112,40 @@ class Benchmark(Tree):
         """Names of the data sets."""
         return [str(name) for name in self.estimates["level"].values if name != OVERALL]
 
-    def decomposition(self, level: str = OVERALL) -> Decomposition:
+    def values(self, level: str = OVERALL) -> Floats:
+        """Scores of all systems at one level, shape (system,)."""
+        one_of("level", level, (*self.datasets, OVERALL))
+        return np.asarray(self.estimates["estimate"].sel(level=level).values, dtype=np.float64)
+
+    def decomposition(self, level: str = OVERALL) -> xr.Dataset:
         """What the analytic intervals of one level are made of.
+
+        Parameters
+        ----------
+        level : str
+            A data set, or ``"overall"``.
 
         Returns
         -------
-        alikely.benchmark.decomposition.Decomposition
-            Systems in the order of the estimates.
+        xarray.Dataset
+            ``centre, df_people`` (system), ``influence`` (system, image), ``invented, people,
+            shared`` (system, system_other), and ``most_df``.
 
         Raises
         ------
         ValueError
-            If the level is unknown.
+            If the level is unknown, or the scores have no analytic intervals.
         """
-        one_of("level", level, [*self.datasets, OVERALL])
+        one_of("level", level, (*self.datasets, OVERALL))
+        tables.require_analytic(self, "analytic intervals")
         group = self.data["decomposition"].to_dataset()
         here = group["image_level"].values == group["level"].values.tolist().index(level)
-        of_level = group.sel(level=level)
-        return Decomposition(
-            of_level["centre"].values,
-            of_level["influence"].values[:, here],
-            of_level["invented"].values,
-            of_level["people"].values,
-            of_level["shared"].values,
-            of_level["df_people"].values,
-            float(of_level["most_df"]) if "most_df" in of_level else np.inf,
-        )
+        group = group if "most_df" in group else group.assign(most_df=np.inf)
+        return group.sel(level=level).isel(image=here)
 
     def summary(
         self,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str | None = OVERALL,
         *,
         intervals: Intervals = None,
@@ -123,22 +159,22 @@ class Benchmark(Tree):
 
         Parameters
         ----------
-        population : {"images", "humans", "crossed"}
+        population : {"images", "humans", "crossed"}, optional
             What intervals generalize to. The posterior generalizes to new images with these humans
             (``"images"``), the posterior of the cohort model to new images and new humans
             (``"crossed"``).
         level : str or None
             A data set, ``"overall"``, or None for every level.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior", "cohort"}
-            None shows the recommended interval, the analytic one; ``"all"`` every valid interval
-            and every column; names those of these methods. The bootstrap must be named: its
-            intervals are too narrow near the ceiling, as ``note`` explains.
+            None shows the recommended interval, the analytic one if there is one; ``"all"`` every
+            valid interval and every column; names those of these methods. The bootstrap must be
+            named: its intervals are too narrow near the ceiling, as ``note`` explains.
         columns : "all" or sequence of str, optional
             Further columns to show: ``centre`` of the analytic interval (the score with a
             pseudocount in the cells of each pair) and its degrees of freedom ``df``;
             ``ceiled_se``; ``accuracy_humans``, ``accuracy_gap`` (humans minus machine) and what
             the metric derives from the accuracies, as means over the entries of the score (of
-            error consistency ``kappa_min, kappa_max, less_biased``).
+            error consistency ``kappa_min, kappa_max, less_biased``); ``note_codes``.
         sort, as_
             Order of the rows and library of the table, as in `alikely.Result.summary`.
 
@@ -149,30 +185,21 @@ class Benchmark(Tree):
             with the bootstrap ``bootstrap_se`` (with ``"crossed"`` by the two-factor correction of
             `two_factor_variance`); of machines ``ceiled`` (score over ceiling,
             neither clipped nor made absolute) with its Fieller interval; ``accuracy``; ``note``.
+            Scores of a result have ``ceiling`` (of margins the mean of those of the entries),
+            ``posterior_median``, ``p_positive`` and ``n_entries``.
 
         Raises
         ------
         ValueError
             If an option is unknown or out of range, or a named method has no draws.
         """
-        methods = methods_shown(self, population, intervals)
-        named = intervals not in (None, "all")
         prob, kind = self.interval_options(ci_prob, ci_kind)
-        levels = [*self.datasets, OVERALL] if level is None else [level]
-        frames = [
-            level_table(self, population, name, prob, kind, methods, named=named) for name in levels
-        ]
-        table = pd.concat(frames, ignore_index=True)
-        absent = "" if named else absent_posterior(self, population)
-        table["note"] = [
-            in_kinds("; ".join(filter(None, [note, absent])), self.humans) for note in table["note"]
-        ]
-        shown = "all" if intervals == "all" else columns
-        return given_as(with_columns(ordered(table, sort), SCORE_COLUMNS, shown), as_)
+        table = tables.score_table(self, population, level, prob, kind, intervals, columns)
+        return given_as(ordered(table, sort), as_)
 
     def sentence(
         self,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str = OVERALL,
         *,
         interval: str | None = None,
@@ -185,8 +212,8 @@ class Benchmark(Tree):
         Parameters
         ----------
         interval : {"analytic", "bootstrap", "posterior", "cohort"}, optional
-            Whose interval, of those that `summary` has for the population; by default the analytic
-            one.
+            Method of the interval, one that `summary` has for the population. Default: the
+            recommended one.
         digits : int
             Decimals.
 
@@ -194,8 +221,8 @@ class Benchmark(Tree):
         -------
         str
             The lowest and the highest score and that of the humans among themselves, with
-            intervals, for whom these speak, and how many machines are told apart when all are
-            judged at once. `verdict` says one difference.
+            intervals, what these generalize to, and how many differences of machines are
+            significant after adjustment for all. `verdict` says one difference.
 
         Raises
         ------
@@ -209,12 +236,12 @@ class Benchmark(Tree):
         >>> print(scores.sentence("images"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
         Error consistency with 4 humans ranged over 6 machines from .06 (model_6; 95 % CI ...
         """
-        said = benchmark_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
-        return in_kinds(said, self.humans)
+        text = words.score_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
+        return in_kinds(text, self.humans)
 
     def to_latex(
         self,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str | None = OVERALL,
         *,
         interval: str | None = None,
@@ -235,7 +262,8 @@ class Benchmark(Tree):
             As in `sentence`.
         columns : sequence of str, optional
             Of the summary; by default levels where there are several, system, score and share of
-            the ceiling with their intervals, accuracy, and notes, which follow the table.
+            the ceiling with their intervals, accuracy or number of entries, and notes, which
+            follow the table.
         sort
             As in `summary`.
         digits, caption, label, environment
@@ -244,38 +272,41 @@ class Benchmark(Tree):
         Returns
         -------
         str
-            As from `alikely.estimates.latex_table`.
+            As returned by `alikely.estimates.latex_table`.
 
         Raises
         ------
         ValueError
             As in `sentence`, and if a column is unknown.
         """
-        methods = methods_shown(self, population, None if interval is None else [interval])
         prob, kind = self.interval_options(ci_prob, ci_kind)
+        chosen = None if interval is None else [interval]
+        methods = tables.methods_shown(self, tables.population_of(self, population), chosen)
         frame = self.summary(
             population, level, intervals=methods, columns="all", ci_prob=prob, ci_kind=kind,
             sort=sort,
         )  # fmt: skip
-        school = methods[0] if methods else ""
-        return latex_of(
-            self.metric, frame, school, kind, prob, columns,
+        return words.latex_of(
+            self.metric, frame, (*methods, "")[0], kind, prob, columns,
             digits=digits, caption=caption, label=label, environment=environment,
         )  # fmt: skip
 
     def _repr_html_(self) -> str:
         """What notebooks show: the humans' score and the first machines', with intervals."""
-        prob, kind = self.interval_options(None, None)
-        methods = methods_shown(self, "crossed", None)
-        return notebook_of(self, self.summary(intervals=methods), (*methods, "")[0], kind, prob)
+        return words.notebook_of(self)
 
     def __repr__(self) -> str:
-        n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
-        parts = [counted(len(self.models), "machine"), counted(n_humans, "human")]
-        parts.append(counted(len(self.datasets), "data set"))
+        parts = [counted(len(self.models), "machine"), counted(len(self.datasets), "data set")]
+        if self.is_analytic:
+            n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
+            parts.insert(1, counted(n_humans, "human"))
+        else:
+            parts.append(counted(len(self.draws("posterior")), "posterior draw"))
         return in_kinds(f"<Benchmark {self.metric.name}: {', '.join(parts)}>", self.humans)
 
-    def draws(self, school: School, variable: str, level: str = OVERALL) -> NDArray[np.float64]:
+    def draws(
+        self, school: tables.School, variable: str = "score", level: str = OVERALL
+    ) -> NDArray[np.float64]:
         """Replicates or draws of all systems at one level.
 
         Parameters
@@ -283,6 +314,8 @@ class Benchmark(Tree):
         school : {"bootstrap", "posterior", "cohort"}
         variable : str
             ``images``, ``humans`` or ``crossed`` of the bootstrap; ``score`` of the others.
+        level : str
+            A data set, or ``"overall"``.
 
         Returns
         -------
@@ -294,11 +327,9 @@ class Benchmark(Tree):
             If the benchmark has no such draws or level.
         """
         if school not in self.data.children or variable not in self.data[school]:
-            raise ValueError(
-                f"this benchmark has no {school} draws of {variable!r}; "
-                f"{SOURCES.get(school, 'draws are of bootstrap, posterior or cohort')}"
-            )
-        one_of("level", level, [*self.datasets, OVERALL])
+            reason = tables.SOURCES.get(school, "draws are of bootstrap, posterior or cohort")
+            raise ValueError(f"this benchmark has no {school} draws of {variable!r}; {reason}")
+        one_of("level", level, (*self.datasets, OVERALL))
         values = self.data[school].to_dataset()[variable].sel(level=level)
         return self._flat(values, "system").astype(np.float64)
 
@@ -307,7 +338,7 @@ class Benchmark(Tree):
         first: str | Sequence[str],
         second: str | Sequence[str] | None = None,
         *,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str = OVERALL,
         rope: tuple[float, float] | None = None,
         ci_prob: float | None = None,
@@ -333,128 +364,104 @@ class Benchmark(Tree):
         Raises
         ------
         ValueError
-            If a name is unknown, both sides are the same, or an option is out of range.
+            If a name is unknown, both sides are the same, an option is out of range, or posterior
+            draws are not joint.
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
-        weights = contrasts.contrast_weights(self, first, second)
-        return contrasts.score_contrast(
-            self, weights, population, level, rope, prob, kind, intervals
-        )
+        weights = tables.contrast_weights(self, first, second)
+        return tables.contrast_table(self, weights, population, level, rope, prob, kind, intervals)
 
     def differences(
         self,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str = OVERALL,
         *,
+        groups: str | Mapping[str, str] | None = None,
         intervals: Intervals = None,
         columns: Columns = None,
         ci_prob: float | None = None,
+        ci_kind: CiKind | None = None,
     ) -> pd.DataFrame:
-        """Compare all pairs of machines against the same humans.
+        """Compare all pairs of machines, or of groups of machines, against the same humans.
 
         Parameters
         ----------
+        groups : str or mapping of str to str, optional
+            Compare mean scores of groups.
         intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
             None shows simultaneous intervals, which are adjusted for all differences, and their
             p-values; ``"all"`` shows both kinds and every column.
         columns : "all" or sequence of str, optional
             Further columns to show: ``centre, df, p_value_bh``.
+        ci_kind : {"eti", "hdi"}, optional
+            Of the pointwise interval of posterior draws.
 
         Returns
         -------
         pandas.DataFrame
-            As returned by `alikely.benchmark.contrasts.difference_table`.
+            One row per pair: ``system, other, difference`` and ``se``; ``centre`` of the interval
+            and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``; ``simultaneous``
+            interval and ``p_value_simultaneous`` (studentized range; of scores of a result the
+            largest standardized difference over draws, without p-values); ``p_value_bh`` after
+            Benjamini and Hochberg; ``p_positive``, the probability that the difference is above 0;
+            ``note``.
 
         Raises
         ------
         ValueError
-            If an option is unknown or out of range, or fewer than two machines have a score.
+            If an option, a label or a machine is unknown or out of range, fewer than two machines
+            or groups have a score, or posterior draws are not joint.
         """
-        table, _ = self._compared(None, population, level, ci_prob)
-        return differences_shown(table, intervals, columns, valid=not not_valid(self.metric))
-
-    def group_differences(
-        self,
-        groups: str | Mapping[str, str],
-        population: Population = "crossed",
-        level: str = OVERALL,
-        *,
-        intervals: Intervals = None,
-        columns: Columns = None,
-        ci_prob: float | None = None,
-    ) -> pd.DataFrame:
-        """Compare mean scores of groups of machines, such as families.
-
-        Parameters
-        ----------
-        groups : str or mapping of str to str
-            A label of the observers (such as ``"family"``), or the group of each machine.
-        intervals, columns
-            As in `differences`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As returned by `differences`, with groups for systems.
-
-        Raises
-        ------
-        ValueError
-            If a label or machine is unknown, there are fewer than two groups, or as `differences`.
-        """
-        table, _ = self._compared(groups, population, level, ci_prob)
-        return differences_shown(table, intervals, columns, valid=not not_valid(self.metric))
+        table, _ = self._compared(groups, population, level, ci_prob, ci_kind)
+        valid = not (self.is_analytic and tables.not_valid(self.metric))
+        return tables.differences_shown(table, intervals, columns, valid=valid)
 
     def equality(
         self,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str = OVERALL,
         *,
         groups: str | Mapping[str, str] | None = None,
-    ) -> EqualityTest:
+    ) -> pd.Series:
         """Test whether all machines (or groups of them) have the same score.
-
-        Parameters
-        ----------
-        groups : str or mapping of str to str, optional
-            As in `group_differences`; without them all machines.
 
         Returns
         -------
-        alikely.benchmark.EqualityTest
-            By the largest difference: it says no more than `differences`, and no less.
+        pandas.Series
+            ``p_value`` of the largest difference (Tukey 1949), adjusted for all; ``system, other``,
+            the two that differ most in standard errors; their ``difference``; ``n_systems``; and
+            ``note``: why the test is not valid for the metric.
 
         Raises
         ------
         ValueError
-            As in `differences` and `group_differences`, or if all answers are identical.
+            As in `differences`, or if all answers are identical.
         """
+        tables.require_analytic(self, "tests")
         table, _ = self._compared(groups, population, level, None)
-        return equality_of(table, not_valid(self.metric))
+        return tables.equality_test(table, tables.not_valid(self.metric))
 
     def verdict(
         self,
         first: str,
         second: str,
-        population: Population = "crossed",
+        population: Population | None = None,
         level: str = OVERALL,
         *,
         groups: str | Mapping[str, str] | None = None,
         ci_prob: float | None = None,
-    ) -> Verdict:
+    ) -> words.Verdict:
         """Judge one difference of machines: ``print`` it for a statement.
 
         Parameters
         ----------
         first, second : str
             Machines; groups of them, if `groups` are given.
-        groups : str or mapping of str to str, optional
-            As in `group_differences`.
 
         Returns
         -------
         alikely.benchmark.Verdict
-            Alone and among all differences of the table, each with its interval and its p.
+            The difference, unadjusted and adjusted for all differences of the table.
 
         Raises
         ------
@@ -468,29 +475,29 @@ class Benchmark(Tree):
         >>> print(scores.verdict("model_1", "model_2", "images"))  # doctest: +ELLIPSIS
         Error consistency with the humans, model_1 less model_2: ...
         """
+        tables.require_analytic(self, "verdicts")
         table, prob = self._compared(groups, population, level, ci_prob)
-        return verdict_of(
+        return words.verdict_of(
             table, first, second,
-            metric=self.metric.label, level=level, population=population, ci_prob=prob,
-            humans=self.humans, note=not_valid(self.metric),
+            metric=self.metric.label, level=level,
+            population=tables.population_of(self, population), ci_prob=prob,
+            humans=self.humans, note=tables.not_valid(self.metric),
         )  # fmt: skip
 
     def _compared(
         self,
         groups: str | Mapping[str, str] | None,
-        population: Population,
+        population: Population | None,
         level: str,
         ci_prob: float | None,
+        ci_kind: CiKind | None = None,
     ) -> tuple[pd.DataFrame, float]:
         """All differences of machines or groups, and the probability of their intervals."""
-        prob, _ = self.interval_options(ci_prob, None)
-        scores = contrasts.machine_scores(self, population, level, groups)
-        expected, (low, high) = self.metric.differences, self.metric.bounds
-        table = contrasts.difference_table(*scores, population, expected, prob, high - low)
-        return with_notes(table, self.missing_note), prob
+        prob, kind = self.interval_options(ci_prob, ci_kind)
+        return tables.all_differences(self, groups, population, level, prob, kind), prob
 
     def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Do data sets order the machines alike? Correlations of all pairs of data sets.
+        """Correlate scores between all pairs of data sets.
 
         Returns
         -------
@@ -500,7 +507,7 @@ class Benchmark(Tree):
             (share of their variance over machines that is not the noise of images and people),
             ``latent``, the correlation with attenuation removed, neither clipped nor, without
             reliable variance, given; its interval over machines; and ``note``. See
-            `alikely.benchmark.latent.latent_correlation`.
+            `alikely.benchmark.ranking.latent_correlation`.
 
         Raises
         ------
@@ -509,9 +516,9 @@ class Benchmark(Tree):
         """
         names, (prob, _) = self.datasets, self.interval_options(ci_prob, None)
         estimates = self.estimates["estimate"].sel(level=names, system=self.models).values
-        draws = np.stack([contrasts.machine_draws(self, "images", x) for x in names], axis=1)
+        draws = np.stack([tables.machine_draws(self, "images", x) for x in names], axis=1)
         table = ranking.rank_correlations(names, estimates, draws, prob)
-        return table.join(latent_columns(self, table, prob))
+        return table.join(ranking.latent_columns(self, table, prob))
 
     def stability(self, population: Population = "images") -> NDArray[np.float64]:
         """Kendall's tau between the ranking and that of each bootstrap replicate.
@@ -527,10 +534,10 @@ class Benchmark(Tree):
             If the benchmark has no bootstrap, or as in `alikely.benchmark.kendall_tau`.
         """
         estimates = self.estimates["estimate"].sel(level=OVERALL, system=self.models).values
-        return ranking.kendall_tau(estimates, contrasts.machine_draws(self, population))
+        return ranking.kendall_tau(estimates, tables.machine_draws(self, population))
 
     def ceilings(
-        self, population: Population = "crossed", *, columns: Columns = None
+        self, population: Population | None = None, *, columns: Columns = None
     ) -> pd.DataFrame:
         """Human-human scores and consensus bounds of every level, tested against 0.
 
@@ -542,43 +549,35 @@ class Benchmark(Tree):
         Returns
         -------
         pandas.DataFrame
-            As from `alikely.benchmark.tables.ceiling_table`.
+            ``level, n_humans``; ``human_human`` with its standard error and one-sided p-value;
+            ``consensus_lower, consensus_upper`` with standard errors.
 
         Raises
         ------
         ValueError
             If the population or a column is unknown.
         """
-        table = ceiling_table(self, population)
+        table = tables.ceiling_table(self, population)
         return with_columns(table, [name for name in table if name != "df"], columns)
 
     def ranks(
-        self, population: Population = "crossed", *, ci_prob: float | None = None,
-        rng: RandomState = None,
+        self, population: Population | None = None, level: str = OVERALL, *,
+        ci_prob: float | None = None, rng: RandomState = None,
     ) -> pd.DataFrame:  # fmt: skip
-        """Ranking of the machines with confidence sets that admit ties.
+        """Rank the machines, with confidence sets that admit ties.
 
         Returns
         -------
         pandas.DataFrame
-            As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid.
+            As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid. Of
+            scores of a result, ranks of the medians of the draws.
 
         Raises
         ------
         ValueError
-            As in `alikely.benchmark.ranking.rank_sets`, and if there are fewer than two machines.
+            As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two machines.
         """
-        one_of("population", population, POPULATIONS)
         prob, _ = self.interval_options(ci_prob, None)
-        models, parts = self.models, self.decomposition()
-        if len(models) < 2:
-            raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
-        contrasts.machine_scores(self, population, OVERALL)  # or the reason why there are none
-        machines = only(parts, range(len(models)))
-        estimates = self.estimates["estimate"].sel(level=OVERALL, system=models).values
-        contrasts.require_differences(models, machines, population)
-        ranks = ranking.rank_sets(
-            estimates, joint_covariance(machines, population), models, ci_prob=prob, rng=rng,
-            deviates=normal_deviates(machines, population),
-        )  # fmt: skip
-        return ranks.assign(note=reason) if (reason := not_valid(self.metric)) else ranks
+        ranks = tables.rank_table(self, population, level, prob, rng)
+        reason = tables.not_valid(self.metric) if self.is_analytic else ""
+        return ranks.assign(note=reason) if reason else ranks

@@ -26,14 +26,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import one_of
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import LOG
-from alikely.benchmark.alike import note_on_alike
+from alikely.benchmark.humans import note_on_alike
 from alikely.benchmark.layout import HUMANS, OVERALL, refuse_own_names
-from alikely.benchmark.tables import one_of
 from alikely.data.cohorts import cohort_counts
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.data.ingest import label
@@ -319,7 +319,7 @@ def cohort_scores(
     draws = cohort_draws(tree)
     known = draws["level"].values.tolist()
     if level is not None:
-        one_of("level", level, known)
+        one_of("level", level, tuple(known))
     frames = []
     for name in known if level is None else [level]:
         part = draws.sel(level=name)

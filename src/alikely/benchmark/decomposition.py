@@ -1,8 +1,12 @@
-"""What images and people each add to the error of scores, and how well each is known.
+"""The variance of scores at every level: what images and people each add, and how well it is known.
 
 One set of influences of images on the scores serves every mean, difference and ratio: the variance
 of new images and new people is that of images, plus what people add beyond the noise of their
-answers, worked out for each contrast of its own.
+answers, computed for each contrast separately.
+
+A decomposition is a data set of one level: ``centre`` and ``df_people`` (system), ``influence``
+(system, image), ``invented``, ``people``, ``shared`` (system, system_other), and ``most_df``, the
+most degrees of freedom of images: clusters of these may be few, or of unequal size.
 
 References
 ----------
@@ -12,49 +16,62 @@ References
 .. [F54] Fieller (1954). Some problems in interval estimation.
    doi:10.1111/j.2517-6161.1954.tb00159.x
 .. [T49] Tukey (1949). Comparing individual means in the analysis of variance. doi:10.2307/3001913
+.. [S46] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+   doi:10.2307/3002019
+.. [H74] Howe (1974). Approximate confidence limits on the mean of X + Y where X and Y are two
+   tabled independent random variables. J. Am. Stat. Assoc. 69, 789-794.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import sparse, special, stats
 
 from alikely._base.arrays import Floats
-from alikely.benchmark.ceilings import fieller_interval
-from alikely.benchmark.degrees import NOISE, crossed_degrees, degrees_of_images
-from alikely.data.blocks import Block
+from alikely.benchmark.layout import (
+    Items,
+    Layout,
+    People,
+    Population,
+    human_shifts,
+    image_numbers,
+    nested_scores,
+)
+from alikely.data.blocks import Block, blocks
 from alikely.inference.evaluation import agreement_of_distinct, evaluator
-from alikely.inference.influence import cluster_influence, indicator
+from alikely.inference.influence import cluster_influence, estimate, indicator, most_freedom
 from alikely.inference.weighted import Population as Drawn
 from alikely.inference.weighted import deviations
 from alikely.metrics import Metric
 
 __all__ = [
-    "Decomposition",
-    "Population",
-    "Share",
-    "Spread",
     "added_count",
-    "block_clusters",
     "block_influence",
+    "crossed_degrees",
+    "decomposition",
+    "decompositions",
+    "degrees_of_images",
+    "degrees_of_people",
+    "fieller_interval",
+    "fieller_set",
     "invented_spread",
     "joint_covariance",
     "largest_of_differences",
-    "mapped",
     "normal_deviates",
-    "only",
     "pair_contrasts",
     "pooled_df",
-    "share_of_ceiling",
+    "shares_of_ceiling",
     "spread",
     "student_bounds",
+    "weighted_sums",
 ]
 
-Population = Literal["images", "humans", "crossed"]
 # The least that is added to each of the four cells of a pair, and the most, of one pair and block.
 LEAST, MOST = 0.1, 0.5
 # For each trial of independent answers that is added, so many more that all answer alike: people
@@ -66,38 +83,175 @@ ROUNDING = 1e-12
 # Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
 # and on both answers.
 WAVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 4
+# Quantile at which limits of two parts are made one.
+AT = 0.975
+# Of the noise of answers in the variance between people, the share that does not count as theirs
+# when degrees of freedom are counted.
+NOISE = 0.25
 
 
-class Decomposition(NamedTuple):
+def decomposition(
+    centre: Floats,
+    influence: Floats,
+    invented: Floats,
+    people: Floats,
+    shared: Floats,
+    df_people: Floats,
+    most_df: float = np.inf,
+) -> xr.Dataset:
     """Scores of systems at one level, and the parts of their variance."""
-
-    score: Floats
-    images: Floats
-    invented: Floats
-    people: Floats
-    shared: Floats
-    df_people: Floats
-    # Most degrees of freedom of images: clusters of these may be few, or of unequal size.
-    most_df: float = np.inf
-
-
-class Spread(NamedTuple):
-    """Variance of contrasts of scores, and its degrees of freedom."""
-
-    variance: Floats
-    df: Floats
-    people: Floats
-    alike: NDArray[np.bool_]
+    both = ("system", "system_other")
+    return xr.Dataset(
+        {
+            "centre": ("system", centre),
+            "influence": (("system", "image"), influence),
+            "invented": (both, invented),
+            "people": (both, people),
+            "shared": (both, shared),
+            "df_people": ("system", df_people),
+            "most_df": most_df,
+        }
+    )
 
 
-class Share(NamedTuple):
-    """A score over its ceiling."""
+def decompositions(
+    table: xr.Dataset,
+    layout: Layout,
+    metric: Metric,
+    *,
+    people: People,
+    items: Items,
+    added: float | None = None,
+    overall: bool = True,
+    cluster: str | None = None,
+) -> list[xr.Dataset]:
+    """Decompose the scores of each level of a layout, and of their mean."""
+    labels = [
+        [(part.dataset if people == "dataset" else "", name) for name in part.people]
+        for part in layout.parts
+    ]
+    number = {label: i for i, label in enumerate(dict.fromkeys(itertools.chain(*labels)))}
+    person = [np.array([number[label] for label in own], dtype=np.intp) for own in labels]
+    raw = estimate(table, metric)["estimate"].values
+    there = ~np.isnan(nested_scores(layout, raw[None])[0])
+    image = image_numbers(table, items)
+    unit = image if cluster is None else image_numbers(table, items, cluster)
+    of_part: list[list[Block]] = [[] for _ in layout.parts]
+    for block in blocks(table):
+        of_part[layout.part_of_entry[block.rows.start]].append(block)
+    levels = [*layout.levels.values()]
+    shares = []
+    for parts in levels:
+        share = np.zeros(there.shape)
+        share[parts] = there[parts] / np.maximum(there[parts].sum(axis=0), 1)
+        shares.append(share)
+    if overall:
+        met = np.stack([share.any(axis=0) for share in shares])
+        shares.append(np.stack(shares).sum(axis=0) / np.maximum(met.sum(axis=0), 1))
+        levels.append(list(range(len(layout.parts))))
+    found = []
+    for parts, share in zip(levels, shares, strict=True):
+        own = {d: of_part[d] for d in parts}
+        addition = added
+        if addition is None:
+            shown = [image[block.trials] for blocks_ in own.values() for block in blocks_]
+            n_humans = float(np.mean([layout.parts[d].n_humans for d in parts]))
+            addition = added_count(n_distinct_blocks(shown), n_humans)
+        found.append(_level(layout, metric, own, share, person, image, unit, addition))
+    return found
 
-    ratio: float
-    se: float
-    lower: float
-    upper: float
-    bounded: bool
+
+def _level(
+    layout: Layout,
+    metric: Metric,
+    of_part: dict[int, list[Block]],
+    share: Floats,
+    person: Sequence[NDArray[np.intp]],
+    image: NDArray[np.intp],
+    unit: NDArray[np.intp],
+    added: float,
+) -> xr.Dataset:
+    """Decompose a weighted mean over some parts."""
+    never = ~share.any(axis=0)
+    size, n_people = share.shape[1], 1 + max(int(own.max()) for own in person)
+    shown = {
+        d: np.unique(np.concatenate([unit[block.trials] for block in own]))
+        for d, own in of_part.items()
+    }
+    used = np.unique(np.concatenate([*shown.values()]))
+    column = np.full(unit.max() + 1, -1)
+    column[used] = np.arange(len(used))
+    n_images = len(used)
+    clustered = unit is not image
+    single = np.zeros((size, len(unit) if clustered else 0))
+    score = np.where(never, np.nan, 0.0)
+    images, invented, shared = np.zeros((size, n_images)), *np.zeros((2, size, size))
+    moved = np.zeros((n_people, size))
+    crowds: list[list[tuple[NDArray[np.intp], float]]] = [[] for _ in range(size)]
+    lost = np.zeros(size, dtype=bool)
+    # Images that parts share belong together before squares are taken.
+    apart = n_images == sum(len(own) for own in shown.values())
+    both = np.zeros((n_people, size, 0 if apart else n_images))
+    for d, own in of_part.items():
+        part, weight = layout.parts[d], share[d]
+        found = [block_influence(block, metric, added) for block in own]
+        value = np.full(len(layout.part_of_entry), np.nan)
+        for block, (values, _, _) in zip(own, found, strict=True):
+            value[block.rows] = values
+        full, left, unknown, takes_part = human_shifts(layout, part, np.isfinite(value))
+        lost |= unknown & (weight > 0)
+        full, left = weight[:, None] * full, weight[:, None] * left
+        value = np.nan_to_num(value)
+        score += full @ value
+        moved[person[d]] += left @ value
+        at = column[shown[d]]
+        part_both = np.zeros((part.n_humans, size, len(at)))
+        for block, (_, slopes, waves) in zip(own, found, strict=True):
+            # An image that a block shows more than once is one image.
+            own_images, number = np.unique(unit[block.trials], return_inverse=True)
+            if clustered:
+                of_image = block_clusters(block, metric, added, number)
+                single[:, block.trials] += full[:, block.rows] @ slopes
+            else:
+                of_image = _summed(slopes, number)
+            images[:, column[own_images]] += full[:, block.rows] @ of_image
+            place = np.searchsorted(shown[d], own_images)
+            part_both[:, :, place] += left[:, :, block.rows] @ of_image
+            invented += invented_spread(full[:, block.rows], waves, block.a, block.b, added)
+        if apart:
+            shared += np.tensordot(part_both, part_both, axes=((0, 2), (0, 2)))
+        else:
+            both[np.ix_(person[d], np.arange(size), at)] += part_both
+        for s in np.flatnonzero(weight > 0):
+            crowds[s].append((person[d][takes_part[:, s]], weight[s]))
+    if not apart:
+        shared = np.tensordot(both, both, axes=((0, 2), (0, 2)))
+    people = moved.T @ moved
+    lost |= never
+    people[lost] = np.nan
+    people[:, lost] = np.nan
+    df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
+    most_df = np.inf
+    if clustered:
+        # By the influence of trials on scores.
+        met = single.any(axis=0)
+        total = (single**2).sum(axis=1, keepdims=True)
+        squares = np.divide(single**2, total, out=np.zeros_like(single), where=total > 0)
+        each = np.bincount(unit[met], squares.sum(axis=0)[met])
+        most_df = float(most_freedom(each.astype(np.float64)))
+    return decomposition(score, images, invented, people, shared, np.array(df), most_df)
+
+
+def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
+    """How many blocks there are with images of their own; between, where some are shared."""
+    shown = [len(np.unique(block)) for block in images]
+    return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
+
+
+def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
+    """Sums of the columns of each number from 0 on."""
+    which = sparse.csr_array((np.ones(len(number)), (np.arange(len(number)), number)))
+    return np.asarray(columns @ which)
 
 
 def added_count(n_blocks: float, n_humans: float) -> float:
@@ -180,34 +334,40 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
     return np.eye(len(found))[number]
 
 
-def spread(parts: Decomposition, contrasts: Floats, population: Population) -> Spread:
-    """Variance of contrasts of scores for new images, new people, or both."""
+def spread(parts: xr.Dataset, contrasts: Floats, population: Population) -> pd.DataFrame:
+    """Variance of contrasts of scores for new images, new people, or both.
+
+    Columns: variance, its degrees of freedom, what people add to it, and whether answers are alike.
+    """
+    score, images, people = (parts[name].values for name in ("centre", "influence", "people"))
     involved = contrasts != 0
-    influence = contrasts @ parts.images
+    influence = contrasts @ images
     n_images = influence.shape[1]
     square = (influence**2).sum(axis=1)
     # What rounding leaves is no influence.
-    alike = square <= ROUNDING * contrasts**2 @ (parts.images**2).sum(axis=1)
-    v_images = n_images / max(n_images - 1, 1) * square + _form(contrasts, parts.invented)
-    unknown = (involved & np.isnan(parts.score)).any(axis=1)
+    alike = square <= ROUNDING * contrasts**2 @ (images**2).sum(axis=1)
+    v_images = n_images / max(n_images - 1, 1) * square + _form(contrasts, parts["invented"].values)
+    unknown = (involved & np.isnan(score)).any(axis=1)
     v_images[unknown] = np.nan
-    df_images = np.minimum(degrees_of_images(influence), parts.most_df)
+    df_images = np.minimum(degrees_of_images(influence), float(parts["most_df"]))
     # People are unknown where a system has too few of them, and only if it takes part.
-    none = (involved & np.isnan(np.diag(parts.people))).any(axis=1) | unknown
-    v_people = _form(contrasts, np.nan_to_num(parts.people))
+    none = (involved & np.isnan(np.diag(people))).any(axis=1) | unknown
+    v_people = _form(contrasts, np.nan_to_num(people))
     # Nor is it a variance: scores that differ alike for all people.
-    size = contrasts**2 @ (np.nan_to_num(parts.score) ** 2 + np.nan_to_num(np.diag(parts.people)))
+    size = contrasts**2 @ (np.nan_to_num(score) ** 2 + np.nan_to_num(np.diag(people)))
     v_people = np.where(np.abs(v_people) <= ROUNDING * size, 0.0, v_people)
     v_people = np.where(none, np.nan, v_people)
-    df_people = np.where(involved, parts.df_people, np.inf).min(axis=1)
+    df_people = np.where(involved, parts["df_people"].values, np.inf).min(axis=1)
     if population == "images":
-        return Spread(v_images, df_images, v_people, alike)
-    if population == "humans":
-        return Spread(v_people, df_people, v_people, alike)
-    v_both = _form(contrasts, parts.shared)
-    variance = v_images + np.maximum(v_people - v_both, 0.0)
-    df = crossed_degrees(v_images, v_people, v_both, df_images, df_people)
-    return Spread(variance, df, np.maximum(v_people - NOISE * v_both, 0.0), alike)
+        variance, df, beyond = v_images, df_images, v_people
+    elif population == "humans":
+        variance, df, beyond = v_people, df_people, v_people
+    else:
+        v_both = _form(contrasts, parts["shared"].values)
+        variance = v_images + np.maximum(v_people - v_both, 0.0)
+        df = crossed_degrees(v_images, v_people, v_both, df_images, df_people)
+        beyond = np.maximum(v_people - NOISE * v_both, 0.0)
+    return pd.DataFrame({"variance": variance, "df": df, "people": beyond, "alike": alike})
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:
@@ -215,25 +375,39 @@ def _form(contrasts: Floats, matrix: Floats) -> Floats:
     return np.asarray(((contrasts @ matrix) * contrasts).sum(axis=1))
 
 
-def joint_covariance(parts: Decomposition, population: Population) -> Floats:
-    """Covariance of the scores of all systems, for statements about several of them at once."""
-    n_images = parts.images.shape[1]
-    images = n_images / max(n_images - 1, 1) * parts.images @ parts.images.T + parts.invented
-    absent = np.isnan(parts.score)
+def joint_covariance(
+    parts: xr.Dataset, population: Population, systems: Sequence[int] | None = None
+) -> Floats:
+    """Covariance of the scores of all systems, or of some, for joint statements."""
+    if systems is not None:
+        parts = parts.isel(system=systems, system_other=systems)
+    influence = parts["influence"].values
+    n_images = influence.shape[1]
+    images = n_images / max(n_images - 1, 1) * influence @ influence.T + parts["invented"].values
+    absent = np.isnan(parts["centre"].values)
     images[absent] = np.nan
     images[:, absent] = np.nan
     if population == "images":
-        return images
-    people = np.where(np.isnan(images), np.nan, parts.people)
+        return np.asarray(images)
+    people = np.where(np.isnan(images), np.nan, parts["people"].values)
     if population == "humans":
         return people
     beyond = np.zeros_like(people)
     known = np.isfinite(np.diag(people))
     if known.any():
         both = np.ix_(known, known)
-        values, vectors = np.linalg.eigh((people - parts.shared)[both])
+        values, vectors = np.linalg.eigh((people - parts["shared"].values)[both])
         beyond[both] = (vectors * np.maximum(values, 0)) @ vectors.T
     return np.where(np.isnan(people), np.nan, images + beyond)
+
+
+def weighted_sums(values: NDArray[np.floating], weights: Floats) -> Floats:
+    """Sums over the last axis; an undefined value matters only where it has a weight."""
+    hole = np.isnan(values)
+    if not hole.any():
+        return np.asarray(values @ weights.T)
+    sums = np.where(hole, 0.0, values) @ weights.T
+    return np.where(hole @ (weights != 0).T, np.nan, sums)
 
 
 def student_bounds(
@@ -241,7 +415,7 @@ def student_bounds(
     variance: Floats,
     df: Floats,
     ci_prob: float,
-    limits: tuple[float, float] = (-np.inf, np.inf),
+    limits: tuple[float | Floats, float | Floats] = (-np.inf, np.inf),
 ) -> Floats:
     """Bounds of Student's intervals: shape (..., 2)."""
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
@@ -249,14 +423,15 @@ def student_bounds(
     return np.clip(np.stack([centre - half, centre + half], axis=-1), *limits)
 
 
-def pooled_df(found: Spread, parts: Decomposition, population: Population) -> Floats:
-    """Degrees of freedom of differences that are judged together."""
-    known = np.isfinite(found.people) & (found.people > 0)
+def pooled_df(found: pd.DataFrame, df_people: Floats, population: Population) -> Floats:
+    """Degrees of freedom of differences (as returned by `spread`) that are judged together."""
+    people = found["people"].to_numpy()
+    known = np.isfinite(people) & (people > 0)
+    df = found["df"].to_numpy()
     if population == "images" or not known.any():
-        return found.df
-    people = np.nanmean(found.people)
-    pool = np.nanmean(found.variance) ** 2 * np.nanmin(parts.df_people) / people**2
-    return np.minimum(found.df, pool)
+        return df
+    pool = np.nanmean(found["variance"]) ** 2 * np.nanmin(df_people) / np.nanmean(people) ** 2
+    return np.minimum(df, pool)
 
 
 def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
@@ -265,57 +440,67 @@ def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats
     return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
 
 
-def share_of_ceiling(
-    parts: Decomposition,
-    system: int,
+def shares_of_ceiling(
+    parts: xr.Dataset,
+    systems: Sequence[int],
     ceiling: int,
     population: Population,
     ci_prob: float,
-) -> Share:
-    """Score over its ceiling, neither clipped nor made absolute."""
-    two = only(parts, [system, ceiling])
-    r, c = two.score
-    if not c > 0:
-        return Share(np.nan, np.nan, np.nan, np.nan, bounded=True)
-    ratio = r / c
-    found = spread(two, np.array([[1.0, -ratio]]), population)
-    matrix = joint_covariance(two, population)
-    df = float(found.df[0])
-    bounds = fieller_interval(r, c, matrix[0, 0], matrix[1, 1], matrix[0, 1], ci_prob, df)
-    se = np.sqrt(found.variance[0]) / c
-    bounded = not np.isinf(bounds).any()
-    if not bounded:
-        half = float(stats.t.ppf((1 + ci_prob) / 2, df) * se)
-        bounds = ratio - half, ratio + half
-    return Share(float(ratio), float(se), *bounds, bounded)
+) -> pd.DataFrame:
+    """Scores over their ceiling, neither clipped nor made absolute.
+
+    Columns: ratio, its standard error, bounds, and whether Fieller's bounds are finite.
+    """
+    score, every = parts["centre"].values, np.eye(parts.sizes["system"])
+    c = score[ceiling]
+    out = pd.DataFrame(np.nan, index=systems, columns=["ratio", "se", "lower", "upper"])
+    out["bounded"] = True
+    if not c > 0 or not len(systems):
+        return out
+    r = score[systems]
+    found = spread(parts, every[systems] - (r / c)[:, None] * every[ceiling], population)
+    out["ratio"], out["se"] = r / c, np.sqrt(found["variance"].to_numpy()) / c
+    df = found["df"].to_numpy()
+    bounds = np.empty((len(r), 2))
+    for i, s in enumerate(systems):
+        (v, both), (_, w) = joint_covariance(parts, population, [s, ceiling])
+        bounds[i] = fieller_interval(r[i], c, v, w, both, ci_prob, df[i])
+    bounded = ~np.isinf(bounds).any(axis=1)
+    half = stats.t.ppf((1 + ci_prob) / 2, df) * out["se"].to_numpy()
+    student = np.stack([r / c - half, r / c + half], axis=-1)
+    out["lower"], out["upper"] = np.where(bounded[:, None], bounds, student).T
+    return out.assign(bounded=bounded)
 
 
-def only(parts: Decomposition, systems: Sequence[int]) -> Decomposition:
-    """Decomposition of some of the systems."""
-    both = np.ix_(systems, systems)
-    return Decomposition(
-        parts.score[systems],
-        parts.images[systems],
-        parts.invented[both],
-        parts.people[both],
-        parts.shared[both],
-        parts.df_people[systems],
-        parts.most_df,
-    )
+def fieller_interval(
+    numerator: float,
+    denominator: float,
+    variance_numerator: float,
+    variance_denominator: float,
+    covariance: float,
+    ci_prob: float = 0.95,
+    df: float = np.inf,
+) -> tuple[float, float]:
+    """Confidence set of a ratio of two normal estimates [F54]_."""
+    if not 0 < ci_prob < 1:
+        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    if variance_numerator < 0 or variance_denominator < 0:
+        raise ValueError("variances must not be negative")
+    if not np.isfinite([variance_numerator, variance_denominator, covariance]).all():
+        return np.nan, np.nan
+    z2 = stats.t.ppf((1 + ci_prob) / 2, df) ** 2
+    a = denominator**2 - z2 * variance_denominator
+    b = numerator * denominator - z2 * covariance
+    c = numerator**2 - z2 * variance_numerator
+    return fieller_set(a, b, c)
 
 
-def mapped(parts: Decomposition, weights: Floats) -> Decomposition:
-    """Decomposition of weighted means of the systems, such as of groups of them."""
-    w = weights
-    return Decomposition(
-        w @ parts.score,
-        w @ parts.images,
-        w @ parts.invented @ w.T,
-        w @ parts.people @ w.T,
-        w @ parts.shared @ w.T,
-        np.where(w != 0, parts.df_people, np.inf).min(axis=1),
-        parts.most_df,
-    )
+def fieller_set(a: float, b: float, c: float) -> tuple[float, float]:
+    """Where ``a x**2 - 2 b x + c`` is at most 0; everywhere if it has no bounds."""
+    if a <= 0:
+        return -np.inf, np.inf
+    half = np.sqrt(max(b**2 - a * c, 0.0))
+    return float((b - half) / a), float((b + half) / a)
 
 
 def pair_contrasts(n_systems: int) -> Floats:
@@ -324,13 +509,59 @@ def pair_contrasts(n_systems: int) -> Floats:
     return np.eye(n_systems)[j] - np.eye(n_systems)[k]
 
 
-def normal_deviates(parts: Decomposition, population: Population) -> Floats:
+def normal_deviates(parts: xr.Dataset, systems: Sequence[int], population: Population) -> Floats:
     """Normal deviates as unlikely as the standardised differences of all pairs of systems."""
-    n = len(parts.score)
-    contrasts = pair_contrasts(n)
+    n = len(systems)
+    contrasts = pair_contrasts(n) @ np.eye(parts.sizes["system"])[systems]
     found = spread(parts, contrasts, population)
-    t = contrasts @ parts.score / np.sqrt(found.variance)
-    tail = stats.t.sf(np.abs(t), pooled_df(found, parts, population))
+    t = weighted_sums(parts["centre"].values, contrasts) / np.sqrt(found["variance"].to_numpy())
+    df_people = parts["df_people"].values[systems]
+    tail = stats.t.sf(np.abs(t), pooled_df(found, df_people, population))
     deviates = np.zeros((n, n))
     deviates[np.triu_indices(n, 1)] = np.sign(t) * -special.ndtri(tail)
     return deviates - deviates.T
+
+
+def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
+    """Degrees of freedom of a variance between people who take part in several data sets [S46]_."""
+    matrix = np.zeros((n_people, n_people))
+    for people, weight in crowds:
+        n = len(people)
+        if n < 2:
+            return np.nan
+        centre = np.eye(n) - 1 / n
+        matrix[np.ix_(people, people)] += weight * centre / np.sqrt(n * (n - 1))
+    squared = matrix @ matrix.T
+    total = np.trace(squared)
+    return float(round(total**2 / (squared**2).sum(), 9)) if total > 0 else np.nan
+
+
+def degrees_of_images(influence: Floats) -> Floats:
+    """Degrees of freedom of a sum of squared influences of images [S46]_."""
+    square = influence**2
+    total, n = square.sum(axis=-1), influence.shape[-1]
+    excess = (square**2).sum(axis=-1) - total**2 / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = 2 * total**2 / np.where(excess > 1e-12 * total**2 / n, excess, 0.0)
+    return np.where(total > 0, found, np.nan)
+
+
+def crossed_degrees(
+    images: Floats, people: Floats, both: Floats, df_images: Floats, df_people: Floats
+) -> Floats:
+    """Degrees of freedom of a variance over new images and new people: the fewer of two."""
+    # Without influence no image tells anything: people alone.
+    known = np.nan_to_num(df_images, nan=np.inf)
+    added = np.maximum(people - both, 0.0)
+    # Noise makes the variance of people who do not differ uncertain, but it is hardly added then.
+    counted = np.maximum(people - NOISE * both, 0.0)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        rest = np.maximum(images - both, 0.0) ** 2 / known
+        df = (images + added) ** 2 / (counted**2 / df_people + rest)
+        limits = special.stdtrit(known, AT) ** 2 * images
+        limits = limits + special.stdtrit(df_people, AT) ** 2 * added
+        half = np.sqrt(limits / (images + added))
+    # To rounding a normal limit, of which there is no inverse.
+    normal = half < special.ndtri(AT) * (1 + 1e-9)
+    howe = np.where(normal, np.inf, special.stdtridf(AT, np.where(normal, 2.0, half)))
+    return np.maximum(np.minimum(df, howe), np.minimum(df_people, known))

@@ -19,10 +19,11 @@ from scipy import special
 
 import alikely
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
-from alikely.benchmark.drawn import BY_ENTRY, DrawnScores
+from alikely._base.notes import note
+from alikely.benchmark.benchmark import BY, Benchmark
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
-from alikely.benchmark.tables import one_of
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.result import Result
 
@@ -37,7 +38,7 @@ def scores_of(
     reference: str | Sequence[str] | None = None,
     *,
     missing: Literal["error", "available"] = "error",
-) -> DrawnScores:
+) -> Benchmark:
     """Score systems by the entries of a result: means over conditions, members and data sets.
 
     Parameters
@@ -54,7 +55,7 @@ def scores_of(
 
     Returns
     -------
-    DrawnScores
+    Benchmark
 
     Raises
     ------
@@ -120,12 +121,12 @@ def scores_of(
     per_chain = result.data["posterior"].sizes
     n_chains = int(per_chain["chain"])
     coords = {"level": [*datasets, OVERALL], "system": systems}
-    estimates = {name: (BY_ENTRY, value) for name, value in (found | counts).items()}
-    estimates["reason"] = (BY_ENTRY, reason)
+    estimates = {name: (BY, value) for name, value in (found | counts).items()}
+    estimates["reason"] = (BY, reason)
     chained = score.astype(np.float32).reshape(n_chains, -1, *shape)
     groups = {
         "estimates": xr.Dataset(estimates, coords),
-        "posterior": xr.Dataset({"score": (("chain", "draw", *BY_ENTRY), chained)}, coords),
+        "posterior": xr.Dataset({"score": (("chain", "draw", *BY), chained)}, coords),
     }
     if DATA_SUMMARY in result.data.children:
         groups[DATA_SUMMARY] = result.data[DATA_SUMMARY].to_dataset()
@@ -143,7 +144,7 @@ def scores_of(
         "missing_note": result.missing_note,
         "alikely_version": alikely.__version__,
     }
-    return DrawnScores(tree)
+    return Benchmark(tree)
 
 
 def _entries(
@@ -237,9 +238,9 @@ def _reason(result: Result, undefined: pd.Index, missing: str) -> str:
     if not len(undefined):
         return ""
     if missing == "available":
-        return f"{len(undefined)} entries without a posterior left out"
+        return note("no-posterior-excluded", n=len(undefined))
     labels = result.table["pair"].values[undefined]
-    return f"{len(undefined)} entries without a posterior, such as {labels[0]}"
+    return note("entries-without-posterior", n=len(undefined), example=str(labels[0]))
 
 
 def _weights(entries: pd.DataFrame) -> Floats:

@@ -24,8 +24,8 @@ from alikely._base.intervals import Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.benchmark.contrasts import pairwise_differences
 from alikely.benchmark.ranking import rank_sets
+from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
@@ -58,7 +58,7 @@ class GroupScores(NamedTuple):
         others (``estimate, se``), and ranks with the sets that admit ties [MRSW24]_, as from
         `alikely.benchmark.ranking.rank_sets`.
     differences : pandas.DataFrame
-        Of these means, two by two, as from `alikely.benchmark.contrasts.pairwise_differences`.
+        Of these means, two by two, as from `alikely.benchmark.tables.pairwise_differences`.
     result : Result
         All pairs that they are made of.
     """

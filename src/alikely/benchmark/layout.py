@@ -1,56 +1,120 @@
-"""Where the pairs of machines and humans stand in a count table, part by part.
+"""Which entries of a count table make a score, and the nested means over them.
 
 A part is a data set, or a condition of one: whatever a table of scores has as its level. Scores of
-data sets and alignment by condition are means over the same layout.
+data sets and alignment by condition are means over the same layout: over conditions, then humans,
+then data sets.
+
+References
+----------
+.. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
+.. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import known_kind, of_type
-from alikely.data.blocks import linked
+from alikely._base.arrays import Floats, within
+from alikely._base.checks import known_kind, of_type, one_of
+from alikely._base.names import listed, nearest
+from alikely.data.blocks import cluster_numbers, linked
+from alikely.data.columns import PEOPLE
+from alikely.data.readers.model_vs_human import normalise_condition
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
-from alikely.data.trials import Trials
+from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.inference.intervals import mean_of_defined
 from alikely.metrics import Metric, get_metric
 
 __all__ = [
     "CEILING",
+    "EXCLUSIONS",
     "FEWEST_HUMANS",
+    "FEWEST_PEOPLE",
+    "HUMAN",
     "HUMANS",
+    "HUMAN_ROWS",
     "OVERALL",
+    "POPULATIONS",
+    "Exclusions",
+    "Items",
     "Layout",
     "Part",
     "People",
+    "Population",
+    "by_level",
+    "checked_labels",
     "crowds",
+    "exclude_conditions",
+    "human_shifts",
+    "image_numbers",
+    "in_kinds",
     "in_other_order",
     "kinds_of_observers",
     "laid_out",
     "layout_of",
     "metric_of_trials",
+    "nested_scores",
     "people_drawn",
     "refuse_own_names",
     "refuse_repeats_for",
     "require_balance",
     "require_trials",
     "system_labels",
+    "undefined_entries",
 ]
 
+# What intervals generalize to: new images, new humans, or both.
+Population = Literal["images", "humans", "crossed"]
+POPULATIONS: tuple[Population, ...] = ("images", "humans", "crossed")
 # What makes two answers those of one person.
 People = Literal["label", "dataset"]
 # The rows that tables of scores add to those of machines, and to the levels of the data. Users
 # select by these names, so no machine and no data set may bear them.
 HUMANS, CEILING, OVERALL = "human-human", "ceiling", "overall"
+HUMAN = "human"
 # With fewer the spread over humans cannot be estimated at all well.
 FEWEST_HUMANS = 4
+# With fewer nothing can be said of new people: leaving one out leaves no pair.
+FEWEST_PEOPLE = 3
+# Last rows of all arrays of scores, after the machines, as in `Layout.systems`.
+HUMAN_ROWS = HUMAN_ROW, CEILING_ROW = -2, -1
+# What makes two trials those of one image.
+Items = Literal["dataset", "label", "condition"]
+SAME_IMAGE: dict[Items, list[str]] = {
+    "label": ["item"],
+    "dataset": ["trial_dataset", "item"],
+    "condition": ["trial_dataset", "trial_condition", "item"],
+}
+Exclusions = Mapping[str, Sequence[str]]
+
+# Conditions that the model-vs-human benchmark leaves out of its scores: undistorted ones, where
+# humans make no errors to be consistent with, and those at chance [G21]_.
+EXCLUSIONS: dict[str, Exclusions] = {
+    "model-vs-human": {
+        "colour": ["cr"],
+        "contrast": ["c100", "c03", "c01"],
+        "high-pass": ["inf", "0.55", "0.45", "0.4"],
+        "low-pass": ["0", "15", "40"],
+        "phase-scrambling": ["0", "150", "180"],
+        "power-equalisation": ["0"],
+        "false-colour": ["true"],
+        "rotation": ["0"],
+        "eidolonI": ["1-10-10", "64-10-10", "128-10-10"],
+        "eidolonII": ["1-3-10", "32-3-10", "64-3-10", "128-3-10"],
+        "eidolonIII": ["1-0-10", "16-0-10", "32-0-10", "64-0-10", "128-0-10"],
+        "uniform-noise": ["0", "0.6", "0.9"],
+    }
+}
 
 type Level = Literal["dataset", "condition"]
 KEYS: dict[Level, list[str]] = {"dataset": ["dataset"], "condition": ["dataset", "condition"]}
@@ -327,3 +391,268 @@ def system_labels(
         )
         for name in names
     }
+
+
+def checked_labels(
+    trials: Trials, humans: str, people: str | None, items: str
+) -> tuple[People, Items]:
+    """What labels of people and of images mean, if that is known."""
+    if people is not None:
+        one_of("people", people, ("label", "dataset"))
+    one_of("items", items, tuple(SAME_IMAGE))
+    _check_truths(trials, cast("Items", items))
+    said = people or trials.data.attrs.get(PEOPLE)
+    if said is None:
+        name, places = _most_places(trials, humans)
+        if places > 1:
+            raise ValueError(
+                f"label {name!r} answers in {places} data sets, one person or as many? Say "
+                "people='label' if a label is the same person everywhere, people='dataset' if "
+                "each data set has people of its own"
+            )
+    return cast("People", said or "label"), cast("Items", items)
+
+
+def _check_truths(trials: Trials, items: Items) -> None:
+    """Refuse one image with several true classes: then a label is several images."""
+    data = trials.data
+    if "truth" not in data:
+        return
+    keys = [name.removeprefix("trial_") for name in SAME_IMAGE[items]]
+    frame = pd.DataFrame(
+        {name: data[name].values for name in ("dataset", "condition", "item", "truth")}
+    )
+    first = frame.groupby(keys, sort=False)["truth"].transform("first")
+    odd = np.flatnonzero(frame["truth"] != first)
+    if not len(odd):
+        return
+    here = frame.iloc[odd[0]]
+    other = frame[(frame[keys] == here[keys]).all(axis=1)].iloc[0]
+    names = data["class"].values
+    said = [
+        f"{names[row['truth']]!r} in condition {row['condition']!r} of data set {row['dataset']!r}"
+        for row in (other, here)
+    ]
+    ways = {
+        "label": "say items='dataset' or 'condition' if labels recur by habit, or ",
+        "dataset": "say items='condition' if labels recur by habit, or ",
+        "condition": "",
+    }
+    raise ValueError(
+        f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
+        f"{ways[items]}give images labels of their own"
+    )
+
+
+def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
+    """The person whose label occurs in most data sets, and in how many."""
+    data = trials.data
+    own = np.flatnonzero(data["kind"].values == humans)
+    shown = data["correct"].values[own] != NOT_SHOWN
+    number, names = pd.factorize(data["dataset"].values)
+    places = np.array([len(np.unique(number[row])) for row in shown])
+    if not len(names) or not len(own):
+        return "", 0
+    return str(data["observer"].values[own[places.argmax()]]), int(places.max())
+
+
+def image_numbers(table: xr.Dataset, items: Items, cluster: str | None = None) -> NDArray[np.intp]:
+    """Number the images of the trials of a table, or clusters of images within data sets."""
+    if cluster is not None:
+        return cluster_numbers(table, cluster)
+    keys = {
+        "item": table["item"].values,
+        "trial_dataset": table["trial_dataset"].values,
+        "trial_condition": table["trial_group"].values,
+    }
+    frame = pd.DataFrame({name: keys[name] for name in SAME_IMAGE[items]})
+    return np.asarray(frame.groupby(SAME_IMAGE[items], sort=False).ngroup(), dtype=np.intp)
+
+
+def nested_scores(
+    layout: Layout,
+    values: NDArray[np.floating],
+    people: Sequence[NDArray[np.floating]] | None = None,
+) -> Floats:
+    """Scores of every part from the values of all entries."""
+    if people is None and not np.isnan(values).any():
+        return _plain_scores(layout, values)
+    n_draws = max(len(values), 1 if people is None else len(people[0]))
+    out = np.full((n_draws, len(layout.parts), len(layout.systems)), np.nan)
+    for d, part in enumerate(layout.parts):
+        times = np.ones((1, part.n_humans)) if people is None else people[d]
+        per_pair = mean_of_defined(_take(values, part.alike), 1.0, axis=1)
+        human_row = mean_of_defined(per_pair, times[:, part.i] * times[:, part.j], axis=1)
+        out[:, d, HUMAN_ROW] = human_row
+        if len(part.machines):
+            out[:, d, CEILING_ROW] = human_row
+            per_human = mean_of_defined(_take(values, part.mixed), 1.0, axis=1)
+            out[:, d, part.machines] = mean_of_defined(per_human, times[:, :, None], axis=1)
+    return out
+
+
+def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
+    """Scores where nothing is undefined: the same weights in every draw, one matrix product."""
+    out = np.full((len(values), len(layout.parts), len(layout.systems)), np.nan)
+    for d, part in enumerate(layout.parts):
+        entries = np.union1d(part.alike, part.mixed)
+        entries = entries[entries >= 0]
+        defined = np.ones(values.shape[1], dtype=bool)
+        weights = _weights(layout, part, defined, np.ones(part.n_humans))[:, entries]
+        there = weights.any(axis=1)
+        used = values[:, entries]
+        means = used @ weights[there].T.astype(values.dtype)
+        # A mean lies between what it is taken over, however its weights are rounded.
+        out[:, d, there] = within(means, used.min(initial=np.inf), used.max(initial=-np.inf))
+    return out
+
+
+def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.floating]:
+    return np.where(index >= 0, values[:, index], np.nan)
+
+
+def by_level(layout: Layout, scores: Floats) -> Floats:
+    """Scores of all levels: means over their parts, and at last over levels."""
+    levels = [
+        scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
+        for own in layout.levels.values()
+    ]
+    return np.stack([*levels, _mean(np.stack(levels, axis=1))], axis=1)
+
+
+def _mean(scores: Floats) -> Floats:
+    """Mean over parts, (draw, part, system) to (draw, system)."""
+    # A part that a system never took part in is no hole; one undefined replicate is.
+    absent = np.isnan(scores).all(axis=0)
+    filled = np.where(absent, 0.0, scores)
+    count = (~absent).sum(axis=0)
+    mean = np.full((len(scores), scores.shape[2]), np.nan)
+    np.divide(filled.sum(axis=1), count, out=mean, where=count > 0)
+    return mean
+
+
+def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
+    """Number of undefined entries behind each score."""
+    hole = np.isnan(value)
+    counts = np.zeros((len(layout.parts), len(layout.systems)), dtype=np.int64)
+    for d, part in enumerate(layout.parts):
+        humans = int((hole[part.alike] & (part.alike >= 0)).sum())
+        counts[d, HUMAN_ROW] = humans
+        if len(part.machines):
+            counts[d, CEILING_ROW] = humans
+            counts[d, part.machines] = (hole[part.mixed] & (part.mixed >= 0)).sum(axis=(0, 1))
+    levels = [counts[own].sum(axis=0) for own in layout.levels.values()]
+    return np.stack([*levels, counts.sum(axis=0)])
+
+
+def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floats) -> Floats:
+    """Weight of every entry in the scores of one part: shape (system, pair)."""
+    weights = np.zeros((len(layout.systems), len(defined)))
+    for index, people, rows in (
+        (part.alike[:, :, None], times[part.i] * times[part.j], [HUMAN_ROW]),
+        (part.mixed, times, part.machines.tolist()),
+    ):
+        there = (index >= 0) & defined[index]
+        conditions = there.sum(axis=0)
+        share = np.where(conditions > 0, people[:, None], 0.0)
+        total = share.sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weight = np.where(there, share / total / conditions, 0.0)
+        for column, row in enumerate(rows):
+            here = there[:, :, column]
+            weights[row, index[:, :, column][here]] = weight[:, :, column][here]
+    if len(part.machines):
+        weights[CEILING_ROW] = weights[HUMAN_ROW]
+    return weights
+
+
+def human_shifts(
+    layout: Layout, part: Part, defined: NDArray[np.bool_]
+) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Leave out each human of a part in turn [ES81]_.
+
+    Returns weights of the entries in the scores (system, pair), how each human changes them (human,
+    system, pair), which systems have too few humans, and who takes part (human, system).
+    """
+    full = _weights(layout, part, defined, np.ones(part.n_humans))
+    others = 1.0 - np.eye(part.n_humans)
+    left = np.stack([_weights(layout, part, defined, times) - full for times in others])
+    lost = np.isnan(left).any(axis=(0, 2))
+    if part.n_humans < FEWEST_PEOPLE:
+        lost[:] = True
+    left[:, lost] = 0.0
+    takes_part = np.zeros(left.shape[:2], dtype=bool)
+    mixed = ((part.mixed >= 0) & defined[part.mixed]).any(axis=0)
+    takes_part[:, part.machines] = mixed
+    alike = ((part.alike >= 0) & defined[part.alike]).any(axis=0)
+    for side in (part.i, part.j):
+        takes_part[side[alike], HUMAN_ROW] = True
+    if len(part.machines):
+        takes_part[:, CEILING_ROW] = takes_part[:, HUMAN_ROW]
+    n_humans = np.maximum(takes_part.sum(axis=0), 1)
+    left *= np.sqrt((n_humans - 1) / n_humans)[:, None]
+    return full, left, lost, takes_part
+
+
+def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
+    """Leave out conditions of data sets.
+
+    Parameters
+    ----------
+    trials : Trials
+        Aligned responses.
+    exclude : str or mapping of str to sequence of str
+        Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are compared
+        after `alikely.datasets.loaders.normalise_condition`, so that ``0.00`` is ``0``.
+
+    Returns
+    -------
+    Trials
+
+    Raises
+    ------
+    ValueError
+        If the preset is unknown, a data set of the trials lacks a condition that a mapping names
+        for it, or nothing is left.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> trials = exclude_conditions(al.load_example(), {"all": ["clean"]})
+    >>> sorted(set(trials.data["condition"].values))
+    ['blur', 'noise']
+    """
+    if isinstance(exclude, str) and exclude not in EXCLUSIONS:
+        raise ValueError(
+            f"exclude must be one of {listed(EXCLUSIONS)} or a mapping, got {exclude!r}"
+            f"{nearest(exclude, EXCLUSIONS)}"
+        )
+    rules = EXCLUSIONS[exclude] if isinstance(exclude, str) else exclude
+    datasets = trials.data["dataset"].values
+    conditions = np.array([normalise_condition(c) for c in trials.data["condition"].values])
+    drop = np.zeros(trials.n_trials, dtype=bool)
+    for dataset, labels in rules.items():
+        here = datasets == dataset
+        wanted = {normalise_condition(label) for label in labels}
+        missing = sorted(wanted - set(conditions[here])) if here.any() else []
+        if missing and not isinstance(exclude, str):
+            there = sorted(set(conditions[here]))
+            raise ValueError(
+                f"data set {dataset!r} has no condition {missing[0]!r} to exclude; there are: "
+                f"{listed(there)}{nearest(missing[0], there)}"
+            )
+        drop |= here & np.isin(conditions, list(wanted))
+    if drop.all():
+        raise ValueError("nothing is left: every condition is excluded")
+    kept = Trials(trials.data.isel(trial=~drop))
+    return kept.select()
+
+
+def in_kinds(text: str, kind: str) -> str:
+    """Say of observers of which kind a text is, in place of humans."""
+    if kind == HUMAN:
+        return text
+    text = text.replace(f"{HUMAN}-{HUMAN}", f"{kind}-{kind}")
+    # A kind may itself be named after humans.
+    word = r"(?<!of kind )(?<![-\w])human(s?)(?![-\w])"
+    return re.sub(word, lambda found: f"observer{found[1]} of kind {kind}", text)

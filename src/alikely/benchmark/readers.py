@@ -29,7 +29,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.notes import told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.benchmark.degrees import degrees_of_images
+from alikely.benchmark.decomposition import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion

@@ -22,35 +22,37 @@ from numpy.typing import NDArray
 import alikely
 from alikely._base.arrays import Floats
 from alikely._base.frames import Groups, group_mapping
+from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.ceilings import consensus_ceilings
 from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
-from alikely.benchmark.decomposition import Decomposition, joint_covariance
-from alikely.benchmark.exclusions import Exclusions, exclude_conditions
+from alikely.benchmark.decomposition import decompositions, joint_covariance
+from alikely.benchmark.humans import consensus_ceilings
 from alikely.benchmark.layout import (
     CEILING,
+    HUMAN_ROWS,
     HUMANS,
     OVERALL,
+    POPULATIONS,
+    Exclusions,
+    Items,
     Layout,
     People,
+    by_level,
+    checked_labels,
     crowds,
+    exclude_conditions,
+    image_numbers,
     laid_out,
     metric_of_trials,
+    nested_scores,
     people_drawn,
     refuse_own_names,
     refuse_repeats_for,
     require_balance,
     require_trials,
     system_labels,
-)
-from alikely.benchmark.levels import Items, checked_labels, decompositions, image_numbers
-from alikely.benchmark.nesting import (
-    HUMAN_ROWS,
-    POPULATIONS,
-    by_level,
-    nested_scores,
     undefined_entries,
 )
 from alikely.benchmark.tables import CONSENSUS
@@ -70,8 +72,6 @@ from alikely.metrics import Metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 
-# Beside scores of images that a plan chose.
-CHOSEN = "chosen images, weighted, {}: no posterior"
 __all__ = ["benchmark_scores"]
 
 N_CHAINS = 4
@@ -167,7 +167,7 @@ def benchmark_scores(  # noqa: PLR0913
     over people, over all data sets that they take part in. Both together, for each contrast of
     scores: images plus what humans add beyond the noise of their answers, which either counts
     [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
-    (`alikely.benchmark.degrees.crossed_degrees`). For metrics of correctness, intervals are
+    (`alikely.benchmark.decomposition.crossed_degrees`). For metrics of correctness, intervals are
     centered on ``centre``, the score with a pseudocount in the four cells of each pair. The
     pseudocount (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four
     humans and 0.1 for a mean over many. The centers of a mean of levels and of the level
@@ -212,7 +212,9 @@ def benchmark_scores(  # noqa: PLR0913
         images = bootstrap(table, estimand, n_resamples, images=shown, rng=bootstrap_seed).values
         drawn = people_drawn(layout.parts, n_resamples, human_seed, one_person)
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
-    withheld = CHOSEN.format(SPEAKS[table.attrs["population"]]) if INCLUSION in table else ""
+    withheld = ""
+    if INCLUSION in table:
+        withheld = note("chosen-images", population=SPEAKS[table.attrs["population"]])
     if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(
             table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
@@ -453,39 +455,37 @@ def _analytic(
     """Decompositions of all levels, and the covariances that they make."""
     how: Any = {"people": people, "items": items}
     levels = decompositions(table, layout, metric, **how, cluster=cluster)
-    images = [parts.images.shape[1] for parts in levels]
-    by_level = ("level", "system", "system_other")
-    variables = {
-        "centre": (("level", "system"), np.stack([parts.score for parts in levels])),
-        "influence": (("system", "image"), np.concatenate([parts.images for parts in levels], 1)),
-        "invented": (by_level, np.stack([parts.invented for parts in levels])),
-        "people": (by_level, np.stack([parts.people for parts in levels])),
-        "shared": (by_level, np.stack([parts.shared for parts in levels])),
-        "df_people": (("level", "system"), np.stack([parts.df_people for parts in levels])),
-        "image_level": ("image", np.repeat(np.arange(len(images)), images)),
-    }
-    if cluster is not None:
-        alone = decompositions(table, layout, metric, **how)
-        effect = np.array(
-            [_images_variance(a) / _images_variance(b) for a, b in zip(levels, alone, strict=True)]
-        )
-        variables["most_df"] = ("level", np.array([parts.most_df for parts in levels]))
-        variables["design_effect"] = (("level", "system"), effect)
-        variables["n_clusters"] = ("level", np.array(images))
     names: dict[str, Any] = {
         "level": _levels(layout),
         "system": layout.systems,
         "system_other": layout.systems,
     }
+    sizes = [parts.sizes["image"] for parts in levels]
+    alike = [parts.drop_vars(["influence", "most_df"]) for parts in levels]
+    group = xr.concat(alike, "level").assign(
+        influence=xr.concat([parts["influence"] for parts in levels], "image"),
+        image_level=("image", np.repeat(np.arange(len(sizes)), sizes)),
+    )
+    if cluster is not None:
+        alone = decompositions(table, layout, metric, **how)
+        effects = [
+            _images_variance(a) / _images_variance(b) for a, b in zip(levels, alone, strict=True)
+        ]
+        group = group.assign(
+            most_df=("level", [float(parts["most_df"]) for parts in levels]),
+            design_effect=(("level", "system"), effects),
+            n_clusters=("level", sizes),
+        )
     matrices = [[joint_covariance(parts, name) for parts in levels] for name in POPULATIONS]
-    covariance = {"covariance": (("population", *by_level), np.array(matrices))}
+    dims = ("population", "level", "system", "system_other")
+    covariance = xr.Dataset({"covariance": (dims, np.array(matrices))})
     return {
-        "covariance": xr.Dataset(covariance, {"population": list(POPULATIONS), **names}),
-        "decomposition": xr.Dataset(variables, names),
+        "covariance": covariance.assign_coords(population=list(POPULATIONS), **names),
+        "decomposition": group.assign_coords(names),
     }
 
 
-def _images_variance(parts: Decomposition) -> Floats:
+def _images_variance(parts: xr.Dataset) -> Floats:
     """Variance of each score for new images, or for new clusters of images."""
     with np.errstate(invalid="ignore"):
         return np.where((found := np.diag(joint_covariance(parts, "images"))) > 0, found, np.nan)

@@ -1,90 +1,118 @@
-"""Tables of a benchmark: scores with the intervals of every school, and their ceilings."""
+"""Tables of scores: each row is a weighted sum of scores, by every method that there is.
+
+References
+----------
+.. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models. Bayesian
+   Analysis 1, 515-533. doi:10.1214/06-BA117A
+.. [M83] Morris (1983). Parametric empirical Bayes inference: theory and applications.
+   doi:10.1080/01621459.1983.10477920
+.. [VRF11] Varin, Reid, Firth (2011). An overview of composite likelihood methods. Statistica Sinica
+   21, 5-42.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
-from alikely._base.arrays import Floats
-from alikely._base.intervals import CiKind, bound_columns, bound_names
+from alikely._base.arrays import Floats, within
+from alikely._base.checks import one_of
+from alikely._base.frames import Columns, with_columns, with_notes
+from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names, chosen_methods
 from alikely._base.names import listed, nearest
-from alikely._base.notes import told
+from alikely._base.notes import codes, note, told
+from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
-    Decomposition,
-    Population,
-    share_of_ceiling,
+    ROUNDING,
+    joint_covariance,
+    largest_of_differences,
+    normal_deviates,
+    pair_contrasts,
+    pooled_df,
+    shares_of_ceiling,
     spread,
     student_bounds,
+    weighted_sums,
 )
-from alikely.benchmark.layout import CEILING, FEWEST_HUMANS, HUMANS, OVERALL
-from alikely.benchmark.nesting import FEWEST_PEOPLE, POPULATIONS
-from alikely.benchmark.spoken import in_kinds
+from alikely.benchmark.layout import (
+    CEILING,
+    FEWEST_HUMANS,
+    FEWEST_PEOPLE,
+    HUMANS,
+    OVERALL,
+    POPULATIONS,
+    Population,
+    in_kinds,
+)
+from alikely.benchmark.ranking import rank_sets
 from alikely.estimates.remarks import few_clusters
-from alikely.inference.intervals import interval, two_factor_variance, variance_of_defined
+from alikely.inference.intervals import (
+    adjusted_p_values,
+    describe_draws,
+    interval,
+    two_factor_variance,
+    variance_of_defined,
+)
+from alikely.metrics import Metric
 from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 
 if TYPE_CHECKING:
     from alikely.benchmark.benchmark import Benchmark
-    from alikely.benchmark.drawn import DrawnScores
 
 __all__ = [
     "ACCURACIES",
     "CONSENSUS",
-    "SCHEMA",
-    "Population",
+    "METHODS",
+    "NO_METHOD",
+    "SOURCES",
     "School",
     "ceiling_table",
-    "contrast_se",
+    "contrast_table",
+    "difference_table",
+    "differences_shown",
+    "drawn_methods",
+    "equality_test",
     "few_notes",
-    "human_notes",
-    "level_table",
+    "is_plug_in",
     "levels_met",
-    "moved_notes",
-    "one_of",
-    "prior_shift",
-    "schools_of",
+    "machine_draws",
+    "methods_shown",
+    "not_valid",
+    "pairwise_differences",
+    "population_of",
+    "rank_table",
+    "score_table",
     "too_few_humans",
-    "weighted_draws",
 ]
 
 School = Literal["bootstrap", "posterior", "cohort"]
-
+METHODS = ("analytic", "bootstrap", "posterior", "cohort")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # What stands behind every score, whatever its metric.
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
-# What a file must hold to be read as a benchmark.
-SCHEMA: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "estimates": {
-            "estimate": ("level", "system"),
-            "n_humans": ("level",),
-            "n_humans_met": ("level",),
-            "crowd": ("level",),
-            "fewest_humans": ("level",),
-            "n_images": ("level",),
-            "undefined_entries": ("level", "system"),
-            **dict.fromkeys(ACCURACIES, ("level", "system")),
-            **dict.fromkeys(CONSENSUS, ("level",)),
-        },
-        "covariance": {"covariance": ("population", "level", "system", "system_other")},
-        "decomposition": {
-            "centre": ("level", "system"),
-            "influence": ("system", "image"),
-            "invented": ("level", "system", "system_other"),
-            "people": ("level", "system", "system_other"),
-            "shared": ("level", "system", "system_other"),
-            "df_people": ("level", "system"),
-            "image_level": ("image",),
-        },
-    }
-)
+# What tables show in addition to bounds; other columns on request.
+SCORE_COLUMNS = (
+    "level", "system", "estimate", "ceiling", "posterior_median", "se", "bootstrap_se", "ceiled",
+    "accuracy", "p_positive", "n_entries", "note",
+)  # fmt: skip
+DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "p_positive", "note")
+# Intervals of differences, one by one and for all at once, and their tests.
+TESTS = {"pointwise": "p_value", "simultaneous": "p_value_simultaneous"}
+NO_METHOD = told(note("no-valid-interval"))
+# Where the draws of a method come from, and what they generalize to.
+SOURCES = {
+    "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
+    "posterior": "pass n_draws=4_000 to benchmark_scores",
+    "cohort": "pass cohort=True to benchmark_scores",
+}
+ONLY = {"posterior": "images", "cohort": "crossed"}
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
 # Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90, and
@@ -92,17 +120,42 @@ NARROW = 0.5
 MOVED = 0.5
 # Up to this many the spread over humans is a rough guess.
 FEW_HUMANS = 6
+# Probabilities from here on are read as claims.
+CLAIMED = 0.8
+# Grid of scales of true differences, as multiples of the one that is expected.
+LEAST, MOST, STEPS = 0.04, 8.0, 60
+# Deviates beyond are as good as certain.
+CERTAIN = 30.0
 
 
-def one_of(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a value that is none of those known."""
-    if value not in known:
+# Methods
+
+
+def is_plug_in(metric: Metric) -> bool:
+    """Whether analytic and bootstrap intervals of its mean scores never reach their coverage."""
+    return bool(np.isinf(metric.trust.pooled[0]))
+
+
+def not_valid(metric: Metric) -> str:
+    """Why intervals, tests and ranks of its mean scores are not valid; empty if they are."""
+    return NO_METHOD if is_plug_in(metric) else ""
+
+
+def population_of(scores: Benchmark, population: Population | None) -> Population:
+    """What intervals generalize to: new images and new humans, unless something else is named."""
+    if population is not None:
+        one_of("population", population, POPULATIONS)
+    if scores.is_analytic:
+        return population or "crossed"
+    if population is not None:
         raise ValueError(
-            f"{name} must be one of {listed(known)}; got {value!r}{nearest(value, known)}"
+            "these scores are joint posterior draws of the entries of a result, which decide what "
+            "intervals generalize to; leave population out"
         )
+    return "images"
 
 
-def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
+def drawn_methods(scores: Benchmark, population: Population) -> dict[School, str]:
     """Methods whose draws generalize to a population, and the variables that hold them."""
     found: dict[School, str] = {"bootstrap": population}
     if population == "images":
@@ -112,192 +165,100 @@ def schools_of(scores: Benchmark, population: Population) -> dict[School, str]:
     return {school: name for school, name in found.items() if school in scores.data.children}
 
 
-def level_table(
-    scores: Benchmark,
-    population: Population,
-    level: str,
-    ci_prob: float,
-    ci_kind: CiKind,
-    methods: Sequence[str],
-    *,
-    named: bool,
+def methods_shown(
+    scores: Benchmark, population: Population, intervals: Intervals
+) -> tuple[str, ...]:
+    """Choose the methods whose intervals a table shows."""
+    there: list[str] = [*drawn_methods(scores, population)]
+    valid = [name for name in there if name != "bootstrap"]
+    if scores.is_analytic:
+        there.append("analytic")
+        valid = ([] if is_plug_in(scores.metric) else ["analytic"]) + valid
+    known = METHODS if scores.is_analytic else ("posterior",)
+    chosen = chosen_methods(intervals, known, valid, valid[0] if valid else "")
+    for name in chosen:
+        if name not in there:
+            why = _why_absent(scores, name, population)
+            raise ValueError(f"no {name} interval for population {population!r}: {why}")
+    return chosen
+
+
+def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
+    only = ONLY.get(method, population)
+    if population != only:
+        what = {"images": "new images with these humans", "crossed": "new images and new humans"}
+        return f"it generalizes to {what[only]}, pass population={only!r}"
+    if method == "posterior" and not scores.metric.draws:
+        return f"none is known for {scores.metric.label}"
+    if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):
+        return told(why)
+    return SOURCES[method]
+
+
+def _absent_posterior(scores: Benchmark, population: Population) -> str:
+    """Note that a table has no posterior; empty if it has one or its rows explain it already."""
+    there = drawn_methods(scores, population)
+    if {"posterior", "cohort"} & {*there} or scores.data.attrs.get("posterior_withheld"):
+        return ""
+    return note("no-posterior", why=_why_absent(scores, "posterior", population))
+
+
+# Weighted sums of scores
+
+
+def _analytic_rows(
+    scores: Benchmark, weights: Floats, population: Population, level: str
 ) -> pd.DataFrame:
-    """Scores of one level, one row per system that took part."""
-    one_of("population", population, POPULATIONS)
+    """Estimate, center and standard error of weighted sums, with degrees of freedom."""
     parts = scores.decomposition(level)
-    estimates = scores.estimates.sel(level=level)
-    value, systems = estimates["estimate"].values, estimates["system"].values
-    found = spread(parts, np.eye(len(systems)), population)
-    columns = {
-        "level": level,
-        "system": systems,
-        "estimate": value,
-        "centre": parts.score,
-        "se": np.sqrt(found.variance),
-        "df": found.df,
-    }
-    bounds = student_bounds(parts.score, found.variance, found.df, ci_prob, scores.metric.bounds)
-    frame = pd.DataFrame(columns)
-    if "analytic" in methods:
-        frame = frame.assign(**bound_columns("analytic", "ci", ci_prob, bounds))
-    outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
-    if "bootstrap" in methods:
-        frame["bootstrap_se"] = _bootstrap_se(scores, population, level)
-    moved = prior_shift(scores, level) if "posterior" in methods else np.zeros(len(systems))
-    for school, variable in schools_of(scores, population).items():
-        if school not in methods:
-            continue
-        bounds = interval(scores.draws(school, variable, level), ci_prob, ci_kind)
-        if school == "posterior" and not named:
-            bounds[np.abs(moved) > MOVED] = np.nan
-        frame = frame.assign(**bound_columns(school, ci_kind, ci_prob, bounds))
-    ceiled, bounded = _ceiled(scores, parts, value, population, ci_prob)
-    frame["ceiled"] = ceiled[:, 0]
-    if "analytic" in methods:
-        names = ("ceiled_se", *bound_names("ceiled", "ci", ci_prob))
-        frame = frame.assign(**dict(zip(names, ceiled[:, 1:].T, strict=True)))
-    undefined = estimates["undefined_entries"].values
-    behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
-    frame = frame.assign(**{name: estimates[name].values for name in behind})
-    # Of metrics that the accuracies bound.
-    bound = "kappa_max" in scores.metric.derived
-    allowed = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
-    notes = _notes(scores, population, level, ceiled, bounded, undefined, allowed, outside)
-    away = (frame["centre"] - frame["estimate"]) / frame["se"]
-    few = _few_counts(scores, level)
-    frame["note"] = [
-        "; ".join(
-            filter(
-                None,
-                [
-                    *moved_notes([shift], shown=named),
-                    *(bootstrap_notes(far) if "bootstrap" in methods else ()),
-                    little,
-                    note,
-                ],
-            )
-        )
-        for shift, far, little, note in zip(moved.tolist(), away, few, notes, strict=True)
-    ]
-    return frame[np.isfinite(value) | (undefined > 0)]
-
-
-def _few_counts(scores: Benchmark, level: str) -> list[str]:
-    """Notes on scores that are based on too few counts a pair, by system; empty for others."""
-    least, few = scores.metric.trust.pooled
-    if "rarest" not in scores.estimates:
-        return [""] * scores.estimates.sizes["system"]
-    rarest = scores.estimates["rarest"].sel(level=level).values
-    return [told(few) if own < least else "" for own in rarest.tolist()]
-
-
-def bootstrap_notes(away: float) -> list[str]:
-    """Explain why the bootstrap interval of a score is not recommended."""
-    if abs(away) > MOVED:
-        why = f"bootstrap centered {abs(away):.1f} standard errors off: its interval is too narrow"
-        return [f"{why}, report the analytic interval"]
-    return ["bootstrap coverage is 0.64 to 0.98 in simulations: report the analytic interval"]
-
-
-def prior_shift(scores: Benchmark, level: str) -> Floats:
-    """How far the prior of single entries moves the joint posterior of their means."""
-    size = scores.estimates.sizes["system"]
-    if "posterior" not in scores.data.children or scores.metric.draws != "cells":
-        return np.zeros(size)
-    if scores.prior != cell_prior(None):
-        # The user chose it, and wants its effect.
-        return np.zeros(size)
-    drawn = scores.draws("posterior", "score", level)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shift = (drawn.mean(axis=0) - scores.decomposition(level).score) / drawn.std(axis=0)
-    machines = slice(0, len(scores.models))
-    known = shift[machines][np.isfinite(shift[machines])]
-    if len(known):
-        shift[machines] = known.mean()
-    return np.nan_to_num(shift)
-
-
-def moved_notes(shifts: Sequence[float], *, shown: bool) -> list[str]:
-    """Explain a biased joint posterior of means, not reported or shown: nothing, or one note."""
-    largest = max(shifts, key=abs, default=0.0)
-    if abs(largest) <= MOVED:
-        return []
-    by = f"the prior of single pairs moves their mean by {abs(largest):.1f} posterior SDs"
-    if shown:
-        return [f"posterior biased: {by}, report the analytic interval"]
-    return [f"posterior not reported: {by}"]
-
-
-def _ceiled(
-    scores: Benchmark, parts: Decomposition, value: Floats, population: Population, ci_prob: float
-) -> tuple[Floats, bool]:
-    """Shares of the ceiling with error and bounds: (system, 4), and whether Fieller's have ends."""
-    out = np.full((len(value), 4), np.nan)
-    systems = scores.estimates["system"].values.tolist()
-    ceiling, bounded = systems.index(CEILING), True
-    for s in (systems.index(name) for name in scores.models):
-        if value[ceiling] > 0 and np.isfinite(value[s]):
-            share = share_of_ceiling(parts, s, ceiling, population, ci_prob)
-            out[s] = value[s] / value[ceiling], share.se, share.lower, share.upper
-            bounded &= share.bounded
-    return out, bounded
-
-
-def _bootstrap_se(scores: Benchmark, population: Population, level: str) -> Floats:
-    """Standard errors of all systems from the replicates."""
-    if level != OVERALL or scores.data.attrs.get("drawn") == "together":
-        draws = {name: scores.draws("bootstrap", name, level) for name in POPULATIONS}
-        return _corrected_se(scores, population, level, draws)
-    square = np.stack([_bootstrap_se(scores, population, name) ** 2 for name in scores.datasets])
-    total = np.where(_present(scores), square, 0.0).sum(axis=0)
-    return np.asarray(np.sqrt(total) / np.maximum(_present(scores).sum(axis=0), 1))
-
-
-def contrast_se(
-    scores: Benchmark, population: Population, level: str, weights: Mapping[str, float]
-) -> float:
-    """Standard error of a weighted sum of scores from the replicates."""
-    if level != OVERALL or scores.data.attrs.get("drawn") == "together":
-        draws = {
-            name: weighted_draws(scores, "bootstrap", name, level, weights)[:, None]
-            for name in POPULATIONS
+    found = spread(parts, weights, population)
+    return pd.DataFrame(
+        {
+            "estimate": weighted_sums(scores.values(level), weights),
+            "centre": weighted_sums(parts["centre"].values, weights),
+            "se": np.sqrt(found["variance"]),
+            "df": found["df"],
+            "alike": found["alike"],
         }
-        return float(_corrected_se(scores, population, level, draws)[0])
-    present = pd.DataFrame(
-        _present(scores), scores.datasets, scores.estimates["system"].values.tolist()
     )
-    count = present.sum()
-    total = 0.0
-    for name in scores.datasets:
-        # The part that this data set has in the mean over data sets.
-        part = {s: w / count[s] for s, w in weights.items() if present.loc[name, s]}
-        total += contrast_se(scores, population, name, part) ** 2 if part else 0.0
-    return float(np.sqrt(total))
 
 
-def weighted_draws(
-    scores: Benchmark, school: School, variable: str, level: str, weights: Mapping[str, float]
+def _limits(metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest possible value of weighted sums."""
+    ends = np.zeros((2, *weights.shape))
+    for end, bound in zip(ends, metric.bounds, strict=True):
+        end[weights != 0] = bound * weights[weights != 0]
+    return np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
+
+
+def _drawn(
+    scores: Benchmark, method: School, weights: Floats, population: Population, level: str
 ) -> Floats:
-    """Weighted sum of scores in each replicate or draw."""
-    systems = scores.estimates["system"].values.tolist()
-    columns = [systems.index(name) for name in weights]
-    return scores.draws(school, variable, level)[:, columns] @ np.array([*weights.values()])
+    """Weighted sums of scores in each replicate or draw: (draw, sum)."""
+    variable = population if method == "bootstrap" else "score"
+    return weighted_sums(scores.draws(method, variable, level), weights)
 
 
-def _present(scores: Benchmark) -> NDArray[np.bool_]:
-    """Whether each system has a score in each data set: (data set, system)."""
-    return np.isfinite(scores.estimates["estimate"].sel(level=scores.datasets).values)
-
-
-def _corrected_se(
-    scores: Benchmark, population: Population, level: str, draws: Mapping[Population, Floats]
-) -> Floats:
-    """Standard errors from replicates of each population, for the smallness of the samples."""
+def _bootstrap_se(scores: Benchmark, population: Population, level: str, weights: Floats) -> Floats:
+    """Standard errors of weighted sums from the replicates, for the smallness of the samples."""
+    if level == OVERALL and scores.data.attrs.get("drawn") != "together":
+        present = np.stack([np.isfinite(scores.values(name)) for name in scores.datasets])
+        # The part that each data set has in the mean over data sets.
+        own = weights / np.maximum(present.sum(axis=0), 1)
+        total = np.zeros(len(weights))
+        for name, there in zip(scores.datasets, present, strict=True):
+            part = np.where(there, own, 0.0)
+            some = part.any(axis=1)
+            total[some] += _bootstrap_se(scores, population, name, part[some]) ** 2
+        return np.sqrt(total)
     estimates = scores.estimates.sel(level=level)
     n_humans, n_images = int(estimates["crowd"]), max(int(estimates["n_images"]), 2)
-    v = {name: variance_of_defined(own, ddof=0) for name, own in draws.items()}
     if population != "images" and n_humans < FEWEST_HUMANS:
-        return np.full(len(v["images"]), np.nan)
+        return np.full(len(weights), np.nan)
+    v = {
+        name: variance_of_defined(_drawn(scores, "bootstrap", weights, name, level), ddof=0)
+        for name in POPULATIONS
+    }
     if population == "crossed":
         return np.sqrt(
             two_factor_variance(v["crossed"], v["humans"], v["images"], n_humans, n_images)
@@ -306,83 +267,721 @@ def _corrected_se(
     return np.asarray(np.sqrt(v[population] * n / (n - 1)))
 
 
-def _notes(
+# Scores
+
+
+def score_table(
+    scores: Benchmark,
+    population: Population | None,
+    level: str | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    intervals: Intervals,
+    columns: Columns,
+) -> pd.DataFrame:
+    """Scores of one level or all, one row per level and system that took part."""
+    population = population_of(scores, population)
+    methods = methods_shown(scores, population, intervals)
+    named = intervals not in (None, "all")
+    levels = [*scores.datasets, OVERALL] if level is None else [level]
+    frames = []
+    for name in levels:
+        one_of("level", name, (*scores.datasets, OVERALL))
+        make = _score_rows if scores.is_analytic else _posterior_rows
+        frames.append(make(scores, population, name, ci_prob, ci_kind, methods, named))
+    table = pd.concat(frames, ignore_index=True)
+    absent = "" if named or not scores.is_analytic else _absent_posterior(scores, population)
+    stored = ["; ".join(filter(None, [text, absent])) for text in table["note"]]
+    table["note_codes"] = [" ".join(codes(text)) for text in stored]
+    table["note"] = [in_kinds(told(text), scores.humans) for text in stored]
+    return with_columns(table, SCORE_COLUMNS, "all" if intervals == "all" else columns)
+
+
+def _posterior_rows(
+    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+    methods: Sequence[str], _named: bool,
+) -> pd.DataFrame:  # fmt: skip
+    """Scores that are joint draws alone."""
+    draws, known = scores.draws("posterior", level=level), scores.estimates.sel(level=level)
+    bounds = interval(draws, ci_prob, ci_kind)
+    defined = ~np.isnan(draws).all(axis=0)
+    frame = pd.DataFrame(
+        {
+            "level": level,
+            "system": known["system"].values,
+            "estimate": known["estimate"].values,
+            "ceiling": known["ceiling"].values,
+            "posterior_median": np.median(draws, axis=0),
+            "se": draws.std(axis=0, ddof=1),
+            **(bound_columns("posterior", ci_kind, ci_prob, bounds) if methods else {}),
+            "p_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
+            "n_entries": known["n_entries"].values,
+            "note": [reason or scores.missing_note for reason in known["reason"].values],
+        }
+    )
+    return frame[(frame["n_entries"] > 0) | (frame["note"] != "")]
+
+
+def _score_rows(
+    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+    methods: Sequence[str], named: bool,
+) -> pd.DataFrame:  # fmt: skip
+    """Scores with the intervals of some methods, their ratio to the ceiling, and notes."""
+    estimates = scores.estimates.sel(level=level)
+    value, systems = estimates["estimate"].values, estimates["system"].values
+    weights = np.eye(len(systems))
+    rows = _analytic_rows(scores, weights, population, level)
+    bounds = student_bounds(*_student(rows), ci_prob, scores.metric.bounds)
+    outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
+    frame = rows[["estimate", "centre", "se", "df"]]
+    frame.insert(0, "level", level)
+    frame.insert(1, "system", systems)
+    if "analytic" in methods:
+        frame = frame.assign(**bound_columns("analytic", "ci", ci_prob, bounds))
+    if "bootstrap" in methods:
+        frame["bootstrap_se"] = _bootstrap_se(scores, population, level, weights)
+    moved = _prior_shift(scores, level) if "posterior" in methods else np.zeros(len(systems))
+    for method in drawn_methods(scores, population):
+        if method not in methods:
+            continue
+        bounds = interval(_drawn(scores, method, weights, population, level), ci_prob, ci_kind)
+        if method == "posterior" and not named:
+            bounds[np.abs(moved) > MOVED] = np.nan
+        frame = frame.assign(**bound_columns(method, ci_kind, ci_prob, bounds))
+    ceiling = scores.systems.index(CEILING)
+    machines = [s for s, x in enumerate(value) if s < len(scores.models) and np.isfinite(x)]
+    machines = machines if value[ceiling] > 0 else []
+    parts = scores.decomposition(level)
+    shares = shares_of_ceiling(parts, machines, ceiling, population, ci_prob)
+    shares["ratio"] = value[machines] / value[ceiling]
+    bounded = bool(shares["bounded"].all())
+    shares = shares.reindex(range(len(systems)))
+    frame["ceiled"] = shares["ratio"]
+    if "analytic" in methods:
+        names = ("ceiled_se", *bound_names("ceiled", "ci", ci_prob))
+        frame[list(names)] = shares[["se", "lower", "upper"]]
+    behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
+    frame = frame.assign(**{name: estimates[name].values for name in behind})
+    undefined = estimates["undefined_entries"].values
+    # Of metrics that the accuracies bound.
+    bound = "kappa_max" in scores.metric.derived
+    most = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
+    away = (rows["centre"] - rows["estimate"]) / rows["se"]
+    shared = _shared_notes(scores, population, level, value[ceiling], bounded=bounded)
+    clusters, few = _cluster_notes(scores, population, level), _few_counts(scores, level)
+    notes = []
+    for s, name in enumerate(systems):
+        own = [
+            *_moved_notes([moved[s]], shown=named),
+            *([_bootstrap_note(away[s])] if "bootstrap" in methods else []),
+            few[s],
+            *_human_notes(scores, population, level, alone=name == HUMANS),
+            clusters[s],
+            *shared,
+            note("estimate-outside") if outside[s] else "",
+            note("accuracies-bound", most=f"{most[s]:.2f}") if most[s] < NARROW else "",
+            note("entries-excluded", n=int(undefined[s])) if undefined[s] else "",
+            note("above-ceiling") if bounded and frame["ceiled"][s] > 1 else "",
+        ]
+        notes.append("; ".join(filter(None, own)))
+    frame["note"] = notes
+    return frame[np.isfinite(value) | (undefined > 0)]
+
+
+def _student(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
+    """Center, variance and degrees of freedom."""
+    return rows["centre"].to_numpy(), rows["se"].to_numpy() ** 2, rows["df"].to_numpy()
+
+
+def ceiling_table(scores: Benchmark, population: Population | None) -> pd.DataFrame:
+    """Human-human scores and consensus bounds of every level, tested against 0."""
+    require_analytic(scores, "ceilings")
+    population = population_of(scores, population)
+    estimates = scores.estimates
+    weights = np.eye(len(scores.systems))[[scores.systems.index(HUMANS)]]
+    levels = estimates["level"].values.tolist()
+    rows = pd.concat([_analytic_rows(scores, weights, population, name) for name in levels])
+    frame = pd.DataFrame(
+        {
+            "level": levels,
+            "n_humans": estimates["n_humans"].values,
+            "human_human": rows["estimate"].to_numpy(),
+            "human_human_se": rows["se"].to_numpy(),
+            "df": rows["df"].to_numpy(),
+            "p_human_human": stats.t.sf(rows["centre"] / rows["se"], rows["df"]),
+        }
+    )
+    return frame.assign(**{f"consensus_{name}": estimates[name].values for name in CONSENSUS})
+
+
+def require_analytic(scores: Benchmark, what: str) -> None:
+    """Refuse scores that are posterior draws of a result alone."""
+    if not scores.is_analytic:
+        raise ValueError(
+            f"{what} need scores of trials, and these are joint posterior draws of a result; make "
+            "some with alikely.benchmark_scores"
+        )
+
+
+# Differences and contrasts
+
+
+def contrast_weights(
+    scores: Benchmark, first: str | Sequence[str], second: str | Sequence[str] | None
+) -> Floats:
+    """Weights of a mean of scores, or of the difference between two: (1, system)."""
+    known = scores.systems
+    weights = np.zeros(len(known))
+    for sign, given in ((1.0, first), (-1.0, second)):
+        if given is None:
+            continue
+        names = [given] if isinstance(given, str) else list(given)
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"no system is named {name!r}; systems are {listed(known)}"
+                    f"{nearest(name, known)}"
+                )
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"each side of a contrast must name systems, each once; got {names}")
+        weights[[known.index(name) for name in names]] += sign / len(names)
+    if not weights.any():
+        raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
+    if (weights != 0).sum() > 1:
+        _require_joint(scores)
+    return weights[None]
+
+
+def _require_joint(scores: Benchmark) -> None:
+    if not int(scores.data.attrs.get("joint", 1)):
+        raise ValueError(
+            "posterior drawn pair by pair, so that differences and ranks have no joint draws; "
+            "of margins use model='moments' or 'strengths', else sampler='exact'"
+        )
+
+
+def contrast_table(
+    scores: Benchmark,
+    weights: Floats,
+    population: Population | None,
+    level: str,
+    rope: tuple[float, float] | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    intervals: Intervals,
+) -> pd.DataFrame:
+    """A weighted sum of scores, one row per method."""
+    if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
+        raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
+    population = population_of(scores, population)
+    methods = methods_shown(scores, population, intervals)
+    named = intervals not in (None, "all")
+    one_of("level", level, (*scores.datasets, OVERALL))
+    used = np.flatnonzero(weights[0])
+    found: dict[str, dict[str, Any]] = {}
+    if scores.is_analytic:
+        row = _analytic_rows(scores, weights, population, level).iloc[0]
+        away = (row["centre"] - row["estimate"]) / row["se"] if row["se"] > 0 else np.nan
+        if "analytic" in methods:
+            found["analytic"] = _student_row(
+                scores, weights, row, population, level, ci_prob, ci_kind
+            )
+        elif not methods:
+            found["estimate"] = {"estimate": row["estimate"], "note": NO_METHOD}
+    for method in drawn_methods(scores, population):
+        if method not in methods:
+            continue
+        drawn = _drawn(scores, method, weights, population, level)[:, 0]
+        if method == "bootstrap":
+            found[method] = describe_draws(drawn, ci_prob, ci_kind, rope, float(row["estimate"]))
+            found[method]["se"] = _bootstrap_se(scores, population, level, weights)[0]
+            found[method].setdefault("note", _bootstrap_note(away))
+        else:
+            found[method] = describe_draws(drawn, ci_prob, ci_kind, rope)
+            shifts = _prior_shift(scores, level)[used] if method == "posterior" else ()
+            if why := "".join(_moved_notes(shifts, shown=named)):
+                found[method] = {**(found[method] if named else {}), "note": why}
+    frame = pd.DataFrame.from_dict(found, orient="index")
+    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
+    frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
+    shared = _human_notes(scores, population, level) if scores.is_analytic else []
+    notes = [
+        "; ".join(filter(None, [*shared, own])) for own in frame["note"].astype(object).fillna("")
+    ]
+    frame["note"] = [in_kinds(told(text), scores.humans) for text in notes]
+    return with_notes(frame, scores.missing_note)
+
+
+def _student_row(
+    scores: Benchmark,
+    weights: Floats,
+    row: pd.Series,
+    population: Population,
+    level: str,
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> dict[str, Any]:
+    """The analytic row of a contrast."""
+    w, text = weights[0], ""
+    is_difference = abs(w.sum()) <= ROUNDING
+    if row["alike"]:
+        # What was added to the cells tells nothing of them.
+        row["se"], text = np.nan, note("identical-responses")
+    elif row["se"] == 0 and is_difference:
+        row["se"], text = np.nan, note("equal-differences")
+    value = scores.values(level)
+    if lacking := [s for s, x in zip(scores.systems, w, strict=True) if x and np.isnan(
+        value[scores.systems.index(s)])]:  # fmt: skip
+        text = note("no-score", system=lacking[0])
+    one = pd.DataFrame([row[["centre", "se", "df"]].astype(float)])
+    bounds = student_bounds(*_student(one), ci_prob, _limits(scores.metric, weights))
+    return {
+        "estimate": row["estimate"],
+        "se": row["se"],
+        # Student's interval stands in the columns of the others, as in `alikely.contrast`.
+        **bound_columns("", ci_kind, ci_prob, bounds[0]),
+        "p_value": float(2 * stats.t.sf(abs(row["centre"]) / row["se"], row["df"])),
+        "p_positive": _p_positive(scores, one, w, population, level) if is_difference else np.nan,
+        "note": text,
+    }
+
+
+def _p_positive(
+    scores: Benchmark, one: pd.DataFrame, w: Floats, population: Population, level: str
+) -> float:
+    """Probability that a difference is above 0, as in the table of all; else NaN."""
+    centre, variance, df = _student(one)
+    if np.isnan(variance[0]):
+        return np.nan
+    every, n = one, 2
+    if set(np.flatnonzero(w)) <= set(range(len(scores.models))):
+        names, own = _compared(scores, population, level)
+        every = _analytic_rows(scores, pair_contrasts(len(names)) @ own, population, level)
+        every.loc[every["alike"], "se"] = np.nan
+        n = len(names)
+    scales = scales_of_differences(*_student(every), n, scores.metric.differences)
+    return float(probability_positive(centre, variance, df, *scales)[0])
+
+
+def _compared(
     scores: Benchmark,
     population: Population,
     level: str,
-    ceiled: Floats,
-    bounded: bool,
-    undefined: NDArray[np.int64],
-    allowed: Floats,
-    outside: NDArray[np.bool_],
+    groups: str | Mapping[str, str] | None = None,
+) -> tuple[list[str], Floats]:
+    """Machines with a score and an error, or groups of them, and their weights."""
+    one_of("level", level, (*scores.datasets, OVERALL))
+    every = np.eye(len(scores.systems))
+    if scores.is_analytic:
+        known = np.isfinite(_analytic_rows(scores, every, population, level)["se"].to_numpy())
+    else:
+        _require_joint(scores)
+        known = ~np.isnan(scores.draws("posterior", level=level)).any(axis=0)
+    names = [name for name in scores.models if known[scores.systems.index(name)]]
+    if len(names) < 2:
+        few = too_few_humans(scores, population, level) if scores.is_analytic else ""
+        raise ValueError(
+            few
+            or f"differences need two machines with a score and its error, got {len(names)} at "
+            f"level {level!r} for population {population!r}"
+        )
+    weights = every[[scores.systems.index(name) for name in names]]
+    if groups is None:
+        return names, weights
+    labels, own = group_weights(names, _groups_of(scores, groups, names))
+    return labels, own @ weights
+
+
+def _groups_of(
+    scores: Benchmark, groups: str | Mapping[str, str], names: Sequence[str]
+) -> Mapping[str, str]:
+    """Group of each machine, from a label of the observers if it is none that is given."""
+    if not isinstance(groups, str):
+        return groups
+    labels = scores.estimates.coords
+    known = [str(c) for c in labels if labels[c].dims == ("system",) and c != "system"]
+    if groups not in known:
+        raise ValueError(
+            f"groups must be a mapping or a label of the observers "
+            f"({', '.join(known) or 'they have none'}), got {groups!r}"
+        )
+    found = labels[groups].sel(system=list(names)).values.tolist()
+    return dict(zip(names, found, strict=True))
+
+
+def group_weights(names: Sequence[str], groups: Mapping[str, str]) -> tuple[list[str], Floats]:
+    """Weights of systems in the unweighted means of groups of them."""
+    unknown = [name for name in groups if name not in names]
+    if unknown:
+        raise ValueError(
+            f"no system is named {unknown[0]!r}; systems are {listed(names)}"
+            f"{nearest(unknown[0], names)}"
+        )
+    labels = list(dict.fromkeys(groups.values()))
+    if len(labels) < 2:
+        raise ValueError(f"a comparison of groups needs at least two, got {', '.join(labels)}")
+    member = np.array([[groups.get(name) == label for name in names] for label in labels])
+    return labels, member / member.sum(axis=1, keepdims=True)
+
+
+def all_differences(
+    scores: Benchmark,
+    groups: str | Mapping[str, str] | None,
+    population: Population | None,
+    level: str,
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> pd.DataFrame:
+    """All differences of machines, or of groups of them, with every column."""
+    population = population_of(scores, population)
+    names, weights = _compared(scores, population, level, groups)
+    least, most = scores.metric.bounds
+    limit = most - least
+    if scores.is_analytic:
+        table = difference_table(
+            names, weighted_sums(scores.values(level), weights), scores.decomposition(level),
+            population, scores.metric.differences, ci_prob, limit, weights,
+        )  # fmt: skip
+        return with_notes(table, scores.missing_note)
+    draws = _drawn(scores, "posterior", weights, population, level)
+    return _drawn_differences(names, draws, ci_prob, ci_kind, limit)
+
+
+def difference_table(
+    names: Sequence[str],
+    estimates: Floats,
+    parts: xr.Dataset,
+    population: Population,
+    expected: float,
+    ci_prob: float = 0.95,
+    limit: float = np.inf,
+    weights: Floats | None = None,
+) -> pd.DataFrame:
+    """All differences of scores, with intervals one by one and simultaneous ones."""
+    n = len(names)
+    weights = np.eye(n) if weights is None else weights
+    contrasts = pair_contrasts(n) @ weights
+    found = spread(parts, contrasts, population)
+    alike, df = (found[name].to_numpy() for name in ("alike", "df"))
+    # Identical responses have no difference to speak of; what was added to their cells has.
+    se = np.where(alike, np.nan, np.sqrt(found["variance"]))
+    centre = weighted_sums(parts["centre"].values, contrasts)
+    used = parts["df_people"].values[(weights != 0).any(axis=0)]
+    pooled = pooled_df(found.assign(variance=se**2), used, population)
+    wide = largest_of_differences(pooled, n, ci_prob) * se
+    t = np.abs(centre / se)
+    p = 2 * stats.t.sf(t, df)
+    deviate = -special.ndtri(stats.t.sf(t, pooled))
+    together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
+    limits = (-limit, limit)
+    scales = scales_of_differences(centre, se**2, df, n, expected)
+    p_positive = probability_positive(centre, se**2, df, *scales)
+    adjusted = np.clip(np.stack([centre - wide, centre + wide], axis=-1), *limits)
+    return _pairs(
+        names,
+        {
+            "difference": pair_contrasts(n) @ estimates,
+            "centre": centre,
+            "se": se,
+            "df": df,
+            **bound_columns(
+                "pointwise", "ci", ci_prob, student_bounds(centre, se**2, df, ci_prob, limits)
+            ),
+            "p_value": p,
+            **bound_columns("simultaneous", "ci", ci_prob, adjusted),
+            "p_value_simultaneous": together,
+            "p_value_bh": adjusted_p_values(p),
+            "p_positive": p_positive,
+            "note": _difference_notes(alike, p, together, p_positive, 1 - ci_prob),
+        },
+    )
+
+
+def _pairs(names: Sequence[str], columns: dict[str, Any]) -> pd.DataFrame:
+    """A table of all pairs of systems."""
+    j, k = np.triu_indices(len(names), k=1)
+    label = np.array(names, dtype=object)
+    return pd.DataFrame({"system": label[j], "other": label[k], **columns})
+
+
+def _difference_notes(
+    alike: NDArray[np.bool_], p: Floats, together: Floats, p_positive: Floats, level: float
 ) -> list[str]:
-    """What to know about the score of each system; `ceiled`, `bounded` as from `_ceiled`."""
-    ceiling = float(scores.estimates["estimate"].sel(level=level, system=CEILING))
-    crowd = [human_notes(scores, population, level, alone=alone) for alone in (False, True)]
-    shared: list[str] = []
-    if ceiling <= 0:
-        shared.append("the ceiling is not above 0: no share of it")
-    if not bounded:
-        shared.append("the ceiling can hardly be told from 0: shares of it are rough")
-    if (
-        "posterior" in scores.data.children
-        and population == "images"
-        and (scores.data.attrs.get("posterior_images") == "apart")
-    ):
-        shared.append("posterior takes an image of several conditions for several")
-    if withheld := scores.data.attrs.get("posterior_withheld"):
-        shared.append(withheld)
-    if scores.missing_note:
-        shared.append(scores.missing_note)
-    clusters = _cluster_notes(scores, population, level)
-    systems = scores.estimates["system"].values.tolist()
+    """What to know of each difference."""
+    undecided = not (together <= level).any()
     notes = []
-    columns = (ceiled[:, 0], undefined, allowed, outside, clusters)
-    for name, share, holes, most, apart, few in zip(
-        systems, *(column.tolist() for column in columns), strict=True
-    ):
-        own = [*crowd[name == HUMANS], *filter(None, [few]), *shared]
-        if apart:
-            own.append(
-                "the estimate lies outside its interval, which is about the score with a little "
-                "added to the counts (centre): too few errors for this metric"
-            )
-        if most < NARROW:
-            own.append(f"the accuracies allow at most {most:.2f}: see al.benchmark.rank_by_metric")
-        if holes:
-            own.append(f"{holes} undefined entries left out of the estimate")
-        if share > 1 and bounded:
-            own.append("above the ceiling: closer to the humans than they are to each other")
-        notes.append("; ".join(own))
+    for same, one, among, above in zip(alike, p, together, p_positive, strict=True):
+        own = [
+            note("identical-responses") if same else "",
+            note("significant-alone", n=len(p)) if one <= level < among else "",
+            note("prior-dominated") if undecided and max(above, 1 - above) >= CLAIMED else "",
+        ]
+        notes.append("; ".join(told(text) for text in own if text))
     return notes
+
+
+def _drawn_differences(
+    names: Sequence[str], draws: Floats, ci_prob: float, ci_kind: CiKind, limit: float
+) -> pd.DataFrame:
+    """All differences of joint draws; the simultaneous interval is that of the largest."""
+    apart = draws @ pair_contrasts(len(names)).T
+    centre, sd = np.median(apart, axis=0), apart.std(axis=0, ddof=1)
+    varies = sd > 0
+    wide = np.full(len(sd), np.nan)
+    if varies.any():
+        largest = np.abs((apart[:, varies] - centre[varies]) / sd[varies]).max(axis=1)
+        wide[varies] = np.quantile(largest, ci_prob) * sd[varies]
+    alone = interval(apart, ci_prob, ci_kind)
+    alone[~varies] = np.nan
+    together = np.clip(np.stack([centre - wide, centre + wide], axis=-1), -limit, limit)
+    single, joint = (np.prod(np.sign(b), axis=1) > 0 for b in (alone, together))
+    few = told(note("significant-alone", n=len(sd)))
+    return _pairs(
+        names,
+        {
+            "difference": centre,
+            "se": np.where(varies, sd, np.nan),
+            **bound_columns("pointwise", ci_kind, ci_prob, alone),
+            **bound_columns("simultaneous", "ci", ci_prob, together),
+            "p_positive": (apart > 0).mean(axis=0),
+            "note": np.where(~varies, told(note("same-draws")), np.where(single & ~joint, few, "")),
+        },
+    )
+
+
+def pairwise_differences(
+    names: Sequence[str],
+    estimates: Floats,
+    matrix: Floats,
+    ci_prob: float = 0.95,
+    rng: RandomState = None,
+    *,
+    limit: float = np.inf,
+) -> pd.DataFrame:
+    """All differences of estimates with a known covariance, with simultaneous intervals."""
+    contrasts = pair_contrasts(len(names))
+    difference = contrasts @ estimates
+    variance = ((contrasts @ matrix) * contrasts).sum(axis=1)
+    # Identical systems: what rounding leaves is no spread.
+    size = np.abs(contrasts) @ np.diag(matrix)
+    se = np.sqrt(np.where(variance > 1e-12 * size, variance, np.nan))
+    values, vectors = np.linalg.eigh(matrix)
+    generator = np.random.default_rng(seed_sequence(rng))
+    normal = generator.standard_normal((20_000, len(names)))
+    normal = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    known = np.isfinite(se)
+    largest = np.zeros(len(normal))
+    j, k = np.triu_indices(len(names), k=1)
+    for pair in np.flatnonzero(known):
+        np.maximum(largest, np.abs(normal[:, j[pair]] - normal[:, k[pair]]) / se[pair], out=largest)
+    wide = np.quantile(largest, ci_prob) * se
+    p = 2 * special.ndtr(-np.abs(difference / se))
+    bounds = np.clip(np.stack([difference - wide, difference + wide], axis=-1), -limit, limit)
+    return _pairs(
+        names,
+        {
+            "difference": difference,
+            "se": se,
+            **bound_columns("simultaneous", "ci", ci_prob, bounds),
+            "p_value": p,
+            "p_value_bh": adjusted_p_values(p),
+            "note": np.where(known, "", told(note("identical-responses"))),
+        },
+    )
+
+
+def differences_shown(
+    table: pd.DataFrame, intervals: Intervals, columns: Columns, *, valid: bool = True
+) -> pd.DataFrame:
+    """Choose the intervals, tests and further columns of a table of differences."""
+    every = tuple(TESTS)
+    chosen = chosen_methods(
+        intervals, every, every if valid else (), "simultaneous" if valid else ""
+    )
+    tested = [TESTS[name] for name in chosen if TESTS[name] in table]
+    hidden = {TESTS[name] for name in TESTS if name not in chosen}
+    hidden |= {c for c in table if c.partition("_")[0] in {*TESTS} - {*chosen}}
+    if not valid:
+        # The same variance is behind all of these.
+        hidden |= set() if chosen else {"p_value_bh", "p_positive"}
+        table = table.assign(note=NO_METHOD)
+    table = table[[name for name in table if name not in hidden]]
+    plain = (*DIFFERENCE_COLUMNS, *tested)
+    return with_columns(table, plain, "all" if intervals == "all" else columns)
+
+
+def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
+    """Are all equal? By the largest of all differences."""
+    p = differences["p_value_simultaneous"]
+    if p.isna().all():
+        raise ValueError("no difference between the scores has variance: identical answers")
+    row = differences.loc[p.idxmin()]
+    n = len(set(differences["system"]) | set(differences["other"]))
+    columns = {"p_value": float(row["p_value_simultaneous"]), "system": row["system"]}
+    columns |= {"other": row["other"], "difference": float(row["difference"])}
+    return pd.Series({**columns, "n_systems": n, "note": reason}, dtype=object)
+
+
+def rank_table(
+    scores: Benchmark, population: Population | None, level: str, ci_prob: float, rng: RandomState
+) -> pd.DataFrame:
+    """Ranks of the machines with confidence sets that admit ties."""
+    population = population_of(scores, population)
+    if len(scores.models) < 2:
+        raise ValueError(f"ranks need two machines, got {listed(scores.models) or 'none'}")
+    names, weights = _compared(scores, population, level)
+    if not scores.is_analytic:
+        draws = _drawn(scores, "posterior", weights, population, level)
+        centre = np.median(draws, axis=0)
+        return rank_sets(centre, np.cov(draws.T), names, ci_prob=ci_prob, deviations=draws - centre)
+    parts, machines = scores.decomposition(level), list(range(len(scores.models)))
+    alike = spread(parts, pair_contrasts(len(names)) @ weights, population)["alike"].to_numpy()
+    if alike.any():
+        j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
+        raise ValueError(
+            f"{names[j]!r} and {names[k]!r} have a difference without variance: they gave the same "
+            "answers; leave one of them out"
+        )
+    return rank_sets(
+        scores.values(level)[machines],
+        joint_covariance(parts, population, machines),
+        scores.models,
+        ci_prob=ci_prob,
+        rng=rng,
+        deviates=normal_deviates(parts, machines, population),
+    )
+
+
+def machine_draws(scores: Benchmark, population: Population, level: str = OVERALL) -> Floats:
+    """Bootstrap replicates of the scores of the machines."""
+    columns = [scores.systems.index(name) for name in scores.models]
+    return scores.draws("bootstrap", population, level)[:, columns]
+
+
+# Probabilities of differences
+
+
+def scales_of_differences(
+    centre: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
+) -> tuple[Floats, Floats]:
+    """Learn the standard deviation of true differences from all of them [M83]_: values, weights."""
+    multiple = np.geomspace(LEAST, MOST, STEPS)
+    sd = expected * multiple
+    # Half-Cauchy [G06]_, on a grid whose steps grow with the scale.
+    log_prior = np.log(multiple) - np.log1p(multiple**2)
+    known = np.isfinite(variance)
+    v = variance[known]
+    d = _deviates(centre[known], v, df[known]) * np.sqrt(v)
+    total = sd**2 + v[:, None]
+    # Differences share systems: a composite likelihood [VRF11]_.
+    log_likelihood = -(d[:, None] ** 2 / total + np.log(total)).sum(axis=0) / n_systems
+    return sd, special.softmax(log_prior + log_likelihood)
+
+
+def probability_positive(
+    centre: Floats, variance: Floats, df: Floats, sd: Floats, weight: Floats
+) -> Floats:
+    """Posterior probability that a difference is above 0, from normal priors about 0."""
+    shrunk = np.sqrt(sd**2 / (sd**2 + np.asarray(variance)[..., None]))
+    likely = special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk)
+    return within(likely @ weight)
+
+
+def _deviates(centre: Floats, variance: Floats, df: Floats) -> Floats:
+    """Normal deviates as unlikely as Student's."""
+    t = centre / np.sqrt(variance)
+    deviate = -special.ndtri(stats.t.sf(np.abs(t), df))
+    return np.asarray(np.sign(t) * np.minimum(deviate, CERTAIN))
+
+
+# Notes
+
+
+def _bootstrap_note(away: float) -> str:
+    """Explain why the bootstrap interval of a score is not recommended."""
+    if abs(away) > MOVED:
+        return note("bootstrap-off", away=f"{abs(away):.1f}")
+    return note("bootstrap-scores")
+
+
+def _prior_shift(scores: Benchmark, level: str) -> Floats:
+    """How far the prior of single entries moves the joint posterior of their means."""
+    size = len(scores.systems)
+    drawn = "posterior" in scores.data.children and scores.metric.draws == "cells"
+    # A prior that the user chose is to have its effect.
+    if not drawn or not scores.is_analytic or scores.prior != cell_prior(None):
+        return np.zeros(size)
+    draws = scores.draws("posterior", level=level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = draws.mean(axis=0) - scores.decomposition(level)["centre"].values
+        shift = shift / draws.std(axis=0)
+    machines = slice(0, len(scores.models))
+    known = shift[machines][np.isfinite(shift[machines])]
+    if len(known):
+        shift[machines] = known.mean()
+    return np.nan_to_num(shift)
+
+
+def _moved_notes(shifts: Sequence[float] | Floats, *, shown: bool) -> list[str]:
+    """Explain a biased joint posterior of means, not reported or shown: nothing, or one note."""
+    largest = max(shifts, key=abs, default=0.0)
+    if abs(largest) <= MOVED:
+        return []
+    by = f"{abs(largest):.1f}"
+    return [note("posterior-biased", by=by) if shown else note("posterior-not-reported", by=by)]
+
+
+def _few_counts(scores: Benchmark, level: str) -> list[str]:
+    """Notes on scores that are based on too few counts a pair, by system; empty for others."""
+    least, few = scores.metric.trust.pooled
+    if "rarest" not in scores.estimates:
+        return [""] * len(scores.systems)
+    rarest = scores.estimates["rarest"].sel(level=level).values
+    return [few if own < least else "" for own in rarest.tolist()]
+
+
+def _shared_notes(
+    scores: Benchmark, population: Population, level: str, ceiling: float, *, bounded: bool
+) -> list[str]:
+    """What to know of every score of a level."""
+    attrs = scores.data.attrs
+    apart = attrs.get("posterior_images") == "apart" and population == "images"
+    found = [
+        note("ceiling-zero") if ceiling <= 0 else "",
+        "" if bounded else note("ceiling-unclear"),
+        note("posterior-images") if apart and "posterior" in scores.data.children else "",
+        attrs.get("posterior_withheld", ""),
+        scores.missing_note,
+    ]
+    return [text for text in found if text]
 
 
 def _cluster_notes(scores: Benchmark, population: Population, level: str) -> NDArray[np.object_]:
     """Note on each score of too few clusters of images."""
     group = scores.data["decomposition"].to_dataset().sel(level=level)
-    size = scores.estimates.sizes["system"]
+    size = len(scores.systems)
     if "n_clusters" not in group or population == "humans":
         return np.full(size, "", dtype=object)
     number = np.full(size, int(group["n_clusters"]))
-    found = few_clusters(scores.data.attrs["cluster"], number)
-    return np.array([told(text) for text in found], dtype=object)
+    return few_clusters(scores.data.attrs["cluster"], number)
 
 
-def levels_met(scores: Benchmark | DrawnScores) -> list[str]:
+def levels_met(scores: Benchmark) -> list[str]:
     """Levels in which there are machines; others have humans alone."""
     known = scores.estimates["estimate"].sel(level=scores.datasets, system=scores.models)
     met = known.notnull().any("system").values
     return [name for name, there in zip(scores.datasets, met, strict=True) if there]
 
 
-def human_notes(
+def _human_notes(
     scores: Benchmark, population: Population, level: str, *, alone: bool = False
 ) -> list[str]:
     """Note if there are too few humans to generalize to others."""
+    if population == "images":
+        return []
     own = [] if alone or level != OVERALL else levels_met(scores)
     n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
-    fewest = _fewest_humans(scores, own or [level])
-    return [] if population == "images" else few_notes(fewest, n_humans)
+    return few_notes(_fewest_humans(scores, own or [level]), n_humans)
 
 
 def _fewest_humans(scores: Benchmark, levels: Sequence[str]) -> int:
@@ -406,33 +1005,7 @@ def too_few_humans(scores: Benchmark, population: Population, level: str) -> str
 def few_notes(fewest: int, n_humans: int) -> list[str]:
     """What few humans allow: nothing, or one note."""
     if fewest < FEWEST_PEOPLE:
-        return [f"only {fewest} humans: no statement about new ones"]
+        return [note("too-few-humans", n=fewest)]
     if fewest < FEWEST_HUMANS:
-        return [f"only {fewest} humans: rough, and too few to draw from"]
-    return [f"only {n_humans} humans: rough"] if n_humans <= FEW_HUMANS else []
-
-
-def ceiling_table(scores: Benchmark, population: Population) -> pd.DataFrame:
-    """Human-human scores and consensus bounds of every level, tested against 0."""
-    one_of("population", population, POPULATIONS)
-    estimates = scores.estimates
-    levels = estimates["level"].values.tolist()
-    value = estimates["estimate"].sel(system=HUMANS).values
-    row = estimates["system"].values.tolist().index(HUMANS)
-    contrast = np.eye(estimates.sizes["system"])[[row]]
-    centre, se, df = np.empty((3, len(levels)))
-    for i, name in enumerate(levels):
-        parts = scores.decomposition(name)
-        found = spread(parts, contrast, population)
-        centre[i], se[i], df[i] = parts.score[row], np.sqrt(found.variance[0]), found.df[0]
-    frame = pd.DataFrame(
-        {
-            "level": levels,
-            "n_humans": estimates["n_humans"].values,
-            "human_human": value,
-            "human_human_se": se,
-            "df": df,
-            "p_human_human": stats.t.sf(centre / se, df),
-        }
-    )
-    return frame.assign(**{f"consensus_{name}": estimates[name].values for name in CONSENSUS})
+        return [note("few-humans-bootstrap", n=fewest)]
+    return [note("few-humans", n=n_humans)] if n_humans <= FEW_HUMANS else []

@@ -145,7 +145,7 @@ def _show_scales(result: Result) -> None:
     say("", told)
 
 
-def _show_scores(scores: al.benchmark.DrawnScores, ci_prob: float) -> None:
+def _show_scores(scores: al.Benchmark, ci_prob: float) -> None:
     """Means of models, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
     interval = f"{interval_of(frame, 'posterior_')}:3={percent(ci_prob)}"

@@ -40,6 +40,11 @@ class Tree:
     # Groups, their variables, and the dims of these, without which a file is none of this kind.
     SCHEMA: ClassVar[Mapping[str, Mapping[str, tuple[str, ...] | None]]] = {}
 
+    @classmethod
+    def schema(cls, tree: xr.DataTree) -> Mapping[str, Mapping[str, tuple[str, ...] | None]]:
+        """Groups and variables that a file must have."""
+        return cls.SCHEMA
+
     @property
     def metric(self) -> Metric:
         """The estimand."""
@@ -118,7 +123,7 @@ class Tree:
         tree = read_tree(path)
         check_tree(
             tree,
-            cls.SCHEMA,
+            cls.schema(tree),
             attributes=ATTRIBUTES,
             version=FORMAT,
             where=repr(str(path)),

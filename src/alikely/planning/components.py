@@ -31,7 +31,7 @@ from alikely._base.checks import of_type
 from alikely._base.frames import with_notes
 from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
-from alikely.benchmark.degrees import crossed_degrees
+from alikely.benchmark.decomposition import crossed_degrees
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
     HUMANS,

@@ -122,8 +122,7 @@ class PlotFigure(Figure):
 # Types of what is drawn that are told by their names, and where one comes from.
 DRAWN = {
     "Result": "make one with al.compare or another door",
-    "Benchmark": "make one with al.benchmark_scores",
-    "DrawnScores": "make one with al.benchmark.scores_of",
+    "Benchmark": "make one with al.benchmark_scores or al.benchmark.scores_of",
     "MatrixResult": "make one with al.matrix",
     "Families": "make one with al.benchmark.families",
     "DataFrame": "give the table that this plot is of, see its docstring",

@@ -13,10 +13,8 @@ from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.drawn import DrawnScores
-from alikely.benchmark.layout import CEILING, HUMANS, OVERALL
-from alikely.benchmark.selection import methods_shown
-from alikely.benchmark.tables import Population
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
+from alikely.benchmark.tables import methods_shown, population_of
 from alikely.estimates.sentences import bounds_of
 from alikely.plots._style import (
     SCHOOLS,
@@ -40,7 +38,7 @@ ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 
 def plot_benchmark(
-    scores: Benchmark | DrawnScores,
+    scores: Benchmark,
     kind: Literal["scores", "ranks", "prob_greater", "stability"] = "scores",
     *,
     population: Population | None = None,
@@ -65,7 +63,7 @@ def plot_benchmark(
 
     Parameters
     ----------
-    scores : Benchmark or DrawnScores
+    scores : Benchmark
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
     kind : {"scores", "ranks", "prob_greater", "stability"}
         What to draw.
@@ -111,23 +109,22 @@ def plot_benchmark(
 
 
 def _scores(
-    scores: Benchmark | DrawnScores,
-    population: Population = "crossed",
+    scores: Benchmark,
+    population: Population | None = None,
     level: str = OVERALL,
     *,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Models by score with intervals, and the human ceiling as a band."""
-    drawn = isinstance(scores, DrawnScores)
+    drawn = not scores.is_analytic
     prob, kind = scores.interval_options(None, None)
-    methods: tuple[str, ...]
-    if isinstance(scores, DrawnScores):
-        table, methods, middle = scores.summary(level), ("posterior",), "posterior_median"
-    else:
-        methods, middle = methods_shown(scores, population, None), "estimate"
-        table = scores.summary(population, level, intervals=methods)
-    frame = table.set_index("system")
+    target = population_of(scores, population)
+    methods, middle = (
+        methods_shown(scores, target, None),
+        "posterior_median" if drawn else "estimate",
+    )
+    frame = scores.summary(population, level, intervals=methods).set_index("system")
     # Without a valid method points have no intervals.
     lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
     machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
@@ -149,27 +146,22 @@ def _scores(
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     name_rows(ax, machines.index.tolist(), n)
     what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
-    told = (
-        f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[population]})"
-    )
+    told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[target]})"
     freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
 
 
 def _ranks(
-    scores: Benchmark | DrawnScores,
-    population: Population = "crossed",
+    scores: Benchmark,
+    population: Population | None = None,
     *,
     rng: RandomState = None,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Ranks with their simultaneous confidence sets."""
-    if isinstance(scores, DrawnScores):
-        table = scores.ranks().iloc[::-1]
-    else:
-        table = scores.ranks(population, rng=rng).iloc[::-1]
+    table = scores.ranks(population, rng=rng).iloc[::-1]
     n = len(table)
     shown, height = rows_shown(n, top, 0.24)
     table = table.iloc[n - shown :]
@@ -193,25 +185,21 @@ def _ranks(
 
 
 def _prob_greater(
-    scores: Benchmark | DrawnScores,
+    scores: Benchmark,
     level: str = OVERALL,
     *,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Posterior probability that the row is above the column."""
-    systems = scores.estimates["system"].values.tolist()
-    estimate = scores.estimates["estimate"].sel(level=level).values
+    systems, estimate = scores.systems, scores.values(level)
     present = [
         i for i, name in enumerate(systems) if name in scores.models and np.isfinite(estimate[i])
     ]
     if top is not None and top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     order = sorted(present, key=lambda i: -estimate[i])[:top]
-    if isinstance(scores, DrawnScores):
-        draws = scores.draws(level)[:, order]
-    else:
-        draws = scores.draws("posterior", "score", level)[:, order]
+    draws = scores.draws("posterior", level=level)[:, order]
     names = [systems[i] for i in order]
     n = len(names)
     cell = max(CELL * min(1, ROOMY / n), LEAST)
@@ -219,7 +207,7 @@ def _prob_greater(
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
     image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
     name_both_sides(ax, names, size)
-    told = NEW_IMAGES if not isinstance(scores, DrawnScores) else NEW_TRIALS
+    told = NEW_IMAGES if scores.is_analytic else NEW_TRIALS
     if level != OVERALL:
         told = f"{level}, {told}"
     ax.set_title(told)

@@ -88,10 +88,10 @@ def cited(results: list[Tree]) -> list[Reference]:
             names += TESTS if "p_null" in result.estimates else ()
         elif isinstance(result, MatrixResult):
             names += TESTS[::2] if "p_adjusted" in result.estimates else ()
-        else:
-            names += SCORES + DIFFERENCES if isinstance(result, Benchmark) else ()
+        elif isinstance(result, Benchmark):
+            names += SCORES + DIFFERENCES if result.is_analytic else ()
             names += RANKS
-            names += CEILINGS if isinstance(result, Benchmark) else ()
+            names += CEILINGS if result.is_analytic else ()
     known = references()
     found = [known.get(name) or _unknown(name) for name in dict.fromkeys(names)]
     return list(dict.fromkeys(found))
@@ -137,10 +137,10 @@ class References(Block):
 def _methods(result: Tree) -> str:
     if isinstance(result, Result):
         return _of_pairs(result)
-    if isinstance(result, Benchmark):
-        return _of_scores(result)
     if isinstance(result, MatrixResult):
         return _of_matrix(result)
+    if isinstance(result, Benchmark) and result.is_analytic:
+        return _of_scores(result)
     draws = result.data["posterior"].to_dataset()["score"]
     n = draws.sizes["chain"] * draws.sizes["draw"]
     return (

@@ -18,7 +18,6 @@ from alikely._base.files import write_file
 from alikely._base.names import counted, listed
 from alikely._base.steps import step
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.drawn import DrawnScores
 from alikely.benchmark.readers import ReaderStudy
 from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
@@ -30,12 +29,7 @@ from alikely.report.matrices import matrix_findings, matrix_sections
 from alikely.report.methods import methods_section
 from alikely.report.pairs import differences_of, pair_findings, pair_sections
 from alikely.report.readers import study_findings, study_sections
-from alikely.report.scores import (
-    drawn_findings,
-    drawn_sections,
-    score_findings,
-    score_sections,
-)
+from alikely.report.scores import score_findings, score_sections
 
 __all__ = ["Report", "make_report"]
 
@@ -112,7 +106,7 @@ def make_report(
 
     Parameters
     ----------
-    *results : Result, Benchmark, DrawnScores, MatrixResult or ReaderStudy
+    *results : Result, Benchmark, MatrixResult or ReaderStudy
         Of one analysis, such as the pairs and the scores of the same trials. Differences are those
         of the scores, where there are scores.
     trials : Trials, optional
@@ -143,7 +137,7 @@ def make_report(
     >>> "<h2>Ranks</h2>" in page.html, page.failures
     (True, ())
     """
-    known = (Result, Benchmark, DrawnScores, MatrixResult, ReaderStudy)
+    known = (Result, Benchmark, MatrixResult, ReaderStudy)
     for result in results:
         if not isinstance(result, known):
             raise TypeError(
@@ -163,7 +157,7 @@ def make_report(
     with step("laying out the report"):
         findings: list[str] = []
         sections: list[Section] = []
-        scored = any(isinstance(result, Benchmark | DrawnScores) for result in results)
+        scored = any(isinstance(result, Benchmark) for result in results)
         for study in results:
             if isinstance(study, ReaderStudy):
                 findings += study_findings(study)
@@ -211,12 +205,10 @@ def _parts(
     if isinstance(result, Result):
         apart = None if scored else differences_of(result)
         return pair_findings(result, apart), pair_sections(result, kinds, apart)
-    if isinstance(result, Benchmark):
-        return score_findings(result), score_sections(result)
     if isinstance(result, MatrixResult):
         return matrix_findings(result), matrix_sections(result, kinds)
-    assert isinstance(result, DrawnScores)
-    return drawn_findings(result), drawn_sections(result)
+    assert isinstance(result, Benchmark)
+    return score_findings(result), score_sections(result)
 
 
 def _named_apart(sections: list[Section]) -> list[Section]:

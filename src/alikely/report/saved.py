@@ -6,7 +6,6 @@ from pathlib import Path
 
 from alikely._base.files import read_tree
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.drawn import DrawnScores
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
@@ -18,7 +17,7 @@ KINDS: dict[str, type[Tree]] = {
     "observed_data": Result,
     "decomposition": Benchmark,
     "answers": MatrixResult,
-    "posterior": DrawnScores,
+    "posterior": Benchmark,
 }
 
 
@@ -32,7 +31,7 @@ def load_saved(path: str | Path) -> Tree:
 
     Returns
     -------
-    Result, Benchmark, DrawnScores or MatrixResult
+    Result, Benchmark or MatrixResult
 
     Raises
     ------

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.drawn import DrawnScores
-from alikely.benchmark.layout import OVERALL
-from alikely.benchmark.selection import NO_METHOD, is_plug_in, methods_shown, not_valid
-from alikely.benchmark.tables import Population
+from alikely.benchmark.layout import OVERALL, Population
+from alikely.benchmark.tables import NO_METHOD, is_plug_in, methods_shown, not_valid
 from alikely.benchmark.words import (
     SPEAKS,
     ceiling_sentence,
@@ -24,7 +22,7 @@ from alikely.report.blocks import (
     table_of,
 )
 
-__all__ = ["drawn_findings", "drawn_sections", "score_findings", "score_sections"]
+__all__ = ["score_findings", "score_sections"]
 
 # Images and people are both drawn anew: the widest of the three populations, and first.
 BOTH: Population = "crossed"
@@ -36,6 +34,8 @@ MACHINES = "{what}, for {whom}."
 
 def score_findings(scores: Benchmark) -> list[str]:
     """Sentences of what scores show: each says its population and what it allows for."""
+    if not scores.is_analytic:
+        return [scores.sentence()]
     found = [scores.sentence(BOTH)]
     if is_plug_in(scores.metric):
         return found
@@ -48,7 +48,7 @@ def score_findings(scores: Benchmark) -> list[str]:
 
 
 def _equality(scores: Benchmark) -> list[str]:
-    return [equality_sentence(scores.equality(BOTH), BOTH, _cluster(scores))]
+    return [equality_sentence(scores, scores.equality(BOTH), BOTH)]
 
 
 def _verdicts(scores: Benchmark) -> list[str]:
@@ -63,11 +63,13 @@ def _verdicts(scores: Benchmark) -> list[str]:
 
 def _ranking(scores: Benchmark) -> list[str]:
     prob, _ = scores.interval_options(None, None)
-    return [rank_sentence(scores.ranks(BOTH, rng=SEED), BOTH, prob, _cluster(scores))]
+    return [rank_sentence(scores, scores.ranks(BOTH, rng=SEED), BOTH, prob)]
 
 
 def score_sections(scores: Benchmark) -> list[Section]:
     """Scores, ranks, differences and ceilings."""
+    if not scores.is_analytic:
+        return _drawn_sections(scores)
     label = scores.metric.label
     sections = [Section(f"Scores against humans: {label}", _scores(scores))]
     # Of one machine there is neither.
@@ -140,7 +142,7 @@ def _ranks(scores: Benchmark) -> list[Block]:
     }  # fmt: skip
     heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
     return [
-        Text(rank_sentence(ranks, BOTH, prob, _cluster(scores))),
+        Text(rank_sentence(scores, ranks, BOTH, prob)),
         table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
             lambda: plot_benchmark(scores, "ranks", population=BOTH, rng=SEED),
@@ -166,7 +168,7 @@ def _apart(scores: Benchmark) -> list[Block]:
         return [table_of(table, NO_METHOD, sort="-difference", headings=heads)]
     blocks += attempted(
         "Test of equal scores.",
-        lambda: [Text(equality_sentence(scores.equality(BOTH), BOTH, _cluster(scores)))],
+        lambda: [Text(equality_sentence(scores, scores.equality(BOTH), BOTH))],
     )
     blocks.append(
         table_of(table, "Smallest p values first.", sort="p_value_simultaneous", headings=heads)
@@ -202,12 +204,7 @@ def _ceilings(scores: Benchmark) -> list[Block]:
     ]
 
 
-def drawn_findings(scores: DrawnScores) -> list[str]:
-    """Sentences of what scores of joint draws show."""
-    return [scores.sentence()]
-
-
-def drawn_sections(scores: DrawnScores) -> list[Section]:
+def _drawn_sections(scores: Benchmark) -> list[Section]:
     """Scores, ranks and differences of joint draws."""
     heads = {"estimate": scores.metric.label, "system": "machine", "n_entries": "entries"}
 
@@ -241,8 +238,3 @@ def drawn_sections(scores: DrawnScores) -> list[Section]:
         Section("Ranks", attempted("Ranks.", ranks)),
         Section("Differences between machines", attempted("Differences.", apart)),
     ]
-
-
-def _cluster(scores: Benchmark) -> str:
-    """Column of items whose clusters are drawn; empty where items are."""
-    return str(scores.data.attrs.get("cluster", ""))

@@ -19,10 +19,11 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind
 from alikely._base.frames import Groups, group_mapping, with_notes
 from alikely._base.intervals import CiKind, bound_columns, check_interval
+from alikely._base.notes import told
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
-from alikely.benchmark.decomposition import spread, student_bounds
+from alikely.benchmark.decomposition import decompositions, spread, student_bounds
 from alikely.benchmark.layout import (
     HUMANS,
     Layout,
@@ -30,14 +31,14 @@ from alikely.benchmark.layout import (
     laid_out,
     layout_of,
     metric_of_trials,
+    nested_scores,
     people_drawn,
     refuse_own_names,
     refuse_repeats_for,
     require_trials,
     system_labels,
+    undefined_entries,
 )
-from alikely.benchmark.levels import decompositions
-from alikely.benchmark.nesting import nested_scores, undefined_entries
 from alikely.benchmark.tables import few_notes
 from alikely.data.blocks import Block, blocks
 from alikely.data.repeats import condition_labels, presented
@@ -210,7 +211,7 @@ def _of_metric(
     spreads = [spread(part, rows, "crossed") for part in parts]
     return {
         "estimate": estimate,
-        "centre": np.stack([part.score[:-1] for part in parts]),
+        "centre": np.stack([part["centre"].values[:-1] for part in parts]),
         "se": np.sqrt(np.stack([found.variance for found in spreads])),
         "df": np.stack([found.df for found in spreads]),
         "undefined": undefined,
@@ -421,7 +422,7 @@ def alignment_table(
 
 def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool) -> list[str]:
     n_humans = int(part["n_humans"])
-    shared = few_notes(n_humans, n_humans)
+    shared = [told(text) for text in few_notes(n_humans, n_humans)]
     own = []
     if np.isnan(ceiling):
         own.append("the human-human value is undefined: no share of it")
