@@ -229,7 +229,7 @@ def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
     for metric in ALL:
 
         def population(weights: Any, metric: Metric = metric) -> Any:
-            sums = counted_block.readings(weights)
+            sums = counted_block.sums(weights)
             endless = [1e9 * part for part in sums[:-1]]
             return metric.value(Readings(*endless, n_classes=sums.n_classes))[:, 0]
 
@@ -240,7 +240,7 @@ def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
             continue
         found = (up - down) / 2e-4
         if metric.name == "krippendorff_alpha":
-            total = counted_block.readings(np.ones((1, n))).paired.sum()
+            total = counted_block.sums(np.ones((1, n))).paired.sum()
             found *= 1 - 1 / total
         np.testing.assert_allclose(slopes, found, atol=1e-5)
         assert abs(slopes.sum()) < 1e-10
@@ -257,6 +257,6 @@ def test_counts_of_readings_refuse_what_they_cannot_be() -> None:
 @given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5))
 def test_a_block_counts_as_readings_do(seed: int, n_readers: int) -> None:
     codes, k = random_codes(np.random.default_rng(seed), n_readers, 0.3)
-    found = reading_features(block_of(codes, k, True)).readings(np.ones((1, codes.shape[1])))
+    found = reading_features(block_of(codes, k, True)).sums(np.ones((1, codes.shape[1])))
     for part, other in zip(found[:-1], readings(codes, k)[:-1], strict=True):
         np.testing.assert_allclose(part[0, 0], other, atol=1e-9)

@@ -161,7 +161,7 @@ def test_agreement_of_readings(metric: Any, rng: np.random.Generator) -> None:
     (block,) = blocks(table)
     weights = tables(rng, 25) + 1e-12
     weights *= 25 / weights.sum(axis=1, keepdims=True)
-    assert_within(metric.value(reading_features(block).readings(weights)), *metric.bounds)
+    assert_within(metric.value(reading_features(block).sums(weights)), *metric.bounds)
 
 
 @given(rng=SEEDS)

@@ -645,14 +645,14 @@ def _beside_options(
     remarks = _texts(table.sizes["pair"])
     for block in blocks(table):
         ready = option_features(block, soft)
-        sums = ready.sums(np.ones((1, ready.each.shape[2])))
+        sums = ready.sums(np.ones((1, ready.design.shape[1])))
         lacking = table["cells"].values[block.rows].sum(axis=1) - sums.number[0].astype(np.int64)
         remarks[block.rows] = [note("no-probabilities", n=int(n)) if n else "" for n in lacking]
         mean = [divide(part, sums.number)[0] for part in sums]
         found["agreement"][block.rows] = mean[1]
         found["chance_agreement"][block.rows] = chance_agreement(mean[2], mean[3], mean[6])
         found["same_wrong"][block.rows] = same_wrong(sums)[0]
-        one, _, right_a, right_b, _, _, f, both = ready.each
+        one, _, right_a, right_b, _, _, f, both = np.moveaxis(ready.each, 1, 0)
         wrong = one - right_a - right_b + both
         found["same_wrong_chance"][block.rows] = divide((f * wrong).sum(axis=1), wrong.sum(axis=1))
     unit = design.unit(table)

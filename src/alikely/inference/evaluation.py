@@ -15,7 +15,7 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely.data.blocks import Block
-from alikely.inference.features import Features, features, joint_errors_of
+from alikely.inference.features import Features, features, joint_errors_of, label_features
 from alikely.inference.weighted import (
     TOSSED,
     Population,
@@ -158,14 +158,10 @@ def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
     """Values of a metric of labels over pairs of different joint errors, as its `distinct` says."""
     assert metric.distinct is not None
     n_pairs, k = len(block.a), block.n_classes
+    weight = 1 / block.inclusion if block.chosen else None
+    statistics = label_features(block, weight).sums(np.ones((1, block.correct.shape[1])))[0]
     pair, trial, first, second, share = joint_errors_of(block)
-    if block.chosen:
-        share = share / block.inclusion[trial]
-    statistics = np.zeros((n_pairs, 1 + 2 * k))
-    np.add.at(statistics, (pair, 1 + first), share)
-    np.add.at(statistics, (pair, 1 + k + second), share)
-    same = first == second
-    np.add.at(statistics, (pair[same], 0), share[same])
+    share = share if weight is None else share * weight[trial]
     # What products of margins pair of one item with itself: also answers to repeated items.
     item, of = np.unique(pair * block.correct.shape[1] + trial, return_inverse=True)
     home = np.zeros(len(item), np.intp)

@@ -6,6 +6,7 @@ back: what each trial adds to an entry, given the derivative of its value by eac
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -60,19 +61,19 @@ class Features(Protocol):
 def features(block: Block, metric: Metric, weight: Floats | None = None) -> Features:
     """Prepare the features of a metric; with inclusion weights of trials, if there are any."""
     if metric.counts == "correctness":
-        return _Cells(block.shares() if weight is None else block.shares() * weight)
+        return _dense(block.shares() if weight is None else block.shares() * weight)
     if metric.counts == "margins":
         return _Margins(block)
     if metric.counts in ("options", "probabilities"):
         return option_features(block, metric.counts == "probabilities")
     if metric.counts == "trials":
-        return _Cells(_own_features(block, metric, weight))
+        return _dense(_own_features(block, metric, weight))
     if not block.n_classes:
         raise ValueError(
             f"{metric.name} needs class labels and this table has none; count it with labels=True"
         )
     if metric.counts == "labels":
-        return _label_features(block, weight)
+        return label_features(block, weight)
     return reading_features(block) if metric.counts == "readings" else _Rows(block)
 
 
@@ -84,29 +85,72 @@ def weighted_cells(
     return (weights @ flat.T).reshape(len(weights), *shares.shape[:-1])
 
 
-class _Cells(NamedTuple):
-    """Dense features: the four cells of correctness, or those of a metric of its own."""
+@dataclasses.dataclass(frozen=True)
+class _Summed:
+    """Features that are summed over trials; rows are entries times features of each."""
 
-    shares: NDArray[np.int8 | np.float64]  # (pair, feature, trial)
+    design: NDArray[Any] | sparse.csr_array  # (entry times feature, trial)
+    size: int
+    # What values take if not an array (..., feature); its first field is then the number of trials.
+    named: Callable[[Floats], tuple[Any, ...]] | None = None
 
     @property
     def width(self) -> int:
-        return self.shares.shape[0] * self.shares.shape[1]
+        return int(self.design.shape[0]) * (1 if self.named is None else 2)
+
+    @property
+    def each(self) -> NDArray[Any]:
+        """What each trial adds: (entry, feature, trial)."""
+        return np.asarray(self.design).reshape(self._n, self.size, self.design.shape[1])
+
+    @property
+    def _n(self) -> int:
+        return int(self.design.shape[0]) // self.size
+
+    def sums(self, weights: NDArray[np.floating]) -> Any:
+        """Sums over weighted trials, as values take them."""
+        if isinstance(self.design, np.ndarray):
+            whole = self.design.dtype.kind in "iu"
+            used = weights if whole else weights.astype(np.float64, copy=False)
+            total = weighted_cells(used, self.design)
+        else:
+            total = (self.design @ weights.T.astype(np.float64)).T
+        found: Any = total.reshape(len(weights), self._n, self.size)
+        return found if self.named is None else self.named(found)
+
+    def _totals(self) -> Floats:
+        return np.asarray(self.design.sum(axis=1), dtype=np.float64).reshape(self._n, self.size)
 
     def known(self) -> NDArray[np.bool_]:
-        return np.asarray(self.shares.any(axis=(1, 2)))
+        totals = self._totals()
+        return np.asarray(totals.any(axis=1) if self.named is None else totals[:, 0] > 0)
 
     def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        return np.asarray(function(weighted_cells(weights, self.shares)))
-
-    def totals(self) -> Floats:
-        return np.asarray(self.shares.sum(axis=2, dtype=np.float64))
+        return np.asarray(function(self.sums(weights)))
 
     def of_trials(self, metric: Metric) -> Floats:
-        sums = self.totals()
+        totals = self._totals()
+        if self.named is None:
+            by = metric.derivative(totals)
+        else:
+            parts = [
+                np.reshape(p, (len(totals), -1)) for p in metric.derivative(self.named(totals))
+            ]
+            by = np.concatenate(parts, axis=1)[:, : self.size]
         # An empty cell has no say, even where its derivative is undefined.
-        by_sum = np.where(sums != 0, metric.derivative(sums), 0.0)
-        return np.einsum("pk,pkt->pt", by_sum, self.shares)
+        by = np.where((totals != 0) | np.isfinite(by), by, 0.0)
+        if isinstance(self.design, np.ndarray):
+            return np.einsum("pk,pkt->pt", by, self.each)
+        rows = np.arange(by.size)
+        at = by.ravel(), (rows // self.size, rows)
+        gather = sparse.csr_array(at, shape=(len(by), by.size))
+        return np.asarray((gather @ self.design).toarray())
+
+
+def _dense(shares: NDArray[Any]) -> _Summed:
+    """Features (entry, feature, trial)."""
+    n, size, n_trials = shares.shape
+    return _Summed(shares.reshape(n * size, n_trials), size)
 
 
 def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats:
@@ -155,41 +199,7 @@ def joint_errors_of(block: Block) -> JointErrors:
     return JointErrors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-class _Sparse(NamedTuple):
-    """Features that few trials have: a sparse matrix (entry times feature, trial)."""
-
-    design: sparse.csr_array
-    size: int
-
-    @property
-    def width(self) -> int:
-        return int(self.design.shape[0])
-
-    def sums(self, weights: NDArray[np.floating]) -> Floats:
-        total = self.design @ weights.T.astype(np.float64)
-        return np.asarray(total.reshape(-1, self.size, len(weights)).transpose(2, 0, 1))
-
-    def gathered(self, by_sum: Floats) -> Floats:
-        """Derivatives by all sums (entry, feature) to what each trial adds (entry, trial)."""
-        rows = np.arange(by_sum.size)
-        shape = len(by_sum), by_sum.size
-        gather = sparse.csr_array((by_sum.ravel(), (rows // self.size, rows)), shape=shape)
-        return np.asarray((gather @ self.design).toarray())
-
-    def known(self) -> NDArray[np.bool_]:
-        return np.asarray(self.totals().any(axis=1))
-
-    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        return np.asarray(function(self.sums(weights)))
-
-    def totals(self) -> Floats:
-        return self.sums(np.ones((1, self.design.shape[1])))[0]
-
-    def of_trials(self, metric: Metric) -> Floats:
-        return self.gathered(metric.derivative(self.totals()))
-
-
-def _label_features(block: Block, weight: Floats | None) -> _Sparse:
+def label_features(block: Block, weight: Floats | None) -> _Summed:
     """Labels of joint errors: how often they agree, and both margins."""
     k = block.n_classes
     pair, trial, first, second, share = joint_errors_of(block)
@@ -199,48 +209,10 @@ def _label_features(block: Block, weight: Floats | None) -> _Sparse:
     column = np.concatenate([trial, trial, trial[same]])
     shares = np.concatenate([share, share, share[same]])
     shape = (len(block.a) * size, block.correct.shape[1])
-    return _Sparse(sparse.csr_array((shares, (np.concatenate(at), column)), shape=shape), size)
+    return _Summed(sparse.csr_array((shares, (np.concatenate(at), column)), shape=shape), size)
 
 
-class ReadingFeatures(NamedTuple):
-    """What readers said, of two or of all at once."""
-
-    members: NDArray[np.intp]
-    summed: _Sparse
-    n_classes: NDArray[np.int64]
-    k: int
-
-    @property
-    def width(self) -> int:
-        return 2 * self.summed.width
-
-    def readings(self, weights: NDArray[np.floating]) -> Readings:
-        """Sums over weighted items."""
-        sums = self.summed.sums(weights)
-        ends = 3 + self.k * np.arange(3)
-        shares, paired = (sums[..., start : start + self.k] for start in ends[:2])
-        given = sums[..., ends[2] :].reshape(*sums.shape[:2], -1, self.k)
-        return Readings._make(
-            [*(sums[..., i] for i in range(3)), shares, paired, given, self.n_classes]
-        )
-
-    def known(self) -> NDArray[np.bool_]:
-        return np.asarray(self.totals().items > 0)
-
-    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        return np.asarray(function(self.readings(weights)))
-
-    def totals(self) -> Readings:
-        sums = self.readings(np.ones((1, self.summed.design.shape[1])))
-        return Readings._make([*(part[0] for part in sums[:-1]), self.n_classes])
-
-    def of_trials(self, metric: Metric) -> Floats:
-        n = len(self.members)
-        parts = [part.reshape(n, -1) for part in metric.derivative(self.totals())[:-1]]
-        return self.summed.gathered(np.concatenate(parts, axis=1))
-
-
-def reading_features(block: Block) -> ReadingFeatures:
+def reading_features(block: Block) -> _Summed:
     """Prepare the readings of a block."""
     groups = block.readers.size > 0
     if groups:
@@ -279,7 +251,15 @@ def reading_features(block: Block) -> ReadingFeatures:
     columns = [item, item, item, trial, trial[double], trial]
     at = np.concatenate(rows), np.concatenate(columns)
     design = sparse.csr_array((np.concatenate(values), at), shape=(n_pairs * size, n_trials))
-    return ReadingFeatures(members, _Sparse(design, size), np.asarray(block.n_possible), k)
+
+    def named(sums: Floats) -> Readings:
+        shares, paired = sums[..., 3 : 3 + k], sums[..., 3 + k : 3 + 2 * k]
+        given = sums[..., 3 + 2 * k :].reshape(*sums.shape[:-1], n_readers, k)
+        items, agreement, coincident = np.moveaxis(sums[..., :3], -1, 0)
+        n_classes = np.asarray(block.n_possible)
+        return Readings(items, agreement, coincident, shares, paired, given, n_classes)
+
+    return _Summed(design, size, named)
 
 
 def equal_readings(
@@ -297,35 +277,7 @@ def equal_readings(
     return np.asarray(ways.astype(np.int64).reshape(shape))
 
 
-class OptionFeatures(NamedTuple):
-    """What each question adds to the sums of each pair."""
-
-    each: Floats  # (sum, pair, question)
-
-    @property
-    def width(self) -> int:
-        return self.each.shape[0] * self.each.shape[1]
-
-    def sums(self, weights: NDArray[np.floating]) -> OptionSums:
-        """Sums over weighted questions."""
-        turned = weights.astype(np.float64).T
-        return OptionSums(*((part @ turned).T for part in self.each))
-
-    def known(self) -> NDArray[np.bool_]:
-        return np.asarray(self.each[0].any(axis=1))
-
-    def apply(self, function: Callable[..., Any], weights: NDArray[np.floating]) -> NDArray[Any]:
-        return np.asarray(function(self.sums(weights)))
-
-    def totals(self) -> OptionSums:
-        return OptionSums(*(part[0] for part in self.sums(np.ones((1, self.each.shape[2])))))
-
-    def of_trials(self, metric: Metric) -> Floats:
-        by_sum = np.stack(metric.derivative(self.totals()))
-        return np.asarray(np.einsum("sp,spt->pt", by_sum, self.each))
-
-
-def option_features(block: Block, soft: bool) -> OptionFeatures:
+def option_features(block: Block, soft: bool) -> _Summed:
     """Prepare the answers of a block, or the probabilities of its options."""
     if soft and not block.probability.size:
         raise ValueError(
@@ -350,7 +302,12 @@ def option_features(block: Block, soft: bool) -> OptionFeatures:
         summed = [x.sum(axis=1) for x in products] if one.ndim == 3 else products
         return np.asarray(np.stack(summed) * given.factor**power, dtype=np.float64)
 
-    return OptionFeatures(np.stack([each(*term) for term in FEATURES.values()]))
+    every = np.stack([each(*term) for term in FEATURES.values()], axis=1)
+
+    def named(sums: Floats) -> OptionSums:
+        return OptionSums(*np.moveaxis(sums, -1, 0))
+
+    return dataclasses.replace(_dense(every), named=named)
 
 
 def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:
