@@ -308,7 +308,14 @@ def test_on_other_items_it_is_what_it_was() -> None:
         square[~np.eye(4, dtype=bool)] = row.ravel()
     found = expected_by_class(data, **OPTIONS[0]).sum()
     np.testing.assert_allclose(found, errors.expected_divergence(*full), rtol=1e-12)
-    factors = errors.same_distribution_bayes_factor(*full)
+    # The chance of the second row after the first, over that from the prior alone.
+    factors = np.zeros(4)
+    for t, (first, second) in enumerate(zip(*rows, strict=True)):
+        for start, sign in ((first + 0.5, 1), (np.full(3, 0.5), -1)):
+            state = start.astype(float)
+            for response in np.repeat(np.arange(3), second):
+                factors[t] += sign * np.log(state[response] / state.sum())
+                state[response] += 1
     np.testing.assert_allclose(log_bayes_factors(data, 0.5)[0], factors, rtol=1e-12)
 
 

@@ -44,19 +44,6 @@ def test_same_indices_give_exactly_the_replicates_of_index_resampling() -> None:
             assert values[pair] == consistency.error_consistency(plain)
 
 
-def test_replicates_of_counts_are_those_of_trials_in_distribution() -> None:
-    cells = np.array([100, 20, 20, 20])
-    counts = resampling.bootstrap_counts(cells, 40_000, rng=1)
-    assert (counts.sum(axis=-1) == 160).all()
-    expected = stats.binom(160, cells / 160)
-    noise = 4 * expected.std() / np.sqrt(40_000)
-    assert (np.abs(counts.mean(axis=0) - expected.mean()) < noise).all()
-    by_trials = resampling.bootstrap(from_counts(cells), n_resamples=40_000, rng=2).values[:, 0]
-    by_counts = consistency.error_consistency(counts).astype(np.float32)
-    # Two samples of one discrete distribution: the test is conservative.
-    assert stats.ks_2samp(by_trials, by_counts).pvalue > 1e-4
-
-
 @pytest.mark.parametrize("kind", ["trial", "bayesian"])
 def test_bootstrap_standard_error(kind: Any) -> None:
     table = from_counts([600, 150, 100, 150])
@@ -169,8 +156,6 @@ def test_bca_is_undefined_where_it_must_be() -> None:
         (lambda t: resampling.bootstrap(t, n_resamples=0), "n_resamples must be at least 1, got 0"),
         (lambda t: resampling.bootstrap(t, kind="jack"), "kind must be 'trial' or 'bayesian'"),
         (lambda t: resampling.bootstrap(t, cluster="item"), "cluster must name a trial coordinate"),
-        (lambda t: resampling.bootstrap_counts([0, 0, 0, 0]), "at least one trial, got an empty"),
-        (lambda t: resampling.bootstrap_counts([1, 0, 0, 0], 0), "n_resamples must be at least 1"),
         (
             lambda t: resampling.bca_interval([[1, 1, 1, 1]], [[0.0]], ci_prob=1.5),
             "ci_prob must lie strictly between 0 and 1, got 1.5",

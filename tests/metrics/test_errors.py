@@ -194,23 +194,6 @@ def test_expected_agreement_is_the_mean_over_deals() -> None:
     assert abs(np.mean(drawn) - exact.item()) < 4 * np.std(drawn) / np.sqrt(len(drawn))
 
 
-def test_bayes_factor_against_its_sequential_form() -> None:
-    """Chance of the second row after the first, over that from the prior alone."""
-    a = np.array([[0, 4, 1, 2], [0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 9, 0]])
-    b = np.array([[0, 2, 2, 0], [3, 0, 0, 1], [0, 2, 0, 1], [0, 0, 0, 0]])
-    found = errors.same_distribution_bayes_factor(a, b)
-    for t in range(4):
-        keep = np.arange(4) != t
-        log = 0.0
-        for start, sign in ((a[t, keep] + 0.5, 1), (np.full(3, 0.5), -1)):
-            state = start.astype(float)
-            for response in np.repeat(np.arange(3), b[t, keep]):
-                log += sign * np.log(state[response] / state.sum())
-                state[response] += 1
-        assert found[t] == pytest.approx(log)
-    assert found[1] == found[3] == 0
-
-
 @pytest.mark.slow
 def test_published_matrices(shared_data: Path) -> None:
     """All 4,657 pairs of [X25], conditions pooled, with their imputed responses."""
@@ -268,10 +251,6 @@ def test_published_matrices(shared_data: Path) -> None:
         (
             lambda: errors.error_divergence(np.eye(3), np.eye(3), mixture="max"),  # type: ignore[arg-type]
             "mixture must be 'mean' or 'pooled', got 'max'",
-        ),
-        (
-            lambda: errors.same_distribution_bayes_factor(np.eye(1), np.eye(1)),
-            "at least two classes",
         ),
     ],
 )

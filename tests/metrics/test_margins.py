@@ -77,13 +77,6 @@ def test_inverse_equals_root_finding() -> None:
     assert alternatives.d_prime(0.87, 16) == pytest.approx(root, abs=1e-8)
 
 
-def test_edges_of_empirical_strength_are_flagged() -> None:
-    value, edge = alternatives.empirical_d_prime([0, 3, 10, 0], [10, 10, 10, 0], 16)
-    assert edge.tolist() == [True, False, True, False]
-    np.testing.assert_allclose(value[:3], alternatives.d_prime([0.5 / 11, 0.3, 10.5 / 11], 16))
-    assert np.isnan(value[3])
-
-
 def test_margins_by_hand() -> None:
     rng = np.random.default_rng(1)
     scores, truth = rng.normal(size=(50, 7)), rng.integers(0, 7, 50)
@@ -148,7 +141,6 @@ def test_constant_margins_have_no_consistency() -> None:
     [
         (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
         (lambda: alternatives.d_prime([0.5, 1.0], 4), "strictly between 0 and 1, got 1"),
-        (lambda: alternatives.empirical_d_prime([5], [4], 4), "between 0 and n, got 5 of 4"),
         (lambda: margins.machine_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
         (lambda: margins.machine_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
         (lambda: margins.machine_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),

@@ -15,7 +15,7 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.inference.intervals import analytic_interval
-from alikely.metrics import Metric, consistency, copying, get_metric, normalised
+from alikely.metrics import Metric, consistency, get_metric, normalised
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.metric import find_metric
@@ -171,23 +171,6 @@ def test_metrics_are_found_by_name_short_name_and_place() -> None:
     assert [get_metric(name).short for name in ("normalised", "min-mid-max", "copying")]
 
 
-def test_kappa_of_copied_responses_among_many_classes() -> None:
-    """Proposition 2 as printed, against the joint distribution itself."""
-    rng = np.random.default_rng(1)
-    for k in (2, 3, 16):
-        a, own = rng.dirichlet(np.ones(k), 2)
-        copied = 0.3
-        joint = copied * np.diag(a) + (1 - copied) * np.outer(a, own)
-        b = joint.sum(axis=0)
-        expected = a @ b
-        kappa = (np.trace(joint) - expected) / (1 - expected)
-        assert kappa == pytest.approx(copied * copying.mismatch_factor_of_responses(a, b))
-    # Right and wrong: the form for accuracies.
-    two = copying.mismatch_factor_of_responses([0.75, 0.25], [0.5, 0.5])
-    assert two == pytest.approx(copying.mismatch_factor(0.75, 0.5))
-    assert np.isnan(copying.mismatch_factor_of_responses([1, 0], [1, 0]))
-
-
 def other(cells: Any) -> Any:
     return np.asarray(cells)[..., 0] * 1.0
 
@@ -216,16 +199,6 @@ def other(cells: Any) -> Any:
             lambda: Metric("x", other, "labels", scale="log"),  # type: ignore[arg-type]
             ValueError,
             "must be 'identity', 'fisher' or 'logit', got 'log'",
-        ),
-        (
-            lambda: copying.mismatch_factor_of_responses([0.5, 0.4], [0.5, 0.5]),
-            ValueError,
-            "responses_a must hold shares of the classes that sum to 1",
-        ),
-        (
-            lambda: copying.mismatch_factor_of_responses([0.5, 0.5], [0.2, 0.3, 0.5]),
-            ValueError,
-            "must be of the same classes, got 2 and 3",
         ),
     ],
 )

@@ -12,8 +12,8 @@ from hypothesis import example, given
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.errors import paired
+from alikely.inference.cell_limits import option_limits
 from alikely.inference.features import option_features, reading_features
-from alikely.inference.five_cells import option_limits
 from alikely.metrics import (
     bounds,
     consistency,
@@ -81,17 +81,6 @@ def test_the_copy_model_and_back(rng: np.random.Generator) -> None:
     assert_within(cells)
     # The draw refuses negative cells, and sums that are not 1.
     rng.multinomial(20, cells)
-
-
-@given(rng=SEEDS)
-def test_the_factor_of_a_mismatch_is_not_negative(rng: np.random.Generator) -> None:
-    responses = shares(rng, N, 4)
-    other = nearly(rng, responses) if rng.random() < 0.5 else shares(rng, N, 4)
-    assert_within(
-        copying.mismatch_factor_of_responses(np.minimum(responses, 1), np.minimum(other, 1)),
-        0,
-        INFINITE,
-    )
 
 
 @given(rng=SEEDS)

@@ -26,10 +26,9 @@ from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_answers import answers_of, clusters_of, responses_of
 from alikely.estimates.matrix_result import ORDERS, TURNED, MatrixResult
-from alikely.inference.cell_limits import posterior_limits
+from alikely.inference.cell_limits import option_limits, posterior_limits
 from alikely.inference.evaluation import evaluator
 from alikely.inference.fisher import fisher_log10_p
-from alikely.inference.five_cells import option_limits
 from alikely.inference.influence import cluster_influence, of_clusters
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric

@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
@@ -334,8 +335,7 @@ def null_percentiles(
         raise ValueError(f"n_trials must be a whole number of at least 2, got {n_trials}")
     if not (n_grid >= 3 and n_grid % 3 == 0):
         raise ValueError(f"n_grid must be a multiple of 3, got {n_grid}")
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
+    check_interval(ci_prob, "eti")
     n = int(n_trials)
     edges = [0, 0.15, 0.85, 1]
     accuracy = np.concatenate(

@@ -18,6 +18,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_array
@@ -30,7 +31,6 @@ __all__ = [
     "bca_interval",
     "bca_of_table",
     "bootstrap",
-    "bootstrap_counts",
 ]
 
 # Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
@@ -81,21 +81,6 @@ def bootstrap(
     )
 
 
-def bootstrap_counts(
-    cells: ArrayLike, n_resamples: int = 10_000, rng: RandomState = None
-) -> NDArray[np.int64]:
-    """Resampled cells of single tables: what resampling trials by index does, at count level."""
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
-    counts = np.asarray(cells)
-    total = counts.sum(axis=-1)
-    if np.any(total < 1):
-        raise ValueError("cells must hold at least one trial, got an empty table")
-    generator = np.random.default_rng(seed_sequence(rng))
-    probabilities = counts / total[..., None]
-    return generator.multinomial(total, probabilities, size=(n_resamples, *total.shape))
-
-
 def bca_interval(
     cells: ArrayLike,
     replicates: ArrayLike,
@@ -103,7 +88,7 @@ def bca_interval(
     ci_prob: float = 0.95,
 ) -> NDArray[np.float64]:
     """Bias-corrected and accelerated bootstrap intervals [E87]_."""
-    _check_probability(ci_prob)
+    check_interval(ci_prob, "eti")
     counts = np.atleast_2d(np.asarray(cells, dtype=np.float64))
     draws = np.asarray(replicates, dtype=np.float64)
     value = metric.value(counts)
@@ -123,7 +108,7 @@ def bca_of_table(
     """Bias-corrected and accelerated intervals of any metric, from its influence function."""
     if metric.counts == "correctness" and table["cells"].dtype.kind in "iu":
         return bca_interval(table["cells"].values, replicates, metric, ci_prob)
-    _check_probability(ci_prob)
+    check_interval(ci_prob, "eti")
     value, acceleration = np.full((2, table.sizes["pair"]), np.nan)
     for block in blocks(table):
         ready = evaluator(block, metric)
@@ -133,11 +118,6 @@ def bca_of_table(
             skew = (slopes**3).sum(axis=1) / (slopes**2).sum(axis=1) ** 1.5
         acceleration[block.rows] = skew / 6
     return _bca(value, acceleration, np.asarray(replicates, dtype=np.float64), ci_prob)
-
-
-def _check_probability(ci_prob: float) -> None:
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
 
 
 def _bca(

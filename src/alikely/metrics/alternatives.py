@@ -5,8 +5,6 @@ References
 .. [GW69] Golub, Welsch (1969). Calculation of Gauss quadrature rules.
    doi:10.1090/S0025-5718-69-99647-1
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
-.. [H95] Hautus (1995). Corrections for extreme proportions and their biasing effects on estimated
-   values of d'. doi:10.3758/BF03203619
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import numbers
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from alikely._base.arrays import Floats
@@ -26,7 +24,6 @@ __all__ = [
     "check_task",
     "d_prime",
     "distractor_nodes",
-    "empirical_d_prime",
     "m_afc_log_probability",
     "m_afc_probability",
 ]
@@ -95,8 +92,8 @@ def d_prime(probability: ArrayLike, m: int) -> Floats:
     if p.size and not ((p > 0) & (p < 1)).all():
         bad = p[~((p > 0) & (p < 1))].flat[0]
         raise ValueError(
-            f"probabilities must lie strictly between 0 and 1, got {bad:g}; for counts with an "
-            "edge rule use empirical_d_prime"
+            f"probabilities must lie strictly between 0 and 1, got {bad:g}; add half a response of "
+            "each kind to counts"
         )
     nodes, _ = distractor_nodes(m)
 
@@ -109,21 +106,3 @@ def d_prime(probability: ArrayLike, m: int) -> Floats:
         off, (guess + nodes[0] - 1, guess + nodes[-1] + 1), args=(p,)
     )
     return np.asarray(found.x)
-
-
-def empirical_d_prime(right: ArrayLike, n: ArrayLike, m: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Item strength from counts of right answers."""
-    k, total = np.broadcast_arrays(
-        np.asarray(right, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    )
-    if np.any(k < 0) or np.any(k > total):
-        bad = np.flatnonzero(((k < 0) | (k > total)).ravel())[0]
-        raise ValueError(
-            f"right answers must be between 0 and n, got {k.flat[bad]:g} of {total.flat[bad]:g}"
-        )
-    edge = ((k == 0) | (k == total)) & (total > 0)
-    share = np.where(edge, (k + 0.5) / (total + 1), k / np.where(total > 0, total, 1))
-    out = np.full(k.shape, np.nan)
-    some = total > 0
-    out[some] = d_prime(share[some], m)
-    return out, edge

@@ -31,7 +31,6 @@ __all__ = [
     "copy_probability",
     "copy_undefined_reason",
     "mismatch_factor",
-    "mismatch_factor_of_responses",
     "own_accuracy",
 ]
 
@@ -40,27 +39,6 @@ def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
     """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     return divide(2 * p_a * (1 - p_a), 1 - expected_agreement(accuracy_a, accuracy_b))
-
-
-def mismatch_factor_of_responses(responses_a: ArrayLike, responses_b: ArrayLike) -> Floats:
-    """Factor f between copy probability and Cohen's kappa of responses in K classes [K25]_."""
-    shares = []
-    for name, given in (("responses_a", responses_a), ("responses_b", responses_b)):
-        share = probability(given, name)
-        if share.ndim == 0 or not np.allclose(share.sum(axis=-1), 1, rtol=0, atol=1e-9):
-            raise ValueError(
-                f"{name} must hold shares of the classes that sum to 1 on the last axis; divide "
-                "counts by their sum"
-            )
-        shares.append(share)
-    a, b = shares
-    if a.shape[-1] != b.shape[-1]:
-        raise ValueError(
-            f"responses_a and responses_b must be of the same classes, got {a.shape[-1]} and "
-            f"{b.shape[-1]}"
-        )
-    # Shares sum to 1: these are 1 less the sums of products, and never below 0.
-    return divide((a * (1 - a)).sum(axis=-1), (a * (1 - b)).sum(axis=-1))
 
 
 def copy_probability(cells: ArrayLike) -> Floats:

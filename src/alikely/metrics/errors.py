@@ -47,7 +47,6 @@ __all__ = [
     "label_statistics",
     "label_undefined_reason",
     "misclassification_agreement",
-    "same_distribution_bayes_factor",
 ]
 
 
@@ -289,25 +288,6 @@ def error_similarity(divergence: ArrayLike) -> Floats:
     [1.0, 0.5]
     """
     return np.asarray(1 / (1 + np.asarray(divergence, dtype=np.float64)))
-
-
-def same_distribution_bayes_factor(
-    rows_a: ArrayLike, rows_b: ArrayLike, *, alpha: float = 0.5
-) -> Floats:
-    """Log Bayes factor of one error distribution for both systems against one for each."""
-    one, other = _two_rows(rows_a, rows_b)
-    check_options(alpha, "mean", 2)
-
-    def evidence(counts: Floats) -> Floats:
-        k = counts.shape[-1] - 1
-        open_cells = ~np.eye(counts.shape[-1], dtype=bool)
-        terms = np.where(open_cells, special.gammaln(counts + alpha) - special.gammaln(alpha), 0.0)
-        n = counts.sum(axis=-1)
-        return np.asarray(
-            terms.sum(axis=-1) + special.gammaln(alpha * k) - special.gammaln(n + alpha * k)
-        )
-
-    return evidence(one + other) - evidence(one) - evidence(other)
 
 
 def _two_rows(rows_a: ArrayLike, rows_b: ArrayLike) -> tuple[Floats, Floats]:
