@@ -298,7 +298,6 @@ def unequal_columns(tree: Any) -> None:
         (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of 'all'"),
         (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
         (lambda tree: al.benchmark.cohort_check(tree, "human"), "by must be 'all', 'machine' or"),
-        (lambda tree: al.plot_cohort(tree, by="machine", group="x"), "group must be one of"),
         (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),

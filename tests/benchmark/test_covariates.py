@@ -277,8 +277,6 @@ def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
     first = own[layout["machine"].values == "model_1"].mean()
     assert circles.get_xdata()[0] == pytest.approx(first)
     assert len(circles.get_xdata()) == 2
-    with pytest.raises(ValueError, match="quantity must be one of log_odds_ratio, copy_prob"):
-        al.plot_cohort(tree, "groups", covariate="family", quantity="copying")
 
 
 def test_a_saved_fit_says_the_same(tree: xr.DataTree, tmp_path: Path) -> None:

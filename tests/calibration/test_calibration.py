@@ -224,12 +224,8 @@ def test_plots(few: pd.DataFrame) -> None:
     place, _, _ = rank_band(8)
     ranks = few.loc[few["quantity"] == "p_a", "rank"].to_numpy()
     np.testing.assert_allclose(drawn, (ranks[:, None] <= place).mean(axis=0) - place)
-    assert len(al.plot_calibration(few, "recovery", quantities=["u", "v"])) == 2
+    assert len(al.plot_calibration(few, "recovery")) == 4
     assert len(al.plot_calibration(few, "data_averaged")) == 5
-    with pytest.raises(ValueError, match="quantities must be among p_a, u"):
-        al.plot_calibration(few, "recovery", quantities=["rho"])
-    with pytest.raises(ValueError, match="ci_prob must be between 0 and 1"):
-        al.plot_calibration(few, "recovery", ci_prob=1)
     plt.close("all")
     study = al.calibration.coverage_study(
         al.calibration.default_grid().tail(4), ["posterior", "wald"], n_datasets=100

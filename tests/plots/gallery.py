@@ -14,7 +14,7 @@ import xarray as xr
 import alikely as al
 from alikely.benchmark.ranking import rank_correlations
 from alikely.plots._style import in_column
-from alikely.plots.consistency import CONSISTENCY
+from alikely.plots.margins import CONSISTENCY
 
 # As long as names of machines are.
 NAMES = ("alexnet", "resnet101", "simclr_resnet50x4", "ResNeXt101_32x16d_swsl", "vit_large_patch16",
@@ -428,7 +428,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_regimes ranks": lambda n: al.plot_regimes(ranks(n)),
     "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
     "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
-    "plot_spectrum violins": lambda n: al.plot_spectrum(spectrum(n), regimes(n), violins=True),
     "plot_benchmark stability": lambda n: al.plot_benchmark(scores(n), "stability"),
     "plot_margins strengths": lambda n: al.plot_margins(margins(n), "strengths", pair=0),
     "plot_margins variance": lambda n: al.plot_margins(

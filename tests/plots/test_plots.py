@@ -12,7 +12,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import alikely as al
-from alikely.plots.vector import svg_of
+from alikely.plots._style import svg_of
 
 mpl.use("Agg")
 
@@ -29,17 +29,17 @@ def clean() -> al.Result:
 
 
 def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
-    ax = al.plot_intervals(clean, ci_prob=0.9)
-    summary = clean.summary(0.9, intervals="all")
+    ax = al.plot_intervals(clean)
+    summary = clean.summary(intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
     for school, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
         # The line of an undefined interval has no points left.
         ends = np.array([part[:, 0] for part in drawn.get_segments() if len(part) == 2])
-        bounds = summary[[f"{school}_eti90_lb", f"{school}_eti90_ub"]].dropna().to_numpy()
+        bounds = summary[[f"{school}_eti95_lb", f"{school}_eti95_ub"]].dropna().to_numpy()
         np.testing.assert_allclose(ends, bounds)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == clean.table["pair"].values.tolist()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["bootstrap, 90 % ETI", "posterior, 90 % ETI", "estimate undefined"]
+    assert labels == ["bootstrap, 95 % ETI", "posterior, 95 % ETI", "estimate undefined"]
 
 
 def test_undefined_estimates_are_marked_in_their_row(clean: al.Result) -> None:

@@ -7,7 +7,6 @@ import inspect
 import io
 import pickle
 import re
-import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +18,8 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.plots.agreement import KINDS
+from alikely.plots import agreement
+from alikely.plots._style import kinds_of
 
 mpl.use("Agg")
 
@@ -37,8 +37,7 @@ def test_every_kind_of_every_plot_is_in_the_gallery() -> None:
     for name in al.plots.__all__:
         plot = getattr(al.plots, name)
         if name.startswith("plot_"):
-            kinds = vars(sys.modules[plot.__module__]).get("KINDS", ())
-            kinds = kinds if "kind" in inspect.signature(plot).parameters else ()
+            kinds = kinds_of(plot) if "kind" in inspect.signature(plot).parameters else ()
             expected |= {f"{name} {kind}" for kind in kinds} or {name}
     expected |= {name for name in al.papers.__all__ if name.startswith("plot_")}
     assert expected <= set(gallery.DRAWINGS) | COHORTS
@@ -112,7 +111,7 @@ def test_kinds_say_what_they_use() -> None:
         if "kind" not in public:
             continue
         said = dict(re.findall(r'- ``"(\w+)"``:?(.+?)(?=\n *- ``"|\n\n)', plot.__doc__, re.S))
-        kinds = sys.modules[plot.__module__].KINDS
+        kinds = kinds_of(plot)
         assert set(said) == set(kinds)
         for kind, text in said.items():
             used = set(list(inspect.signature(kinds[kind]).parameters)[1:])
@@ -227,7 +226,7 @@ def test_very_many_pairs_are_hexagons_of_their_means() -> None:
         estimates={"estimate": SimpleNamespace(values=value)},
     )
     # No result, which the plot would refuse.
-    left, _ = KINDS["bounds"](many)
+    left, _ = agreement._bounds(many)
     drawn = left.collections[-1]
     assert 1 < len(drawn.get_offsets()) <= 30
     shown = np.ma.filled(drawn.get_array(), np.nan)

@@ -130,7 +130,7 @@ def _align(
     o.table("alignment", table)
     o.table("machines", frame)
     o.plot("machines", lambda: al.plot_regimes(frame))
-    from alikely.plots.alignment import can_be_drawn
+    from alikely.plots.spectrum import can_be_drawn
 
     if can_be_drawn(table, metrics[0].name):
         metric = metrics[0].name

@@ -25,27 +25,23 @@ from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
 from alikely.papers.families import Distances, labelled_matrix
-from alikely.plots._regimes import (
+from alikely.plots._style import (
     AROUND,
+    COLORS,
+    MARKERS,
     are_regimes,
+    axes_or_new,
     by_system,
+    check_table,
     group_styles,
     groups_of,
+    in_column,
     key,
-    legend_below,
+    legend,
+    only,
     place_labels,
     regime_colors,
     regime_order,
-)
-from alikely.plots._style import (
-    COLORS,
-    MARKERS,
-    axes_or_new,
-    check_table,
-    in_column,
-    key_outside,
-    legend_right,
-    only,
     rows_shown,
     styled,
 )
@@ -121,9 +117,7 @@ def plot_leaderboard(
     axes.set_xlabel("error consistency with humans")
     if len(systems) < len(every):
         axes.set_ylabel(f"first {len(systems)} of {len(every)} machines")
-    key_outside(
-        axes, handles, "trials made up by", loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3
-    )
+    legend(axes, handles, "trials made up by", at="above", ncols=3)
     return axes
 
 
@@ -242,7 +236,7 @@ def plot_radar(
         )
     title = get_metric(metric).label
     ax.set_title(title if regime is None else f"{title}, {regime}", fontsize=9)
-    legend_below(ax, handles)
+    legend(ax, handles, at="below", side="center", ncols=3)
     return ax
 
 
@@ -362,7 +356,7 @@ def plot_condition_map(
     ax.set_xlabel(
         "near: the same errors (t-SNE; units and long distances mean nothing)", fontsize=8
     )
-    legend_right(ax, handles)
+    legend(ax, handles)
     short = []
     for name, own in zip(names, group, strict=True):
         dataset, _, level = name.partition(":")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from alikely.plots._style import column
 from alikely.plots.agreement import plot_agreement
-from alikely.plots.alignment import plot_alignment
-from alikely.plots.benchmark import plot_benchmark
+from alikely.plots.benchmark import plot_benchmark, plot_robustness
 from alikely.plots.calibration import plot_calibration
 from alikely.plots.cohort import plot_cohort
 from alikely.plots.errors import plot_errors
@@ -14,9 +13,7 @@ from alikely.plots.intervals import plot_intervals
 from alikely.plots.margins import plot_margins
 from alikely.plots.pairs import plot_matrix, plot_metrics
 from alikely.plots.planning import plot_plan
-from alikely.plots.regimes import plot_regimes
-from alikely.plots.robustness import plot_robustness
-from alikely.plots.spectrum import plot_spectrum
+from alikely.plots.spectrum import plot_alignment, plot_regimes, plot_spectrum
 
 __all__ = [
     "column",

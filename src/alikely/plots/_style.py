@@ -1,64 +1,42 @@
-"""Style sheet, column of a paper, and parts that plots share."""
+"""Style sheet, column of a paper, figures, legends and parts that plots share."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import inspect
+import io
 import itertools
+import re
+import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
-from matplotlib.transforms import BboxBase, ScaledTranslation
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Bbox, BboxBase, ScaledTranslation
 from numpy.typing import NDArray
+from scipy import stats
 
+from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
+from alikely._base.frames import Groups, group_mapping
 from alikely._base.names import listed, nearest, told_apart
-
-__all__ = [
-    "COLORS",
-    "MARKERS",
-    "PAIR",
-    "SCHOOLS",
-    "axes_or_new",
-    "below",
-    "check_table",
-    "color_key",
-    "column",
-    "diverging",
-    "draw_kind",
-    "drop_crowded",
-    "figure_of",
-    "figure_of_any",
-    "fit_names",
-    "fit_to_column",
-    "in_column",
-    "key",
-    "key_outside",
-    "legend_right",
-    "name_both_sides",
-    "name_rows",
-    "new_axes",
-    "not_drawn",
-    "only",
-    "rows_shown",
-    "several_axes",
-    "styled",
-]
 
 # Distinct in grey and for all common forms of colour blindness (Okabe and Ito's palette).
 SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
@@ -163,20 +141,29 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
     return drawn
 
 
-def draw_kind(kinds: Mapping[str, Callable[..., Any]], kind: str, data: Any, **given: Any) -> Any:
-    """Draw one kind with the arguments that are not None (`TypeError` if it does not take one)."""
-    one_of("kind", kind, tuple(kinds))
-    draw = kinds[kind]
-    known = list(inspect.signature(draw).parameters.values())[1:]
-    given = {name: value for name, value in given.items() if value is not None}
-    if unused := sorted(given.keys() - {each.name for each in known}):
-        raise TypeError(
-            f"kind={kind!r} does not use {unused[0]}; it uses {listed(each.name for each in known)}"
-        )
+def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Draw kind "x" by the function _x of the same file, with the arguments that are not None."""
+    draws = kinds_of(plot)
+    data, *rest = given.items()
+    others = {name: value for name, value in rest if name != "kind" and value is not None}
+    kind = given["kind"]
+    one_of("kind", kind, tuple(draws))
+    known = list(inspect.signature(draws[kind]).parameters.values())[1:]
+    if unused := sorted(others.keys() - {each.name for each in known}):
+        names = listed(each.name for each in known)
+        raise TypeError(f"kind={kind!r} does not use {unused[0]}; it uses {names}")
     for each in known:
-        if each.default is inspect.Parameter.empty and each.name not in given:
+        if each.default is inspect.Parameter.empty and each.name not in others:
             raise TypeError(f"kind={kind!r} needs {each.name}=...")
-    return styled(draw)(data, **given)
+    return styled(draws[kind])(data[1], **others)
+
+
+def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """What draws each kind of a plot."""
+    names = re.findall(
+        r"[\"'](\w+)[\"']", str(inspect.signature(plot).parameters["kind"].annotation)
+    )
+    return {name: getattr(sys.modules[plot.__module__], f"_{name}") for name in names}
 
 
 @contextlib.contextmanager
@@ -322,29 +309,32 @@ def figure_of(ax: Axes) -> Figure:
     return cast(Figure, ax.get_figure(root=True))
 
 
-def legend_right(ax: Axes, handles: Sequence[Any], title: str | None = None) -> None:
-    """A legend beside the axes."""
-    key_outside(
-        ax, handles, title, loc="upper left", bbox_to_anchor=(1.01, 1.0), alignment="left"
-    )  # fmt: skip
-
-
-def below(ax: Axes, points: float) -> dict[str, Any]:
-    """Where a legend goes that stands so far under the axes, at their right end."""
-    under = ScaledTranslation(0, -points / 72, figure_of(ax).dpi_scale_trans)
-    return {"bbox_to_anchor": (1.0, 0.0), "bbox_transform": ax.transAxes + under}
-
-
-def key_outside(
-    ax: Axes, handles: Sequence[Any] | None = None, title: str | None = None, **place: Any
+def legend(
+    ax: Axes,
+    handles: Sequence[Any] | None = None,
+    title: str | None = None,
+    *,
+    at: Literal["right", "above", "below"] = "right",
+    side: Literal["left", "center", "right"] = "right",
+    drop: float = 34,
+    **look: Any,
 ) -> None:
-    """A legend at this place outside the axes; in a column below them all."""
+    """A legend outside the axes, `drop` points under them if below; in a column below them all."""
     shown = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     if not shown:
         return
     figure = figure_of(ax)
     if not (in_column() and isinstance(figure, PlotFigure)):
-        ax.legend(handles=shown, title=title, **place)
+        x = {"left": 0.0, "center": 0.5, "right": 1.0}[side]
+        if at == "right":
+            look |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "alignment": "left"}
+        elif at == "above":
+            look |= {"loc": f"lower {side}", "bbox_to_anchor": (x, 1.0)}
+        else:
+            under = ScaledTranslation(0, -drop / 72, figure.dpi_scale_trans)
+            look |= {"loc": f"upper {side}", "bbox_to_anchor": (x, 0.0)}
+            look["bbox_transform"] = ax.transAxes + under
+        ax.legend(handles=shown, title=title, **look)
         return
     # One legend for all panels: what several of them show once.
     old, old_title, old_height = figure.key
@@ -555,3 +545,295 @@ def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> No
             frame["estimate"].astype(float)
         except (TypeError, ValueError):
             raise ValueError(f"column 'estimate' must hold numbers; {way_out}") from None
+
+
+# Hardest first, as alikely.models._mixtures.regime_names has them.
+NAMED = ("extreme", "far", "near", "reference")
+SMALL = 6.0  # points
+# Densities of fewer values than this would be of the kernel.
+FEWEST_OF_VIOLIN = 5
+VIOLIN: Any = {"color": "black", "alpha": 0.1, "linewidth": 0}
+LINE = 10.0  # points from one line of regime names to the next
+BETWEEN = 9.5  # points from one name at the end of a line to the next
+# Where a label may stand about its dot: offset in points, with the alignment that goes with it.
+ABOVE_OR_BELOW = [
+    (0, 4, "center", "bottom"), (0, -4, "center", "top"), (3, 3, "right", "bottom"),
+    (3, -3, "right", "top"), (-3, 3, "left", "bottom"), (-3, -3, "left", "top"),
+]  # fmt: skip
+FAR = [
+    (side * distance, up, "left" if side > 0 else "right", "center")
+    for up in sorted(range(-70, 71, 7), key=abs)
+    for distance in (6, 12)
+    for side in (1, -1)
+]
+# Farther up or down than this, in points, a label is tied to its point.
+NEAR = 14
+AROUND = [
+    (side * distance, up, "left" if side > 0 else "right", "center")
+    for distance in (4, 7)
+    for up in (0, 6, -6)
+    for side in (1, -1)
+] + [(0, 4, "center", "bottom"), (0, -4, "center", "top")]
+
+
+def check_dataset(given: Any, name: str, variables: Iterable[str], origin: str) -> None:
+    """Refuse what is not a Dataset (`TypeError`) or lacks a variable (`ValueError`)."""
+    if not isinstance(given, xr.Dataset):
+        raise TypeError(
+            f"{name} must be a Dataset, got {type(given).__name__}; give what {origin}() returns"
+        )
+    lacking = [variable for variable in variables if variable not in given.variables]
+    if lacking:
+        raise ValueError(
+            f"{name} lacks {lacking[0]!r} ({len(lacking)} in all); give what {origin}() returns"
+        )
+
+
+def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
+    """The columns of the lower and the upper bound that start so (`ValueError` if not two)."""
+    start = start and f"{start}_"
+    pattern = re.compile(rf"{start}(eti|hdi)[\d.]+_(lb|ub)$")
+    bounds = sorted(str(c) for c in frame if pattern.match(str(c)))
+    if [name[-3:] for name in bounds] != ["_lb", "_ub"]:
+        raise ValueError(
+            f"frame needs one lower and one upper bound such as {start}eti95_lb and "
+            f"{start}eti95_ub, got {', '.join(bounds) or 'none'}; {way_out}"
+        )
+    return bounds
+
+
+def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
+    """The group of each of these names (`ValueError` if one has none)."""
+    given = group_mapping(groups)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(
+            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+        )
+    return [given[name] for name in names]
+
+
+def are_regimes(names: Iterable[str]) -> bool:
+    return all(name in NAMED or re.fullmatch(r"regime \d+", name) for name in names)
+
+
+def regime_order(names: Iterable[str]) -> list[str]:
+    """Different names of regimes, hardest first; others in order of first occurrence."""
+    unique = list(dict.fromkeys(names))
+    if not are_regimes(unique):
+        return unique
+    rank = {name: NAMED.index(name) if name in NAMED else int(name.split()[1]) for name in unique}
+    return sorted(unique, key=lambda name: rank[name])
+
+
+def regime_colors(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each regime, the hardest darkest: told apart in grey, too."""
+    palette = mpl.colormaps["viridis"]
+    at: list[float] = np.linspace(0, 0.82, max(len(names), 2)).tolist()
+    # A table may hold only some of the four regimes: each keeps its colour.
+    if set(names) <= set(NAMED):
+        four: list[float] = np.linspace(0, 0.82, 4).tolist()
+        at = [four[NAMED.index(name)] for name in names]
+    return {name: to_hex(palette(x)) for name, x in zip(names, at, strict=False)}
+
+
+def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each group; no two alike among 64."""
+    n = len(COLORS)
+    return {
+        name: (COLORS[k % n], MARKERS[(k + k // n) % len(MARKERS)]) for k, name in enumerate(names)
+    }
+
+
+def blend(color: str, opacity: float) -> tuple[float, float, float]:
+    """A colour of this opacity on white."""
+    red, green, blue = (1 - opacity * (1 - part) for part in to_rgb(color))
+    return red, green, blue
+
+
+def shade_regimes(
+    ax: Axes, spans: Iterable[tuple[float, float, str]], colors: dict[str, str]
+) -> list[Annotation]:
+    """Pale background of each stretch of the x axis, with the name of its regime on top."""
+    names = []
+    for left, right, name in spans:
+        if left == right:
+            continue
+        ax.axvspan(left, right, color=blend(colors[name], 0.13), linewidth=0, zorder=0)
+        ax.axvline(left, color="white", linewidth=1.5, zorder=0.5)
+        names.append(
+            ax.annotate(
+                name, ((left + right) / 2, 1), xycoords=ax.get_xaxis_transform(), xytext=(0, 3),
+                textcoords="offset points", ha="center", va="bottom", fontsize=8,
+                color=blend(colors[name], 0.9), fontweight="bold", annotation_clip=False,
+            )
+        )  # fmt: skip
+    return names
+
+
+def lift_names(ax: Axes, names: Sequence[Annotation]) -> None:
+    """Raise names by a line where they would run into those beside them."""
+    # Places depend on those of the axes.
+    figure_of(ax).draw_without_rendering()
+    taken: list[tuple[int, float, float]] = []
+    for name in names:
+        box, line = name.get_window_extent(), 0
+        while any(at == line and box.x0 < x1 and x0 < box.x1 for at, x0, x1 in taken):
+            line += 1
+        taken.append((line, box.x0 - 2, box.x1 + 2))
+        name.set_position((0, 3 + LINE * line))
+
+
+def place_labels(
+    ax: Axes,
+    points: Floats,
+    texts: Sequence[str],
+    places: Sequence[tuple[float, float, str, str]],
+    dots: Floats,
+) -> None:
+    """Names next to their points where nothing else is; none where there is no room."""
+    figure = figure_of(ax)
+    # Places of labels depend on those of the axes, and these on labels that a column breaks.
+    if in_column():
+        fit_to_column(figure)
+    figure.draw_without_rendering()
+    scale = figure.dpi / 72
+    taken = [Bbox([at - 2.5 * scale, at + 2.5 * scale]) for at in ax.transData.transform(dots)]
+    window = ax.get_window_extent()
+    for point, name in zip(points, texts, strict=True):
+        # Left out of the layout, which would move the axes that the places were chosen for.
+        note = ax.annotate(
+            name, point, xytext=(0, 0), textcoords="offset points", fontsize=SMALL, color="0.15",
+            in_layout=False, zorder=4,
+        )  # fmt: skip
+        size = note.get_window_extent()
+        at = ax.transData.transform(point)
+        for dx, dy, ha, va in places:
+            x = at[0] + dx * scale - size.width * {"left": 0, "center": 0.5, "right": 1}[ha]
+            y = at[1] + dy * scale - size.height * {"bottom": 0, "center": 0.5, "top": 1}[va]
+            box = Bbox([[x - 0.5, y + 0.5], [x + size.width + 0.5, y + size.height - 0.5]])
+            inside = window.x0 <= box.x0 and box.x1 <= window.x1 and window.y0 <= box.y0
+            if inside and box.y1 <= window.y1 and not any(box.overlaps(other) for other in taken):
+                note.set(position=(dx, dy), ha=ha, va=va)
+                taken.append(box)
+                if abs(dy) > NEAR:
+                    _tie(ax, point, (dx, dy))
+                break
+        else:
+            note.remove()
+
+
+def _tie(ax: Axes, point: Any, offset: tuple[float, float]) -> None:
+    look = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+    ax.annotate(
+        "", point, xytext=offset, textcoords="offset points", in_layout=False, arrowprops=look,
+        zorder=0.6,
+    )  # fmt: skip
+
+
+def names_of_ends(names: Sequence[str]) -> dict[str, str]:
+    """Names short enough to stand right of the axes."""
+    return told_apart(names, 16 if in_column() else 32)
+
+
+def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
+    """Names right of the last ranks, apart by a line at least, tied to their ranks."""
+    short = names_of_ends([name for _, name, *_ in ends])
+    height = ax.get_window_extent().height / figure_of(ax).dpi * 72
+    low, high = sorted(ax.get_ylim())
+    step = BETWEEN * (high - low) / height
+    most = int((high - low) / step)
+    kept = sorted(sorted(ends, key=lambda end: not end[2])[:most])
+    places = np.array([rank for rank, *_ in kept])
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + step)
+    # Back from the end, if they ran over it.
+    limit = high
+    for k in range(len(places) - 1, -1, -1):
+        places[k] = min(places[k], limit)
+        limit = places[k] - step
+    for place, (rank, name, first, color) in zip(places, kept, strict=True):
+        moved = abs(place - rank) > step / 4
+        tie = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate(
+            short[name], (x + 0.04, rank), (x + 0.14, place), va="center", fontsize=7,
+            weight="bold" if first else "normal", annotation_clip=False, color=color,
+            arrowprops=tie if moved else None,
+        )  # fmt: skip
+
+
+def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
+    """Density of values along a row, behind them; whether there are enough for one."""
+    if len(values) < FEWEST_OF_VIOLIN or np.ptp(values) == 0:
+        return False
+    density = stats.gaussian_kde(values)
+    tail = 2 * float(np.sqrt(density.covariance.item()))
+    x = np.linspace(values.min() - tail, values.max() + tail, 101)
+    height = density(x)
+    height *= half / height.max()
+    ax.fill_between(x, row - height, row + height, zorder=0.5, **VIOLIN)
+    return True
+
+
+def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
+    """Estimates, one row per system and one column per condition, in their order."""
+    systems = rows["system"].drop_duplicates()
+    wide = rows.pivot(index="system", columns="condition", values="estimate")
+    return wide.reindex(index=systems, columns=conditions)
+
+
+# Letters stay letters, which takes a tenth of the room of outlines and can be searched and read
+# out; fonts that stand in for the one that places were measured with are narrower. Names with
+# dollar signs are no formulas.
+SETTINGS: Any = {"svg.fonttype": "none", "text.parse_math": False}
+SPACES = re.compile(r"^\{[^}]*\}")
+# XML has no place for them; a name may hold them.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# Hundredths of a point are finer than any screen.
+LONG = re.compile(r"(-?\d+\.\d\d)\d+")
+GEOMETRY = ("d", "x", "y", "points", "transform", "width", "height")
+KEPT_OUT = ("metadata", "style")
+
+
+def svg_of(draw: Callable[[], Any], label: str) -> str:
+    """Draw, and give what was drawn as SVG for a page of HTML."""
+    known = set(plt.get_fignums())
+    image = io.StringIO()
+    # A notebook becomes interactive when its backend is loaded: before, or `ioff` takes that back.
+    plt.switch_backend(plt.get_backend())
+    try:
+        # Names of parts are the figure's own, and the same whenever it is drawn.
+        salt = {"svg.hashsalt": f"alikely {label}"}
+        with settings(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
+            # The letters are the reader's, whose fonts may have what this one lacks.
+            warnings.filterwarnings("ignore", message="Glyph .* missing")
+            figure = figure_of_any(draw())
+            figure.savefig(image, format="svg", bbox_inches="tight", metadata={"Date": None})
+    finally:
+        for number in set(plt.get_fignums()) - known:
+            plt.close(number)
+    return _for_page(image.getvalue(), label)
+
+
+def _for_page(text: str, label: str) -> str:
+    """The drawing alone: without what belongs to a file, and names that another could have."""
+    root = ElementTree.fromstring(CONTROL.sub("\ufffd", text))
+    asked = set(re.findall(r"#([\w-]+)", text))
+    for element in root.iter():
+        for child in [one for one in element if SPACES.sub("", str(one.tag)) in KEPT_OUT]:
+            element.remove(child)
+        element.tag = SPACES.sub("", str(element.tag))
+        named = {SPACES.sub("", name): value for name, value in element.attrib.items()}
+        if named.get("id") not in asked:
+            named.pop("id", None)
+        for name in GEOMETRY:
+            if name in named:
+                named[name] = LONG.sub(r"\1", named[name])
+        element.attrib = named
+    for name in ("version", "width", "height"):
+        size = root.attrib.pop(name, "").removesuffix("pt")
+        if name == "width":
+            root.set("style", f"width: {float(size):.0f}pt")
+    root.set("role", "img")
+    root.set("aria-label", label)
+    return ElementTree.tostring(root, encoding="unicode")

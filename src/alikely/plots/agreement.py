@@ -1,17 +1,8 @@
-"""Error consistency with its limits and with independent observers.
-
-References
-----------
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
-   CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
-.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
-   consistency: towards reliable behavioral comparison of classifiers.
-   doi:10.48550/arXiv.2507.06645
-"""
+"""Error consistency with its limits and with independent observers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +14,6 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.estimates.independent import correctness_cells
 from alikely.estimates.result import Result
@@ -33,13 +23,11 @@ from alikely.plots._style import (
     COLORS,
     MARKERS,
     axes_or_new,
-    below,
     color_key,
     draw_kind,
     drop_crowded,
     key,
-    key_outside,
-    legend_right,
+    legend,
     not_drawn,
     several_axes,
 )
@@ -60,8 +48,6 @@ def plot_agreement(
     *,
     observer_kinds: Kinds | None = None,
     pair: str | None = None,
-    ci_prob: float | None = None,
-    n_draws: int | None = None,
     rng: RandomState = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
@@ -70,13 +56,13 @@ def plot_agreement(
     Each kind uses these arguments:
 
     - ``"agreement"``: observed agreement and error consistency against expected agreement
-      [G20]_, with limits and a band for independent observers (`observer_kinds`, `ci_prob`)
+      [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
     - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
       each pair is the highest value that its two accuracies allow (`observer_kinds`)
     - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
       with the pairs of the result if there is one; more than 500 pairs are drawn as hexagons
     - ``"null"``: the null distribution of one pair with its observed value; any metric of
-      correctness (`pair`, `n_draws`, `rng`)
+      correctness (`pair`, `rng`)
 
     Parameters
     ----------
@@ -88,10 +74,6 @@ def plot_agreement(
         Kind of each observer, or the trials of the analysis. Pairs of kinds have colors.
     pair : str, optional
         Label of an entry, from ``result.table["pair"]``.
-    ci_prob : float, optional
-        Central probability of the band, in (0, 1). Default 0.95.
-    n_draws : int, optional
-        Number of simulated tables of independent observers. Default 10,000.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the null distribution.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
@@ -106,8 +88,8 @@ def plot_agreement(
     Raises
     ------
     ValueError
-        If the kind or pair is unknown, the result is of another metric, an observer has no kind,
-        or `ci_prob` is out of range.
+        If the kind or pair is unknown, the result is of another metric, or an observer has no
+        kind.
     TypeError
         If the kind does not use an argument or lacks one that it needs.
 
@@ -128,18 +110,11 @@ def plot_agreement(
     >>> ax.get_xlabel()
     'error consistency'
     """
-    return draw_kind(
-        KINDS, kind, result, observer_kinds=observer_kinds, pair=pair, ci_prob=ci_prob,
-        n_draws=n_draws, rng=rng, ax=ax,
-    )  # fmt: skip
+    return draw_kind(plot_agreement, locals())
 
 
 def _agreement(
-    result: Result,
-    *,
-    observer_kinds: Kinds | None = None,
-    ci_prob: float = 0.95,
-    ax: Any = None,
+    result: Result, *, observer_kinds: Kinds | None = None, ax: Any = None
 ) -> NDArray[np.object_]:
     """Observed agreement and error consistency against expected agreement."""
     frame = _pairs_of(result)
@@ -149,7 +124,7 @@ def _agreement(
         bounds.agreement_bounds_from_expected(expected),
         bounds.error_consistency_bounds_from_expected(expected),
     )
-    band, handles = _band(frame["n_trials"].to_numpy(), ci_prob)
+    band, handles = _band(frame["n_trials"].to_numpy())
     for panel, name, limit in zip(axes, ("agreement", "error_consistency"), limits, strict=True):
         for bound in limit:
             panel.plot(expected, bound, color="0.45", linewidth=1.0, zorder=1)
@@ -165,11 +140,11 @@ def _agreement(
     axes[1].set(ylabel="error consistency", ylim=(-1.05, 1.05))
     handles = [*keys, key("bounds", color="0.45", linewidth=1.0), *handles]
     chance = key("as expected", color="0.6", linewidth=0.8, linestyle=":")
-    legend_right(axes[1], [*handles, chance])
+    legend(axes[1], [*handles, chance])
     return axes
 
 
-def _band(n_trials: np.ndarray, ci_prob: float) -> tuple[pd.DataFrame | None, list[Any]]:
+def _band(n_trials: np.ndarray) -> tuple[pd.DataFrame | None, list[Any]]:
     """Percentiles of independent observers, and what the legend says of them."""
     numbers, counts = np.unique(n_trials[n_trials > 1], return_counts=True)
     if not len(numbers):
@@ -178,10 +153,10 @@ def _band(n_trials: np.ndarray, ci_prob: float) -> tuple[pd.DataFrame | None, li
     if n > MOST_TRIALS:
         text = f"independent observers:\nnot drawn above {MOST_TRIALS:,} trials"
         return None, [key(text, linestyle="")]
-    text = f"independent observers,\n{n} trials, {percent(ci_prob)}"
+    text = f"independent observers,\n{n} trials, 95 %"
     if len(numbers) > 1:
         text += f"\n(as {counts.max()} of {len(n_trials)} pairs have)"
-    return null.null_percentiles(n, ci_prob), [Patch(color="0.85", label=text)]
+    return null.null_percentiles(n, 0.95), [Patch(color="0.85", label=text)]
 
 
 def _accuracy(
@@ -201,7 +176,7 @@ def _accuracy(
     ax.set(xlim=(0, 1.01), ylim=(min(-0.1, frame["error_consistency"].min() - 0.05), 1.03))
     ax.set_xlabel("accuracy of the second observer")
     ax.set_ylabel("error consistency")
-    legend_right(ax, handles)
+    legend(ax, handles)
     return ax
 
 
@@ -306,14 +281,7 @@ def _draw_pairs(ax: Axes, result: Result) -> None:
     ax.scatter(p_a, p_b, c=value, s=18, linewidths=0.5, plotnonfinite=True, **look)
 
 
-def _null(
-    result: Result,
-    pair: str,
-    *,
-    n_draws: int = 10_000,
-    rng: RandomState = None,
-    ax: Axes | None = None,
-) -> Axes:
+def _null(result: Result, pair: str, *, rng: RandomState = None, ax: Axes | None = None) -> Axes:
     """The null distribution of a pair with its observed value."""
     if result.metric.counts != "correctness":
         raise ValueError(
@@ -322,7 +290,7 @@ def _null(
         )
     position = position_of(result, pair)
     cells = correctness_cells(result)[[position]]
-    draws = null.null_draws(cells, n_draws, result.metric, rng)[:, 0]
+    draws = null.null_draws(cells, 10_000, result.metric, rng)[:, 0]
     defined = draws[~np.isnan(draws)]
     value = float(result.estimates["estimate"].values[position])
     ax = axes_or_new(ax, (5.5, 3.4))
@@ -340,7 +308,7 @@ def _null(
         title = f"{named}: undefined ({reason})"
     else:
         ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")
-        key_outside(ax, loc="upper right", **below(ax, 24))
+        legend(ax, at="below", drop=24)
         title = f"{named}: two-sided p = {p:.2g}"
     undefined = 1 - len(defined) / len(draws)
     if undefined > 0:
@@ -350,11 +318,3 @@ def _null(
     ax.set_ylabel("independent observers")
     ax.spines["left"].set_visible(False)
     return ax
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "agreement": _agreement,
-    "accuracy": _accuracy,
-    "bounds": _bounds,
-    "null": _null,
-}

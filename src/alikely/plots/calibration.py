@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
+from scipy import stats
 
-from alikely._base.intervals import percent
 from alikely._base.names import listed, nearest
 from alikely.inference.uniformity import rank_band
 from alikely.plots._style import (
@@ -22,7 +22,7 @@ from alikely.plots._style import (
     draw_kind,
     figure_of,
     key,
-    legend_right,
+    legend,
     new_axes,
 )
 
@@ -31,16 +31,16 @@ __all__ = ["plot_calibration"]
 RANKS = "give ranks of alikely.calibration.sbc()"
 STUDY = "give a study of alikely.calibration.coverage_study()"
 COLUMNS = 4
+# Probability of the intervals whose coverage is drawn.
+LEVEL = 0.95
 
 
 def plot_calibration(
     table: pd.DataFrame,
     kind: Literal["ranks", "recovery", "data_averaged", "coverage"],
     *,
-    quantities: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     x: str | None = None,
-    ci_prob: float | None = None,
     ax: Axes | None = None,
 ) -> Any:
     """Draw results of simulation-based calibration or of a coverage study.
@@ -49,13 +49,12 @@ def plot_calibration(
 
     - ``"ranks"``: distribution of the ranks minus the uniform one, with its simultaneous band
       [SBV22]_; a maximum on the left and a minimum on the right show too narrow intervals, the
-      reverse too wide ones, and a single maximum or minimum shows bias (`quantities`, `ci_prob`)
-    - ``"recovery"``: posterior means with normal intervals against true values (`quantities`,
-      `ci_prob`)
+      reverse too wide ones, and a single maximum or minimum shows bias
+    - ``"recovery"``: posterior means with normal 90% intervals against true values
     - ``"data_averaged"``: distribution of the true values, and of one posterior draw of each
-      simulation, which are the same if the model is correct [T18]_ (`quantities`)
-    - ``"coverage"``: coverage of the intervals of several methods, a point for each setting
-      (`methods`, `x`, `ci_prob`, `ax`)
+      simulation, which are the same if the model is correct [T18]_
+    - ``"coverage"``: coverage of the 95% intervals of several methods, a point for each setting
+      (`methods`, `x`, `ax`)
 
     Parameters
     ----------
@@ -64,15 +63,10 @@ def plot_calibration(
         `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
     kind : {"ranks", "recovery", "data_averaged", "coverage"}
         What to draw.
-    quantities : sequence of str, optional
-        Quantities to draw. Default: all, for ``"recovery"`` without the log likelihood.
     methods : sequence of str, optional
         Methods to draw. Default: posterior, bootstrap and wald.
     x : str, optional
         Column of the settings along the axis. Default "n_trials".
-    ci_prob : float, optional
-        Probability of the band or of the intervals, in (0, 1). Default 0.95, for ``"recovery"``
-        0.9.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -84,8 +78,7 @@ def plot_calibration(
     Raises
     ------
     ValueError
-        If the kind is unknown, the table is empty or lacks a column, quantity, method or
-        probability, or `ci_prob` is out of range.
+        If the kind is unknown, or the table is empty or lacks a column or method.
     TypeError
         If the kind does not use an argument.
 
@@ -105,20 +98,16 @@ def plot_calibration(
     >>> al.plot_calibration(study, "coverage").get_ylabel()
     'coverage of 95 % intervals'
     """
-    return draw_kind(
-        KINDS, kind, table, quantities=quantities, methods=methods, x=x, ci_prob=ci_prob, ax=ax
-    )
+    return draw_kind(plot_calibration, locals())
 
 
-def _ranks(
-    ranks: pd.DataFrame, quantities: Sequence[str] | None = None, ci_prob: float = 0.95
-) -> NDArray[np.object_]:
+def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Distribution of ranks minus the uniform one, with its band."""
-    axes, parts = _panels(ranks, quantities)
+    axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
         for school, of_school in part.groupby("school", sort=False):
             values = of_school["rank"].dropna().to_numpy()
-            place, lower, upper = rank_band(len(values), ci_prob)
+            place, lower, upper = rank_band(len(values), 0.95)
             if school == "posterior":
                 ax.fill_between(place, lower - place, upper - place, color="0.88", linewidth=0)
             below = np.searchsorted(np.sort(values), place, side="right") / len(values)
@@ -128,20 +117,13 @@ def _ranks(
     return _named(axes, "rank of the truth among posterior draws", "distribution minus uniform")
 
 
-def _recovery(
-    ranks: pd.DataFrame, quantities: Sequence[str] | None = None, ci_prob: float = 0.9
-) -> NDArray[np.object_]:
+def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Posterior means with normal intervals against true values."""
-    from scipy import special
-
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}")
-    if quantities is None and "quantity" in ranks:
-        quantities = [q for q in ranks["quantity"].unique() if q != "log_likelihood"]
-    axes, parts = _panels(ranks, quantities)
+    ranks = ranks[ranks["quantity"] != "log_likelihood"] if "quantity" in ranks else ranks
+    axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
         one = part[part["school"] == "posterior"]
-        half = special.ndtri((1 + ci_prob) / 2) * one["sd"]
+        half = stats.norm.ppf(0.95) * one["sd"]
         ax.errorbar(
             one["truth"], one["mean"], half, fmt="none", ecolor=SCHOOLS["posterior"],
             elinewidth=0.4, alpha=0.5,
@@ -152,11 +134,9 @@ def _recovery(
     return _named(axes, "true value", "posterior mean")
 
 
-def _data_averaged(
-    ranks: pd.DataFrame, quantities: Sequence[str] | None = None
-) -> NDArray[np.object_]:
+def _data_averaged(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Distributions of the truths and of one posterior draw of each simulation."""
-    axes, parts = _panels(ranks, quantities)
+    axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
         one = part[part["school"] == "posterior"]
         ax.ecdf(one["truth"], color="0.2", linewidth=1)
@@ -175,19 +155,18 @@ def _named(axes: NDArray[np.object_], x: str, y: str) -> NDArray[np.object_]:
 def _coverage(
     study: pd.DataFrame,
     methods: Sequence[str] = ("posterior", "bootstrap", "wald"),
-    ci_prob: float = 0.95,
     *,
     x: str = "n_trials",
     ax: Axes | None = None,
 ) -> Axes:
     """Coverage of the intervals of several methods, a point for each setting."""
     check_table(study, {x, "method", "ci_prob", "coverage"}, STUDY)
-    part = study[np.isclose(study["ci_prob"], ci_prob)]
+    part = study[np.isclose(study["ci_prob"], LEVEL)]
     lacking = [name for name in methods if name not in set(part["method"])]
     if lacking:
         known = list(dict.fromkeys(study["method"]))
         raise ValueError(
-            f"the study has no {lacking[0]!r} at {ci_prob:g}; its methods are {listed(known)}, its "
+            f"the study has no {lacking[0]!r} at {LEVEL:g}; its methods are {listed(known)}, its "
             f"probabilities {', '.join(f'{p:g}' for p in sorted(set(study['ci_prob'])))}"
             f"{nearest(lacking[0], known)}"
         )
@@ -205,28 +184,21 @@ def _coverage(
         style["marker"] = MARKERS[i % len(MARKERS)]
         ax.plot(at + spread, of_method["coverage"], linestyle="none", markersize=4, **style)
         handles.append(key(name, linestyle="", markersize=5, **style))
-    ax.axhline(ci_prob, color="0.3", linewidth=0.8)
+    ax.axhline(LEVEL, color="0.3", linewidth=0.8)
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
     ax.set_xlabel("trials" if x == "n_trials" else x.replace("_", " "))
-    ax.set_ylabel(f"coverage of {percent(ci_prob)} intervals")
-    legend_right(ax, handles)
+    ax.set_ylabel("coverage of 95 % intervals")
+    legend(ax, handles)
     return ax
 
 
 def _panels(
-    ranks: pd.DataFrame, quantities: Sequence[str] | None
+    ranks: pd.DataFrame,
 ) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
     """A small panel for each quantity, and its part of the table."""
     check_table(ranks, {"school", "quantity", "rank", "truth", "draw", "mean", "sd"}, RANKS)
-    known = list(dict.fromkeys(ranks["quantity"]))
-    wanted = known if quantities is None else list(quantities)
-    lacking = [name for name in wanted if name not in known]
-    if lacking or not wanted:
-        raise ValueError(
-            f"quantities must be among {listed(known)}; got {wanted!r}"
-            f"{nearest((lacking or [''])[0], known)}"
-        )
+    wanted = list(dict.fromkeys(ranks["quantity"]))
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)
     axes = new_axes((2.1 * columns + 0.5, 1.7 * rows + 0.6), rows, columns, most=2)
@@ -237,11 +209,3 @@ def _panels(
         ax.set_title(name, fontsize=8)
         ax.tick_params(labelsize=7)
     return axes, [ranks[ranks["quantity"] == name] for name in wanted]
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "ranks": _ranks,
-    "recovery": _recovery,
-    "data_averaged": _data_averaged,
-    "coverage": _coverage,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +14,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.intervals import check_interval, percent
 from alikely._base.names import listed, nearest, p_words, told_apart
 from alikely.estimates.result import Result
-from alikely.plots._regimes import legend_below
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -26,7 +24,7 @@ from alikely.plots._style import (
     draw_kind,
     figure_of,
     in_column,
-    legend_right,
+    legend,
     name_rows,
     new_axes,
 )
@@ -50,12 +48,8 @@ def plot_errors(
     kind: Literal["classes", "responses", "confusions"],
     *,
     pair: str | None = None,
-    classes: Sequence[str] | None = None,
     true_class: str | None = None,
     observers: str | Sequence[str] | None = None,
-    draws: xr.DataArray | None = None,
-    alpha: float | None = None,
-    ci_prob: float | None = None,
     ax: Axes | None = None,
 ) -> Any:
     """Draw which errors observers make, class by class.
@@ -64,10 +58,10 @@ def plot_errors(
 
     - ``"classes"``: divergence of the wrong responses of a pair for each true class, from a result
       of `alikely.error_similarity`. Colors show whether one distribution for both observers or one
-      for each is more likely; numbers of errors are on the right (`pair`, `classes`)
-    - ``"responses"``: proportions of the wrong responses to one class with posterior intervals, of
-      the counts of `alikely.errors.error_rows` (`true_class`, `observers`, `draws`, `alpha`,
-      `ci_prob`)
+      for each is more likely; numbers of errors are on the right (`pair`)
+    - ``"responses"``: proportions of the wrong responses to one class with 95% posterior intervals
+      (Dirichlet prior of half an error each), of the counts of `alikely.errors.error_rows`
+      (`true_class`, `observers`)
     - ``"confusions"``: proportions of all responses to each class, of the matrices of
       `alikely.estimates.confusion_matrices`, at most 6 groups (in a column 3); rows sum to 1
 
@@ -79,19 +73,10 @@ def plot_errors(
         What to draw.
     pair : str, optional
         Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
-    classes : sequence of str, optional
-        True classes from top to bottom, at most 60. Default: all, largest divergence first.
     true_class : str, optional
         The class that was shown; required for ``"responses"``.
     observers : str or sequence of str, optional
         Observers to draw, at most 8. Default: all.
-    draws : xarray.DataArray, optional
-        Posterior draws of the proportions, as returned by `error_row_draws`, with
-        labelled systems and classes. Default: a Dirichlet(errors + `alpha`) distribution.
-    alpha : float, optional
-        Prior number of errors of each response, above 0. Default 0.5.
-    ci_prob : float, optional
-        Probability of the equal-tailed intervals, in (0, 1). Default 0.95.
     ax : matplotlib.axes.Axes, optional
         Where to draw ``"classes"`` or ``"responses"``. Default: a new figure.
 
@@ -105,7 +90,7 @@ def plot_errors(
     ------
     ValueError
         If the kind, pair, class or observer is unknown, there are more classes, observers or
-        groups than fit, no observer errs on the class, or an argument is out of range.
+        groups than fit, or no observer errs on the class.
     TypeError
         If the kind does not use an argument, lacks one that it needs, or draws another object.
 
@@ -117,33 +102,20 @@ def plot_errors(
     >>> [ax.get_title() for ax in axes]
     ['human', 'model']
     """
-    return draw_kind(
-        KINDS, kind, data, pair=pair, classes=classes, true_class=true_class, observers=observers,
-        draws=draws, alpha=alpha, ci_prob=ci_prob, ax=ax,
-    )  # fmt: skip
+    return draw_kind(plot_errors, locals())
 
 
-def _classes(
-    result: Result,
-    pair: str,
-    *,
-    classes: Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
     """Divergence of wrong responses by true class, in colors of the Bayes factor."""
     if "class_divergence" not in result.estimates:
         raise ValueError(
             f"a result of {result.metric.name} says nothing of single classes; give one of "
             "error_similarity"
         )
-    frame = _class_frame(result, pair, classes)
-    if len(frame) > MOST_ROWS:
-        raise ValueError(
-            f"{len(frame)} classes are too many to read, the most is {MOST_ROWS}; choose some with "
-            "classes=[...]"
-        )
-    if classes is None:
-        frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
+    frame = _class_frame(result, pair)
+    frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
+    n = len(frame)
+    frame = frame.head(MOST_ROWS)
     ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
     position = np.arange(len(frame))[::-1]
     factor = frame["log_bayes_factor"].to_numpy()
@@ -172,6 +144,7 @@ def _classes(
     right.spines["right"].set_visible(False)
     right.set_ylabel(f"errors of {a}\n/ {b}", fontsize=8)
     title = f"{named}: similarity {entry['estimate'].item():.2f}"
+    title += f"\n{len(frame)} of {n} classes" if len(frame) < n else ""
     if "p_equal" in entry and np.isfinite(entry["p_equal"].item()):
         title += f"\ntest of equal rows: {p_words('p', entry['p_equal'].item())}"
     ax.set_title(title)
@@ -181,11 +154,11 @@ def _classes(
         if (verdict[~blank] == v).any()
     ]
     if handles:
-        legend_below(ax, handles)
+        legend(ax, handles, at="below", side="center", ncols=3)
     return ax
 
 
-def _class_frame(result: Result, pair: str, classes: Sequence[str] | None) -> pd.DataFrame:
+def _class_frame(result: Result, pair: str) -> pd.DataFrame:
     """Divergence, Bayes factor and errors of one pair, by true class."""
     table, estimates = result.table, result.estimates
     entry = position_of(result, pair)
@@ -196,16 +169,7 @@ def _class_frame(result: Result, pair: str, classes: Sequence[str] | None) -> pd
     )
     # A missing response is a class of answers, never a true one.
     here = table["trial_group"].values == table["pair_group"].values[entry]
-    frame = frame.iloc[np.unique(table["truth"].values[here])]
-    if classes is None:
-        return frame
-    for name in classes:
-        if name not in frame.index:
-            raise ValueError(
-                f"no trial of {pair!r} has the true class {name!r}; classes look like "
-                f"{frame.index[0]!r}"
-            )
-    return frame.loc[list(dict.fromkeys(classes))]
+    return frame.iloc[np.unique(table["truth"].values[here])]
 
 
 def _unit(result: Result) -> str:
@@ -217,25 +181,16 @@ def _responses(
     rows: xr.Dataset,
     true_class: str,
     *,
-    draws: xr.DataArray | None = None,
     observers: str | Sequence[str] | None = None,
-    alpha: float = 0.5,
-    ci_prob: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
     """Wrong responses to one class, with posterior intervals."""
-    check_interval(ci_prob, "eti")
-    if not alpha > 0:
-        raise ValueError(f"alpha must be above 0, got {alpha}; try 0.5")
     counts = _row_counts(rows, true_class, observers)
     total = counts.sum(axis=1)
-    tails = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    if draws is None:
-        # Marginals of Dirichlet(errors + alpha).
-        a = counts.to_numpy() + alpha
-        ends = stats.beta.ppf(tails[:, None, None], a, a.sum(axis=1, keepdims=True) - a)
-    else:
-        ends = np.quantile(_given_draws(draws, true_class, counts), tails, axis=2)
+    # Marginals of Dirichlet(errors + 1 / 2).
+    a = counts.to_numpy() + 0.5
+    tails = np.array([0.025, 0.975])[:, None, None]
+    ends = stats.beta.ppf(tails, a, a.sum(axis=1, keepdims=True) - a)
     order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
     ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
     position = np.arange(len(order))[::-1]
@@ -254,13 +209,13 @@ def _responses(
         )  # fmt: skip
     name_rows(ax, counts.columns[order][::-1].tolist())
     ax.set_xlim(left=-0.01)
-    ax.set_xlabel(f"share of wrong answers (lines: posterior, {percent(ci_prob)} ETI)")
+    ax.set_xlabel("share of wrong answers (lines: posterior, 95 % ETI)")
     title = f"what {true_class} is taken for"
     if len(order) < counts.shape[1]:
         title += f" ({len(order)} of {counts.shape[1]} wrong answers)"
     ax.set_title(title)
     # Beside the axes: of few answers it would hide some.
-    legend_right(ax, ax.get_legend_handles_labels()[0])
+    legend(ax)
     return ax
 
 
@@ -305,30 +260,6 @@ def _row_counts(
     return summed.reindex(index=list(dict.fromkeys(chosen_observers)), columns=wrong, fill_value=0)
 
 
-def _given_draws(draws: xr.DataArray, true_class: str, counts: pd.DataFrame) -> NDArray[np.float64]:
-    """Draws (system, response_class, sample) of the systems and responses that are counted."""
-    dims = {"sample", "system", "true_class", "response_class"}
-    if set(draws.dims) != dims:
-        raise ValueError(
-            f"draws must have the dims {', '.join(sorted(dims))}, got "
-            f"{', '.join(map(str, draws.dims))}; make them with error_row_draws"
-        )
-    wanted = {
-        "system": counts.index.tolist(),
-        "true_class": [true_class],
-        "response_class": counts.columns.tolist(),
-    }
-    for dim, names in wanted.items():
-        known = draws[dim].values.tolist()
-        lacking = [name for name in names if name not in known]
-        if lacking:
-            raise ValueError(
-                f"draws have no {dim} {lacking[0]!r}; give error_row_draws labelled counts"
-            )
-    chosen = draws.sel(wanted).transpose("true_class", "system", "response_class", "sample")
-    return np.asarray(chosen.values[0])
-
-
 def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
     """Proportions of responses to each true class, a panel for each group of observers."""
     if counts.dims != ("group", "truth", "response"):
@@ -357,10 +288,3 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
     bar = figure_of(axes[0]).colorbar(image, ax=list(axes), shrink=0.7)
     bar.set_label("share of the answers to a class")
     return axes
-
-
-KINDS: dict[str, Callable[..., Any]] = {
-    "classes": _classes,
-    "responses": _responses,
-    "confusions": _confusions,
-}

@@ -17,16 +17,16 @@ from scipy.cluster import hierarchy
 from alikely._base.names import listed
 from alikely.benchmark import Families
 from alikely.estimates import MatrixResult
-from alikely.plots._regimes import blend
 from alikely.plots._style import (
     COLORS,
     COLUMN_WIDTH,
     PlotFigure,
+    blend,
     color_key,
     diverging,
     figure_of,
     in_column,
-    key_outside,
+    legend,
     new_axes,
     styled,
 )
@@ -54,7 +54,6 @@ def plot_families(
     matrix: MatrixResult,
     *,
     by: Mapping[str, str] | None = None,
-    place: str | None = None,
 ) -> NDArray[np.object_]:
     """Draw a tree of observers with the support of its branches, above the matrix of all pairs.
 
@@ -67,8 +66,6 @@ def plot_families(
     by : mapping of str to str, optional
         Group of every observer, such as the family that its makers name: a strip of colours
         between tree and matrix.
-    place : str, optional
-        Condition or data set whose estimates the matrix shows; the mean if not given.
 
     Returns
     -------
@@ -78,8 +75,7 @@ def plot_families(
     Raises
     ------
     ValueError
-        If both are of other observers, an observer has no group, there are more than 20 groups, or
-        the matrix has no such condition.
+        If both are of other observers, an observer has no group, or there are more than 20 groups.
 
     Examples
     --------
@@ -109,10 +105,10 @@ def plot_families(
     keys = _tree(axes[0], tree)
     if by is not None:
         keys += _strip(axes[1], order, by)
-    image, label = _map(axes[-1], matrix, order, place, named)
+    image, label = _map(axes[-1], matrix, order, named)
     # Beside all panels alike, so that leaves stand above their columns.
     color_key(axes, image, label, location="bottom", aspect=40, shrink=0.6)
-    key_outside(axes[-1], keys, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    legend(axes[-1], keys)
     return axes
 
 
@@ -182,11 +178,9 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
     return [Patch(color=GROUP_COLORS[k], label=name) for k, name in enumerate(groups)]
 
 
-def _map(
-    ax: Axes, matrix: MatrixResult, order: list[str], place: str | None, named: bool
-) -> tuple[AxesImage, str]:
+def _map(ax: Axes, matrix: MatrixResult, order: list[str], named: bool) -> tuple[AxesImage, str]:
     """Draw the matrix, observers in the order of the leaves; its colours and what they are of."""
-    square = matrix["estimate"] if place is None else matrix.select(places=place)["estimate"]
+    square = matrix["estimate"]
     if matrix.place:
         square = square.mean(matrix.place)
     values = square.sel(observer=order, observer_other=order).values.copy()
@@ -202,5 +196,4 @@ def _map(
         ax.set_xticks([])
         ax.set_yticks([])
         ax.set_ylabel(f"{len(order):,} observers")
-    where = f" ({place})" if place else ""
-    return image, matrix.metric.label + where
+    return image, matrix.metric.label

@@ -10,16 +10,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from alikely._base.intervals import CiKind
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import shown_methods
 from alikely.plots._style import (
     PAIR,
     SCHOOLS,
-    below,
     figure_of,
-    key_outside,
+    legend,
     new_axes,
     rows_shown,
     styled,
@@ -39,8 +37,6 @@ def plot_intervals(
     sort: Literal["estimate", "label"] | None = None,
     top: int | None = None,
     facet: Literal["dataset", "condition"] | None = None,
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw estimates with their intervals, bootstrap beside posterior.
@@ -61,8 +57,6 @@ def plot_intervals(
         sorted by their mean over the panels.
     facet : {"dataset", "condition"}, optional
         A panel for each, side by side, with the pairs of observers as rows that they share.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -91,9 +85,9 @@ def plot_intervals(
     >>> len(ax.get_yticks()), ax.get_title()
     (3, '3 of 6, by estimate')
     """
-    valid = shown_methods(result, "all", ci_kind)
+    valid = shown_methods(result, "all")
     drawn = [name for name in intervals if name in valid] or list(valid[:1])
-    frame = result.summary(ci_prob, ci_kind, intervals=drawn)
+    frame = result.summary(intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
     if facet is None:
         frame, title = _chosen(frame, which, sort, top)
@@ -122,7 +116,7 @@ def plot_intervals(
     if facet is not None and title:
         figure_of(axes[0]).suptitle(title, fontsize=9)
     # Under the axes, from the right edge: long labels of entries leave the axes narrow.
-    key_outside(axes[-1], _key(axes), loc="upper right", ncols=2, **below(axes[-1], 34))
+    legend(axes[-1], _key(axes), at="below", ncols=2)
     return axes[0]
 
 

@@ -26,9 +26,8 @@ from alikely.plots._style import (
     color_key,
     diverging,
     key,
-    legend_right,
+    legend,
     name_both_sides,
-    only,
     styled,
 )
 
@@ -60,10 +59,7 @@ Kinds = Mapping[str, str] | Observed
 def plot_matrix(
     result: Result,
     *,
-    dataset: str | None = None,
-    condition: str | None = None,
     observer_kinds: Kinds | None = None,
-    by: Mapping[str, str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw all pairs as a matrix of observers, observers of a kind or family together.
@@ -72,13 +68,9 @@ def plot_matrix(
     ----------
     result : Result
         An analysis of any metric.
-    dataset, condition : str, optional
-        Which entries to draw; of a pair with several entries the unweighted mean is drawn.
+        Of a pair with several entries the unweighted mean is drawn.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer; the trials of the analysis know them.
-    by : mapping, optional
-        Family of each observer, such as ``{"resnet50": "CNN"}``: groups observers instead of
-        their kinds, which then only decide the order of families.
+        Kind, or family, of each observer; the trials of the analysis know their kinds.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -89,10 +81,9 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If the result has no such data set or condition, its entries are of all readers at once, or
-        an observer has no kind or family.
+        If the entries are of all readers at once, or an observer has no kind.
     TypeError
-        If `observer_kinds` is neither a mapping nor trials, or `by` no mapping.
+        If `observer_kinds` is neither a mapping nor trials.
 
     Notes
     -----
@@ -116,17 +107,14 @@ def plot_matrix(
             "a matrix shows pairs, and these entries are of all readers at once; analyse them with "
             "agreement(..., readers='pairs')"
         )
-    frame = _entries(result, dataset, condition)
+    frame = _entries(result)
     taking_part = {*frame["observer_a"], *frame["observer_b"]}
     names = [name for name in result.table["observer"].values.tolist() if name in taking_part]
-    keys: list[dict[str, str]] = []
+    kinds: dict[str, str] = {}
     if observer_kinds is not None:
-        keys.append(_of_observers(observer_kinds, names, "observer_kinds"))
-    if by is not None:
-        keys.append(_of_observers(by, names, "by"))
-    ranks = [{key: i for i, key in enumerate(_in_order(of, names))} for of in keys]
-    names.sort(key=lambda name: [rank[of[name]] for rank, of in zip(ranks, keys, strict=True)])
-
+        kinds = _of_observers(observer_kinds, names)
+        order = _in_order(kinds, names)
+        names.sort(key=lambda name: order.index(kinds[name]))
     position = {name: i for i, name in enumerate(names)}
     ends = np.array([[position[a], position[b]] for a, b in _observers(frame)])
     symmetric = result.metric.symmetric
@@ -150,8 +138,8 @@ def plot_matrix(
                 )
             )  # fmt: skip
     name_both_sides(ax, names, 7)
-    if keys:
-        _separate(ax, [tuple(of[name] for of in keys) for name in names])
+    if kinds:
+        _separate(ax, [kinds[name] for name in names])
     notes = [ax.get_xlabel()] if ax.get_xlabel() else []
     if undefined.any():
         notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
@@ -199,8 +187,6 @@ def plot_metrics(
     x: str,
     y: str,
     *,
-    dataset: str | None = None,
-    condition: str | None = None,
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -212,8 +198,6 @@ def plot_metrics(
         Analyses of the same trials, pairs and groups; a mapping gives them names of your own.
     x, y : str
         Name of the metric, or of the result in the mapping, for each axis.
-    dataset, condition : str, optional
-        Which entries to draw; all if not given.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, for the colours; the trials of the analysis know them.
     ax : matplotlib.axes.Axes, optional
@@ -258,7 +242,7 @@ def plot_metrics(
             )
     if x == y:
         raise ValueError(f"x and y are both {x!r}; name two results")
-    frames = [_entries(named[name], dataset, condition).set_index(LABELS) for name in (x, y)]
+    frames = [_entries(named[name]).set_index(LABELS) for name in (x, y)]
     for (one, own), (other, lacking) in itertools.permutations(zip((x, y), frames, strict=True)):
         missing = own.index[~own.index.isin(lacking.index)]
         if len(missing):
@@ -288,7 +272,7 @@ def plot_metrics(
             handles.append(key(label, linestyle="", marker=marker, color=color))
     handles += sizes.legend()
     if handles:
-        legend_right(ax, handles)
+        legend(ax, handles)
     for name, line in ((x, ax.axvline), (y, ax.axhline)):
         if _has_a_middle(named[name].metric):
             line(0, color="0.6", linewidth=0.8, zorder=0)
@@ -326,7 +310,7 @@ class _Sizes:
         ]
 
 
-def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.DataFrame:
+def _entries(result: Result) -> pd.DataFrame:
     """Labels, value and mean accuracy of the entries chosen."""
     # Not every kind of table counts the four cells: the summary has the accuracies of all.
     table = result.summary(intervals=())
@@ -334,7 +318,6 @@ def _entries(result: Result, dataset: str | None, condition: str | None) -> pd.D
         value=table["estimate"],
         accuracy=table[["accuracy_a", "accuracy_b"]].mean(axis=1, skipna=False),
     )
-    frame = only(only(frame, "dataset", dataset), "condition", condition)
     return frame.reset_index(drop=True)
 
 
@@ -342,24 +325,23 @@ def _observers(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(frame["observer_a"], frame["observer_b"], strict=True))
 
 
-def _of_observers(of: Kinds, names: Sequence[str], argument: str) -> dict[str, str]:
-    """Kind or family of each observer."""
+def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
+    """Kind of each observer."""
     if isinstance(of, Mapping):
         known = {str(name): str(kind) for name, kind in of.items()}
-    elif argument == "observer_kinds" and isinstance(getattr(of, "data", None), xr.Dataset):
+    elif isinstance(getattr(of, "data", None), xr.Dataset):
         columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
         of_observer = dict(zip(*columns, strict=True))
         # Groups of observers, as of margins, bear the names of their kinds.
         known = {kind: kind for kind in of_observer.values()} | of_observer
     else:
-        allowed = (
-            "a mapping of observers or Trials" if argument == "observer_kinds" else "a mapping"
+        raise TypeError(
+            f"observer_kinds must be a mapping of observers or Trials, got {type(of).__name__}"
         )
-        raise TypeError(f"{argument} must be {allowed}, got {type(of).__name__}")
     lacking = [name for name in names if name not in known]
     if lacking:
         raise ValueError(
-            f"{argument} has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
+            f"observer_kinds has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
             f"{len(names)} observers; name each in a mapping"
             + (", or give observer_kinds=trials" if isinstance(of, Mapping) else "")
         )
@@ -383,14 +365,14 @@ def _scale(metric: Metric, matrix: NDArray[np.float64]) -> dict[str, Any]:
     return diverging(defined)
 
 
-def _separate(ax: Axes, keys: list[tuple[str, ...]]) -> None:
+def _separate(ax: Axes, keys: list[str]) -> None:
     """Lines between blocks of observers, and their labels at the top."""
     starts = [0] + [i for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
     stops = [*starts[1:], len(keys)]
     for start in starts[1:]:
         ax.axhline(start - 0.5, color="black", linewidth=1.2)
         ax.axvline(start - 0.5, color="black", linewidth=1.2)
-    labels = [keys[start][-1] for start in starts]
+    labels = [keys[start] for start in starts]
     # A letter is about half a cell wide.
     narrow = any(
         len(label) > 1.8 * (stop - start)
@@ -427,7 +409,7 @@ def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd
     if kinds is None:
         return [("all", frame)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(_observers(frame))))
-    of = _of_observers(kinds, names, "observer_kinds")
+    of = _of_observers(kinds, names)
     order = _in_order(of, names)
     kind = pd.Series(
         ["-".join(sorted((of[a], of[b]), key=order.index)) for a, b in _observers(frame)],

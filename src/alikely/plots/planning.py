@@ -1,9 +1,10 @@
-"""Plans before there are data: widths, power, precision of items, designs, images."""
+"""Plans before there are data: widths, power, precision of items, designs, chosen images."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import matplotlib as mpl
 import numpy as np
@@ -19,14 +20,18 @@ from alikely.plots._style import (
     check_table,
     draw_kind,
     drop_crowded,
+    in_column,
     key,
-    legend_right,
+    legend,
+    new_axes,
+    only,
     several_axes,
 )
-from alikely.plots.choosing import Plan, images
 
-__all__ = ["plot_plan"]
+__all__ = ["Plan", "plot_plan"]
 
+# As in tables of item_precision.
+TOLERANCE = 0.05
 WIDTHS = "give a table of alikely.planning.interval_width()"
 NAMES = {
     "n_trials": "trials",
@@ -52,10 +57,7 @@ def plot_plan(
     x: str | None = None,
     hue: str | None = None,
     references: Mapping[str, float] | None = None,
-    goal: float | None = None,
-    tolerance: float | None = None,
     designs: pd.DataFrame | None = None,
-    condition: str | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
     """Draw the plan of a study: widths, power, precision of items, designs, chosen images.
@@ -65,14 +67,13 @@ def plot_plan(
     - ``"width"``: width of intervals, of a table of `alikely.planning.interval_width`, as Figures 3
       and 6 of [K25]_ (`x`, `hue`, `references`)
     - ``"power"``: power, of a table of `alikely.trials_for_power`,
-      `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`,
-      `goal`)
+      `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
     - ``"items"``: precision of the accuracy of one item, of a table of
-      `alikely.planning.item_precision`, as Figure 3 of [AK24]_ (`tolerance`)
+      `alikely.planning.item_precision`, as Figure 3 of [AK24]_
     - ``"design"``: lines of equal standard error over observers and images, of a grid of
       `alikely.planning.expected_errors` for one system (`designs`)
     - ``"images"``: images of a plan of `alikely.planning.choose_images` by size and stratum, and
-      its precision against their number (`condition`)
+      its precision against their number, of its first condition
 
     Parameters
     ----------
@@ -85,15 +86,9 @@ def plot_plan(
         ``"width"`` or "ec" for ``"power"``.
     references : mapping of str to float, optional
         Names of places along `x`, such as ``{"one condition": 160}``, marked by dashed lines.
-    goal : float, optional
-        Power to mark, in (0, 1). Default 0.8.
-    tolerance : float, optional
-        As in the table, drawn about the true accuracy. Default 0.05.
     designs : pandas.DataFrame, optional
         As returned by `alikely.planning.best_design`: what the budget buys, with a star at the
         best design.
-    condition : str, optional
-        Condition of the plan. Default: the first.
     ax : matplotlib.axes.Axes, or two for ``"items"``, optional
         Where to draw. Default: a new figure, always for ``"images"``.
 
@@ -107,7 +102,7 @@ def plot_plan(
     Raises
     ------
     ValueError
-        If the kind or condition is unknown, a table is empty or lacks a column, items have several
+        If the kind is unknown, a table is empty or lacks a column, items have several
         accuracies, or the errors are no grid.
     TypeError
         If the kind does not use an argument or draws another object.
@@ -126,10 +121,7 @@ def plot_plan(
     >>> al.plot_plan(table, "power").get_xlabel()
     'trials'
     """
-    return draw_kind(
-        KINDS, kind, data, x=x, hue=hue, references=references, goal=goal, tolerance=tolerance,
-        designs=designs, condition=condition, ax=ax,
-    )  # fmt: skip
+    return draw_kind(plot_plan, locals())
 
 
 def _width(
@@ -159,7 +151,6 @@ def _power(
     x: str = "n_trials",
     hue: str = "ec",
     *,
-    goal: float = 0.8,
     ax: Axes | None = None,
 ) -> Axes:
     """Power by number of trials or items; simulated powers are hollow."""
@@ -167,12 +158,12 @@ def _power(
     ax = axes_or_new(ax, (6.4, 4.0))
     methods = table["method"] if "method" in table else pd.Series("analytic", table.index)
     _lines(ax, table, x, hue, "power", methods == "simulated")
-    ax.axhline(goal, color="0.4", linestyle="--", linewidth=0.8)
+    ax.axhline(0.8, color="0.4", linestyle="--", linewidth=0.8)
     ax.set_ylim(0, 1)
     return ax
 
 
-def _items(table: pd.DataFrame, tolerance: float = 0.05, ax: Any = None) -> NDArray[np.object_]:
+def _items(table: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
     """Precision of one item's accuracy by number of responses."""
     needed = {"accuracy", "n_answers", "outside", "lower", "upper"}
     check_table(table, needed, "give a table of alikely.planning.item_precision()")
@@ -182,13 +173,13 @@ def _items(table: pd.DataFrame, tolerance: float = 0.05, ax: Any = None) -> NDAr
     axes = several_axes(ax, (6.4, 5.0), 2, 1, sharex=True)
     top, bottom = axes
     part, truth = table.sort_values("n_answers"), float(accuracies[0])
-    top.axhspan(truth - tolerance, truth + tolerance, color="0.9")
+    top.axhspan(truth - TOLERANCE, truth + TOLERANCE, color="0.9")
     top.axhline(truth, color="0.4", linewidth=0.8)
     top.vlines(part["n_answers"], part["lower"], part["upper"], color=COLORS[0], linewidth=2)
     top.set_ylabel("central range of\nobserved accuracy")
     top.set_ylim(min(0.4, part["lower"].min()), 1.02)
     bottom.plot(part["n_answers"], 100 * part["outside"], color=COLORS[0], marker="o", markersize=3)
-    bottom.set(xlabel="answers to the item", ylabel=f"% further than {tolerance:g}\nfrom the truth")
+    bottom.set(xlabel="answers to the item", ylabel=f"% further than {TOLERANCE:g}\nfrom the truth")
     bottom.set_ylim(bottom=0)
     _plain_numbers(bottom, "x", part["n_answers"])
     return axes
@@ -259,7 +250,7 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: p
     if simulated.any():
         look: dict[str, Any] = {"color": "0.3", "marker": "o", "markerfacecolor": "white"}
         handles.append(key("simulated", markersize=4, linestyle="", **look))
-    legend_right(ax, handles, title=NAMES.get(hue, hue))
+    legend(ax, handles, title=NAMES.get(hue, hue))
     ax.set(xlabel=NAMES.get(x, x), ylabel=NAMES.get(y, y))
     if x.startswith("n_"):
         _plain_numbers(ax, "x", table[x])
@@ -275,10 +266,127 @@ def _plain_numbers(ax: Axes, which: Literal["x", "y"], numbers: pd.Series | pd.I
     axis.set_minor_formatter(NullFormatter())
 
 
-KINDS: dict[str, Callable[..., Any]] = {
-    "width": _width,
-    "power": _power,
-    "items": _items,
-    "design": _design,
-    "images": images,
-}
+RANDOM, CHOSEN = COLORS[0], COLORS[1]
+# Strata whose names have room for a second line.
+MOST_LINES = 9
+# Rows of the left panel without strata: images by how many machines are right.
+TICKS = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480)
+BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+class Plan(Protocol):
+    """What is drawn of an `alikely.planning.StimulusPlan`."""
+
+    table: pd.DataFrame
+    expected: pd.DataFrame
+
+    def sizes(self) -> pd.DataFrame:
+        """How much each image of the pool may tell."""
+
+    def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
+        """Standard errors that plans like it are expected to have."""
+
+
+def _images(plan: Plan) -> NDArray[Any]:
+    """Images of a plan by size and stratum, and its precision by number of images."""
+    if not hasattr(plan, "expected") or not hasattr(plan, "precision"):
+        raise TypeError(
+            f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
+            "al.planning.choose_images"
+        )
+    known = list(dict.fromkeys(plan.expected["condition"]))
+    chosen = known[0]
+    own = only(plan.expected, "condition", chosen).set_index("design")
+    pool_of = plan.sizes()
+    pool_of = pool_of[pool_of["condition"] == chosen]
+    pool, n = len(pool_of), int(own.loc["chosen", "n_images"])
+    ratios = None if in_column() else (1.25, 1)
+    axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
+    _draw_images(axes[0], pool_of, plan)
+    low = 16 if "stratum" not in pool_of else 4 * pool_of["stratum"].nunique()
+    numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
+    table = plan.precision(sorted({*numbers.tolist(), n}))
+    _draw_precision(axes[1], table[table["condition"] == chosen], n, pool)
+    if len(known) > 1:
+        axes[0].set_title(str(chosen), loc="left")
+    return axes
+
+
+def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
+    if "stratum" in images:
+        rows = images["stratum"].to_numpy()
+        named = plan.table.drop_duplicates("stratum")
+        names = named.set_index("item")["stratum"]
+        label_of = {
+            int(images.loc[images["item"] == item, "stratum"].iloc[0]): str(text)
+            for item, text in names.items()
+            if (images["item"] == item).any()
+        }
+        columns = [name for name in plan.table if str(name).startswith("machine_")]
+        letters = {str(plan.table[name].iloc[0]): str(name)[-1].upper() for name in columns}
+        labels = [_short(label_of.get(g, ""), letters) for g in range(int(rows.max()) + 1)]
+        title = [f"{letter} {name}" for name, letter in letters.items()]
+        ax.set_title("\n".join(title), loc="left", fontsize=7)
+    else:
+        rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
+        labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
+        ax.set_ylabel("machines that are right")
+    jitter = np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
+    shown = images["shown"].to_numpy()
+    for there, face, edge in ((~shown, "none", "0.6"), (shown, CHOSEN, CHOSEN)):
+        at = np.flatnonzero(there)
+        ax.scatter(
+            images["size"].to_numpy()[at], (rows + jitter)[at], s=13,
+            facecolors=face, edgecolors=edge, linewidths=0.6,
+        )  # fmt: skip
+    # Long names are broken into lines in a column, where two fit.
+    between = ", " if in_column() or len(labels) > MOST_LINES else "\n"
+    counts = [
+        f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
+    ]
+    ax.set_yticks(
+        range(len(labels)),
+        [f"{label}{between}{count}" for label, count in zip(labels, counts, strict=True)],
+        fontsize=7,
+    )
+    ax.set_xlim(left=0)
+    ax.set_xlabel("size: what an answer may tell")
+
+
+def _short(stratum: str, letters: dict[str, str]) -> str:
+    """A stratum by letters of its machines; of many, of those that are right."""
+    if not stratum:
+        return ""
+    words = {}
+    for name, letter in letters.items():
+        words[letter] = "right" if stratum.startswith(f"{name} right") else "wrong"
+        stratum = stratum[len(f"{name} {words[letter]}") :].removeprefix(", ")
+    if len(letters) <= 2:
+        told = [f"{letter} {word}" for letter, word in words.items()]
+        return ", ".join([*told, *filter(None, [stratum])])
+    right = [letter for letter, word in words.items() if word == "right"]
+    return f"{', '.join(right) or 'none'} right"
+
+
+def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
+    for design, color in (("random", RANDOM), ("chosen", CHOSEN)):
+        own = table[table["design"] == design].sort_values("n_images")
+        ax.plot(own["n_images"], own["se_pool"], color=color, label=f"{design}, this pool")
+        ax.plot(
+            own["n_images"], own["se_images"], color=color, linestyle=":",
+            label=f"{design}, images like it",
+        )  # fmt: skip
+    left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
+    said = f"all {pool:,}, images like it"
+    ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
+    ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
+    ax.set_xscale("log")
+    # At most five: more would meet in a narrow panel.
+    ticks = [value for value in TICKS if table["n_images"].min() <= value <= pool]
+    ticks = ticks[:: -(-len(ticks) // 5)]
+    ax.set_xticks(ticks, [f"{value:,}" for value in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("images shown")
+    ax.set_ylabel("expected standard error")
+    legend(ax)

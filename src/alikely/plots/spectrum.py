@@ -1,9 +1,9 @@
-"""The scale of human difficulty: conditions and regimes."""
+"""Difficulty of conditions: the scale, its regimes, alignment and ranks within them."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,31 +11,43 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
-from alikely.plots._regimes import (
+from alikely._base.frames import Groups
+from alikely.benchmark.layout import HUMANS
+from alikely.metrics import get_metric
+from alikely.plots._style import (
     ABOVE_OR_BELOW,
+    COLORS,
     VIOLIN,
+    axes_or_new,
     blend,
     bounds_of,
+    by_system,
     check_dataset,
+    check_table,
+    draw_kind,
+    group_styles,
+    groups_of,
+    in_column,
     key,
-    legend_below,
+    legend,
     lift_names,
+    name_ends,
+    names_of_ends,
+    not_drawn,
+    only,
     place_labels,
     regime_colors,
+    regime_order,
     shade_regimes,
+    styled,
     violin,
 )
-from alikely.plots._style import (
-    axes_or_new,
-    check_table,
-    styled,
-)
 
-__all__ = ["plot_spectrum"]
-
+__all__ = ["can_be_drawn", "plot_alignment", "plot_regimes", "plot_spectrum"]
 
 PROBABILITIES = "give the table of alikely.spectrum.regime_probabilities()"
 
@@ -46,7 +58,6 @@ def plot_spectrum(
     found: xr.Dataset | None = None,
     posterior: pd.DataFrame | None = None,
     *,
-    violins: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw all conditions along the scale of human difficulty, harder ones further right.
@@ -59,9 +70,6 @@ def plot_spectrum(
         As from `alikely.regimes`: colours of the dots, shading of the background.
     posterior : pandas.DataFrame, optional
         As from `alikely.spectrum.regime_probabilities`.
-    violins : bool
-        Draw the density of the conditions behind each row that has five and more (Gaussian
-        kernel, Scott's bandwidth, which it reaches beyond them twice).
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -133,9 +141,6 @@ def plot_spectrum(
         edges = [low, *np.clip(inner, low, high).tolist(), high]
         spans = list(zip(edges[:-1], edges[1:], order, strict=True))
         texts = shade_regimes(ax, spans, colors)
-    has_violin = [
-        violin(ax, delta[defined & (row == k)], k) for k in range(violins * len(datasets))
-    ]
     if bounds is not None:
         ax.hlines(row[defined], *bounds[defined].T, color="0.35", linewidth=1.0, zorder=2)
         ax.plot(glass, row, linestyle="", marker="|", markersize=7, markeredgewidth=0.8,
@@ -155,9 +160,7 @@ def plot_spectrum(
     ax.spines["left"].set_visible(False)
     lost = int((~defined).sum())
     handles = _spectrum_legend(bool(is_reference.any()), interval, lost, len(names))
-    if any(has_violin):
-        handles.append(Patch(label="density of conditions", **VIOLIN))
-    legend_below(ax, handles)
+    legend(ax, handles, at="below", side="center", ncols=3)
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
     text = spectrum["level"].values[defined].tolist()
@@ -221,9 +224,9 @@ def _same_conditions(names: list[str], given: list[str], what: str) -> None:
         )
 
 
-def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[Line2D | Patch]:
+def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[Line2D]:
     dot: dict[str, Any] = {"linestyle": "", "color": "0.3", "markersize": 5}
-    handles: list[Line2D | Patch] = [key("condition", marker="o", **dot)]
+    handles: list[Line2D] = [key("condition", marker="o", **dot)]
     if reference:
         handles.append(key("reference condition", marker="D", **dot))
     if interval:
@@ -236,3 +239,432 @@ def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[
     if lost:
         handles.append(key(f"no delta, not drawn: {lost} of {n}", linestyle=""))
     return handles
+
+
+TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
+MOST_ROWS = 32
+# Levels of a distortion share its row, from top to bottom.
+SPREAD = 0.3
+
+
+def plot_alignment(
+    table: pd.DataFrame,
+    kind: Literal["distortions", "levels"] = "distortions",
+    *,
+    dataset: str | None = None,
+    metric: str | None = None,
+    families: Groups | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the alignment of models with humans in each condition.
+
+    Each kind uses these arguments:
+
+    - ``"distortions"``: conditions as dots with intervals, a row for each data set,
+      as Figure 3A of [X26]_; a row with five or more has a violin, the density of its dots and not
+      an uncertainty (`metric`)
+    - ``"levels"``: all models across the conditions of one data set, on the regimes, with a thick
+      line and band for humans among each other (`dataset`, `metric`, `families`)
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As returned by `alikely.spectrum.alignment_table`. With labels, colors are regimes;
+        ``"levels"`` needs them.
+    kind : {"distortions", "levels"}
+        What to draw.
+    dataset : str, optional
+        Data set whose conditions are drawn, in the order of the table; required for ``"levels"``.
+    metric : str, optional
+        Metric to draw. Default "error_consistency".
+    families : mapping, pandas.Series or xarray.DataArray, optional
+        Family of each model, for the colors of lines.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes. Undefined values are counted in the legend.
+
+    Raises
+    ------
+    ValueError
+        If the kind, data set or metric is unknown, the table is empty or lacks a column, a
+        model has no family, there are more than 32 data sets, or nothing is defined.
+    TypeError
+        If the kind does not use an argument or lacks one that it needs, or families have no names.
+
+    References
+    ----------
+    .. [X26] Xu, Luo, Dickens, Mok (2026). Do machines fail like humans? A human-centred
+       out-of-distribution spectrum for mapping error alignment.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=50, rng=1)
+    >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+    >>> table = al.spectrum.alignment_table(alignment, regime)
+    >>> ax = al.plot_alignment(table, "levels", dataset="all")
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['clean', 'blur', 'noise']
+    """
+    return draw_kind(plot_alignment, locals())
+
+
+def _distortions(
+    table: pd.DataFrame, *, metric: str = "error_consistency", ax: Axes | None = None
+) -> Axes:
+    """Agreement of humans in each condition, a row with a violin for each data set."""
+    check_table(table, ("metric", "dataset", "condition", "system", "estimate"), TABLE)
+    lower, upper = bounds_of(table, "bootstrap", TABLE)
+    own = only(only(table, "metric", metric), "system", HUMANS)
+    if own["dataset"].isna().any():
+        raise ValueError(f"column 'dataset' has no value in some rows; {TABLE}")
+    own = own.reset_index(drop=True)  # of tables put together an index has the same labels twice
+    datasets = own["dataset"].drop_duplicates().tolist()
+    if len(datasets) > MOST_ROWS:
+        raise ValueError(
+            f"{len(datasets)} data sets are too many to read, the most is {MOST_ROWS}; choose some "
+            "with table[table['dataset'].isin([...])]"
+        )
+    defined = own["estimate"].notna()
+    if not defined.any():
+        raise ValueError(f"{metric} of humans is undefined in all {len(own)} conditions")
+    regime = _regimes(own) if "regime" in own else pd.Series("", own.index)
+    order = regime_order(_regimes(table)) if "regime" in table else []
+    colors = regime_colors(order) | {"": "0.3"}
+
+    row_height = 0.24 if in_column() else 0.42
+    ax = axes_or_new(ax, (7.0, 1.5 + row_height * len(datasets)), tall=True)
+    drawn = False
+    for row, name in enumerate(datasets):
+        part = own[own["dataset"] == name]
+        place = row + SPREAD * np.linspace(-1, 1, len(part)) * (len(part) > 1)
+        shown = part["estimate"].notna().to_numpy()
+        value = part["estimate"].to_numpy(np.float64)[shown]
+        drawn |= violin(ax, value, row)
+        color = [colors[label] for label in regime[part.index][shown]]
+        bounds = part[[lower, upper]].to_numpy(np.float64)[shown]
+        ax.hlines(place[shown], *bounds.T, color=color, linewidth=0.9, zorder=2)
+        ax.scatter(value, place[shown], s=14, color=color, zorder=3)
+    ax.axvline(0, color="0.75", linewidth=0.8, zorder=0.6)
+    ax.set_ylim(len(datasets) - 0.5, -0.5)
+    ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(f"{get_metric(metric).label} of humans among each other", fontsize=8)
+    ax.spines["left"].set_visible(False)
+    legend(ax, _legend(order[::-1], colors, drawn, own, lower), at="below", side="center", ncols=3)
+    return ax
+
+
+def _levels(
+    table: pd.DataFrame,
+    dataset: str,
+    *,
+    metric: str = "error_consistency",
+    families: Groups | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Alignment of every model across the conditions of one data set."""
+    needed = ("metric", "dataset", "level", "condition", "regime", "system", "estimate")
+    check_table(table, needed, TABLE)
+    bounds = bounds_of(table, "bootstrap", TABLE)
+    own = only(only(table, "metric", metric), "dataset", dataset)
+    conditions = own["condition"].drop_duplicates().tolist()
+    values = by_system(own, conditions)
+    systems = [name for name in values.index if name != HUMANS]
+    family = None if families is None else groups_of(systems, families, "family")
+
+    ax = axes_or_new(ax, (max(5.5, 2.6 + 0.45 * len(conditions)), 3.4))
+    x = np.arange(len(conditions))
+    ax.set_xlim(-0.5, len(conditions) - 0.5)
+    all_regimes = regime_order(table["regime"].astype(str))
+    at = own.drop_duplicates("condition")
+    spans: list[tuple[float, float, str]] = []
+    for k, name in enumerate(at["regime"].astype(str)):
+        start = spans.pop()[0] if spans and spans[-1][2] == name else k - 0.5
+        spans.append((start, k + 0.5, name))
+    names = shade_regimes(ax, spans, regime_colors(all_regimes))
+    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0.6)
+    handles: list[Line2D | Patch] = []
+    if HUMANS in values.index:
+        humans = own[own["system"] == HUMANS].set_index("condition").reindex(conditions)
+        lower, upper = humans[bounds].to_numpy(np.float64).T
+        ax.fill_between(x, lower, upper, color="black", alpha=0.15, linewidth=0, zorder=1)
+        look: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 3, "linewidth": 1.8}
+        ax.plot(x, values.loc[HUMANS], zorder=4, **look)
+        handles.append(key("humans among each other\n(band: their interval)", **look))
+    thin: dict[str, Any] = {"linewidth": 0.8, "marker": ".", "markersize": 3}
+    if family is None:
+        ax.plot(x, values.loc[systems].T, color="0.45", zorder=2, **thin)
+        handles.append(key("machine and humans", color="0.45", **thin))
+    else:
+        styles = group_styles(list(dict.fromkeys(family)))
+        for name, group in zip(systems, family, strict=True):
+            ax.plot(x, values.loc[name], color=styles[group][0], zorder=2, **thin)
+        handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
+    handles += not_drawn(int(values.isna().sum().sum()), values.size)
+    crowded = max(at["level"].astype(str).str.len()) > 5
+    turn: dict[str, Any] = (
+        {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    )
+    ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn)
+    ax.set_xlabel(dataset)
+    ax.set_ylabel(get_metric(metric).label)
+    legend(ax, handles)
+    lift_names(ax, names)
+    return ax
+
+
+def can_be_drawn(table: pd.DataFrame, metric: str) -> bool:
+    """Whether something is defined, of data sets that fit one plot."""
+    own = table[(table["system"] == HUMANS) & (table["metric"] == metric)]
+    return bool(own["estimate"].notna().any()) and own["dataset"].nunique() <= MOST_ROWS
+
+
+def _legend(
+    order: list[str], colors: dict[str, str], drawn: bool, own: pd.DataFrame, lower: str
+) -> list[Line2D | Patch]:
+    dot: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 0.9}
+    percent = lower.split("_")[1].lstrip("etihd")
+    handles: list[Line2D | Patch] = [key(name, color=colors[name], **dot) for name in order]
+    handles.append(key(f"condition, {percent} % interval", color="0.3", **dot))
+    if drawn:
+        handles.append(Patch(label="density of conditions", **VIOLIN))
+    return handles + not_drawn(int(own["estimate"].isna().sum()), len(own))
+
+
+def _regimes(table: pd.DataFrame) -> pd.Series:
+    """Labels of regimes as text, also of conditions that are in none."""
+    return table["regime"].astype(object).where(table["regime"].notna(), "none").astype(str)
+
+
+RANKS = "give the table of alikely.spectrum.regime_alignment()"
+# From here on lines hide each other: so many have colours.
+MANY_LINES, MOST_LINES = 12, 8
+# So many names fit one below the other on a page.
+MOST_NAMES = 50
+CRITERIA = {
+    "bic": ("BIC", "o", "-", COLORS[0]),
+    "aicc": ("AICc", "s", "--", COLORS[1]),
+    "converged_bic": ("BIC, EM run to its end", "^", ":", COLORS[2]),
+}
+
+
+def plot_regimes(
+    data: pd.DataFrame | xr.Dataset,
+    kind: Literal["ranks", "numbers"] = "ranks",
+    *,
+    metric: str | None = None,
+    families: Groups | None = None,
+    compared: pd.DataFrame | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the ranks of machines in each regime, or the evidence for each number of regimes.
+
+    Each kind uses these arguments:
+
+    - ``"ranks"``: ranks of machines, 1 on top, joined by a line for each machine, with the joint
+      confidence sets of the ranks as light bars (`metric`, `families`). Of more than 12 machines
+      without families, the 8 whose rank changes most have a color and their sets; of more than 50
+      only these 8 are named.
+    - ``"numbers"``: difference of each criterion from its lowest value. A filled BIC is within 2 of
+      the lowest. Leave-one-out differences are on the scale of -2 elpd, with a bar of one standard
+      error (`compared`). Pale bars are the share of each number among the bootstrap replicates.
+      The legend counts what is undefined.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame or xarray.Dataset
+        ``"ranks"``: table of `alikely.spectrum.regime_alignment`; regimes are drawn in its order.
+        ``"numbers"``: result of `alikely.regimes`.
+    kind : {"ranks", "numbers"}
+        What to draw.
+    metric : str, optional
+        Metric to draw. Default: error consistency.
+    families : mapping, pandas.Series or xarray.DataArray, optional
+        Family of each machine; lines have the color of the family. Default: one color for each.
+    compared : pandas.DataFrame, optional
+        Table of `alikely.spectrum.compare_regimes`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    TypeError
+        If the data are of another type, families have no names, or the kind does not use an
+        argument.
+    ValueError
+        If the kind or metric is unknown, the table is empty or lacks a column, no machine has a
+        rank, a machine has no family, or differences of elpd are not to the best model.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
+    >>> regime = {"all:clean": "easy", "all:blur": "hard", "all:noise": "hard"}
+    >>> ax = al.plot_regimes(al.spectrum.regime_alignment(alignment, regime, rng=1))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['easy', 'hard']
+    """
+    return draw_kind(plot_regimes, locals())
+
+
+def _ranks(
+    table: pd.DataFrame,
+    *,
+    metric: str = "error_consistency",
+    families: Groups | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Ranks of machines from regime to regime."""
+    check_table(table, ("metric", "regime", "system", "rank", "rank_lb", "rank_ub"), RANKS)
+    own = only(table, "metric", metric)
+    regimes = [str(name) for name in own["regime"].drop_duplicates()]
+    rank, lower, upper = (
+        own.pivot(index="system", columns="regime", values=name)
+        .reindex(index=own["system"].drop_duplicates(), columns=own["regime"].drop_duplicates())
+        .to_numpy(np.float64)
+        for name in ("rank", "rank_lb", "rank_ub")
+    )
+    systems = [str(name) for name in own["system"].drop_duplicates()]
+    ranked = np.isfinite(rank).any(axis=0)
+    if not ranked.any():
+        raise ValueError(f"no machine has a rank of {metric}: no regime has a condition left")
+    # Machines from the first to the last where the lines end.
+    last = int(np.flatnonzero(ranked)[-1])
+    order = np.argsort(rank[:, last], kind="stable")
+    colors = [COLORS[k % len(COLORS)] for k in range(len(systems))]
+    handles: list[Any] = []
+    if families is not None:
+        family = groups_of(systems, families, "family")
+        styles = group_styles(list(dict.fromkeys(family)))
+        colors = [styles[name][0] for name in family]
+        handles = [
+            key(name, color=color, marker="o", markersize=4) for name, (color, _) in styles.items()
+        ]
+    n = len(systems)
+    # Of many lines only those are told apart whose rank changes most.
+    change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
+    most = np.argsort(-change, kind="stable")[: MOST_LINES if n > MANY_LINES else n]
+    apart = np.full(n, True)
+    if families is None:
+        apart[np.setdiff1d(np.arange(n), most)] = False
+        # Neighbours at the right differ.
+        colors = ["0.72"] * n
+        for place, k in enumerate(k for k in order if apart[k]):
+            colors[k] = COLORS[place % (len(COLORS) - 1)]
+    ax = axes_or_new(
+        ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)), tall=True
+    )
+    # Side by side, so that no bar hides another.
+    aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
+    x = np.arange(len(regimes)) + aside
+    for k in range(n):
+        look: dict[str, Any] = {"color": colors[k], "zorder": 1 + apart[k]}
+        if apart[k]:
+            ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
+        width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
+        ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
+    short = names_of_ends(systems)
+    for place, k in enumerate(order if n <= MOST_NAMES else ()):
+        ax.annotate(
+            short[systems[k]], (len(regimes) - 0.55, place + 1), xytext=(2, 0), fontsize=7,
+            textcoords="offset points", va="center", color=colors[k] if apart[k] else "0.35",
+            annotation_clip=False,
+        )  # fmt: skip
+    ax.set_xlim(-0.45, len(regimes) - 0.55)
+    ax.set_ylim(n + 0.7, 0.3)
+    if n > MOST_NAMES:
+        ending = most[np.isfinite(rank[most, last])].tolist()
+        ends = [(float(rank[k, last]), systems[k], False, colors[k]) for k in ending]
+        name_ends(ax, last + 0.3, ends)
+    text = [
+        name if there else f"{name}\n(no rank)" for name, there in zip(regimes, ranked, strict=True)
+    ]
+    ax.set_xticks(range(len(regimes)), text)
+    ax.tick_params(axis="x", length=0)
+    every = 5 if n <= MOST_NAMES else 5 * -(-n // 50)
+    ticks = {1, *range(every, n + 1 - every // 2, every), n}
+    ax.set_yticks(sorted(ticks) if n > 8 else range(1, n + 1))
+    ax.set_ylabel(f"rank by {get_metric(metric).label}")
+    ax.spines[["top", "right"]].set_visible(False)
+    if not apart.all():
+        told = f"the {MOST_LINES} that change most"
+        handles.append(key(told, color=COLORS[0], linewidth=1.6))
+        handles.append(key("others", color="0.72", linewidth=0.7))
+    handles.append(Patch(color="0.8", label="confidence set of the rank"))
+    legend(ax, handles, at="above", side="left", ncols=3, fontsize=7)
+    return ax
+
+
+def _numbers(
+    found: xr.Dataset, *, compared: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Evidence for each number of regimes."""
+    check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
+    loo = None if compared is None else _leave_one_out(compared)
+    number = found["n_regimes"].values
+    ties = np.isin(number, found.attrs.get("ties", []))
+    ax = axes_or_new(ax, (7.0, 3.8))
+    handles: list[Any] = []
+    for name, (text, marker, style, color) in CRITERIA.items():
+        value = found[name].values.astype(np.float64)
+        known = np.isfinite(value)
+        difference = value - value[known].min() if known.any() else value
+        look: dict[str, Any] = {"marker": marker, "color": color, "markersize": 5}
+        if not known.all():
+            text += f"\n({(~known).sum()} of {len(known)} undefined)"
+        fill = color if name != "bic" else "white"
+        ax.plot(number, difference, linestyle=style, markerfacecolor=fill, **look)
+        if name == "bic":
+            text += " (filled: within 2\nof its lowest)"
+            ax.plot(number[ties], difference[ties], linestyle="", **look)
+        handles.append(key(text, linestyle=style, **look))
+    if loo is not None:
+        look = {"marker": "D", "color": COLORS[3], "markersize": 5}
+        # Aside, so that its bars stay apart from other markers.
+        ax.errorbar(loo.index + 0.1, loo["difference"], loo["se"], linestyle="-.", linewidth=1.2,
+                    capsize=2, **look)  # fmt: skip
+        text = "leave-one-out, -2 elpd\n(bar: 1 standard error)"
+        handles.append(key(text, linestyle="-.", **look))
+    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
+    ax.set_xlabel("number of regimes")
+    ax.set_ylabel("difference from the lowest")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    if "resampled_best" in found:
+        share = ax.twinx()
+        share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
+        share.set_ylim(0, 1)
+        share.yaxis.set_major_formatter(PercentFormatter(1))
+        share.set_ylabel("share of replicates\nwith the lowest BIC there")
+        share.spines["right"].set_visible(True)
+        # Lines stay in front of the bars.
+        ax.set_zorder(share.get_zorder() + 1)
+        ax.patch.set_visible(False)
+        handles.append(Patch(color="0.88", label="share of replicates"))
+    legend(ax, handles, at="below", side="center", ncols=3)
+    return ax
+
+
+def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
+    """Differences of -2 elpd and their standard errors, by number of regimes."""
+    origin = "give the table of alikely.spectrum.compare_regimes()"
+    check_table(compared, ("n_regimes", "elpd_diff", "diff_se"), origin)
+    table = compared.set_index("n_regimes")[["elpd_diff", "diff_se"]].astype(np.float64)
+    if (table["elpd_diff"] > 0).any():
+        raise ValueError(
+            "elpd_diff must be the difference to the best, 0 or negative, got "
+            f"{table['elpd_diff'].max():g}; {origin}"
+        )
+    table = table.sort_index()
+    return pd.DataFrame({"difference": -2 * table["elpd_diff"], "se": 2 * table["diff_se"]})

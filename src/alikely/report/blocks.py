@@ -14,7 +14,7 @@ from alikely._base.frames import ordered
 from alikely._base.names import counted
 from alikely.estimates.latex import printed
 from alikely.estimates.sentences import capital, merged_remarks
-from alikely.plots.vector import svg_of
+from alikely.plots._style import svg_of
 
 __all__ = [
     "Block",
