@@ -17,7 +17,7 @@ from alikely.data.columns import NOTES, ROLES, table_aligned
 from alikely.data.files import File, Paths, find_files, read_table
 from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
 from alikely.data.probabilities import with_probabilities
-from alikely.data.readers import Choice, Log, Reader, readers
+from alikely.data.readers import Log, Reader, readers
 
 __all__ = ["NA_VALUES", "Long", "fields_of_names", "long_tables", "read_trials", "wide_trials"]
 
@@ -73,9 +73,9 @@ def read_trials(
         for name, given in (("score", score), ("filter", filter)):
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{name} must be the name of one, got {type(given).__name__}")
-        log = _log(reader, files, Choice(score, filter, columns))
+        log = _log(reader, files, Log(score, filter, columns, [file.name for file in files]))
         tables, names = log.tables, log.names
-        notes += [f"read as {reader.title}", *log.notes]
+        notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
         columns = {**log.columns, **columns}
         missing = log.missing if na_values is None else na_values
     if pattern is not None and len(tables) != len(files):
@@ -111,10 +111,11 @@ def _tables(path: Any) -> list[Any] | None:
     return tables or None
 
 
-def _log(reader: Reader, files: Sequence[File], choice: Choice) -> Log:
+def _log(reader: Reader, files: Sequence[File], log: Log) -> Log:
     """The log; one whose fields are others than its reader knows is refused (`ValueError`)."""
     try:
-        return reader.read(files, choice)
+        reader.read(files, log)
+        return log
     except (*MALFORMED, json.JSONDecodeError, UnicodeDecodeError) as error:
         names = listed([repr(file.name) for file in files], most=3)
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]

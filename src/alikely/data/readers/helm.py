@@ -8,17 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers._reader import (
-    Choice,
-    Log,
-    Reader,
-    chosen,
-    field,
-    label,
-    log_of_rows,
-    option,
-    right,
-)
+from alikely.data.readers import Log, Reader, field, label, option, right
 
 __all__ = ["READER"]
 
@@ -47,43 +37,42 @@ def recognises(files: Sequence[File]) -> bool:
     return {SPEC, STATS} <= {file.base for file in files}
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Rows of every run folder; perturbations are conditions, as are subjects."""
-    notes: list[str] = []
     runs: dict[str, dict[str, File]] = {}
     for file in files:
         place = str(file.path.parent) + "/" + file.member.rpartition("/")[0]
         runs.setdefault(place, {})[file.base] = file
-    rows: list[dict[str, Any]] = []
-    for run in runs.values():
-        if SPEC in run:
-            rows += _rows(run, choice, notes)
-    return log_of_rows(rows, f"{sum(SPEC in run for run in runs.values())} runs", notes)
+    own = [run for run in runs.values() if SPEC in run]
+    for run in own:
+        _add(log, run)
+    log.finish(f"{len(own)} runs")
 
 
-def _rows(run: dict[str, File], choice: Choice, notes: list[str]) -> list[dict[str, Any]]:
+def _add(log: Log, run: dict[str, File]) -> None:
     place = repr(run[SPEC].name)
     if STATS not in run:
         raise ValueError(f"beside {place} there is no {STATS}, which holds the scores")
-    spec, stats = json.loads(run[SPEC].read()), json.loads(run[STATS].read())
-    shown = json.loads(run[SHOWN].read()) if SHOWN in run else []
-    instances = json.loads(run[INSTANCES].read()) if INSTANCES in run else []
+
+    def content(name: str) -> Any:
+        return json.loads(run[name].read()) if name in run else []
+
+    spec = content(SPEC)
     observer = label(spec, "adapter_spec", "model", place=place)
     name = label(spec, "name", place=place)
     scenario, _, arguments = name.partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
-    predicted = {_key(entry): entry for entry in shown}
-    references = {_key(entry, "id"): entry.get("references") or [] for entry in instances}
+    predicted = {_key(entry): entry for entry in content(SHOWN)}
+    references = {_key(entry, "id"): entry.get("references") or [] for entry in content(INSTANCES)}
     asked = _requests(run, str(spec["adapter_spec"].get("method")))
-    rows, tied = [], 0
-    for entry in stats:
+    tied, known = 0, False
+    for entry in content(STATS):
         where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
         kind = (entry.get("perturbation") or {}).get("name")
         values = _own_stats(field(entry, "stats", place=where), kind, where)
         if not values:
             continue  # the worst or the unperturbed case of another entry
-        there = [score for score in SCORES if score in values]
-        score = chosen("stat", "score", choice.score, there, place)
+        score = log.choose("stat", "score", [name for name in SCORES if name in values], place)
         answer = _answer(
             references.get(_key(entry)[:2], []), predicted.get(_key(entry), {}), values.get(INDEX)
         )
@@ -91,24 +80,22 @@ def _rows(run: dict[str, File], choice: Choice, notes: list[str]) -> list[dict[s
         if answer and INDEX in values and 0 < value < 1:
             # Of options that tie HELM counts a share; its answer is the first of them.
             tied, value = tied + 1, int(answer["response"] == answer["truth"])
-        rows.append(
-            {
-                "observer": observer,
-                "kind": "model",
-                "dataset": scenario,
-                "condition": f"{subject}, {kind}" if kind else subject,
-                "item": label(entry, "instance_id", place=where),
-                "repeat": int(entry.get("train_trial_index", 0)),
-                "correct": right(value, f"{score} of {where}"),
-                **answer,
-                **_logits(asked.get(_key(entry), []), answer.get("response"), values.get(TOP)),
-            }
+        answer |= _logits(asked.get(_key(entry), []), answer.get("response"), values.get(TOP))
+        known |= "logits" in answer
+        log.add(
+            observer,
+            scenario,
+            label(entry, "instance_id", place=where),
+            condition=f"{subject}, {kind}" if kind else subject,
+            place=place,
+            repeat=int(entry.get("train_trial_index", 0)),
+            correct=right(value, f"{score} of {where}"),
+            **answer,
         )
-    if asked and not any("logits" in row for row in rows):
-        notes.append(f"{place}: no probabilities, since not all options have log likelihoods")
+    if asked and not known:
+        log.notes.append(f"{place}: no probabilities, since not all options have log likelihoods")
     if tied:
-        notes.append(f"{tied} answers of {place} tie with others: the first of them is taken")
-    return rows
+        log.notes.append(f"{tied} answers of {place} tie with others: the first of them is taken")
 
 
 def _own_stats(stats: Sequence[Any], kind: str | None, where: str) -> dict[str, Any]:

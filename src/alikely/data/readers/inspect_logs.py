@@ -13,18 +13,7 @@ import pyarrow as pa
 
 from alikely._base.size import memory_limit
 from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
-from alikely.data.readers._reader import (
-    Choice,
-    Log,
-    Questions,
-    Reader,
-    chosen,
-    field,
-    label,
-    log_of_rows,
-    note_unread,
-    option,
-)
+from alikely.data.readers import Log, Reader, field, label, option
 
 __all__ = ["READER"]
 
@@ -46,24 +35,34 @@ def recognises(files: Sequence[File]) -> bool:
     )
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Rows of all logs, a task and model each."""
-    notes: list[str] = []
     logs = [file for file in files if file.suffix in (".eval", ".json")]
-    note_unread(files, logs, notes)
-    asked = Questions()
-    parts, ways = [], list[dict[str, str]]()
+    log.note_unread(files, logs)
+    parts = []
     for file in logs:
         header, samples = _opened(file)
-        parts.append(_rows(file, header, samples, choice, notes, asked))
-        ways.append(_way(header["eval"]))
+        start = len(log.rows)
+        _add(log, file, header, samples)
+        if part := log.rows[start:]:
+            parts.append((part[0]["observer"], part[0]["dataset"], _way(header["eval"]), part))
     # One model that was run in several ways at one task is several observers.
-    runs = [(*of, way) for part, way in zip(parts, ways, strict=True) for of in _first(part)]
-    rows = []
-    for part, way in zip(parts, ways, strict=True):
-        told = "".join(_told_by(observer, way, runs) for observer, _ in _first(part))
-        rows += [row | {"observer": row["observer"] + told} for row in part]
-    return log_of_rows(rows, f"{len(logs)} logs", notes)
+    of_task: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for observer, task, way, _ in parts:
+        of_task.setdefault((observer, task), []).append(way)
+    for observer, _, way, part in parts:
+        # What tells this way of running a model from others at a task of its; mostly nothing.
+        differ = {
+            key
+            for (name, _), ways in of_task.items()
+            if name == observer
+            for key in set().union(*ways)
+            if len({other.get(key) for other in ways}) > 1
+        }
+        if told := ", ".join(key + way[key] for key in way if key in differ):
+            for row in part:
+                row["observer"] += f" ({told})"
+    log.finish(f"{len(logs)} logs")
 
 
 def _way(evaluation: dict[str, Any]) -> dict[str, str]:
@@ -72,29 +71,6 @@ def _way(evaluation: dict[str, Any]) -> dict[str, str]:
     way = {"": str(solver)} if solver else {}
     known = given.items() if isinstance(given, dict) else ()
     return way | {f"{name}=": str(value) for name, value in sorted(known)}
-
-
-def _first(part: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Observer and data set of a log, unless nothing of it is left."""
-    return [(row["observer"], row["dataset"]) for row in part[:1]]
-
-
-def _told_by(
-    observer: str, way: dict[str, str], runs: Sequence[tuple[str, str, dict[str, str]]]
-) -> str:
-    """What tells this way of running a model from the others at a task of its; mostly nothing."""
-    of_task: dict[str, list[dict[str, str]]] = {}
-    for name, task, other in runs:
-        if name == observer:
-            of_task.setdefault(task, []).append(other)
-    differ = {
-        key
-        for others in of_task.values()
-        for key in set().union(*others)
-        if len({other.get(key) for other in others}) > 1
-    }
-    told = ", ".join(key + way[key] for key in way if key in differ)
-    return f" ({told})" if told else ""
 
 
 def _question(sample: dict[str, Any], data: str) -> str:
@@ -106,14 +82,7 @@ def _question(sample: dict[str, Any], data: str) -> str:
     return str(asked or data)[:SAME_TEXT].strip()
 
 
-def _rows(
-    file: File,
-    header: dict[str, Any],
-    samples: list[dict[str, Any]],
-    choice: Choice,
-    notes: list[str],
-    asked: Questions,
-) -> list[dict[str, Any]]:
+def _add(log: Log, file: File, header: dict[str, Any], samples: list[dict[str, Any]]) -> None:
     place = repr(file.name)
     version = header.get("version", VERSIONS[-1])
     if version not in VERSIONS:
@@ -127,12 +96,11 @@ def _rows(
     data = str(of.get("name") or "") if isinstance(of, dict) else ""
     complete = [sample for sample in samples if not sample.get("error")]
     if len(complete) < len(samples):
-        notes.append(
-            f"{len(samples) - len(complete)} samples of {place} ended in an error: left out"
-        )
+        n = len(samples) - len(complete)
+        log.notes.append(f"{n} samples of {place} ended in an error: left out")
     names = [name for sample in complete for name in sample.get("scores") or {}]
-    scorer = chosen("scorer", "score", choice.score, names, place)
-    rows, unscored = [], 0
+    scorer = log.choose("scorer", "score", names, place)
+    unscored = 0
     for sample in complete:
         where = f"{place}, sample {sample.get('id')!r}"
         score = (sample.get("scores") or {}).get(scorer) or {}
@@ -140,29 +108,25 @@ def _rows(
         if value is None or (isinstance(value, float) and math.isnan(value)):
             unscored += 1
             continue
-        item = label(sample, "id", place=where)
-        asked.check((task, item), _question(sample, data), place)
         answer = option(score.get("answer"))
         logits = _logits(sample, answer)
         target = sample.get("target")
         target = target[0] if isinstance(target, list) and len(target) == 1 else target
-        rows.append(
-            {
-                "observer": model,
-                "kind": "model",
-                "dataset": task,
-                "condition": str((sample.get("metadata") or {}).get("subject") or "all"),
-                "item": item,
-                "repeat": _epoch(sample.get("epoch", 1), where),
-                "correct": _right(value, where),
-                "truth": option(target),
-                "response": answer,
-                **({} if logits is None else {"logits": logits}),
-            }
+        log.add(
+            model,
+            task,
+            label(sample, "id", place=where),
+            condition=str((sample.get("metadata") or {}).get("subject") or "all"),
+            place=place,
+            mark=_question(sample, data),
+            repeat=_epoch(sample.get("epoch", 1), where),
+            correct=_right(value, where),
+            truth=option(target),
+            response=answer,
+            **({} if logits is None else {"logits": logits}),
         )
     if unscored:
-        notes.append(f"{unscored} samples of {place} have no score: left out")
-    return rows
+        log.notes.append(f"{unscored} samples of {place} have no score: left out")
 
 
 def _epoch(value: Any, where: str) -> int:

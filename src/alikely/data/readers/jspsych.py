@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from alikely.data.files import TEXT, File, read_table
-from alikely.data.readers._reader import Choice, Log, Reader, chosen, has_columns, objects
+from alikely.data.readers import Log, Reader, has_columns, objects
 
 __all__ = ["READER"]
 
@@ -23,35 +23,33 @@ def recognises(files: Sequence[File]) -> bool:
     return has_columns(files, "trial_type", "trial_index", "time_elapsed")
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Tables of the trials of one task (or plugin), people by a column or the file's name."""
-    notes: list[str] = []
-    frames = [_frame(file, notes) for file in files]
+    frames = [_frame(file, log.notes) for file in files]
     by = "task" if all("task" in frame for frame in frames) else "trial_type"
     lacks = [f.name for f, frame in zip(files, frames, strict=True) if by not in frame]
     if lacks:
         raise ValueError(f"{lacks[0]!r} has no column 'trial_type': it is not of jsPsych")
     there = [name for frame in frames for name in frame[by].dropna().unique()]
-    one = chosen(by, "filter", choice.filter, there, "the experiment")
+    one = log.choose(by, "filter", there, "the experiment")
     kept = [frame[frame[by] == one] for frame in frames]
-    left = sum(map(len, frames)) - sum(map(len, kept))
-    if left:
-        notes.append(f"{left} rows whose {by} is not {one!r} were left out")
-    asked = choice.columns
-    columns = {} if "item" in asked else {"item": "stimulus"}
+    if left := sum(map(len, frames)) - sum(map(len, kept)):
+        log.notes.append(f"{left} rows whose {by} is not {one!r} were left out")
+    asked = log.renamed
+    log.columns = {} if "item" in asked else {"item": "stimulus"}
     if "observer" not in asked:
         names = [name for name in PEOPLE if all(name in frame for frame in frames)]
-        columns["observer"] = names[0] if names else "observer"
+        log.columns["observer"] = names[0] if names else "observer"
         if not names:
-            notes.append("observers are named by their files (or give observer=)")
+            log.notes.append("observers are named by their files (or give observer=)")
             kept = [f.assign(observer=Path(g.base).stem) for f, g in zip(kept, files, strict=True)]
     if "truth" not in asked and all(TRUTH in frame for frame in frames):
-        columns["truth"] = TRUTH
+        log.columns["truth"] = TRUTH
     elif "truth" not in asked and "response" not in asked and all("correct" in f for f in frames):
         # Keys and positions of buttons, that were judged by the experiment.
         kept = [frame.drop(columns="response", errors="ignore") for frame in kept]
-        notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
-    return Log(kept, [file.name for file in files], columns, notes, missing=("null",))
+        log.notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
+    log.tables, log.missing = kept, ("null",)
 
 
 def _frame(file: File, notes: list[str]) -> pd.DataFrame:

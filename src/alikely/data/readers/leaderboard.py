@@ -8,30 +8,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow.parquet
 
 from alikely.data.files import File
-from alikely.data.readers._reader import (
-    Choice,
-    Log,
-    Questions,
-    Reader,
-    among,
-    chosen,
-    field,
-    has_columns,
-    log_of_rows,
-    note_unread,
-    right,
-)
+from alikely.data.readers import Log, Reader, among, field, has_columns, right
 
 __all__ = ["READER"]
 
 NAME = re.compile(r"details_(?:.*\|)?([^|]+)\|\d+_(\d{4}-\d\d-\d\dT[\d.\-:]+)\.parquet")
 FOLDER = re.compile(r"details_(.+?)__(.+)")
 MMLU = "hendrycksTest-"
+SCORES = ("acc", "acc_norm", "em", "mc1")
 
 
 def recognises(files: Sequence[File]) -> bool:
@@ -40,29 +28,14 @@ def recognises(files: Sequence[File]) -> bool:
     return bool(details) and has_columns(details, "predictions", "gold", "hashes")
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Rows of the newest run of every task; subjects of MMLU are conditions."""
-    notes: list[str] = []
-    newest: dict[tuple[str, str], tuple[str, File]] = {}
-    older = []
-    for file in files:
-        match = NAME.fullmatch(file.base)
-        if file.suffix != ".parquet" or match is None:
-            continue
-        key, here = (_observer(file), match[1]), (match[2], file)
-        if key in newest:
-            older.append(min(newest[key], here, key=lambda entry: entry[0])[1].name)
-        newest[key] = max(newest.get(key, here), here, key=lambda entry: entry[0])
-    note_unread(files, [file for file in files if NAME.fullmatch(file.base)], notes)
-    if older:
-        notes.append(f"of several runs the newest was read; left out: {', '.join(older)}")
-    asked = Questions()
-    rows = [
-        row
-        for (observer, task), (_, file) in newest.items()
-        for row in _rows(file, observer, task, choice, asked)
-    ]
-    return log_of_rows(rows, f"{len(newest)} files of details", notes)
+    named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
+    log.note_unread(files, [file for file, _ in named])
+    newest = log.newest([(_observer(file), m[1], m[2], file) for file, m in named], "runs")
+    for observer, task, file in newest:
+        _add(log, file, observer, task)
+    log.finish(f"{len(newest)} files of details")
 
 
 def _observer(file: File) -> str:
@@ -77,33 +50,27 @@ def _observer(file: File) -> str:
     return f"{match[1]}/{match[2]}"
 
 
-def _rows(
-    file: File, observer: str, task: str, choice: Choice, asked: Questions
-) -> list[dict[str, Any]]:
+def _add(log: Log, file: File, observer: str, task: str) -> None:
     table = pyarrow.parquet.read_table(io.BytesIO(file.read()))
     place = repr(file.name)
-    names = [name for name in table.column_names if name in ("acc", "acc_norm", "em", "mc1")]
-    score = chosen("score", "score", choice.score, names, place)
+    there = [name for name in table.column_names if name in SCORES]
+    score = log.choose("score", "score", there, place)
     dataset, condition = ("mmlu", task[len(MMLU) :]) if task.startswith(MMLU) else (task, "all")
-    rows = []
     for number, sample in enumerate(table.to_pylist()):
         where = f"{place}, row {number}"
         likelihood, gold = field(sample, "predictions", place=where), sample.get("gold")
-        row = {
-            "observer": observer,
-            "kind": "model",
-            "dataset": dataset,
-            "condition": condition,
-            "item": str(number),
-            "correct": right(sample[score], f"{score} of {where}"),
-        }
-        mark = (sample.get("hashes") or {}).get("example")
-        asked.check((dataset, condition, str(number)), mark, place)
         # Of acc_norm the lengths of options are not kept: no answer follows from likelihoods.
         options = score == "acc" and isinstance(gold, int) and len(likelihood) > 1
-        answer = among(str(gold), likelihood) if options else {}
-        rows.append(row | answer)
-    return rows
+        log.add(
+            observer,
+            dataset,
+            str(number),
+            condition=condition,
+            place=place,
+            mark=(sample.get("hashes") or {}).get("example"),
+            correct=right(sample[score], f"{score} of {where}"),
+            **(among(gold, likelihood) if options else {}),
+        )
 
 
 READER = Reader("leaderboard", "details of the Open LLM Leaderboard", recognises, read)

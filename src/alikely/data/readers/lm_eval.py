@@ -8,20 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers._reader import (
-    Choice,
-    Log,
-    Questions,
-    Reader,
-    among,
-    chosen,
-    field,
-    label,
-    log_of_rows,
-    note_unread,
-    objects,
-    right,
-)
+from alikely.data.readers import Log, Reader, among, field, label, objects, right
 
 __all__ = ["READER"]
 
@@ -36,29 +23,16 @@ def recognises(files: Sequence[File]) -> bool:
     return any(NAME.fullmatch(file.base) for file in files)
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Rows of the newest samples of every task and model."""
-    notes: list[str] = []
-    newest: dict[tuple[str, str], tuple[str, File]] = {}
-    older = []
-    for file in files:
-        if not (match := NAME.fullmatch(file.base)):
-            continue
-        key, date = (_observer(file, files), match[1]), match[2] or ""
-        if key in newest:
-            older.append(min(newest[key], (date, file), key=lambda entry: entry[0])[1].name)
-        newest[key] = max(newest.get(key, ("", file)), (date, file), key=lambda entry: entry[0])
-    known = [file for file in files if NAME.fullmatch(file.base) or file.base.startswith(RESULTS)]
-    note_unread(files, known, notes)
-    if older:
-        notes.append(f"of several dates the newest was read; left out: {', '.join(older)}")
-    asked = Questions()
-    rows = [
-        row
-        for (observer, task), (_, file) in newest.items()
-        for row in _rows(file, observer, task, choice, notes, asked)
-    ]
-    return log_of_rows(rows, f"{len(newest)} files of samples", notes)
+    named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
+    results = [file for file in files if file.base.startswith(RESULTS)]
+    log.note_unread(files, [*results, *(file for file, _ in named)])
+    dated = [(_observer(file, files), m[1], m[2] or "", file) for file, m in named]
+    newest = log.newest(dated, "dates")
+    for observer, task, file in newest:
+        _add(log, file, observer, task)
+    log.finish(f"{len(newest)} files of samples")
 
 
 def _observer(file: File, files: Sequence[File]) -> str:
@@ -81,39 +55,32 @@ def _observer(file: File, files: Sequence[File]) -> str:
     return own.rpartition("/")[2] or folder.absolute().name
 
 
-def _rows(
-    file: File, observer: str, task: str, choice: Choice, notes: list[str], asked: Questions
-) -> list[dict[str, Any]]:
-    samples = objects(file, notes)
-    place = repr(file.name)
-    filters = [sample["filter"] for sample in samples if "filter" in sample]
-    if filters:
-        one = chosen("filter", "filter", choice.filter, filters, place)
+def _add(log: Log, file: File, observer: str, task: str) -> None:
+    samples, place = objects(file, log.notes), repr(file.name)
+    if filters := [sample["filter"] for sample in samples if "filter" in sample]:
+        one = log.choose("filter", "filter", filters, place)
         samples = [sample for sample in samples if sample["filter"] == one]
-    scores = _scores(samples[0]) if samples else []
-    score = chosen("score", "score", choice.score, scores, place)
-    rows = []
+    score = log.choose("score", "score", _scores(samples[0]) if samples else [], place)
     for number, sample in enumerate(samples):
         where = f"{place}, sample {number}"
         value = field(sample, score, place=where)
         doc = sample.get("doc") or {}
         doc = doc if isinstance(doc, dict) else {}
-        row = {
-            "observer": observer,
-            "kind": "model",
-            "dataset": task,
-            "condition": str(doc.get("subject") or doc.get("category") or "all"),
-            "item": label(sample, "doc_id", place=where),
-            "correct": right(value, f"{score} of {where}"),
-        }
-        asked.check((task, str(row["item"])), sample.get("doc_hash"), place)
-        rows.append(row | _answer(sample, score, where))
+        log.add(
+            observer,
+            task,
+            label(sample, "doc_id", place=where),
+            condition=str(doc.get("subject") or doc.get("category") or "all"),
+            place=place,
+            mark=sample.get("doc_hash"),
+            correct=right(value, f"{score} of {where}"),
+            **_answer(sample, score),
+        )
     if (most := max(map(_repeats, samples), default=1)) > 1:
-        notes.append(
+        log.notes.append(
             f"{place} has up to {most} answers to a question, of which the filter makes one: only "
             "that is scored"
         )
-    return rows
 
 
 def _repeats(sample: dict[str, Any]) -> int:
@@ -130,7 +97,7 @@ def _scores(sample: dict[str, Any]) -> list[str]:
     return [name for name in usual if name in sample]
 
 
-def _answer(sample: dict[str, Any], score: str, where: str) -> dict[str, Any]:
+def _answer(sample: dict[str, Any], score: str) -> dict[str, Any]:
     """Position of the likeliest option and of the right one; nothing for generated text."""
     found = sample.get("filtered_resps") or []
     if not (found and all(isinstance(entry, list) and len(entry) == 2 for entry in found)):

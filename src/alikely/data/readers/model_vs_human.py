@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from alikely._base.names import listed
 from alikely.data.files import File, read_table
-from alikely.data.readers._reader import Choice, Log, Reader, has_columns
+from alikely.data.readers import Log, Reader, has_columns
 
 __all__ = ["RAW", "READER", "image_name", "named_table", "normalise_condition"]
 
@@ -29,15 +29,13 @@ def recognises(files: Sequence[File]) -> bool:
     return has_columns(files, *RAW)
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Tables whose items are images, not presentations of these; ``na`` is no answer."""
-    notes: list[str] = []
-    tables = []
     for file in files:
         match = NAME.fullmatch(file.base)
         dataset = match["dataset"] if match else file.path.absolute().parent.name
-        tables.append(named_table(read_table(file, notes), file, dataset))
-    return Log(tables, [file.name for file in files], {}, notes, missing=("na", "NA"))
+        log.tables.append(named_table(read_table(file, log.notes), file, dataset))
+    log.missing = ("na", "NA")
 
 
 def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:

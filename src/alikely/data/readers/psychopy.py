@@ -11,7 +11,7 @@ import pandas as pd
 
 from alikely._base.names import listed
 from alikely.data.files import File
-from alikely.data.readers._reader import Choice, Log, Reader, chosen
+from alikely.data.readers import Log, Reader
 
 __all__ = ["READER"]
 
@@ -26,17 +26,16 @@ def recognises(files: Sequence[File]) -> bool:
     )
 
 
-def read(files: Sequence[File], choice: Choice) -> Log:
+def read(files: Sequence[File], log: Log) -> None:
     """Tables of the trials at which one component asked for an answer."""
-    notes: list[str] = []
-    frames = [_frame(file, notes) for file in files]
+    frames = [_frame(file, log.notes) for file in files]
     there = [n.removesuffix(KEYS) for frame in frames for n in frame if n.endswith(KEYS)]
-    part = chosen("key component", "filter", choice.filter, there, "the experiment")
+    part = log.choose("key component", "filter", there, "the experiment")
     answer, right = part + KEYS, part + RIGHT
     lacks = [f.name for f, frame in zip(files, frames, strict=True) if answer not in frame]
     if lacks:
         raise ValueError(f"{lacks[0]!r} has no column {answer!r}, which other files have")
-    if "item" not in choice.columns:
+    if "item" not in log.renamed:
         raise ValueError(
             "PsychoPy does not say which column holds the items; name it by item=, one of "
             f"{listed(name for name in frames[0] if '.' not in name)}"
@@ -45,24 +44,24 @@ def read(files: Sequence[File], choice: Choice) -> Log:
     kept = [frame[frame[answer].notna()] for frame in frames]
     left = sum(map(len, frames)) - sum(map(len, kept))
     if left:
-        notes.append(f"{left} rows without an entry of {answer!r} were left out")
-    columns = {"item": choice.columns["item"], "response": answer}
-    if "observer" not in choice.columns:
+        log.notes.append(f"{left} rows without an entry of {answer!r} were left out")
+    columns = {"item": log.renamed["item"], "response": answer}
+    if "observer" not in log.renamed:
         columns["observer"] = PERSON
         if any(PERSON not in frame or frame[PERSON].isna().any() for frame in kept):
-            notes.append(f"{PERSON!r} is not always given: observers are named by their files")
+            log.notes.append(f"{PERSON!r} is not always given: observers are named by their files")
             kept = [
                 f.assign(**{PERSON: Path(g.base).stem}) for f, g in zip(kept, files, strict=True)
             ]
-    if "truth" not in choice.columns:
+    if "truth" not in log.renamed:
         if all(TRUTH in frame for frame in kept):
             columns["truth"] = TRUTH
         elif all(right in frame for frame in kept):
             columns |= {"correct": right, "response": "response"}
             # Scored as wrong, but not answered.
             kept = [f.assign(**{right: f[right].where(f[answer] != "None", None)}) for f in kept]
-            notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
-    return Log(kept, [file.name for file in files], columns, notes, missing=("None",))
+            log.notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
+    log.tables, log.columns, log.missing = kept, columns, ("None",)
 
 
 def _frame(file: File, notes: list[str]) -> pd.DataFrame:
