@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gzip
 import io
+import json
 import os
 import re
 import shlex
@@ -15,9 +17,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import worlds
+import xarray as xr
 
+import alikely as al
 from alikely.cli import main
 
 # Marks of what a user must never see.
@@ -46,6 +54,37 @@ class Ran(NamedTuple):
     code: int
     out: str
     err: str
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Parts of the rows of a table; lines that begin with spaces continue the one before."""
+    return [row.split(" => ") for row in re.sub(r"\n +", " ", text.strip("\n")).split("\n")]
+
+
+def table(text: str, names: dict[str, Any]) -> list[Case]:
+    """Cases written as ``what is expected => expression``, with names of the module and `NAMES`.
+
+    What is expected may be a name in capitals.
+    """
+    return [_case(expect, code, code, names) for expect, code in _rows(text)]
+
+
+def _case(expect: str, name: str, code: str, names: dict[str, Any]) -> Case:
+    known = {**NAMES, **names}.get(expect)
+
+    def do() -> Any:
+        return eval(code, {**NAMES, **names})
+
+    return Case(expect if known is None else name, expect if known is None else known, do)
+
+
+def verbs(text: str, names: dict[str, Any]) -> list[Case]:
+    """Cases written as ``what is expected => words [=> files]``, on the files ``F`` by default."""
+    cases = []
+    for expect, words, *files in _rows(text):
+        code = f"cli({words.replace('$Q', names['Q'])!r}, {files[0] if files else 'F'})()"
+        cases.append(_case(expect, words, code, names))
+    return cases
 
 
 def marked(cases: Iterable[Case]) -> list[Any]:
@@ -86,6 +125,17 @@ def cli(
     return run
 
 
+def check_each(cases: Iterable[Case]) -> Callable[..., None]:
+    """A test of each case, in an empty folder."""
+
+    @pytest.mark.parametrize("case", marked(cases))
+    def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        check(case, tmp_path)
+
+    return test_inputs
+
+
 def outcome(case: Case) -> tuple[str, Any]:
     """Whether a case was refused or worked, or crashed, with the line or what came of it."""
     try:
@@ -120,7 +170,7 @@ def check(case: Case, folder: Path) -> None:
 
 
 def WORKS(_: Any) -> bool:  # noqa: N802
-    """It works; what it says is tested elsewhere."""
+    """It works; what it says is check_each elsewhere."""
     return True
 
 
@@ -146,3 +196,11 @@ def SAME(ran: Ran) -> bool:  # noqa: N802
     """The numbers are those of the plain file: how it is written changes nothing."""
     assert _means(ran.out) == _plain()
     return True
+
+
+# What expressions of all tables may name.
+NAMES = {
+    "Path": Path, "SAME": SAME, "WORKS": WORKS, "al": al, "cli": cli, "gzip": gzip, "io": io,
+    "json": json, "nan": float("nan"), "np": np, "pa": pa, "pd": pd, "pl": pl,
+    "w": worlds, "xr": xr,
+}  # fmt: skip

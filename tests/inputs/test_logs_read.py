@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import worlds as w
-from cases import WORKS, Case, check, marked
+from cases import WORKS, Case, check_each
 
 import alikely as al
 from alikely.datasets import loaders
@@ -273,7 +273,4 @@ CASES += [
 ]
 
 
-@pytest.mark.parametrize("case", marked(CASES))
-def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    check(case, tmp_path)
+test_inputs = check_each(CASES)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import pytest
 import worlds as w
-from cases import WORKS, Case, check, marked
+from cases import WORKS, Case, check_each
 
 import alikely as al
 
@@ -229,7 +228,4 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", marked(CASES))
-def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    check(case, tmp_path)
+test_inputs = check_each(CASES)

@@ -707,19 +707,25 @@ def arrays_aligned(
 def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
     """Data of `Trials.from_correct`."""
     array = _array("correct", correct)
-    mask = np.ma.getmaskarray(array)
-    values = _numbers_of(np.ma.getdata(array))
+    mask, values = np.ma.getmaskarray(array), np.ma.getdata(array)
     if values.ndim != 2:
         raise ValueError(f"correct must have shape (observer, trial), got {values.shape}")
-    bad = ~mask & ~np.isnan(values) & (values != 0) & (values != 1)
+    if values.dtype.kind in "mMc":
+        raise ValueError(f"correct must be 0, 1 or NaN, got an array of {values.dtype}")
+    numbers = values
+    if values.dtype.kind in "OSU":
+        given = pd.Series(values.ravel(), dtype=object).where(lambda s: s.notna(), np.nan)
+        numbers = pd.to_numeric(given, errors="coerce").to_numpy().reshape(values.shape)
+    gone = pd.isna(values)
+    bad = ~mask & ~gone & (numbers != 0) & (numbers != 1)
     if bad.any():
         observer, trial = np.argwhere(bad)[0]
+        (value,) = values[observer, [trial]].tolist()
         raise ValueError(
-            f"correct must be 0, 1 or NaN, got {values[observer, trial]:g} for observer "
-            f"{observer}, trial {trial}"
+            f"correct must be 0, 1 or NaN, got {value!r} for observer {observer}, trial {trial}"
         )
-    aligned = np.where(mask, NOT_SHOWN, np.where(np.isnan(values), NO_RESPONSE, values))
-    return _described(aligned.astype(np.int8), None, [], **described)
+    coded = np.where(mask, NOT_SHOWN, np.where(gone, NO_RESPONSE, numbers))
+    return _described(coded.astype(np.int8), None, [], **described)
 
 
 def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
@@ -732,29 +738,6 @@ def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
     except ValueError:
         raise ValueError(f"rows of {name} have different lengths; give each the same") from None
     return array
-
-
-def _numbers_of(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Correctness as floats, NaN where there is no value."""
-    if values.dtype.kind in "mMc":
-        raise ValueError(f"correct must be 0, 1 or NaN, got an array of {values.dtype}")
-    if values.dtype.kind == "O":
-        if not values.ndim:
-            raise ValueError("correct must have shape (observer, trial), got one value")
-        values = np.where(pd.isna(values), np.nan, values)
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        bad = next(value for value in values.ravel().tolist() if not _is_number(value))
-        raise ValueError(f"correct must be 0, 1 or NaN, got {bad!r}") from None
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _described(

@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import xarray as xr
@@ -19,12 +19,13 @@ from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
 
-__all__ = ["NA_VALUES", "Long", "fields_of_names", "long_tables", "read_trials", "wide_trials"]
+__all__ = ["aligned", "read_trials"]
 
 # What an entry of a file may say where there is no value, beside nothing at all.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
 # What columns may be named for; in a wide table these alone.
 TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
+ROW = "row"
 # What the code of a reader ends in where a log has other fields: any may be anything.
 MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
@@ -33,70 +34,78 @@ def read_trials(
     path: Paths,
     *,
     format: str,  # noqa: A002
-    pattern: str | None,
-    na_values: Collection[str] | None,
-    sep: str | None,
-    encoding: str | None,
     wide: bool | Sequence[str],
-    score: str | None,
-    filter: str | None,  # noqa: A002
-    columns: dict[str, Any],
+    columns: Mapping[str, Any],
+    **of_files: Any,
 ) -> xr.Dataset:
     """Data of `Trials.read`."""
     if (tables := _tables(path)) is not None:
-        known = None if format in ("auto", "table") else format
-        of_files = {"format": known, "pattern": pattern, "na_values": na_values, "sep": sep}
-        of_files |= {"encoding": encoding, "score": score, "filter": filter}
-        if unfit := [name for name, value in of_files.items() if value is not None]:
+        given = {"format": None if format in ("auto", "table") else format, **of_files}
+        if unfit := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
-        if wide is False:
-            return table_aligned(open_tables(tables), columns)
-        kind = columns.pop("kind", None)
-        observers = None if wide is True else wide
-        return wide_trials(tables, columns=columns, observers=observers, kind=kind)
+        return aligned(tables, columns, wide)
+    pattern, na_values, sep, encoding, score, filter_ = (
+        of_files[name] for name in ("pattern", "na_values", "sep", "encoding", "score", "filter")
+    )
     files, notes = find_files(path)
+    names = [file.name for file in files]
     reader = _reader(format, files)
     if isinstance(na_values, str):
         raise ValueError(
             f"na_values must be a list of texts, got {na_values!r}; give [{na_values!r}]"
         )
-    columns = dict(columns)
+    log = Log(score, filter_, columns, names)
     if reader is None:
-        if score is not None or filter is not None:
+        if score is not None or filter_ is not None:
             raise ValueError("score and filter choose among the scores of logs; a table has none")
         # Wide tables are taken apart as they are.
         opened = open_table if wide is False else read_table
-        tables = _read_all(opened, files, notes, sep, encoding)
-        names = [file.name for file in files]
-        missing = NA_VALUES if na_values is None else na_values
+        log.tables = _read_all(opened, files, notes, sep, encoding)
+        log.missing = NA_VALUES
     else:
-        for name, given in (("score", score), ("filter", filter)):
-            if given is not None and not isinstance(given, str):
-                raise TypeError(f"{name} must be the name of one, got {type(given).__name__}")
-        log = _log(reader, files, Log(score, filter, columns, [file.name for file in files]))
-        tables, names = log.tables, log.names
+        for name, value in log.asked.items():
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} must be the name of one, got {type(value).__name__}")
+        _fill(log, reader, files)
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
-        columns = {**log.columns, **columns}
-        missing = log.missing if na_values is None else na_values
-    if pattern is not None and len(tables) != len(files):
+    if pattern is not None and len(log.tables) != len(files):
         raise ValueError(
             f"pattern is for one table in each file, not for {reader and reader.title}"
         )
-    fields = fields_of_names(pattern, files) if pattern is not None else None
-    _note_same_rows(files, fields, names == [file.name for file in files], notes)
+    fields = _fields_of_names(pattern, files) if pattern is not None else None
+    _note_same_rows(files, fields, log.names == names, notes)
     if fields is not None:
-        tables = [_with_fields(t, f, n) for t, f, n in zip(tables, fields, names, strict=True)]
-    if wide is not False:
-        kind = columns.pop("kind", None)
-        observers = None if wide is True else wide
-        return wide_trials(
-            tables, columns=columns, observers=observers, kind=kind, names=names,
-            missing=missing, notes=notes,
-        )  # fmt: skip
-    source = open_tables(tables, names=names, missing=missing)
-    data = table_aligned(source, columns)
-    if reader is not None and log.options is not None:
+        entries = zip(log.tables, fields, names, strict=True)
+        log.tables = [_with_fields(*entry) for entry in entries]
+    columns = {**log.columns, **columns}
+    missing = log.missing if na_values is None else na_values
+    data = aligned(log.tables, columns, wide, log.names, missing)
+    if log.options is not None:
         data = _with_options(data, log.options, columns, notes)
+    return _noted(data, notes)
+
+
+def aligned(
+    tables: Sequence[Any],
+    columns: Mapping[str, Any],
+    wide: bool | Sequence[str] = False,
+    names: Sequence[str] | None = None,
+    missing: Collection[str] = (),
+) -> xr.Dataset:
+    """Data of tables in memory or of files: long, or wide with these (or all) observers."""
+    if wide is False:
+        return table_aligned(open_tables(tables, names=names, missing=missing), columns)
+    observers = None if wide is True else wide
+    tables, names, columns, notes = _long(tables, columns, observers, names)
+    try:
+        data = table_aligned(open_tables(tables, names=names, missing=missing), columns)
+    except ValueError as error:
+        if "column 'correct'" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: without a column 'truth' answers are 0 and 1; name the column of right "
+            "answers by truth=, and those of observers by observers=[...] if there are others"
+        ) from None
     return _noted(data, notes)
 
 
@@ -111,11 +120,10 @@ def _tables(path: Any) -> list[Any] | None:
     return tables or None
 
 
-def _log(reader: Reader, files: Sequence[File], log: Log) -> Log:
-    """The log; one whose fields are others than its reader knows is refused (`ValueError`)."""
+def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
+    """Read a log; one whose fields are others than its reader knows is refused (`ValueError`)."""
     try:
         reader.read(files, log)
-        return log
     except (*MALFORMED, json.JSONDecodeError, UnicodeDecodeError) as error:
         names = listed([repr(file.name) for file in files], most=3)
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
@@ -159,44 +167,6 @@ def _with_options(
     except ValueError as error:
         notes.append(f"probabilities of options were left out: {error}")
         return data
-
-
-def wide_trials(
-    tables: Sequence[Any],
-    *,
-    columns: Mapping[str, Any],
-    observers: Sequence[str] | None = None,
-    kind: Mapping[str, str] | None = None,
-    names: Sequence[str] | None = None,
-    missing: Collection[str] = (),
-    notes: Sequence[str] = (),
-) -> xr.Dataset:
-    """Data of `Trials.from_wide`."""
-    roles = {role: name for role, name in columns.items() if role in (*TRIAL_ROLES, "truth")}
-    other = {role: name for role, name in columns.items() if role not in roles}
-    wrong = next(
-        (role for role in other if other[role] and role not in ("classes", "item_columns")), None
-    )
-    if wrong is not None:
-        raise ValueError(
-            f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
-            "and one for each observer"
-        )
-    described = other.get("item_columns", ())
-    long = long_tables(
-        tables, names=names, observers=observers, kind=kind, item_columns=described, **roles
-    )
-    source = open_tables(long.tables, names=long.names, missing=missing)
-    try:
-        data = table_aligned(source, other)
-    except ValueError as error:
-        if "column 'correct'" not in str(error):
-            raise
-        raise ValueError(
-            f"{error}: without a column 'truth' answers are 0 and 1; name the column of right "
-            "answers by truth=, and those of observers by observers=[...] if there are others"
-        ) from None
-    return _noted(data, [*notes, *long.notes])
 
 
 def _noted(data: xr.Dataset, notes: Sequence[str]) -> xr.Dataset:
@@ -253,61 +223,49 @@ def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
     return frame.with_columns(**{k: nw.lit(v, dtype=nw.String) for k, v in fields.items()})
 
 
-ROW = "row"
-
-
-class Long(NamedTuple):
-    """Tables with columns of the usual names, where each comes from, and what was found out."""
-
-    tables: list[Any]
-    names: list[str]
-    notes: list[str]
-
-
-def long_tables(
+def _long(
     tables: Sequence[Any],
-    *,
-    names: Sequence[str] | None = None,
-    observers: Sequence[str] | None = None,
-    truth: str = "truth",
-    item: str = "item",
-    condition: str = "condition",
-    dataset: str = "dataset",
-    repeat: str = "repeat",
-    kind: Mapping[str, str] | None = None,
-    item_columns: Sequence[str] = (),
-) -> Long:
-    """Make of each observer's column a long table."""
-    roles = {"truth": truth, "item": item, "condition": condition, "dataset": dataset}
-    roles["repeat"] = repeat
+    columns: Mapping[str, Any],
+    observers: Sequence[str] | None,
+    names: Sequence[str] | None,
+) -> tuple[list[Any], list[str], dict[str, Any], list[str]]:
+    """Long tables of each observer's column: where they come from, other options, and notes."""
+    roles = {role: columns.get(role, role) for role in ("truth", *TRIAL_ROLES)}
+    other = {role: name for role, name in columns.items() if role not in roles}
+    kind = other.pop("kind", None)
+    known = ("classes", "item_columns")
+    if wrong := next((role for role in other if other[role] and role not in known), None):
+        raise ValueError(
+            f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
+            "and one for each observer"
+        )
     if not isinstance(kind, Mapping | None):
         raise ValueError(f"kind must map observers to kinds in a wide table, got {kind!r}")
-    made, places, found = [], [], dict[str, None]()
-    notes: list[str] = []
+    made, places, found, notes = [], [], dict[str, None](), dict[str, None]()
     for number, table in enumerate(tables):
-        frame = frame_of(table)
-        of = dict(roles)
-        if item == "item" and "item" not in frame.columns and "image" in frame.columns:
+        frame, of = frame_of(table), dict(roles)
+        there = frame.columns
+        if of["item"] == "item" and "item" not in there and "image" in there:
             of["item"] = "image"
         for role, name in of.items():
-            if name != role and name not in frame.columns:
+            if name != role and name not in there:
                 raise ValueError(
-                    f"no column {name!r} ({role}); the columns are {listed(frame.columns)}"
-                    f"{nearest(name, frame.columns)}"
+                    f"no column {name!r} ({role}); the columns are {listed(there)}"
+                    f"{nearest(name, there)}"
                 )
-        if of["item"] not in frame.columns:
-            if ROW in frame.columns:
+        if of["item"] not in there:
+            if ROW in there:
                 raise ValueError("no column 'item'; name yours by item=")
             frame = frame.with_row_index(ROW)
             of["item"] = ROW
-            notes.append("there is no column 'item': items are the rows, counted from 0")
+            notes["there is no column 'item': items are the rows, counted from 0"] = None
+        of |= {name: name for name in other.get("item_columns", ())}
         of = {role: name for role, name in of.items() if name in frame.columns}
-        of |= {name: name for name in item_columns if name in frame.columns}
         people = _observers(frame.columns, observers, set(of.values()))
         found |= dict.fromkeys(people)
+        shared = [nw.col(column).alias(role) for role, column in of.items()]
         answer = "response" if "truth" in of else "correct"
         for name in people:
-            columns = [nw.col(column).alias(role) for role, column in of.items()]
             own = {"observer": nw.lit(name, dtype=nw.String)}
             if kind is not None:
                 if name not in kind:
@@ -315,11 +273,11 @@ def long_tables(
                         f"kind has no entry for observer {name!r}; it has {listed(kind)}"
                     )
                 own["kind"] = nw.lit(kind[name], dtype=nw.String)
-            made.append(frame.select(*columns, nw.col(name).alias(answer)).with_columns(**own))
+            made.append(frame.select(*shared, nw.col(name).alias(answer)).with_columns(**own))
             places.append(f"column {name}" + (f" of {names[number]}" if names else ""))
     if observers is None:
-        notes.append(f"{len(found)} columns are observers: {listed(found, most=8)}")
-    return Long(made, places, list(dict.fromkeys(notes)))
+        notes[f"{len(found)} columns are observers: {listed(found, most=8)}"] = None
+    return made, places, other, list(notes)
 
 
 def _observers(
@@ -342,7 +300,7 @@ def _observers(
 PIECE = re.compile(r"\{(\w+)(:d)?\}|(\*)|([^{}*]+)|(.)")
 
 
-def fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]:
+def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]:
     """Read fields off the names of files."""
     names = [match[1] for match in PIECE.finditer(pattern) if match[1]]
     if not names:

@@ -19,13 +19,12 @@ from alikely.data.columns import (
     NOTES,
     arrays_aligned,
     correct_aligned,
-    table_aligned,
 )
 from alikely.data.files import Paths
 from alikely.data.inclusion import with_inclusion
-from alikely.data.ingest import label, open_tables
+from alikely.data.ingest import label
 from alikely.data.probabilities import with_options, with_probabilities
-from alikely.data.reading import read_trials, wide_trials
+from alikely.data.reading import aligned, read_trials
 from alikely.data.summaries import data_summary, html_summary, long_table_of, summary_table
 
 __all__ = ["NOT_SHOWN", "NO_RESPONSE", "Trials"]
@@ -130,7 +129,7 @@ class Trials:
             "correct": correct, "condition": condition, "dataset": dataset, "repeat": repeat,
             "kind": kind, "labels": labels, "item_columns": item_columns, "classes": classes,
         }  # fmt: skip
-        return cls(table_aligned(open_tables(tables), columns))
+        return cls(aligned(tables, columns))
 
     @classmethod
     def read(
@@ -245,8 +244,8 @@ class Trials:
         <Trials: 2 observers, 2 trials, 2 classes>
           note: there is no column 'item': items are the rows, counted from 0
         """
-        columns |= {"truth": truth, "item": item}
-        return cls(wide_trials(tables, observers=observers, kind=kind, columns=columns))
+        columns |= {"truth": truth, "item": item, "kind": kind}
+        return cls(aligned(tables, columns, True if observers is None else observers))
 
     @classmethod
     def from_arrays(
