@@ -37,7 +37,7 @@ inputs must broadcast, got shapes accuracy_a \(2,\), accuracy_b \(3,\) =>
     al.trials_for_width([0.8, 0.7], [0.8, 0.7, 0.6], 0.3, 0.2)
 WORKS => al.trials_for_width([], [], [], 0.2)
 accuracy_a must lie strictly between 0 and 1 => al.trials_for_width(None, 0.8, 0.3, 0.2)
-ec must differ from 0, the value check_each against: a => al.trials_for_power(0.8, 0.8, 0)
+ec must differ from 0, the value tested against: a => al.trials_for_power(0.8, 0.8, 0)
 power must lie strictly between 0 and 1 => al.trials_for_power(0.8, 0.8, 0.3, power=1)
 power must lie strictly between 0 and => al.trials_for_power(0.8, 0.8, 0.3, power=nan)
 alpha must lie strictly between 0 and 1 => al.trials_for_power(0.8, 0.8, 0.3, alpha=0)
