@@ -38,9 +38,9 @@ from alikely.estimates.remarks import design_remarks
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.inference.features import option_features
-from alikely.inference.influence import equal_clusters, estimate, of_items
+from alikely.inference.influence import estimate, of_items
 from alikely.inference.intervals import interval
-from alikely.inference.permutation import permutation_p
+from alikely.inference.permutation import permutation_p, sign_flip_p
 from alikely.inference.process import four_chains, process_draws
 from alikely.inference.sampling import posterior
 from alikely.inference.strata import strata_draws
@@ -199,14 +199,14 @@ def _beside_cells(
         for name, values in tests.items():
             found[name] = np.full(len(cells), np.nan)
             found[name][~recurs] = values
-    if middle is not None and recurs.any():
+    if middle is not None and unit is not None and of_items(table, unit):
+        # Clusters of different sizes cannot be exchanged; a few have too few signs.
+        away = np.abs(divide(value - middle, estimates["se"].values))
+        by_student = 2 * stats.t.sf(away, estimates["df"].values)
+        by_signs = sign_flip_p(table, metric, design.n_null, unit, seed)
+        found["p_null"] = np.where(np.isfinite(by_signs), by_signs, by_student)
+    elif middle is not None and recurs.any():
         found["p_null"] = permutation_p(table, metric, design.n_null, unit, seed)
-        if unit is not None and of_items(table, unit):
-            # Clusters of different sizes cannot be exchanged.
-            away = np.abs(divide(value - middle, estimates["se"].values))
-            by_student = 2 * stats.t.sf(away, estimates["df"].values)
-            alike = equal_clusters(table, unit)
-            found["p_null"] = np.where(alike, found["p_null"], by_student)
     elif middle is not None:
         draws = null.null_draws(cells, design.n_null, metric, seed)
         found["p_null"] = null.p_value(value - middle, draws - middle)

@@ -38,7 +38,6 @@ __all__ = [
     "clusters_of_sum",
     "covariance",
     "covariance_of",
-    "equal_clusters",
     "estimate",
     "freedom_of",
     "indicator",
@@ -151,16 +150,6 @@ def estimate(
 def of_items(table: xr.Dataset, cluster: str | None) -> bool:
     """Whether clusters are of items, by a column that describes these, not of answers to one."""
     return bool(cluster) and cluster in table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)
-
-
-def equal_clusters(table: xr.Dataset, cluster: str) -> NDArray[np.bool_]:
-    """Whether all clusters of items have the same size, for each pair."""
-    numbers, out = cluster_numbers(table, cluster), np.zeros(table.sizes["pair"], dtype=bool)
-    for block in blocks(table):
-        sizes = block.shown().astype(np.float64) @ indicator(numbers[block.trials])[0]
-        most = sizes.max(axis=1, keepdims=True, initial=0)
-        out[block.rows] = ((sizes == 0) | (sizes == most)).all(axis=1)
-    return out
 
 
 def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:

@@ -1,7 +1,9 @@
-"""Tests of independence over items, where single answers are not independent.
+"""Tests of independence over items or clusters, where single responses are not independent.
 
 References
 ----------
+.. [CRS17] Canay, Romano, Shaikh (2017). Randomization tests under an approximate symmetry
+   assumption. doi:10.3982/ECTA13081
 .. [F35] Fisher (1935). The design of experiments. Section 21.
 .. [PS10] Phipson, Smyth (2010). Permutation p-values should never be zero.
    doi:10.2202/1544-6115.1585
@@ -14,18 +16,22 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import within
+from alikely._base.arrays import Floats, within
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
+from alikely.inference.influence import indicator
 from alikely.metrics import ERROR_CONSISTENCY, Metric
+from alikely.metrics.cells import divide
 
-__all__ = ["permutation_p"]
+__all__ = ["permutation_p", "sign_flip_p"]
 
 # Numbers held at a time by one worker.
 CHUNK = 8_000_000
 # Values of permutations that are equal differ by rounding alone.
 ROUNDING = 1e-9
+# With fewer clusters no combination of signs is rarer than .05.
+FEWEST_FLIPPED = 6
 
 
 def permutation_p(
@@ -54,6 +60,51 @@ def permutation_p(
     for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
         out[block.rows] = found
     return out
+
+
+def sign_flip_p(
+    table: xr.Dataset, metric: Metric, n_flips: int, cluster: str, rng: RandomState = None
+) -> NDArray[np.float64]:
+    """Two-sided p-values of independence, the covariance within each cluster with either sign.
+
+    Each cluster adds the products of both observers' deviations from their accuracies, which for
+    independent observers are as likely below 0 as above [CRS17]_. Clusters of any size take part.
+    With G of them no value is below 2 / 2**G: NaN for fewer than 6.
+    """
+    numbers, out = cluster_numbers(table, cluster), np.full(table.sizes["pair"], np.nan)
+    groups = list(blocks(table))
+    for block, seed in zip(groups, seed_sequence(rng).spawn(len(groups)), strict=True):
+        shares = block.shares().astype(np.float64)
+        both, total = shares[:, 0], shares.sum(axis=1)
+        a, b = both + shares[:, 1], both + shares[:, 2]
+        n = total.sum(axis=1, keepdims=True)
+        mean_a, mean_b = (divide(x.sum(axis=1, keepdims=True), n) for x in (a, b))
+        products = both - mean_a * b - mean_b * a + mean_a * mean_b * total
+        membership = indicator(numbers[block.trials])[0]
+        enough = ((total @ membership > 0).sum(axis=1) >= FEWEST_FLIPPED) & (n[:, 0] > 0)
+        defined = np.isfinite(metric.value(shares.sum(axis=2)))
+        found = _flipped(products @ membership, n_flips, np.random.default_rng(seed))
+        out[block.rows] = np.where(enough & defined, found, np.nan)
+    return out
+
+
+def _flipped(sums: NDArray[np.float64], n_flips: int, rng: np.random.Generator) -> Floats:
+    """Proportion of signs whose total is at least as far from 0: all of them if they are few."""
+    n_pairs, n = sums.shape
+    every = n < 63 and 2 ** (n - 1) <= n_flips
+    if every:
+        # The opposite of all signs is as far from 0.
+        signs = 1.0 - 2.0 * (np.arange(2 ** (n - 1)) >> np.arange(n)[:, None] & 1)
+    else:
+        signs = rng.choice([-1.0, 1.0], (n, n_flips))
+    far = np.abs(sums.sum(axis=1, keepdims=True)) - ROUNDING
+    further = np.zeros(n_pairs, dtype=np.intp)
+    step = max(1, CHUNK // signs.shape[1])
+    for start in range(0, n_pairs, step):
+        rows = slice(start, start + step)
+        further[rows] = (np.abs(sums[rows] @ signs) >= far[rows]).sum(axis=1)
+    more = 0 if every else 1
+    return (more + further) / (more + signs.shape[1])
 
 
 def _of_block(
