@@ -151,9 +151,7 @@ def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]
 
 
 def population_scores(
-    design: BenchmarkDesign,
-    machines: Observers = FOUR_MACHINES,
-    metric: Metric = ERROR_CONSISTENCY,
+    design: BenchmarkDesign, machines: Observers = FOUR_MACHINES, metric: Metric = ERROR_CONSISTENCY
 ) -> Scores:
     """Scores over all people and images that there might be."""
     # How much of it a benchmark saw is no matter.

@@ -312,12 +312,7 @@ def _equal_rows_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 EQUAL_ROWS = Study(
-    "equal_rows",
-    _equal_rows,
-    TESTED,
-    size=50,
-    n_datasets=1_000,
-    table=_equal_rows_table,
+    "equal_rows", _equal_rows, TESTED, size=50, n_datasets=1_000, table=_equal_rows_table
 )
 
 

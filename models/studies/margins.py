@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely.margins import entries
-from alikely.margins.checks import (
-    LEVEL as SHARED_LEVEL,
-)
-from alikely.margins.checks import (
-    bend_check,
-    class_check,
-    is_moved,
-    raw_consistency,
-    repeat_check,
-)
+from alikely.margins.checks import LEVEL as SHARED_LEVEL
+from alikely.margins.checks import bend_check, class_check, is_moved, raw_consistency, repeat_check
 from alikely.margins.moments import (
     Moments,
     group_side,

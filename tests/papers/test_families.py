@@ -17,12 +17,7 @@ from scipy import stats
 import alikely as al
 from alikely.inference.intervals import adjusted_p_values
 from alikely.papers import family_tests
-from alikely.papers.families import (
-    family_ranks,
-    permutation_test,
-    profile_distances,
-    profile_tests,
-)
+from alikely.papers.families import family_ranks, permutation_test, profile_distances, profile_tests
 
 # 22 systems: 8 families of 1 to 4 in 3 super-families, of which one is a single family.
 SIZES = {"a1": 4, "a2": 4, "a3": 4, "b1": 4, "b2": 2, "b3": 1, "b4": 1, "c1": 2}

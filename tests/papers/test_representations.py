@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -75,61 +74,13 @@ def test_debiased_intervals_cover(sets: Callable[..., int], figure: Callable[[st
     assert inside["analytic_ci95"] >= stats.binom.ppf(1e-4, n_sets, 0.86)
 
 
-RDMS = {"rdm_spearman": stats.spearmanr, "rdm_pearson": stats.pearsonr}
-
-
-def dissimilarities(x: np.ndarray) -> np.ndarray:
-    return np.asarray((1 - np.corrcoef(x))[np.triu_indices(len(x), 1)])
-
-
-@pytest.mark.slow  # rsatoolbox takes seconds to import
-@pytest.mark.parametrize("metric", RDMS)
-def test_correlations_of_rdms(metric: str) -> None:
-    """Values against NumPy and SciPy, standard errors against those over new items."""
-    arrays = nets(80) | {"same": 3 * nets(80)["a"] + 1}
-    table = representation_similarity(arrays, metric, n_resamples=2, rng=1)
-    for row in table.to_dict("records"):
-        one, other = (dissimilarities(arrays[row[f"observer_{side}"]]) for side in "ab")
-        assert row[metric] == pytest.approx(RDMS[metric](one, other)[0], abs=1e-12)
-        if row["observer_b"] == "same" and row["observer_a"] == "a":
-            assert row[metric] == pytest.approx(1, abs=1e-12)
-            assert row["se"] == pytest.approx(0, abs=1e-12)
-    rng = np.random.default_rng(3)
-    values, errors = [], []
-    for _ in range(30):
-        x = rng.normal(size=(40, 8))
-        found = representation_similarity(
-            {"x": x, "y": x + rng.normal(size=x.shape)}, metric, n_resamples=2, rng=1
-        ).iloc[0]
-        values.append(found[metric])
-        errors.append(found["se"])
-    # The spread of 30 values is off by 13 %, the mean of their errors by much less.
-    assert np.mean(errors) / np.std(values, ddof=1) == pytest.approx(1, abs=4 * 0.13)
-
-
-@pytest.mark.slow
-def test_rdms_without_spread_are_undefined() -> None:
-    arrays = {"a": nets()["a"], "flat": np.ones((40, 5)), "two": np.eye(40)}
-    table = representation_similarity(arrays, "rdm_pearson", n_resamples=5, rng=1)
-    assert table["rdm_pearson"].isna().all()
-    assert table["se"].isna().all()
-    assert set(table["note"]) == {"all units of an item are alike, or all pairs of items"}
-
-
-def test_rdms_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rsatoolbox", None)
-    monkeypatch.setitem(sys.modules, "rsatoolbox.data", None)
-    with pytest.raises(ImportError, match=r"need rsatoolbox, .*; pip install rsatoolbox"):
-        representation_similarity(nets(), "rdm_spearman")
-
-
 def test_bad_input() -> None:
     arrays = nets()
     with pytest.raises(ValueError, match="soce is about items that both get wrong: give truth="):
         representation_similarity(arrays, "soce")
     with pytest.raises(
         ValueError,
-        match="metric must be one of 'debiased_cka', 'cka', 'soc', 'soce', 'rdm_spearman'",
+        match="metric must be one of 'debiased_cka', 'cka', 'soc', 'soce'; got 'rsa'",
     ):
         representation_similarity(arrays, "rsa")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must map names of systems to arrays"):

@@ -184,10 +184,7 @@ def _readings(
     response: NDArray[Any] = codes.astype(object)
     response[rng.random(codes.shape) < missing] = None
     trials = Trials.from_arrays(
-        response,
-        truth,
-        classes=range(m),
-        condition=_conditions(n_datasets, n_items),
+        response, truth, classes=range(m), condition=_conditions(n_datasets, n_items)
     )
     readers = "pairs" if n_readers == 2 else "all"
     result = compare(trials, metric, readers=readers, no_response="drop", **options)

@@ -70,11 +70,7 @@ class ResponseBias:
         return _shares(self.competing, self.true, np.ones((1, len(self.items))))[:, 0]
 
     def summary(
-        self,
-        *,
-        n_resamples: int = 2_000,
-        intervals: Intervals = None,
-        rng: RandomState = None,
+        self, *, n_resamples: int = 2_000, intervals: Intervals = None, rng: RandomState = None
     ) -> pd.DataFrame:
         """List the share of each observer with its interval."""
         _at_least_two(n_resamples)
@@ -193,10 +189,7 @@ class ResponseBias:
 
 
 def response_bias(
-    trials: Trials,
-    attribute: str | Mapping[str, str] = "texture",
-    *,
-    dataset: str | None = None,
+    trials: Trials, attribute: str | Mapping[str, str] = "texture", *, dataset: str | None = None
 ) -> ResponseBias:
     """How often observers decide for a competing cue, where it says another class than the truth.
 

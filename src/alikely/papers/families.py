@@ -203,9 +203,7 @@ def _refuse_split(families: dict[str, str], super_families: dict[str, str]) -> N
 
 
 def regime_family_contrasts(
-    alignment: xr.Dataset,
-    labels: Groups,
-    families: Groups | str,
+    alignment: xr.Dataset, labels: Groups, families: Groups | str
 ) -> pd.DataFrame:
     """Compare families of machines within regimes of difficulty.
 

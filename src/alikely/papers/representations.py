@@ -4,8 +4,6 @@ References
 ----------
 .. [K19] Kornblith, Norouzi, Lee, Hinton (2019). Similarity of neural network representations
    revisited. doi:10.48550/arXiv.1905.00414
-.. [KMB08] Kriegeskorte, Mur, Bandettini (2008). Representational similarity analysis: connecting
-   the branches of systems neuroscience. doi:10.3389/neuro.06.004.2008
 .. [L91] Lin (1991). Divergence measures based on the Shannon entropy. doi:10.1109/18.61115
 .. [S12] Song, Smola, Gretton, Bedo, Borgwardt (2012). Feature selection via dependence
    maximization. Journal of Machine Learning Research 13, 1393-1434. doi:10.48550/arXiv.0709.1103
@@ -16,8 +14,8 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -30,7 +28,7 @@ from alikely._base.intervals import bound_columns
 from alikely._base.names import listed
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_memory
-from alikely._base.steps import step, tracked
+from alikely._base.steps import step
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import interval
 
@@ -40,21 +38,12 @@ __all__ = ["representation_similarity"]
 SUMS_TO_ONE = 1e-3
 # How often items stand in replicates: whole numbers and floats.
 BYTES_OF_WEIGHT = 16
-# Of dissimilarities, in [0, 2], that are all alike.
-ROUNDING = 1e-12
 
 CI_PROB = 0.95
+UNDEFINED = {"soce": "no item that both get wrong"}
+ALIKE = "the items of one system are all alike"
 
-Similarity = Literal["debiased_cka", "cka", "soc", "soce", "rdm_spearman", "rdm_pearson"]
-
-
-class _Pair(NamedTuple):
-    """Value of two systems, influence of every item, and replicates of weighted items."""
-
-    value: float
-    influence: Floats
-    replicates: Callable[[Floats], Floats]
-    n_items: int
+Similarity = Literal["debiased_cka", "cka", "soc", "soce"]
 
 
 def representation_similarity(
@@ -65,18 +54,17 @@ def representation_similarity(
     n_resamples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How alike every two systems represent the same items [K19]_ [KMB08]_ [X25]_.
+    """How alike every two systems represent the same items [K19]_ [X25]_.
 
     Parameters
     ----------
     representations : mapping of str to array_like, shape (item, unit)
         For each system its activations (for CKA), or its confidences, probabilities of the classes
         (for SOC and SOCE), of the same items in the same order.
-    metric : {"debiased_cka", "cka", "soc", "soce", "rdm_spearman", "rdm_pearson"}
+    metric : {"debiased_cka", "cka", "soc", "soce"}
         Linear centred kernel alignment, without or with its bias upwards; similarity of
         confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
-        that both get wrong; rank or linear correlation of the dissimilarities of all pairs of items
-        (RDMs, of ``1 - r`` over units), by rsatoolbox, if that is installed (extra ``rsa``).
+        that both get wrong. For dissimilarities of pairs of items (RDMs) see rsatoolbox.
     truth : array_like of int, shape (item,), optional
         Number of the true class of each item; for SOCE.
     n_resamples : int
@@ -96,8 +84,6 @@ def representation_similarity(
     ------
     TypeError
         If it is no mapping.
-    ImportError
-        If RDMs are wanted and rsatoolbox is not installed.
     ValueError
         If there are fewer than two systems, they have different numbers of items, SOCE has no
         truth, values are not finite or confidences no probabilities, or a number is out of range.
@@ -108,9 +94,7 @@ def representation_similarity(
     form is biased upwards, by about units over items, and its replicates, of fewer different items,
     are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
     items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
-    .98 by the bootstrap and .90 by `se` in 400 (mean .34). Those of RDMs of such systems are rather
-    wide: of linear correlations .98 by `se` (a jackknife) and .99 by the bootstrap in 200 sets,
-    of rank correlations .99 and 1.00 in 100.
+    .98 by the bootstrap and .90 by `se` in 400 (mean .34).
 
     Examples
     --------
@@ -124,7 +108,11 @@ def representation_similarity(
     check_numbers(n_resamples=n_resamples)
     if n_resamples < 2:
         raise ValueError(f"n_resamples must be at least 2, got {n_resamples}")
-    pair = _pair_of(metric, truth)
+    if metric not in get_args(Similarity):
+        known = ", ".join(map(repr, get_args(Similarity)))
+        raise ValueError(f"metric must be one of {known}; got {metric!r}")
+    if metric == "soce" and truth is None:
+        raise ValueError("soce is about items that both get wrong: give truth=, class numbers")
     arrays = _checked(representations)
     n = len(next(iter(arrays.values())))
     check_memory(
@@ -138,10 +126,11 @@ def representation_similarity(
     rows = []
     for a, b in itertools.combinations(arrays, 2):
         with step(f"{metric} of {a} and {b}: {n_resamples:,} bootstrap replicates"):
-            found = pair(arrays[a], arrays[b])
-            se = float(np.sqrt((found.influence**2).sum())) / n
-            replicates = found.replicates(weights)
-        normal = found.value + reach * se * np.array([-1.0, 1.0])
+            value, influence, replicates, n_items = _measured(
+                metric, arrays[a], arrays[b], truth, weights
+            )
+        se = float(np.sqrt((influence**2).sum())) / n
+        normal = value + reach * se * np.array([-1.0, 1.0])
         bounds = interval(replicates[:, None], CI_PROB, "eti")[0]
         rows.append(
             {
@@ -149,12 +138,12 @@ def representation_similarity(
                 "condition": "all",
                 "observer_a": a,
                 "observer_b": b,
-                metric: found.value,
+                metric: value,
                 "se": se,
                 **bound_columns("analytic", "ci", CI_PROB, normal),
                 **bound_columns("bootstrap", "eti", CI_PROB, bounds),
-                "n_items": found.n_items,
-                "note": "" if np.isfinite(found.value) else _why(metric),
+                "n_items": n_items,
+                "note": "" if np.isfinite(value) else UNDEFINED.get(metric, ALIKE),
             }
         )
     return pd.DataFrame(rows)
@@ -183,102 +172,23 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     return arrays
 
 
-def _pair_of(metric: str, truth: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
-    if metric not in MEASURES:
-        known = ", ".join(map(repr, MEASURES))
-        raise ValueError(f"metric must be one of {known}; got {metric!r}")
-    return MEASURES[metric](truth)
-
-
-def _aligned(
-    value: Callable[[Floats, Floats], float], weighted: Callable[[Floats, Floats, Floats], Floats]
-) -> Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]:
-    """A form of CKA, which no truth changes."""
-    return lambda _: (
-        lambda x, y: _Pair(value(x, y), cka_influence(x, y), lambda w: weighted(x, y, w), len(x))
-    )
-
-
-def _of_errors(truth: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
-    if truth is None:
-        raise ValueError("soce is about items that both get wrong: give truth=, class numbers")
-    return lambda x, y: _of_confidences(x, y, truth)
-
-
-def _of_confidences(x: Floats, y: Floats, truth: ArrayLike | None) -> _Pair:
-    divergence, both = confidences(x, y, truth)
+def _measured(
+    metric: Similarity, x: Floats, y: Floats, truth: ArrayLike | None, weights: Floats
+) -> tuple[float, Floats, Floats, int]:
+    """Value of two systems, influence of every item, replicates, and the number of items."""
+    if metric in ALIGNMENTS:
+        value, weighted = ALIGNMENTS[metric]
+        return value(x, y), cka_influence(x, y), weighted(x, y, weights), len(x)
+    divergence, both = confidences(x, y, truth if metric == "soce" else None)
     d, m = np.where(both, divergence, 0.0), both.astype(np.float64)
     share = m.mean()
     if not share:
-        nothing = np.full(len(d), np.nan)
-        return _Pair(np.nan, nothing, lambda w: np.full(len(w), np.nan), 0)
+        return np.nan, np.full(len(d), np.nan), np.full(len(weights), np.nan), 0
     mean = d.mean() / share
-    value = 1 / (1 + mean)
-
-    def replicates(weights: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(1 / (1 + (weights @ d) / (weights @ m)))
-
-    return _Pair(value, -(value**2) * (d - mean * m) / share, replicates, int(both.sum()))
-
-
-def _of_rdms(comparison: str) -> Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]:
-    """Correlation of dissimilarities, as rsatoolbox has it."""
-
-    def prepared(_: ArrayLike | None) -> Callable[[Floats, Floats], _Pair]:
-        try:
-            from rsatoolbox.data import Dataset
-            from rsatoolbox.rdm import RDMs, calc_rdm, compare
-        except ImportError as error:
-            raise ImportError(
-                f"metrics of RDMs need rsatoolbox, and it is not there ({error}); pip install "
-                "rsatoolbox, or take debiased_cka"
-            ) from None
-
-        def rdm(array: Floats) -> Floats:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return np.asarray(calc_rdm(Dataset(array), "correlation").get_matrices()[0])
-
-        def correlated(one: Floats, other: Floats, items: NDArray[np.intp]) -> float:
-            # An item and its copy are no pair of items.
-            first, second = np.triu_indices(len(items), 1)
-            first, second = items[first], items[second]
-            apart = first != second
-            both = [RDMs(d[first[apart], second[apart]][None]) for d in (one, other)]
-            if any(np.ptp(own.dissimilarities) < ROUNDING for own in both):
-                return np.nan
-            return float(compare(*both, method=comparison)[0, 0])
-
-        def pair(x: Floats, y: Floats) -> _Pair:
-            one, other, n = rdm(x), rdm(y), len(x)
-            if not (np.isfinite(one).all() and np.isfinite(other).all()):
-                nothing = np.full(n, np.nan)
-                return _Pair(np.nan, nothing, lambda w: np.full(len(w), np.nan), n)
-            every = np.arange(n)
-            # By the jackknife: what leaving out an item changes.
-            without = np.array([correlated(one, other, np.delete(every, i)) for i in every])
-            return _Pair(
-                correlated(one, other, every),
-                (n - 1) * (without.mean() - without),
-                lambda weights: np.array(
-                    [
-                        correlated(one, other, np.repeat(every, w.astype(np.intp)))
-                        for w in tracked(weights, len(weights))
-                    ]
-                ),
-                n,
-            )
-
-        return pair
-
-    return prepared
-
-
-def _why(metric: str) -> str:
-    alike = "the items of one system are all alike"
-    flat = "all units of an item are alike, or all pairs of items"
-    reasons = {"soce": "no item that both get wrong", "rdm_spearman": flat, "rdm_pearson": flat}
-    return reasons.get(metric, alike)
+    similarity = 1 / (1 + mean)
+    with np.errstate(invalid="ignore"):
+        replicates = np.asarray(1 / (1 + (weights @ d) / (weights @ m)))
+    return similarity, -(similarity**2) * (d - mean * m) / share, replicates, int(both.sum())
 
 
 def checked_representation(values: ArrayLike, name: str = "representation") -> Floats:
@@ -445,11 +355,8 @@ def confidences(
     return divergence, (p.argmax(axis=1) != true) & (q.argmax(axis=1) != true)
 
 
-MEASURES: dict[str, Callable[[ArrayLike | None], Callable[[Floats, Floats], _Pair]]] = {
-    "debiased_cka": _aligned(debiased_cka, weighted_debiased_cka),
-    "cka": _aligned(cka, weighted_cka),
-    "soc": lambda _: lambda x, y: _of_confidences(x, y, None),
-    "soce": _of_errors,
-    "rdm_spearman": _of_rdms("spearman"),
-    "rdm_pearson": _of_rdms("corr"),
+# Forms of CKA: value, and replicates of weighted items.
+ALIGNMENTS = {
+    "debiased_cka": (debiased_cka, weighted_debiased_cka),
+    "cka": (cka, weighted_cka),
 }
