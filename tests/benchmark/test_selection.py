@@ -13,7 +13,7 @@ import alikely as al
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.tables import is_plug_in
 from alikely.cli import main
-from alikely.report.scores import score_findings, score_sections
+from alikely.report.results import score_findings, score_sections
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_a_heatmap_uses_its_colors_and_hatching_is_said_where_it_is() -> None:
 
 
 def _figures_of(result: al.Result) -> list[blocks.Figure]:
-    from alikely.report.pairs import pair_sections
+    from alikely.report.results import pair_sections
 
     found = [block for section in pair_sections(result, None, None) for block in section.blocks]
     return [block for block in found if isinstance(block, blocks.Figure)]

@@ -424,7 +424,7 @@ def test_a_page_of_hundreds_of_models_has_families_and_their_figure() -> None:
 def test_a_page_of_more_observers_than_a_tree_has_room_for_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alikely.report.matrices.MOST_IN_TREE", 9)
+    monkeypatch.setattr("alikely.report.results.MOST_IN_TREE", 9)
     report = al.matrix(al.load_example(), by=None).report()
     assert report.failures == (
         "Families. 10 observers take minutes; call al.benchmark.families(matrix)",

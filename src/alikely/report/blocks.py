@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
@@ -16,22 +16,17 @@ from alikely.estimates.latex import printed
 from alikely.estimates.sentences import capital, merged_remarks
 from alikely.plots._style import svg_of
 
-__all__ = [
-    "Block",
-    "Code",
-    "Failure",
-    "Figure",
-    "Items",
-    "Section",
-    "Table",
-    "Text",
-    "attempted",
-    "figure_of",
-    "table_of",
-]
-
 # Rows of a table that stand on the page as they are; all rows follow folded, a page at a time.
 ROWS = 20
+# Headings of columns, in all tables.
+HEADINGS = {
+    "accuracy_a": "accuracy", "accuracy_b": "other's accuracy", "ceiled": "share of ceiling",
+    "dataset": "data set", "log10_p": "log10 p (Fisher)",
+    "n_cases": "cases", "n_entries": "entries", "n_readers": "readers",
+    "p_adjusted": "p (Fisher, adjusted)", "p_null": "p (simulated)",
+    "p_null_bh": "p (simulated, adjusted)", "p_positive": "probability above 0",
+    "p_value_simultaneous": "p (among all)", "se": "standard error", "system": "machine",
+}  # fmt: skip
 # Columns from which on a table has a smaller font.
 DENSE = 10
 # What one table and one figure may add to the page; a page has about ten of either.
@@ -43,7 +38,10 @@ TOO_LARGE = "it takes {size:.1f} MB, more than a page has room for; draw it in P
 class Block:
     """A part of a section."""
 
-    kind: ClassVar[str] = ""
+    @property
+    def kind(self) -> str:
+        """How the template lays it out."""
+        return type(self).__name__.lower()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Text(Block):
 
     text: str
     finding: bool = False
-    kind: ClassVar[str] = "text"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +57,6 @@ class Items(Block):
     """A list."""
 
     items: Sequence[str]
-    kind: ClassVar[str] = "items"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +65,6 @@ class Code(Block):
 
     text: str
     what: str
-    kind: ClassVar[str] = "code"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +73,6 @@ class Figure(Block):
 
     svg: Markup
     caption: str
-    kind: ClassVar[str] = "figure"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +81,6 @@ class Failure(Block):
 
     what: str
     why: str
-    kind: ClassVar[str] = "failure"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +96,6 @@ class Table(Block):
     rest: Markup
     folded: bool = False
     remarks: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    kind: ClassVar[str] = "table"
 
     @property
     def dense(self) -> bool:
@@ -143,7 +135,9 @@ def table_of(
     rows = len(frame) if len(frame) <= 1.5 * rows else rows
     if "note" in frame and not (frame["note"] != "").any():
         frame = frame.drop(columns="note")
-    cells, numbers, joined = printed(frame, headings=headings, leading_zero=leading_zero)
+    cells, numbers, joined = printed(
+        frame, headings=HEADINGS | dict(headings or {}), leading_zero=leading_zero
+    )
     right = {*numbers, *joined}
     heads = [str(name) for name in cells]
     n_kept, rest = _as_json(cells) if len(cells) > rows else (len(cells), "")

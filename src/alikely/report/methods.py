@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -125,13 +126,11 @@ def methods_section(results: list[Tree]) -> Section:
     return Section("Methods and references", blocks, open=False)
 
 
+@dataclasses.dataclass(frozen=True)
 class References(Block):
     """A list of references."""
 
-    kind = "references"
-
-    def __init__(self, entries: list[Reference]) -> None:
-        self.entries = entries
+    entries: list[Reference]
 
 
 def _methods(result: Tree) -> str:

@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import hashlib
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from alikely._base.checks import entries
-from alikely._base.files import write_file
+from alikely._base.files import read_tree, write_file
 from alikely._base.names import counted, listed
 from alikely._base.steps import step
 from alikely.benchmark.benchmark import Benchmark
@@ -25,13 +25,10 @@ from alikely.estimates.result import Result
 from alikely.estimates.tree import Tree
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
 from alikely.report.data import data_section, kinds_of, summary_of
-from alikely.report.matrices import matrix_findings, matrix_sections
 from alikely.report.methods import methods_section
-from alikely.report.pairs import differences_of, pair_findings, pair_sections
-from alikely.report.readers import study_findings, study_sections
-from alikely.report.scores import score_findings, score_sections
+from alikely.report.results import parts_of
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "load_saved", "make_report"]
 
 TITLE = "How alike are their errors?"
 # What notebooks give the page, in pixels.
@@ -158,15 +155,12 @@ def make_report(
         findings: list[str] = []
         sections: list[Section] = []
         scored = any(isinstance(result, Benchmark) for result in results)
-        for study in results:
-            if isinstance(study, ReaderStudy):
-                findings += study_findings(study)
-                sections += study_sections(study)
-        for result in trees:
-            kinds = kinds_of(summary_of([result], trials))
-            said, own = _parts(result, kinds, scored)
+        for result in sorted(results, key=lambda one: not isinstance(one, ReaderStudy)):
+            own = [result] if not isinstance(result, ReaderStudy) else []
+            kinds = kinds_of(summary_of(own, trials)) if own else None
+            said, parts = parts_of(result, kinds, scored)
             findings += said
-            sections += own
+            sections += parts
         first = Section("Findings", [Text(text, finding=True) for text in findings])
         read = data_section(trees, trials)
         sections = _named_apart([read, *sections, methods_section(trees)])
@@ -196,19 +190,6 @@ def _check_observers(results: Sequence[Tree], trials: Trials) -> None:
                 f"trials are not those of the results: they have no observer {lost[0]!r}, but "
                 f"{listed(trials.observers, most=5)}; leave trials out, or give those"
             )
-
-
-def _parts(
-    result: Tree, kinds: Mapping[str, str] | None, scored: bool
-) -> tuple[list[str], list[Section]]:
-    """Findings and sections of one result."""
-    if isinstance(result, Result):
-        apart = None if scored else differences_of(result)
-        return pair_findings(result, apart), pair_sections(result, kinds, apart)
-    if isinstance(result, MatrixResult):
-        return matrix_findings(result), matrix_sections(result, kinds)
-    assert isinstance(result, Benchmark)
-    return score_findings(result), score_sections(result)
 
 
 def _named_apart(sections: list[Section]) -> list[Section]:
@@ -242,4 +223,50 @@ def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
         style=Markup(style),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
+    )
+
+
+# Groups that tell them apart, in this order.
+KINDS: dict[str, type[Tree]] = {
+    "observed_data": Result,
+    "decomposition": Benchmark,
+    "answers": MatrixResult,
+    "posterior": Benchmark,
+}
+
+
+def load_saved(path: str | Path) -> Tree:
+    """Read a result of any kind, as `alikely.Result.save` and its like write it.
+
+    Parameters
+    ----------
+    path : str or path
+        netCDF file.
+
+    Returns
+    -------
+    Result, Benchmark or MatrixResult
+
+    Raises
+    ------
+    ValueError
+        If the file is missing, damaged or of something else, or its metric is not registered.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import alikely as al
+    >>> matrix = al.matrix(al.load_example(), by=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     matrix.save(f"{folder}/all.nc")
+    ...     load_saved(f"{folder}/all.nc")
+    <MatrixResult error_consistency: 10 observers, 45 pairs, 480 trials>
+    """
+    groups = read_tree(path).children
+    for group, kind in KINDS.items():
+        if group in groups:
+            return kind.load(path)
+    raise ValueError(
+        f"{str(path)!r} is no result of alikely; expected a file that Result.save, Benchmark.save "
+        f"or those of other results wrote, got groups {', '.join(groups) or 'none'}"
     )

@@ -1,0 +1,610 @@
+"""What results show: findings in sentences, sections of tables and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from alikely._base.intervals import bound_names
+from alikely._base.names import MISSING, listed, number, p_words
+from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.layout import OVERALL, Population
+from alikely.benchmark.readers import ReaderStudy
+from alikely.benchmark.tables import NO_METHOD, is_plug_in, methods_shown, not_valid
+from alikely.benchmark.trees import Families, families
+from alikely.benchmark.words import (
+    SPEAKS,
+    ceiling_sentence,
+    equality_sentence,
+    rank_sentence,
+)
+from alikely.estimates.contrasts import (
+    contrast_sentence,
+    machine_means,
+    observer_differences,
+)
+from alikely.estimates.matrix_result import MatrixResult
+from alikely.estimates.result import Result
+from alikely.estimates.sentences import (
+    METHODS,
+    PLACES,
+    bounds_of,
+    capital,
+    is_wide,
+    matrix_sentence,
+    population_words,
+    shown_methods,
+)
+from alikely.estimates.tree import Tree
+from alikely.plots.agreement import plot_agreement
+from alikely.plots.benchmark import plot_benchmark
+from alikely.plots.families import MOST_GROUPS, plot_families
+from alikely.plots.intervals import plot_intervals
+from alikely.plots.pairs import plot_matrix, undefined_pairs
+from alikely.report.blocks import (
+    ROWS,
+    Block,
+    Section,
+    Text,
+    attempted,
+    figure_of,
+    table_of,
+)
+
+__all__ = ["pair_sections", "parts_of", "score_findings", "score_sections"]
+
+# Images and people are both drawn anew: the widest of the three populations, and first.
+BOTH: Population = "crossed"
+# Random numbers decide sets of ranks in the last place only; a page is to be the same again.
+SEED = 1
+# Trees of more observers take minutes.
+MOST_IN_TREE = 2_000
+# Bootstrap replicates of the tree.
+REPLICATES = 20
+# Rows that are looked at: a table of all pairs of thousands has millions.
+MOST_ROWS = 20_000
+TREE = "Observers are joined by average linkage of the estimates."
+MOST_SENTENCES = 3
+POPULATION = (
+    "Intervals generalize to new readers and new cases; they are not adjusted for multiple "
+    "comparisons."
+)
+MODALITIES = {"modality": "condition", "other": "other condition", "p_value": "p"}
+# A map of more observers has no room for their names.
+MOST_IN_MAP = 120
+TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
+TESTED = (
+    "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
+    "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
+    "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
+    "association. The tests speak for {whom}."
+)
+ONE_INTERVAL = (
+    "Each estimate has the interval that we recommend for it. The summary of the result shows "
+    "the other methods with intervals='all'."
+)
+
+
+def parts_of(
+    result: Tree | ReaderStudy, kinds: Mapping[str, str] | None, scored: bool
+) -> tuple[list[str], list[Section]]:
+    """Findings and sections of one result; differences of pairs where there are no scores."""
+    if isinstance(result, ReaderStudy):
+        return _study_findings(result), _study(result)
+    if isinstance(result, Benchmark):
+        return score_findings(result), score_sections(result)
+    if isinstance(result, MatrixResult):
+        return [matrix_sentence(result)], _matrix(result, kinds)
+    assert isinstance(result, Result)
+    apart = None if scored else _differences(result)
+    findings = [result.sentence()]
+    if apart is not None and len(apart):
+        findings.append(_largest(result, apart))
+    return findings, pair_sections(result, kinds, apart)
+
+
+def _differences(result: Result) -> pd.DataFrame | None:
+    """Differences of means of observers, where there are any."""
+    try:
+        return observer_differences(result)
+    except ValueError:
+        return None  # what leaves none, the notes of the estimates say
+
+
+def pair_sections(
+    result: Result, kinds: Mapping[str, str] | None, apart: pd.DataFrame | None
+) -> list[Section]:
+    """Estimates, tests against independence and differences."""
+    label, frame = result.metric.label, result.summary(columns="all")
+    sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
+    if tests := _tests(result, frame):
+        sections.append(Section(f"Tests of independence: {label}", tests, open=False))
+    if blocks := _means(result, kinds, apart):
+        sections.append(Section(f"Means and differences: {label}", blocks))
+    return sections
+
+
+def _places(frame: pd.DataFrame) -> list[str]:
+    return [name for name in PLACES if frame[name].nunique() > 1]
+
+
+def _estimates(result: Result, frame: pd.DataFrame, kinds: Mapping[str, str] | None) -> list[Block]:
+    metric = result.metric
+    prob, kind = result.interval_options(None, None)
+    names = [*_places(frame), "observer_a", "observer_b", "n_trials"]
+    rests = metric.rests_on[0]
+    names += [rests] if rests in frame and rests not in names else []
+    names += ["accuracy_a", "accuracy_b", "estimate"]
+    for method in shown_methods(result, None):
+        ends = bounds_of(method, kind, prob)
+        names += [*(["posterior_median"] if method == "posterior" else []), *ends]
+    names += [name for name in metric.beside if name in frame and name not in names]
+    label = metric.posterior_label
+    heads = {"estimate": metric.label, "posterior_median": f"{label} median"}
+    text = ONE_INTERVAL
+    if (lost := int(frame["estimate"].isna().sum())) > 0:
+        text += f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
+    caption = "Highest estimates first." if len(frame) > 1 else "The estimate."
+    table = table_of(
+        frame[[*names, "note"]],
+        caption,
+        sort="-estimate",
+        headings=heads,
+        leading_zero=is_wide(metric) or None,
+    )
+    return [Text(text), table, *_figures(result, kinds)]
+
+
+def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
+    """Intervals of the highest, all pairs as a map, and where they lie among what is possible."""
+    metric, n = result.metric, result.table.sizes["pair"]
+    top = f"the {ROWS} highest of {n:,}" if n > ROWS else "all"
+    blocks = [
+        figure_of(
+            lambda: plot_intervals(result, intervals=METHODS, sort="estimate", top=ROWS),
+            f"{metric.label} with its interval by each valid method: {top}.",
+        )
+    ]
+    taking_part = pd.unique(result.pairs[["observer_a", "observer_b"]].to_numpy().ravel())
+    if "readers" not in result.table and 2 < len(taking_part) <= MOST_IN_MAP:
+        several = result.table.sizes["pair"] > len(
+            result.pairs.drop_duplicates(["observer_a", "observer_b"])
+        )
+        mean = " (means over data sets and conditions)" if several else ""
+        hatched = " Hatched: undefined." if undefined_pairs(result) else ""
+        blocks.append(
+            figure_of(
+                lambda: plot_matrix(result, observer_kinds=kinds),
+                f"{metric.label} of all pairs{mean}.{hatched}",
+            )
+        )
+    if "kappa_max" in metric.derived and metric.independent == 0:
+        blocks.append(
+            figure_of(
+                lambda: plot_agreement(result, observer_kinds=kinds),
+                "Agreement and error consistency against what independent observers would reach.",
+            )
+        )
+        blocks.append(
+            figure_of(
+                lambda: plot_agreement(result, "accuracy", observer_kinds=kinds),
+                f"{metric.label} against accuracy, with the limit of each pair's accuracies.",
+            )
+        )
+    return blocks
+
+
+def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
+    """The tests that the analysis has."""
+    there = [name for name in TESTS if name in frame]
+    if not there:
+        return []
+    n = int(result.data.attrs.get("n_null", 0))
+    names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
+    blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result)))]
+    order = [str(name) for name in ("p_null", "p_fisher") if name in there][:1]
+    # Many p values are the smallest that so many simulations can give.
+    order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
+    blocks.append(
+        table_of(
+            frame[names],
+            "Smallest p values first.",
+            sort=order,
+            headings={"estimate": result.metric.label},
+        )
+    )
+    value = frame["estimate"].to_numpy()
+    if result.metric.counts == "correctness" and np.isfinite(value).any():
+        pair = str(result.table["pair"].values[int(np.nanargmax(value))])
+        blocks.append(
+            figure_of(
+                lambda: plot_agreement(result, "null", pair=pair, rng=1),
+                f"The highest estimate, {pair}, among those of independent observers.",
+            )
+        )
+    return blocks
+
+
+def _means(
+    result: Result, kinds: Mapping[str, str] | None, apart: pd.DataFrame | None
+) -> list[Block]:
+    """Means of observers over their pairs; their differences, where no benchmark has them."""
+    blocks: list[Block] = []
+    means = machine_means(result, kinds or {})
+    if means is not None:
+        blocks.append(
+            Text(
+                "Mean of each machine over its pairs with observers of other kinds, for "
+                f"{_whom(result)}; scores that speak for new people have a section of their own, "
+                "where the data allow it."
+            )
+        )
+        level = f"{100 * float(result.data.attrs['ci_prob']):g}"
+        names = {end: f"ci{level}_{end}" for end in ("lb", "ub")}
+        heads = {"n_pairs": "entries", "estimate": result.metric.label}
+        blocks.append(
+            table_of(means.rename(columns=names), "Means, highest first.", headings=heads)
+        )
+    if apart is not None and len(apart):
+        blocks += _compared(result, apart)
+    return blocks
+
+
+def _whom(result: Result) -> str:
+    """For whom analytic intervals and tests of pairs speak."""
+    return population_words(result.metric, "analytic", result.data.attrs)
+
+
+def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
+    text = (
+        "Differences between the mean estimates of observers over their pairs, on the trials that "
+        f"they share. They speak for {_whom(result)}; p values are "
+        f"adjusted over {_defined(table)} (Benjamini and Hochberg), intervals "
+        "hold one by one."
+    )
+    heads = {"other": "other observer"}
+    return [Text(text), table_of(table, "Smallest p values first.", sort="p_value", headings=heads)]
+
+
+def _largest(result: Result, table: pd.DataFrame) -> str:
+    """The difference that stands out most, that it was chosen, and what another school says."""
+    p = table["p_value"]
+    if p.isna().all():
+        return (
+            f"Of {len(table):,} differences between observers, none is defined and has a variance: "
+            "these data cannot tell them apart, nor say that they are alike."
+        )
+    row = table.loc[p.idxmin()]
+    one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
+    said = contrast_sentence(result, one, other)
+    if len(table) > 1:
+        said += (
+            f" It was chosen as the clearest of {_defined(table)} between observers; "
+            f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."
+        )
+    return said
+
+
+def _defined(table: pd.DataFrame) -> str:
+    """How many differences are judged: an undefined entry leaves its observers without any."""
+    n = int(table["p_value"].notna().sum())
+    of = f" that are defined, of {len(table):,}," if n < len(table) else ""
+    return f"{n:,} differences{of}"
+
+
+def score_findings(scores: Benchmark) -> list[str]:
+    """Sentences of what scores show: each says its population and what it allows for."""
+    if not scores.is_analytic:
+        return [scores.sentence()]
+    found = [scores.sentence(BOTH)]
+    if is_plug_in(scores.metric):
+        return found
+    for say in (_equality, _verdicts, _ranking, lambda b: [ceiling_sentence(b, BOTH)]):
+        try:
+            found += say(scores)
+        except ValueError:
+            continue  # its section says why there is none
+    return found
+
+
+def _equality(scores: Benchmark) -> list[str]:
+    return [equality_sentence(scores, scores.equality(BOTH), BOTH)]
+
+
+def _verdicts(scores: Benchmark) -> list[str]:
+    """The highest score against the second, and against the lowest."""
+    frame = scores.summary(BOTH, sort="-estimate")
+    frame = frame[frame["system"].isin(scores.models) & frame["estimate"].notna()]
+    names = frame["system"].tolist()
+    pairs = [(names[0], names[1])] if len(names) > 1 else []
+    pairs += [(names[0], names[-1])] if len(names) > 2 else []
+    return [str(scores.verdict(one, other, BOTH)) for one, other in pairs]
+
+
+def _ranking(scores: Benchmark) -> list[str]:
+    prob, _ = scores.interval_options(None, None)
+    return [rank_sentence(scores, scores.ranks(BOTH, rng=SEED), BOTH, prob)]
+
+
+def score_sections(scores: Benchmark) -> list[Section]:
+    """Scores, ranks, differences and ceilings."""
+    if not scores.is_analytic:
+        return _drawn_sections(scores)
+    label = scores.metric.label
+    sections = [Section(f"Scores against humans: {label}", _scores(scores))]
+    # Of one machine there is neither.
+    if len(scores.models) > 1:
+        sections += [
+            Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
+            Section(
+                "Differences between machines", attempted("Differences.", lambda: _apart(scores))
+            ),
+        ]
+    return [*sections, Section("Ceilings", attempted("Ceilings.", lambda: _ceilings(scores)))]
+
+
+def _scores(scores: Benchmark) -> list[Block]:
+    blocks: list[Block] = []
+    for population in (BOTH, "images"):
+        what = f"Scores (means over data sets), for {SPEAKS[population]}."
+        blocks.append(_score_table(scores, population, what))
+    blocks.append(
+        figure_of(
+            lambda: plot_benchmark(scores, population=BOTH),
+            f"Scores with the humans' ceiling, for {SPEAKS[BOTH]}.",
+        )
+    )
+    if len(scores.datasets) > 1:
+        what = f"Scores in each data set, for {SPEAKS[BOTH]}."
+        blocks.append(_score_table(scores, BOTH, what, level=None))
+    return blocks
+
+
+def _score_table(
+    scores: Benchmark, population: Population, what: str, level: str | None = OVERALL
+) -> Block:
+    prob, kind = scores.interval_options(None, None)
+    methods = methods_shown(scores, population, None)
+    frame = scores.summary(population, level, intervals=methods, columns="all")
+    names = ["level"] if level is None else []
+    names += ["system", "estimate"]
+    for school in methods:
+        names += bounds_of(school, kind, prob)
+    if frame["ceiled"].notna().any():
+        names += ["ceiled"]
+        names += [end for end in bounds_of("ceiled", "ci", prob) if end in frame]
+    names += ["accuracy", "kappa_max"] if "kappa_max" in frame else ["accuracy"]
+    heads = {
+        "estimate": scores.metric.label,
+        "kappa_max": "highest that accuracies allow",
+        "level": "data set",
+    }
+    return table_of(
+        frame[[*names, "note"]],
+        what,
+        sort="-estimate" if level is not None else ["level", "-estimate"],
+        headings=heads,
+        leading_zero=is_wide(scores.metric) or None,
+        rows=60 if level is not None else 20,
+    )
+
+
+def _ranks(scores: Benchmark) -> list[Block]:
+    prob, _ = scores.interval_options(None, None)
+    if reason := not_valid(scores.metric):
+        return [Text(f"No ranks: {reason}.")]
+    ranks = scores.ranks(BOTH, rng=SEED)
+    names = {
+        "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
+        "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
+        "system": "machine", "se": "standard error", "tied_with_top": "tied with the top",
+        "estimate": scores.metric.label,
+    }  # fmt: skip
+    heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
+    return [
+        Text(rank_sentence(scores, ranks, BOTH, prob)),
+        table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
+        figure_of(
+            lambda: plot_benchmark(scores, "ranks", population=BOTH, rng=SEED),
+            f"Sets of ranks that hold all true ranks at once, for {SPEAKS[BOTH]}.",
+        ),
+    ]
+
+
+def _apart(scores: Benchmark) -> list[Block]:
+    table = scores.differences(BOTH).drop(columns="se")
+    blocks: list[Block] = [
+        Text(
+            f"First less other, for {SPEAKS[BOTH]}. Intervals and p (among all) are simultaneous: "
+            f"adjusted for {len(table):,} comparisons."
+        )
+    ]
+    if is_plug_in(scores.metric):
+        return [table_of(table, NO_METHOD, sort="-difference")]
+    blocks += attempted(
+        "Test of equal scores.",
+        lambda: [Text(equality_sentence(scores, scores.equality(BOTH), BOTH))],
+    )
+    blocks.append(table_of(table, "Smallest p values first.", sort="p_value_simultaneous"))
+    if "posterior" in scores.data.children:
+        blocks.append(
+            figure_of(
+                lambda: plot_benchmark(scores, "prob_greater"),
+                "Posterior probability that the machine of the row is above that of the column, "
+                f"for {SPEAKS['images']}.",
+            )
+        )
+    return blocks
+
+
+def _ceilings(scores: Benchmark) -> list[Block]:
+    names = {
+        "level": "data set", "n_humans": "humans", "human_human": "humans among themselves",
+        "human_human_se": "its standard error", "p_human_human": "p_above_0",
+        "consensus_lower": "consensus, lower", "consensus_lower_se": "lower, standard error",
+        "consensus_upper": "consensus, upper", "consensus_upper_se": "upper, standard error",
+    }  # fmt: skip
+    table = scores.ceilings(BOTH).rename(columns=names)
+    return [
+        Text(ceiling_sentence(scores, BOTH)),
+        table_of(
+            table,
+            f"What humans reach among themselves, for {SPEAKS[BOTH]}; consensus bounds of what a "
+            f"system without noise of its own could reach, for {SPEAKS['images']}.",
+            headings={"p_above_0": "p (above 0, one-sided)"},
+            rows=60,
+        ),
+    ]
+
+
+def _drawn_sections(scores: Benchmark) -> list[Section]:
+    """Scores, ranks and differences of joint draws."""
+    heads = {"estimate": scores.metric.label}
+
+    def ranks() -> list[Block]:
+        return [
+            table_of(scores.ranks(), "Ranks, with ties.", headings=heads),
+            figure_of(lambda: plot_benchmark(scores, "ranks"), "Ranks with their joint sets."),
+        ]
+
+    def apart() -> list[Block]:
+        table = scores.differences()
+        text = (
+            "The pointwise interval is of one difference, the simultaneous one of all "
+            f"{len(table):,} at once."
+        )
+        figure = figure_of(
+            lambda: plot_benchmark(scores, "prob_greater"), "Probability that one is above another."
+        )
+        return [Text(text), table_of(table, "Differences.", sort="-difference"), figure]
+
+    return [
+        Section(
+            f"Scores: {scores.metric.label}",
+            [
+                table_of(
+                    scores.summary(), "Scores, highest first.", sort="-estimate", headings=heads
+                ),
+                figure_of(lambda: plot_benchmark(scores), "Scores with their intervals."),
+            ],
+        ),
+        Section("Ranks", attempted("Ranks.", ranks)),
+        Section("Differences between machines", attempted("Differences.", apart)),
+    ]
+
+
+def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Section]:
+    """The pairs most and least alike, and families of those that fail alike."""
+    heads = {"estimate": matrix.metric.label}
+    n_entries = matrix.estimates["estimate"].size
+    top = matrix.to_frame(top=MOST_ROWS)
+    alone = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
+    more = f" Of {n_entries:,} entries the {MOST_ROWS:,} highest." if n_entries > MOST_ROWS else ""
+    blocks: list[Block] = [
+        Text(_schools(matrix)),
+        table_of(top.drop(columns=alone), f"Most alike first.{more}", headings=heads),
+    ]
+    if n_entries > 20:
+        low = matrix.to_frame(top=20, lowest=True).drop(columns=alone)
+        blocks.append(table_of(low, "Least alike first.", headings=heads))
+    sections = [Section(f"Estimates: {matrix.metric.label}", blocks)]
+    if matrix.metric.symmetric and len(matrix.observers) > 2:
+        found = attempted("Families.", lambda: _families(matrix, kinds))
+        sections.append(Section("Families", found))
+    return sections
+
+
+def _schools(matrix: MatrixResult) -> str:
+    """Which intervals there are, and where the others would be."""
+    if "posterior_lower" in matrix.estimates:
+        return "Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."
+    return "Analytic intervals; the posterior and the bootstrap of single pairs are al.compare's."
+
+
+def _families(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Block]:
+    """The advised groups of observers, and the tree that they are cut from."""
+    if (n := len(matrix.observers)) > MOST_IN_TREE:
+        raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
+    tree = _tree(matrix)
+    found = tree.members()
+    blocks: list[Block] = [Text(f"{TREE} {capital(tree.note)}.", finding=True)]
+    by = kinds
+    if tree.advised > 1:
+        shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
+        blocks.append(table_of(shown, "Families of at least two observers, largest first."))
+        by = by or _strip(tree, found)
+    color = "kind" if kinds else "family"
+    strip = f" The strip between them shows the {color} of each observer." if by else ""
+    blocks.append(
+        figure_of(
+            lambda: plot_families(tree, matrix, by=by)[0],
+            f"Tree of observers above the matrix of all pairs.{strip}",
+        )
+    )
+    return blocks
+
+
+def _tree(matrix: MatrixResult) -> Families:
+    try:
+        return families(matrix, n_resamples=REPLICATES, rng=SEED)
+    except ValueError:
+        # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
+        return families(matrix, n_resamples=0)
+
+
+def _strip(tree: Families, found: pd.DataFrame) -> dict[str, str]:
+    """Names of the largest families, for as many as there are colors."""
+    named = dict.fromkeys(tree.observers, "others")
+    for _, row in found.head(MOST_GROUPS - 1).iterrows():
+        named |= dict.fromkeys(row["members"], f"family {row['family']:02d}")
+    return named
+
+
+def _study_findings(study: ReaderStudy) -> list[str]:
+    """Sentences on the differences between modalities, the smallest p values first."""
+    found = study.differences
+    if not len(found):
+        return []
+    found = found.sort_values("p_value", kind="stable")
+    said = [_difference(row) for _, row in found.head(MOST_SENTENCES).iterrows()]
+    if len(found) > MOST_SENTENCES:
+        said[-1] += f" The table has all {len(found)} differences."
+    said[-1] += f" {POPULATION}"
+    return said
+
+
+def _difference(row: pd.Series) -> str:
+    lower, upper, percent = _bounds(row)
+    value, low, high = (number(row[n], 2, leading_zero=True) for n in ("estimate", lower, upper))
+    p = "p < 0.001" if row["p_value"] < 0.001 else f"p = {row['p_value']:.3f}"
+    return (
+        f"Difference between {row['modality']} and {row['other']} (means over readers): {value}, "
+        f"{percent}% CI [{low}, {high}], {p} ({row['n_readers']} readers, {row['n_cases']} cases)."
+    )
+
+
+def _bounds(row: pd.Series) -> tuple[str, str, str]:
+    lower = next(str(n) for n in row.index if str(n).startswith("analytic_ci"))
+    percent = lower.removeprefix("analytic_ci").removesuffix("_lb")
+    return (*bound_names("analytic", "ci", float(percent) / 100), percent)
+
+
+def _study(study: ReaderStudy) -> list[Section]:
+    """Estimates of modalities and readers, and differences between modalities."""
+    lower, upper, _ = _bounds(study.modalities.iloc[0])
+    names = ["estimate", lower, upper, "se", "n_readers", "n_cases"]
+    differences = study.differences
+    blocks: list[Block] = [Text(f"Means over readers in each condition (modality). {POPULATION}")]
+    blocks.append(
+        table_of(study.modalities[["modality", *names, "note"]], "Conditions.", headings=MODALITIES)
+    )
+    if len(differences):
+        own = differences[["modality", "other", *names, "p_value", "note"]]
+        blocks.append(
+            table_of(own, "Differences, smallest p values first.", sort="p_value",
+                     headings=MODALITIES)
+        )  # fmt: skip
+    blocks.append(table_of(study.readers, "Readers.", headings=MODALITIES, folded=True))
+    return [Section("Differences between conditions (reader study)", blocks)]
