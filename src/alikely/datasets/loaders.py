@@ -17,7 +17,7 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http.client import HTTPException
 from pathlib import Path
 
@@ -31,7 +31,12 @@ from alikely._base.files import write_file
 from alikely._base.names import listed, nearest
 from alikely.data.columns import PEOPLE
 from alikely.data.files import UNPACKING, File, unreadable
-from alikely.data.readers.model_vs_human import RAW, named_table, normalise_condition
+from alikely.data.readers.model_vs_human import (
+    RAW,
+    named_table,
+    normal_conditions,
+    normalise_condition,
+)
 from alikely.data.trials import Trials
 
 __all__ = ["load_example", "model_vs_human", "normalise_condition", "sixteen_categories"]
@@ -92,7 +97,6 @@ def model_vs_human(
     *,
     datasets: str | Sequence[str] | None = None,
     url: str = ARCHIVE,
-    known_hash: str | None = None,
     cache: str | Path | None = None,
 ) -> Trials:
     """Load the responses of humans and models to 17 out-of-distribution data sets [G21]_.
@@ -107,10 +111,8 @@ def model_vs_human(
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``; all if not given.
     url : str
-        Zip archive of the toolbox.
-    known_hash : str, optional
-        Checksum of the archive, such as ``"sha256:..."``. Without it the content is checked: the
-        human responses of each data set against their known digest.
+        Zip archive of the toolbox; the human responses of each data set must have their known
+        digest.
     cache : str or path, optional
         Where downloads are kept; the user's cache folder if not given.
 
@@ -124,17 +126,11 @@ def model_vs_human(
     Raises
     ------
     ValueError
-        If the folder holds no such data, a data set is unknown, a checksum does not match, or the
+        If the folder holds no such data, a data set is unknown, a digest is another, or the
         download fails.
     """
     if folder is None:
-        archive = download(
-            url,
-            known_hash,
-            cache,
-            "model-vs-human.zip",
-            "get the data by other means and pass folder=",
-        )
+        archive = _download(url, cache, "model-vs-human.zip", "folder")
         table = _from_archive(archive, datasets)
         _verify(table)
     else:
@@ -147,13 +143,7 @@ def model_vs_human(
 BLOCK = 2**16
 
 
-def download(
-    url: str,
-    known_hash: str | None,
-    cache: str | Path | None,
-    name: str,
-    instead: str,
-) -> Path:
+def _download(url: str, cache: str | Path | None, name: str, instead: str) -> Path:
     """Fetch a file once and keep it."""
     # Only here: the example needs no downloader.
     import urllib.request
@@ -161,7 +151,7 @@ def download(
     from alikely._base.steps import Bar
 
     path = (_cache() if cache is None else Path(cache)) / name
-    if path.is_file() and known_hash in (None, _hash_of(path.read_bytes())):
+    if path.is_file():
         return path
     content = bytearray()
     try:
@@ -172,17 +162,13 @@ def download(
                 bar.update(len(part))
         if len(content) < n_bytes:
             raise OSError(f"{len(content):,} of {n_bytes:,} bytes arrived")
-        if known_hash not in (None, found := _hash_of(content)):
-            raise OSError(f"its hash is {found}, not {known_hash}")
     except (OSError, ValueError, HTTPException) as error:
-        raise ValueError(f"could not download {url}: {error}; {instead}") from error
+        raise ValueError(
+            f"could not download {url}: {error}; get the file by other means and pass {instead}="
+        ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, bytes(content))
     return path
-
-
-def _hash_of(content: bytes | bytearray) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _cache() -> Path:
@@ -197,25 +183,18 @@ def _cache() -> Path:
 def _from_archive(path: Path, datasets: str | Sequence[str] | None) -> pa.Table:
     try:
         with zipfile.ZipFile(path) as archive:
-            named = [
-                (parts[-2], name)
+            files = [
+                (parts[-2], File(f"{path.name}/{name}", path, name))
                 for name in sorted(archive.namelist())
                 if _is_raw(name) and "raw-data" in (parts := name.split("/"))[:-2]
             ]
-            wanted = _wanted({dataset for dataset, _ in named}, datasets, str(path))
-            parts_read = [
-                _read_raw(_member(archive, file), file, dataset)
-                for dataset, name in named
-                if dataset in wanted
-                for file in [File(f"{path.name}/{name}", path, name)]
-            ]
+            return _joined(files, datasets, str(path), lambda file: _member(archive, file))
     except (zipfile.BadZipFile, zlib.error):
         path.unlink()
         raise ValueError(
             "the download is no zip archive and was removed; try again, or get the data by other "
             "means and pass folder="
         ) from None
-    return pa.concat_tables(parts_read)
 
 
 def _is_raw(name: str) -> bool:
@@ -241,15 +220,24 @@ def _from_folder(folder: Path, datasets: str | Sequence[str] | None) -> pa.Table
         table = _tidy(tidy)
         wanted = _wanted(set(table["dataset"].unique().to_pylist()), datasets, str(tidy))
         table = table.filter(pc.is_in(table["dataset"], pa.array(sorted(wanted))))
-        return _with_normal_conditions(table)
+        where = table.column_names.index("condition")
+        return table.set_column(where, "condition", normal_conditions(table["condition"]))
     root = folder / "raw-data" if (folder / "raw-data").is_dir() else folder
-    files = sorted(file for file in root.glob("*/*.csv") if _is_raw(file.name))
-    wanted = _wanted({file.parent.name for file in files}, datasets, str(folder))
+    found = sorted(file for file in root.glob("*/*.csv") if _is_raw(file.name))
+    files = [(file.parent.name, File(str(file), file)) for file in found]
+    return _joined(files, datasets, str(folder), File.read)
+
+
+def _joined(
+    files: Sequence[tuple[str, File]],
+    datasets: str | Sequence[str] | None,
+    place: str,
+    read: Callable[[File], bytes],
+) -> pa.Table:
+    """The files of some data sets as one table."""
+    wanted = _wanted({dataset for dataset, _ in files}, datasets, place)
     return pa.concat_tables(
-        _read_raw(own.read(), own, file.parent.name)
-        for file in files
-        if file.parent.name in wanted
-        for own in [File(str(file), file)]
+        _read_raw(read(file), file, dataset) for dataset, file in files if dataset in wanted
     )
 
 
@@ -316,16 +304,6 @@ def _read_raw(content: bytes, file: File, dataset: str) -> pa.Table:
     return table.rename_columns({"item": "image"}).select(COLUMNS)
 
 
-def _with_normal_conditions(table: pa.Table) -> pa.Table:
-    encoded = table["condition"].combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    labels = pa.array([normalise_condition(label) for label in encoded.dictionary.to_pylist()])
-    indices = encoded.indices.fill_null(len(labels))
-    normal = pa.concat_arrays([labels, pa.array(["0"])]).take(indices)
-    return table.set_column(table.column_names.index("condition"), "condition", normal)
-
-
 def _digest(table: pa.Table) -> str:
     """SHA-256 of the human responses of one data set, whatever the order of rows and files."""
     humans = table.filter(pc.equal(table["kind"], "human"))
@@ -369,7 +347,6 @@ def sixteen_categories(
     path: str | Path | None = None,
     *,
     url: str = MAPPING,
-    known_hash: str | None = None,
     cache: str | Path | None = None,
 ) -> dict[str, str]:
     """Load the coarse category of ImageNet's classes, by WordNet identifier [G18]_.
@@ -380,10 +357,7 @@ def sixteen_categories(
         A local copy: a file with lines such as ``knife = [n03041632]``, or the folder of the public
         code that has one. If not given, the public file is downloaded once and kept.
     url : str
-        Where the file is.
-    known_hash : str, optional
-        Checksum of the file, such as ``"sha256:..."``. Without it the content of a download is
-        checked against its known digest.
+        Where the file is; what it says must have its known digest.
     cache : str or path, optional
         Where downloads are kept; the user's cache folder if not given.
 
@@ -397,8 +371,8 @@ def sixteen_categories(
     Raises
     ------
     ValueError
-        If there is no such file or it holds no categories, an identifier has two, a checksum does
-        not match, or the download fails.
+        If there is no such file or it holds no categories, an identifier has two, the digest is
+        another, or the download fails.
 
     Examples
     --------
@@ -412,16 +386,10 @@ def sixteen_categories(
     if path is not None:
         file = _found(Path(path))
         return _categories(file.read_text(encoding="utf-8", errors="replace"), str(file))
-    file = download(
-        url,
-        known_hash,
-        cache,
-        "sixteen-categories.txt",
-        "get the file by other means and pass path=",
-    )
+    file = _download(url, cache, "sixteen-categories.txt", "path")
     try:
         categories = _categories(file.read_text(encoding="utf-8", errors="replace"), url)
-        if known_hash is None and (digest := _category_digest(categories)) != CATEGORY_DIGEST:
+        if (digest := _category_digest(categories)) != CATEGORY_DIGEST:
             raise ValueError(
                 f"the categories at {url} are not the published ones (checksum {digest[:12]}...); "
                 "if you trust this file, pass path="

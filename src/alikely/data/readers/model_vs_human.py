@@ -12,7 +12,7 @@ from alikely._base.names import listed
 from alikely.data.files import File, read_table
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["RAW", "READER", "image_name", "named_table", "normalise_condition"]
+__all__ = ["RAW", "READER", "image_name", "named_table", "normal_conditions", "normalise_condition"]
 
 # Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
 TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
@@ -47,10 +47,9 @@ def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
             f"{file.name!r} has no column {lacking[0]!r}; the csv files of model-vs-human have "
             f"{', '.join(RAW)}, and this one {listed(table.column_names)}"
         )
-    conditions = [normalise_condition(name) for name in table["condition"].to_pylist()]
     images = [image_name(str(name)) for name in table["imagename"].to_pylist()]
     made = {role: table[name] for name, role in RAW.items()} | {
-        "condition": pa.array(conditions, pa.string()),
+        "condition": normal_conditions(table["condition"]),
         "item": pa.array(images, pa.string()),
         "kind": pc.if_else(pc.starts_with(table["subj"], "subject"), "human", "model"),
     }
@@ -58,6 +57,13 @@ def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
         made["dataset"] = pa.array([dataset] * len(table), pa.string())
     kept = [name for name in table.column_names if name not in made]
     return pa.table({name: table[name] for name in kept} | made)
+
+
+def normal_conditions(column: pa.ChunkedArray) -> pa.Array:
+    """Conditions in one spelling."""
+    names = column.to_pylist()
+    known = {name: normalise_condition(name) for name in set(names)}
+    return pa.array([known[name] for name in names], pa.string())
 
 
 def normalise_condition(label: str | None) -> str:
