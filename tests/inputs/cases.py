@@ -33,7 +33,7 @@ CRASH = re.compile(r"Traceback|mistake of alikely's own|\bnan \[nan|\[ *nan, +na
 # Marks of terminals that names of files must not reach.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]")
 # Refusals that come late: what precedes them takes its time.
-LATE = re.compile(r"^(load |a \w+ as |save |benchmark of a later|matrix of a later|fit_|study )")
+LATE = re.compile(r"^(load |(al\.)?fit_)")
 
 
 class Case(NamedTuple):
@@ -87,14 +87,14 @@ def verbs(text: str, names: dict[str, Any]) -> list[Case]:
     return cases
 
 
-def marked(cases: Iterable[Case]) -> list[Any]:
+def marked(cases: Iterable[Case], slow: bool) -> list[Any]:
     """Cases as parameters of a test."""
     every = list(cases)
     # Quick are refusals; what works is much work together.
-    late = [not isinstance(case.expect, str) or LATE.match(case.name) for case in every]
+    late = [slow or not isinstance(case.expect, str) or LATE.match(case.name) for case in every]
     return [
-        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
-        for case, slow in zip(every, late, strict=True)
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if is_late else [])
+        for case, is_late in zip(every, late, strict=True)
     ]
 
 
@@ -125,10 +125,10 @@ def cli(
     return run
 
 
-def check_each(cases: Iterable[Case]) -> Callable[..., None]:
+def check_each(cases: Iterable[Case], slow: bool = False) -> Callable[..., None]:
     """A test of each case, in an empty folder."""
 
-    @pytest.mark.parametrize("case", marked(cases))
+    @pytest.mark.parametrize("case", marked(cases, slow))
     def test_inputs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         check(case, tmp_path)

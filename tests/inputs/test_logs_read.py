@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import worlds as w
-from cases import WORKS, Case, check_each
+from cases import Case, check_each, table
 
 import alikely as al
 from alikely.datasets import loaders
@@ -75,202 +75,153 @@ def toolbox(**files: str) -> bytes:
     return packed({f"x/raw-data/sketch/{name}.csv": text for name, text in files.items()})
 
 
-def log(name: str, expect: Any, content: bytes | str, file: str = "a.eval", **how: Any) -> Case:
-    def read() -> al.Trials:
-        Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return al.Trials.read(file, **how)
-
-    return Case(f"inspect {name}", expect, read)
+def log(content: bytes | str, file: str = "a.eval", **how: Any) -> al.Trials:
+    Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return al.Trials.read(file, **how)
 
 
-def sample(name: str, expect: Any, value: Any) -> Case:
-    return log(name, expect, packed(WHOLE | {SAMPLE: value}))
+def sample(value: Any) -> al.Trials:
+    return log(packed(WHOLE | {SAMPLE: value}))
 
 
-def header(name: str, expect: Any, value: Any) -> Case:
-    return log(name, expect, packed(WHOLE | {"header.json": value}))
+def header(value: Any) -> al.Trials:
+    return log(packed(WHOLE | {"header.json": value}))
 
 
-def folder(name: str, expect: Any, files: Mapping[str, str | bytes], **how: Any) -> Case:
-    def load() -> al.Trials:
-        place = Path("raw-data/sketch")
-        place.mkdir(parents=True)
-        for file, content in files.items():
-            (place / file).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return al.datasets.model_vs_human(".", **how)
-
-    return Case(f"model-vs-human {name}", expect, load)
+def folder(files: Mapping[str, str | bytes], **how: Any) -> al.Trials:
+    place = Path("raw-data/sketch")
+    place.mkdir(parents=True)
+    for file, content in files.items():
+        (place / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return al.datasets.model_vs_human(".", **how)
 
 
-def tidy(name: str, expect: Any, content: bytes) -> Case:
-    def load() -> al.Trials:
-        Path("trials.parquet").write_bytes(content)
-        return al.datasets.model_vs_human(".")
-
-    return Case(f"model-vs-human tidy {name}", expect, load)
+def tidy(content: bytes) -> al.Trials:
+    Path("trials.parquet").write_bytes(content)
+    return al.datasets.model_vs_human(".")
 
 
-def archive(name: str, expect: Any, content: bytes) -> Case:
-    def load() -> Any:
-        Path("mvh.zip").write_bytes(content)
-        return loaders._from_archive(Path("mvh.zip"), None)
-
-    return Case(f"model-vs-human archive {name}", expect, load)
+def archive(content: bytes) -> Any:
+    Path("mvh.zip").write_bytes(content)
+    return loaders._from_archive(Path("mvh.zip"), None)
 
 
-def limited(do: Callable[[], Any], size: str) -> Callable[[], Any]:
-    def run() -> Any:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("ALIKELY_MEMORY", size)
-            return do()
-
-    return run
+def limited(do: Callable[..., Any], *given: Any) -> Any:
+    """What would fill the memory is refused by the size that archives tell, before unpacking."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALIKELY_MEMORY", "1MB")
+        return do(*given)
 
 
 FIELDS = "'a.eval' cannot be read as Inspect logs: its fields are not as they should be"
 LIST = "the samples of 'a.eval' are no list of objects with fields"
-UNREADABLE = "'a.eval' cannot be read as an Inspect log: "
 MODEL = "'a.eval' has no field 'eval.model'"
 whole = packed(WHOLE)
 TIDY = w.table(dataset="sketch").rename(columns={"item": "image"})
 PARQUET = w.parquet(TIDY)
-NO_PARQUET = "'trials.parquet' cannot be read as a parquet file of model-vs-human: "
-
-CASES = [
-    log("whole", lambda trials: trials.n_trials == 4, whole),
-    log("no header", "has no header.json: a log that was not finished", packed({SAMPLE: ONE})),
-    log("no samples", "has no scorer: nothing says whether", packed({"header.json": HEAD})),
-    header("header a list", MODEL, []),
-    header("header a number", MODEL, 3),
-    header("header null", MODEL, None),
-    header("header cut", UNREADABLE + "Expecting property name", "{"),
-    header("eval null", MODEL, {"version": 2, "eval": None}),
-    header("model null", "'a.eval' has nothing in its", {"eval": {"model": None, "task": "t"}}),
-    header("model empty", "'a.eval' has nothing in its", {"eval": {"model": "", "task": "t"}}),
-    header("task null", "'a.eval' has nothing in its", {"eval": {"model": "m", "task": None}}),
-    header("names odd", lambda t: t.observers == [ODD], {"eval": {"model": ODD, "task": ODD}}),
-    header("version unknown", "is an Inspect log of version 9", HEAD | {"version": 9}),
-    sample("sample a list", LIST, []),
-    sample("sample null", LIST, None),
-    sample("sample cut", UNREADABLE + "Expecting property name", "{"),
-    sample("sample of other letters", UNREADABLE + "'utf-16-le' codec", b"\xff\xfe\x00"),
-    sample("sample nested deeply", UNREADABLE + "maximum recursion depth", "[" * 100_000),
-    sample("no id", "sample None has no field 'id'", {"scores": ONE["scores"]}),
-    sample("id null", "has nothing in its field 'id'", ONE | {"id": None}),
-    sample("scores a list", FIELDS, ONE | {"scores": ["s"]}),
-    sample("score a text", FIELDS, ONE | {"scores": {"s": "C"}}),
-    sample("value a list", r"is \[1\], neither right nor", ONE | {"scores": {"s": {"value": [1]}}}),
-    sample("epoch a text", "the epoch of 'a.eval', sample 0 is 'x'", ONE | {"epoch": "x"}),
-    sample("epoch null", "the epoch of 'a.eval', sample 0 is None", ONE | {"epoch": None}),
-    sample("metadata a list", FIELDS, ONE | {"metadata": [1]}),
-    sample("output a text", FIELDS, ONE | {"output": "x"}),
-    sample("choices a number", FIELDS, ONE | {"choices": 3}),
-    sample(
-        "log probability null",
-        FIELDS,
-        ONE
-        | {
-            "output": {
-                "choices": [
-                    {
-                        "logprobs": {
-                            "content": [
-                                {
-                                    "token": "A",
-                                    "top_logprobs": [{"token": k, "logprob": None} for k in "AB"],
-                                }
-                            ]
-                        }
-                    }
-                ]
-            }
-        },
-    ),
-    log("sample twice", "observer 'm' has two", packed(WHOLE | {"samples/9_epoch_1.json": ONE})),
-    log("summaries an object", LIST, packed({"header.json": HEAD, "summaries.json": {}})),
-    log("summaries of numbers", LIST, packed({"header.json": HEAD, "summaries.json": [1]})),
-    log("no archive", UNREADABLE + "File is not a zip file", "hello"),
-    log("empty", UNREADABLE + "File is not a zip file", ""),
-    log("cut", UNREADABLE + "File is not a zip file", whole[:-40]),
-    log("damaged", UNREADABLE + "Bad CRC-32", whole.replace(b'"version": 2', b'"version": 3')),
-    log("password", UNREADABLE + "File .* is encrypted", marked_as(whole, encrypted=True)),
-    log("password, zstd", "'a.eval' is encrypted", marked_as(whole, encrypted=True, method=93)),
-    log("zstd that is none", UNREADABLE + "ZSTD decompress failed", marked_as(whole, method=93)),
-    log("deflated that is none", UNREADABLE + "Error -3", marked_as(whole, method=8)),
-    log("packed in an unknown way", UNREADABLE + "That compression", marked_as(whole, method=77)),
-    log("score a number", "score must be the name of one, got int", whole, score=3),
-    log("score unknown", "has no scorer .*; there is only 's'", whole, score="zzz"),
-    log("json a list", "has no field 'samples'", "[]", "a.json", format="inspect"),
-    log("json cut", "'a.json' cannot be read as Inspect logs", "{", "a.json", format="inspect"),
-    log(
-        "json of other samples",
-        "the samples of 'a.json' are no list",
-        json.dumps(HEAD | {"samples": {"a": 1}}),
-        "a.json",
-    ),
-    folder("whole", lambda trials: len(trials.observers) == 2, {"a.csv": ROW}),
-    folder("of a Mac", lambda trials: trials.n_trials == 1, {"a.csv": ROW, "._a.csv": MAC}),
-    folder("header only", "a.csv' has names of columns and", {"a.csv": ROW.split("\n")[0] + "\n"}),
-    folder("empty", "a.csv' is an empty file", {"a.csv": ""}),
-    folder("column missing", "a.csv' has no column", {"a.csv": ROW.replace("category", "kind")}),
-    folder("no text", "a.csv' cannot be read as a csv file", {"a.csv": b"\x00\xff\x00"}),
-    folder("line short", "a.csv' cannot be read as a csv file", {"a.csv": ROW + "a,b\n"}),
-    folder("data sets none", "datasets names none; there are: sketch", {"a.csv": ROW}, datasets=[]),
-    folder("data sets a number", "datasets must be a list", {"a.csv": ROW}, datasets=3),
-    folder("data sets of numbers", "no data set 3 in", {"a.csv": ROW}, datasets=[3, "x"]),
-    tidy("whole", lambda trials: trials.n_trials == 48, PARQUET),
-    tidy("empty", NO_PARQUET + "Parquet file size is 0 bytes", b""),
-    tidy("cut", NO_PARQUET + "Parquet magic bytes not found", PARQUET[:-30]),
-    tidy(
-        "damaged",
-        NO_PARQUET + "Corrupt snappy",
-        PARQUET[:200] + bytes([PARQUET[200] ^ 255]) + PARQUET[201:],
-    ),
-    tidy(
-        "of lists",
-        NO_PARQUET + "Unsupported cast from list",
-        w.parquet(TIDY.assign(response=[["a"]] * len(TIDY))),
-    ),
-    tidy("data set null", "has rows without a data set", w.parquet(TIDY.assign(dataset=None))),
-    archive("whole", WORKS, toolbox(a=ROW)),
-    archive(
-        "of a Mac",
-        lambda table: len(table) == 2,
-        packed({"x/raw-data/sketch/a.csv": ROW, "__MACOSX/x/raw-data/sketch/._a.csv": MAC}),
-    ),
-    archive(
-        "password",
-        "mvh.zip/x/raw-data/sketch/a.csv' .* is encrypted",
-        marked_as(toolbox(a=ROW), encrypted=True),
-    ),
-    archive(
-        "packed in an unknown way",
-        "a.csv' .*That compression method",
-        marked_as(toolbox(a=ROW), method=77),
-    ),
-    archive("damaged", "is no zip archive and", toolbox(a=ROW).replace(b"bear,bear", b"bear,bees")),
-    archive("deflated that is none", "is no zip archive and", marked_as(toolbox(a=ROW), method=8)),
-    archive("cut", "is no zip archive and was removed", toolbox(a=ROW)[:-30]),
-    archive("column missing", "a.csv' has no column", toolbox(a=ROW.replace("category", "kind"))),
-    archive("header only", "a.csv' has names of columns and", toolbox(a=ROW.split("\n")[0] + "\n")),
-    archive("of something else", "no model-vs-human data in", packed({"a": "b"})),
-]
-# What would fill the memory is refused by the size that archives tell, before it is unpacked.
 BLANK = " " * 1_000_000
+SEVERAL = packed(WHOLE | {f"samples/{i}.json": BLANK[:200_000] for i in range(5)})
+
+CASES = table(
+    r"""
+has no header.json: a log that was not finished => log(packed({SAMPLE: ONE}))
+has no scorer: nothing says whether => log(packed({'header.json': HEAD}))
+MODEL => header([])
+MODEL => header(3)
+MODEL => header(None)
+as an Inspect log: Expecting property name => header('{')
+MODEL => header({'version': 2, 'eval': None})
+'a.eval' has nothing in its => header({'eval': {'model': None, 'task': 't'}})
+'a.eval' has nothing in its => header({'eval': {'model': '', 'task': 't'}})
+'a.eval' has nothing in its => header({'eval': {'model': 'm', 'task': None}})
+is an Inspect log of version 9 => header(HEAD | {'version': 9})
+LIST => sample([])
+LIST => sample(None)
+as an Inspect log: Expecting property name => sample('{')
+as an Inspect log: 'utf-16-le' codec => sample(b'\xff\xfe\x00')
+as an Inspect log: maximum recursion depth => sample('[' * 100000)
+sample None has no field 'id' => sample({'scores': ONE['scores']})
+has nothing in its field 'id' => sample(ONE | {'id': None})
+FIELDS => sample(ONE | {'scores': ['s']})
+FIELDS => sample(ONE | {'scores': {'s': 'C'}})
+is \[1\], neither right nor => sample(ONE | {'scores': {'s': {'value': [1]}}})
+the epoch of 'a.eval', sample 0 is 'x' => sample(ONE | {'epoch': 'x'})
+the epoch of 'a.eval', sample 0 is None => sample(ONE | {'epoch': None})
+FIELDS => sample(ONE | {'metadata': [1]})
+FIELDS => sample(ONE | {'output': 'x'})
+FIELDS => sample(ONE | {'choices': 3})
+FIELDS => sample(ONE | {'output': {'choices': [{'logprobs': {'content': [{'token': 'A',
+    'top_logprobs': [{'token': k, 'logprob': None} for k in 'AB']}]}}]}})
+observer 'm' has two => log(packed(WHOLE | {'samples/9_epoch_1.json': ONE}))
+LIST => log(packed({'header.json': HEAD, 'summaries.json': {}}))
+LIST => log(packed({'header.json': HEAD, 'summaries.json': [1]}))
+as an Inspect log: File is not a zip file => log('hello')
+as an Inspect log: File is not a zip file => log('')
+as an Inspect log: File is not a zip file => log(whole[:-40])
+as an Inspect log: Bad CRC-32 => log(whole.replace(b'"version": 2', b'"version": 3'))
+as an Inspect log: File .* is encrypted => log(marked_as(whole, encrypted=True))
+'a.eval' is encrypted => log(marked_as(whole, encrypted=True, method=93))
+as an Inspect log: ZSTD decompress failed => log(marked_as(whole, method=93))
+as an Inspect log: Error -3 => log(marked_as(whole, method=8))
+as an Inspect log: That compression => log(marked_as(whole, method=77))
+score must be the name of one, got int => log(whole, score=3)
+has no scorer .*; there is only 's' => log(whole, score='zzz')
+has no field 'samples' => log('[]', 'a.json', format='inspect')
+'a.json' cannot be read as Inspect logs => log('{', 'a.json', format='inspect')
+the samples of 'a.json' are no list => log(json.dumps(HEAD | {'samples': {'a': 1}}), 'a.json')
+a.csv' has names of columns and => folder({'a.csv': ROW.split('\n')[0] + '\n'})
+a.csv' is an empty file => folder({'a.csv': ''})
+a.csv' has no column => folder({'a.csv': ROW.replace('category', 'kind')})
+a.csv' cannot be read as a csv file => folder({'a.csv': b'\x00\xff\x00'})
+a.csv' cannot be read as a csv file => folder({'a.csv': ROW + 'a,b\n'})
+datasets names none; there are: sketch => folder({'a.csv': ROW}, datasets=[])
+datasets must be a list => folder({'a.csv': ROW}, datasets=3)
+no data set 3 in => folder({'a.csv': ROW}, datasets=[3, 'x'])
+parquet file of model-vs-human: Parquet file size is 0 bytes => tidy(b'')
+parquet file of model-vs-human: Parquet magic bytes not found => tidy(PARQUET[:-30])
+parquet file of model-vs-human: Corrupt snappy => tidy(PARQUET[:200] + bytes([PARQUET[200] ^
+    255]) + PARQUET[201:])
+parquet file of model-vs-human: Unsupported cast from list =>
+    tidy(w.parquet(TIDY.assign(response=[['a']] * len(TIDY))))
+has rows without a data set => tidy(w.parquet(TIDY.assign(dataset=None)))
+mvh.zip/x/raw-data/sketch/a.csv' .* is encrypted => archive(marked_as(toolbox(a=ROW),
+    encrypted=True))
+a.csv' .*That compression method => archive(marked_as(toolbox(a=ROW), method=77))
+is no zip archive and => archive(toolbox(a=ROW).replace(b'bear,bear', b'bear,bees'))
+is no zip archive and => archive(marked_as(toolbox(a=ROW), method=8))
+is no zip archive and was removed => archive(toolbox(a=ROW)[:-30])
+a.csv' has no column => archive(toolbox(a=ROW.replace('category', 'kind')))
+a.csv' has names of columns and => archive(toolbox(a=ROW.split('\n')[0] + '\n'))
+no model-vs-human data in => archive(packed({'a': 'b'}))
+WORKS => archive(toolbox(a=ROW))
+'a.eval', a table of: 1 MB of memory, and => limited(log, zstd_bomb())
+'a.eval', a table of: 4 MB of memory, and 1 MB => limited(sample, BLANK)
+'a.eval', a table of: 4 MB of memory, and 1 MB => limited(log, SEVERAL)
+a.csv', a table of: 4 MB of memory, and => limited(archive, toolbox(a=ROW + BLANK))
+a.csv', a table of: 4 MB of memory, and => limited(folder, {'a.csv': ROW + BLANK})
+""",
+    globals(),
+)
 CASES += [
-    case._replace(do=limited(case.do, "1MB"))
-    for case in (
-        log("zstd of more than it says", "'a.eval', a table of: 1 MB of memory, and", zstd_bomb()),
-        sample("sample of a megabyte", "'a.eval', a table of: 4 MB of memory, and 1 MB", BLANK),
-        log(
-            "samples of a megabyte together",
-            "'a.eval', a table of: 4 MB of memory, and 1 MB",
-            packed(WHOLE | {f"samples/{i}.json": BLANK[:200_000] for i in range(5)}),
+    Case("log", lambda trials: trials.n_trials == 4, lambda: log(whole)),
+    Case(
+        "names odd",
+        lambda trials: trials.observers == [ODD],
+        lambda: header({"eval": {"model": ODD, "task": ODD}}),
+    ),
+    Case("folder", lambda trials: len(trials.observers) == 2, lambda: folder({"a.csv": ROW})),
+    Case(
+        "folder of a Mac",
+        lambda trials: trials.n_trials == 1,
+        lambda: folder({"a.csv": ROW, "._a.csv": MAC}),
+    ),
+    Case("tidy", lambda trials: trials.n_trials == 48, lambda: tidy(PARQUET)),
+    Case(
+        "archive of a Mac",
+        lambda found: len(found) == 2,
+        lambda: archive(
+            packed({"x/raw-data/sketch/a.csv": ROW, "__MACOSX/x/raw-data/sketch/._a.csv": MAC})
         ),
-        archive("of a megabyte", "a.csv', a table of: 4 MB of memory, and", toolbox(a=ROW + BLANK)),
-        folder("of a megabyte", "a.csv', a table of: 4 MB of memory, and", {"a.csv": ROW + BLANK}),
-    )
+    ),
 ]
-
-
 test_inputs = check_each(CASES)
