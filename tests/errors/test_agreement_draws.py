@@ -15,8 +15,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
 from alikely.errors.posteriors import PATTERNS, _patterns, agreement_draws
-from alikely.metrics.distinct import distinct_agreement
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
 from studies.error_patterns import AGREEMENT, agreement_designs
 from studies.simulators.labels import label_trials
 

@@ -31,7 +31,7 @@ from alikely.errors.paired import (
 from alikely.errors.tables import dense_rows
 from alikely.inference.influence import covariance
 from alikely.metrics import errors
-from alikely.metrics.similarity import error_similarity_metric
+from alikely.metrics.errors import error_similarity_metric
 
 OPTIONS: list[dict[str, Any]] = [
     {"alpha": 0.5, "mixture": "mean", "base": 2},

@@ -20,8 +20,7 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.process import process_draws
 from alikely.inference.resampling import bca_of_table, bootstrap
 from alikely.metrics import errors
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.metrics.similarity import ERROR_SIMILARITY
+from alikely.metrics.errors import ERROR_SIMILARITY, MISCLASSIFICATION_AGREEMENT
 
 CLASSES = 5
 

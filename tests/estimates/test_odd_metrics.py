@@ -12,7 +12,7 @@ import pytest
 import alikely as al
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.metrics.copying import COPY_PROBABILITY
-from alikely.metrics.similarity import ERROR_SIMILARITY
+from alikely.metrics.errors import ERROR_SIMILARITY
 
 LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
 

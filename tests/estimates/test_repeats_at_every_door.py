@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
-from alikely.metrics.similarity import ERROR_SIMILARITY
+from alikely.metrics.errors import ERROR_SIMILARITY
 
 N_ITEMS, REPEATS = 30, 3
 PEOPLE, NETS = [f"h{i}" for i in range(4)], ["m0", "m1"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from alikely.metrics import bounds, consistency, copying, normalised
+from alikely.metrics import bounds, consistency, copying
 
 cells_of = st.tuples(*[st.integers(0, 400)] * 4).filter(lambda cells: sum(cells) > 0)
 probability = st.floats(0.01, 0.99)
@@ -229,10 +229,10 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
     value = float(consistency.error_consistency(cells))
     p_a, p_b = consistency.accuracies(cells)
     lower, upper = bounds.error_consistency_bounds(p_a, p_b)
-    share = float(normalised.normalised_error_consistency(cells))
+    share = float(consistency.normalised_error_consistency(cells))
     if np.isfinite(share):
         assert share == pytest.approx(value / upper, abs=1e-9)
-    scaled = float(normalised.min_mid_max_agreement(cells))
+    scaled = float(consistency.min_mid_max_agreement(cells))
     if np.isfinite(scaled):
         assert -1 - 1e-9 <= scaled <= 1 + 1e-9
         # Where the scale is ill-defined its two ends are rounding errors apart.

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from alikely.metrics import errors
-from alikely.metrics.distinct import distinct_agreement
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
 
 
 def statistics_of(a: np.ndarray, b: np.ndarray, w: np.ndarray, k: int) -> tuple[np.ndarray, list]:

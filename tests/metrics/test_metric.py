@@ -15,11 +15,11 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.inference.intervals import analytic_interval
-from alikely.metrics import Metric, consistency, get_metric, normalised
+from alikely.metrics import Metric, consistency, get_metric
+from alikely.metrics.consistency import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.metric import find_metric
-from alikely.metrics.normalised import MIN_MID_MAX_AGREEMENT, NORMALISED_ERROR_CONSISTENCY
 
 BY_CELLS = [m for m in al.metrics.metrics().values() if m.counts == "correctness"]
 CELLS = st.lists(st.integers(1, 200), min_size=4, max_size=4)
@@ -98,7 +98,7 @@ def test_kinks_are_noted_where_they_are_near_and_not_far_from_them() -> None:
 def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
     """Accuracies .9 and .6: the share of .3 is in the interval as often as promised."""
     probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
-    truth = float(normalised.normalised_error_consistency(probabilities))
+    truth = float(consistency.normalised_error_consistency(probabilities))
     drawn = np.random.default_rng(1).multinomial(600, probabilities, 4_000)
     metric = NORMALISED_ERROR_CONSISTENCY
     psi = metric.influence(drawn)

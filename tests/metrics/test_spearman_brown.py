@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alikely.metrics.reliability import spearman_brown
+from alikely.metrics.margins import spearman_brown
 
 
 def test_equals_the_correlation_of_means_of_parallel_measures() -> None:

@@ -12,8 +12,8 @@ from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws, replicated_agreement
-from alikely.metrics.dense_rows import ROW_DIMS, drop_true, insert_true
 from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
+from alikely.metrics.rows import ROW_DIMS, drop_true, insert_true
 
 ROWS = np.array(
     [

@@ -17,7 +17,7 @@ from scipy.spatial.distance import jensenshannon
 
 import alikely as al
 from alikely.errors.paired import Chain, PairedErrors, divergence
-from alikely.metrics.dense_rows import insert_true
+from alikely.metrics.rows import insert_true
 from alikely.models import _shares, errors, paired
 
 # Graphs that run a few times are not worth rewriting.

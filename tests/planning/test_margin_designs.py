@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from alikely.metrics.margins import margin_consistency, margin_influence
-from alikely.metrics.reliability import spearman_brown
+from alikely.metrics.margins import margin_consistency, margin_influence, spearman_brown
 from alikely.planning import margins as designs
 
 Figure = Callable[[str], None]

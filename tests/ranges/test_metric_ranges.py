@@ -18,7 +18,6 @@ from alikely.metrics import (
     bounds,
     consistency,
     copying,
-    distinct,
     errors,
     margins,
 )
@@ -95,7 +94,7 @@ def test_agreement_of_labels(rng: np.random.Generator) -> None:
     one, other = (rng.multinomial(number, shares(rng, 3, 3)) for _ in range(2))
     assert_within(errors.expected_agreement(one, other), -1)
     own = np.stack([np.trace(joint**2, axis1=1, axis2=2), (joint**2).sum(axis=(1, 2))], axis=-1)
-    assert_within(distinct.distinct_agreement(statistics, own), -1)
+    assert_within(errors.distinct_agreement(statistics, own), -1)
 
 
 @given(rng=SEEDS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
-from alikely.metrics.dense_rows import drop_true
+from alikely.metrics.rows import drop_true
 from studies.case import Case, named
 
 JOINT_ERRORS = np.array([60, 200])

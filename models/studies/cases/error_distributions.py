@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from alikely import models
 from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
-from alikely.metrics.dense_rows import drop_true, insert_true
+from alikely.metrics.rows import drop_true, insert_true
 from alikely.models.errors import Base
 from studies.case import N_REPLICATES, Case, named
 

@@ -12,7 +12,7 @@ from scipy.special import xlogy
 from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
-from alikely.metrics.dense_rows import drop_true
+from alikely.metrics.rows import drop_true
 from studies.case import Case, named
 
 N_CLASSES = 3

@@ -36,9 +36,16 @@ from alikely.inference.process import (
 )
 from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
 from alikely.metrics import Metric, errors
-from alikely.metrics.dense_rows import ROW_DIMS, TABLE_DIMS, check_errors, drop_true, insert_true
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
-from alikely.metrics.rows import Mixture, check_options
+from alikely.metrics.rows import (
+    ROW_DIMS,
+    TABLE_DIMS,
+    Mixture,
+    check_errors,
+    check_options,
+    drop_true,
+    insert_true,
+)
 
 __all__ = [
     "agreement_draws",

@@ -29,9 +29,8 @@ from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.metrics.cell_priors import Prior
-from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
+from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
 from alikely.metrics.margins import margin_metric
-from alikely.metrics.similarity import error_similarity_metric
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,8 +32,7 @@ from alikely.data.trials import Trials
 from alikely.inference.intervals import mean_of_defined
 from alikely.margins.moments import group_side, lists_of_items
 from alikely.metrics.consistency import error_consistency
-from alikely.metrics.margins import FEWEST_ITEMS
-from alikely.metrics.reliability import spearman_brown
+from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 
 __all__ = [
     "Reliability",

@@ -8,13 +8,9 @@ from alikely.metrics import (
     bounds,
     consistency,
     copying,
-    distinct,  # noqa: F401
     errors,
     margins,
-    normalised,  # noqa: F401
     readings,  # noqa: F401
-    rows,  # noqa: F401
-    similarity,  # noqa: F401
 )
 from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency

@@ -5,6 +5,12 @@ All functions take the four cells of a pair's correctness table on the last axis
 any leading dimensions. Counts, bootstrap weights and probabilities all serve: every estimand here
 is free of scale.
 
+Error consistency is bounded by unequal accuracies. Two scalings take the bound out: by the greatest
+error consistency that both accuracies allow, and by the least and greatest agreement. Above the
+agreement of independent observers they are the same number. Both have kinks: where the accuracies
+are equal, and the second where agreement is as expected, and where one accuracy is the other's
+rate of errors. There a normal interval of first derivatives misleads.
+
 References
 ----------
 .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
@@ -16,10 +22,13 @@ References
    doi:10.1037/h0028106
 .. [MA24] Martín Andrés, Álvarez Hernández (2024). Estimators of various kappa coefficients based
    on the unbiased estimator of the expected index of agreements. doi:10.1007/s11634-024-00581-x
+.. [S20] Safak (2020). Min-mid-max scaling, limits of agreement, and agreement score.
+   doi:10.48550/arXiv.2006.12904
 """
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -27,47 +36,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, within
+from alikely._base.notes import note
 from alikely.metrics.cells import divide, probability, split
+from alikely.metrics.gradients import across_kinks
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
     "ACCURACY_COLUMNS",
     "ERROR_CONSISTENCY",
+    "MIN_MID_MAX_AGREEMENT",
+    "NORMALISED_ERROR_CONSISTENCY",
     "accuracies",
     "accuracy_gap",
     "consistency_bounds",
     "error_consistency",
     "expected_agreement",
     "less_biased_error_consistency",
+    "min_mid_max_agreement",
+    "normalised_error_consistency",
     "observed_agreement",
     "undefined_reason",
 ]
 
 
 def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
-    """Share of correct trials of either observer.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    accuracy_a, accuracy_b : ndarray, shape (...)
-        In [0, 1]; NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> p_a, p_b = accuracies([100, 20, 30, 10])
-    >>> float(p_a), float(p_b)
-    (0.75, 0.8125)
-    """
+    """Share of correct trials of either observer."""
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     return divide(n11 + n10, total), divide(n11 + n01, total)
@@ -80,55 +73,13 @@ def accuracy_gap(cells: ArrayLike) -> Floats:
 
 
 def observed_agreement(cells: ArrayLike) -> Floats:
-    """Share of trials on which both are right or both are wrong, in [0, 1] [G20]_.
-
-    Parameters
-    ----------
-    cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``.
-
-    Returns
-    -------
-    ndarray, shape (...)
-        NaN for an empty table.
-
-    Raises
-    ------
-    ValueError
-        If the last axis does not hold four non-negative cells.
-
-    Examples
-    --------
-    >>> float(observed_agreement([100, 20, 30, 10]))
-    0.6875
-    """
+    """Share of trials on which both are right or both are wrong, in [0, 1] [G20]_."""
     n11, n10, n01, n00 = split(cells)
     return divide(n11 + n00, n11 + n10 + n01 + n00)
 
 
 def expected_agreement(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
-    """Agreement of two independent observers with these accuracies, in [0, 1] [G20]_.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b : array_like
-        In [0, 1]; broadcast against each other.
-
-    Returns
-    -------
-    ndarray
-        ``p_a p_b + (1 - p_a)(1 - p_b)``.
-
-    Raises
-    ------
-    ValueError
-        If an accuracy lies outside [0, 1].
-
-    Examples
-    --------
-    >>> float(expected_agreement(0.75, 0.75))
-    0.625
-    """
+    """Agreement of two independent observers with these accuracies, in [0, 1] [G20]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     p_b = probability(accuracy_b, "accuracy_b")
     return np.asarray(p_a * p_b + (1 - p_a) * (1 - p_b))
@@ -230,5 +181,94 @@ ERROR_CONSISTENCY = register(
         limits="kappa",
         requested=("accuracy_gap", "kappa_min", "kappa_max", "less_biased"),
         sources=("10.48550/arXiv.2006.16736", "10.48550/arXiv.2507.06645"),
+    )
+)
+
+
+def normalised_error_consistency(cells: ArrayLike) -> Floats:
+    """Error consistency as a share of the greatest one that the accuracies allow."""
+    n11, n10, n01, n00 = split(cells)
+    # kappa_max has the same margins: the smaller disagreement cell is emptied.
+    swap = np.minimum(n10, n01)
+    best = np.stack([n11 + swap, n10 - swap, n01 - swap, n00 + swap], axis=-1)
+    return within(divide(error_consistency(cells), error_consistency(best)), -np.inf)
+
+
+def min_mid_max_agreement(cells: ArrayLike) -> Floats:
+    """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_."""
+    n11, n10, n01, n00 = split(cells)
+    # kappa_min has the same margins: the smaller agreement cell is emptied.
+    swap = np.minimum(n11, n00)
+    worst = np.stack([n11 - swap, n10 + swap, n01 + swap, n00 - swap], axis=-1)
+    kappa = error_consistency(cells)
+    to_least = within(divide(kappa, -error_consistency(worst)), -1)
+    return np.where(kappa > 0, normalised_error_consistency(cells), to_least)
+
+
+def _equal_accuracies(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether the accuracies may be equal: McNemar's statistic at most 4."""
+    _, n10, n01, _ = split(cells)
+    return np.asarray((n10 - n01) ** 2 <= 4 * (n10 + n01))
+
+
+def _normalised_caution(cells: NDArray[Any]) -> NDArray[Any]:
+    return np.where(_equal_accuracies(cells), note("kink", kink="Equal accuracies"), "")
+
+
+def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
+    n11, n10, n01, n00 = split(cells)
+    total = np.maximum(n11 + n10 + n01 + n00, 1)
+    opposite = (n11 - n00) ** 2 <= 4 * (n11 + n00)
+    kappa, psi = error_consistency(cells), ERROR_CONSISTENCY.influence(cells)
+    square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1) / total**2
+    chance = np.isfinite(kappa) & (kappa**2 <= 4 * square)
+    return np.select(
+        [chance, _equal_accuracies(cells) & (kappa > 0), opposite & (kappa < 0)],
+        [note("kink", kink=kink) for kink in ("Chance", "Equal accuracies", "Opposite accuracies")],
+        default="",
+    )
+
+
+def _normalised_reason(cells: ArrayLike) -> NDArray[Any]:
+    known = undefined_reason(cells)
+    one_sided = np.isnan(normalised_error_consistency(cells)) & (known == "")
+    return np.where(one_sided, "one observer always right or always wrong", known)
+
+
+def _min_mid_max_reason(cells: ArrayLike) -> NDArray[Any]:
+    known = undefined_reason(cells)
+    no_room = np.isnan(min_mid_max_agreement(cells)) & (known == "")
+    return np.where(no_room, "one observer always right or always wrong", known)
+
+
+NORMALISED_ERROR_CONSISTENCY = register(
+    Metric(
+        "normalised_error_consistency",
+        normalised_error_consistency,
+        # At its kinks the mean of both sides.
+        gradient=partial(across_kinks, normalised_error_consistency),
+        reason=_normalised_reason,
+        short="normalised",
+        # Disagreement beyond chance is divided by a small number too.
+        bounds=(-np.inf, 1.0),
+        independent=0.0,
+        derived={"accuracy_gap": accuracy_gap},
+        caution=_normalised_caution,
+        sources=("10.48550/arXiv.2006.16736",),
+    )
+)
+MIN_MID_MAX_AGREEMENT = register(
+    Metric(
+        "min_mid_max_agreement",
+        min_mid_max_agreement,
+        # At its kinks the mean of both sides.
+        gradient=partial(across_kinks, min_mid_max_agreement),
+        reason=_min_mid_max_reason,
+        label="min-mid-max agreement",
+        short="min-mid-max",
+        independent=0.0,
+        derived={"accuracy_gap": accuracy_gap},
+        caution=_min_mid_max_caution,
+        sources=("10.48550/arXiv.2006.12904",),
     )
 )

@@ -6,6 +6,8 @@ References
    doi:10.1177/001316446002000104
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
+.. [H48] Hoeffding (1948). A class of statistics with asymptotically normal distribution.
+   doi:10.1214/aoms/1177730196
 .. [L91] Lin (1991). Divergence measures based on the Shannon entropy. doi:10.1109/18.61115
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
@@ -13,6 +15,8 @@ References
 
 from __future__ import annotations
 
+import functools
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,23 +26,27 @@ from scipy import special
 from alikely._base.arrays import Floats, within
 from alikely._base.notes import note
 from alikely.metrics.cells import divide
-from alikely.metrics.distinct import distinct_agreement
 from alikely.metrics.metric import Metric, register
 from alikely.metrics.rows import (
     Mixture,
     check_base,
     check_options,
     contribution,
+    drop_true,
     row_divergence,
+    row_gradient,
     smoothed_rows,
 )
 from alikely.metrics.trust import TRUST
 
 __all__ = [
+    "ERROR_SIMILARITY",
     "MISCLASSIFICATION_AGREEMENT",
     "class_divergence",
+    "distinct_agreement",
     "error_divergence",
     "error_similarity",
+    "error_similarity_metric",
     "expected_agreement",
     "expected_divergence",
     "jensen_shannon_divergence",
@@ -156,48 +164,14 @@ def error_divergence(
 ) -> Floats:
     """Class-level error divergence (CLED): how differently two systems' errors are spread [X25]_.
 
-    Needs no common trials: the rows of two systems may come of different stimuli.
-
-    Parameters
-    ----------
-    rows_a, rows_b : array_like, shape (..., class, class)
-        Errors by true class and response. The true class itself is no error and is left out,
-        whatever stands there.
-    alpha : float
-        Dirichlet smoothing of every row, above 0.
-    mixture : {"mean", "pooled"}
-        Compare with the mean of both distributions (a Jensen-Shannon divergence, as in the paper),
-        or with the smoothed pooled counts (as in the authors' code).
-    base : {2, e, 10}
-        Of the logarithm.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        At least 0; with ``"mean"`` and base 2 at most 1. Classes are weighted by the errors of
-        both systems; NaN if neither made any.
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or an option is out of range.
-
-    Notes
-    -----
     The weights are by true class, as in the text of [X25]_; one equation of its appendix has
     predicted classes, which is not used.
-
-    Examples
-    --------
-    >>> a, b = [[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 1, 5], [2, 0, 2], [1, 2, 0]]
-    >>> error_divergence(a, b).round(3).item()
-    0.13
     """
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
     true = np.repeat(np.arange(k), k - 1)
-    a, b = (_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other))
+    a, b = (drop_true(table).reshape(*table.shape[:-2], -1) for table in (one, other))
     return row_divergence(a, b, true, k, alpha=alpha, mixture=mixture, base=base)
 
 
@@ -214,7 +188,7 @@ def class_divergence(
     check_options(alpha, mixture, base)
     k = one.shape[-1]
     true = np.repeat(np.arange(k), k - 1)
-    a, b = (_off_diagonal(table).reshape(*table.shape[:-2], -1) for table in (one, other))
+    a, b = (drop_true(table).reshape(*table.shape[:-2], -1) for table in (one, other))
     rows = smoothed_rows(a, b, true, k, alpha, mixture)
     made = (one + other).sum(axis=-1) > 0
     return np.where(made, rows.divergence / np.log(base), np.nan)
@@ -232,7 +206,7 @@ def expected_divergence(
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
     k = one.shape[-1]
-    a, b = _off_diagonal(one), _off_diagonal(other)
+    a, b = drop_true(one), drop_true(other)
     n_a, n_b = a.sum(axis=-1), b.sum(axis=-1)
     both = (a + b).ravel()
     row = np.repeat(np.arange(k), k - 1)
@@ -270,23 +244,7 @@ def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
 
 
 def error_similarity(divergence: ArrayLike) -> Floats:
-    """Class-level error similarity (CLES), ``1 / (1 + CLED)`` [X25]_.
-
-    Parameters
-    ----------
-    divergence : array_like
-        As from `error_divergence`.
-
-    Returns
-    -------
-    ndarray of float64
-        In (0, 1]; 1 for equal distributions.
-
-    Examples
-    --------
-    >>> error_similarity([0.0, 1.0]).tolist()
-    [1.0, 0.5]
-    """
+    """Class-level error similarity (CLES), ``1 / (1 + CLED)`` [X25]_."""
     return np.asarray(1 / (1 + np.asarray(divergence, dtype=np.float64)))
 
 
@@ -311,10 +269,18 @@ def _error_rows(rows: ArrayLike) -> Floats:
     return table
 
 
-def _off_diagonal(table: Floats) -> Floats:
-    """Errors alone: shape (..., class, class - 1)."""
-    k = table.shape[-1]
-    return table[..., ~np.eye(k, dtype=bool)].reshape(*table.shape[:-1], k - 1)
+def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
+    """Misclassification agreement with chance taken over different joint errors [H48]_."""
+    array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
+    first, second = np.split(array[..., 1:], 2, axis=-1)
+    total = first.sum(axis=-1)
+    observed = within(divide(array[..., 0], total))
+    chance = divide((first * second).sum(axis=-1) - squares[..., 0], total**2 - squares[..., 1])
+    # No two distributions of labels have more: kappa is never below -1.
+    chance = np.clip(chance, 0, (1 + observed) / 2)
+    out = np.full(observed.shape, np.nan)
+    np.divide(observed - chance, 1 - chance, out=out, where=chance < 1 - 1e-12)
+    return within(out, -1)
 
 
 MISCLASSIFICATION_AGREEMENT = register(
@@ -334,3 +300,83 @@ MISCLASSIFICATION_AGREEMENT = register(
         sources=("10.48550/arXiv.2409.13919",),
     )
 )
+# Measured (models/paired_errors/README.md).
+UNRELIABLE = MappingProxyType(
+    {
+        "analytic": "coverage 0 to 0.96: divergences of samples are too large. Report the "
+        "posterior interval",
+        "bootstrap": "coverage 0 to 0.98: resampling repeats the upward bias of divergences. "
+        "Report the posterior interval",
+        "bca": "coverage 0 to 0.93: resampling repeats the upward bias of divergences. "
+        "Report the posterior interval",
+        "log_bayes_factor": "Bayes factor above 3 for equal rows in 0.74 of unequal data sets. Use "
+        "p_equal_adjusted",
+    }
+)
+
+
+def error_similarity_metric(
+    alpha: float = 0.5, mixture: Mixture = "mean", base: float = 2
+) -> Metric:
+    """Class-level error similarity [X25]_ with its options, as an estimand."""
+    check_options(alpha, mixture, base)
+    divergence = functools.partial(row_divergence, alpha=alpha, mixture=mixture, base=base)
+    slopes = functools.partial(row_gradient, alpha=alpha, mixture=mixture, base=base)
+
+    def value(*counts: Any) -> Floats:
+        return error_similarity(divergence(*counts))
+
+    def gradient(*counts: Any) -> tuple[Floats, Floats]:
+        by_a, by_b = slopes(*counts)
+        # d/dx of 1 / (1 + x).
+        steep = -(value(*counts)[..., None] ** 2)
+        return steep * by_a, steep * by_b
+
+    def reason(*counts: Any) -> NDArray[Any]:
+        return np.where(np.isfinite(value(*counts)), "", "neither observer made an error")
+
+    return Metric(
+        "error_similarity",
+        value,
+        "rows",
+        gradient=gradient,
+        reason=reason,
+        short="CLES",
+        bounds=(0.0, 1.0),
+        beside=(
+            "n_joint_errors",
+            "n_errors_a",
+            "n_errors_b",
+            "divergence",
+            "expected_divergence",
+            "excess_divergence",
+            "log_bayes_factor",
+            "p_equal",
+            "p_equal_adjusted",
+            "copy_probability",
+            "model_low",
+            "model_high",
+        ),
+        draws="rows",
+        unreliable=UNRELIABLE,
+        requested=(
+            "n_joint_errors",
+            "excess_divergence",
+            "p_equal",
+            "copy_probability",
+            "model_low",
+            "model_high",
+        ),
+        # Measured (docs/benchmarks.md): means over pairs are no surer of rows than pairs are.
+        trust=TRUST["rows"]._replace(
+            pooled=(
+                np.inf,
+                "few errors of a class move it more than intervals say; compare like error rates",
+            )
+        ),
+        sources=("10.48550/arXiv.2409.13919",),
+        options={"alpha": alpha, "mixture": mixture, "base": base},
+    )
+
+
+ERROR_SIMILARITY = register(error_similarity_metric(), error_similarity_metric)

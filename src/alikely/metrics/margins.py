@@ -14,6 +14,8 @@ References
    doi:10.1214/aoms/1177728261
 .. [H95] Hautus (1995). Corrections for extreme proportions and their biasing effects on estimated
    values of d'. doi:10.3758/BF03203619
+.. [S10] Spearman (1910). Correlation calculated from faulty data.
+   doi:10.1111/j.2044-8295.1910.tb00206.x
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ __all__ = [
     "normal_scores",
     "repeated",
     "scores_of_probabilities",
+    "spearman_brown",
     "weighted_consistency",
 ]
 
@@ -138,30 +141,7 @@ def _log_mean(scores: Floats, axis: int) -> Any:
 
 
 def machine_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
-    """Decision margin of a machine: target's score above the best other one, over sqrt 2.
-
-    Parameters
-    ----------
-    scores : array_like, shape (item, class)
-        Logits.
-    truth : array_like of int, shape (item,)
-        Positions of the true classes.
-
-    Returns
-    -------
-    ndarray of float64, shape (item,)
-        Positive where the machine is right.
-
-    Raises
-    ------
-    ValueError
-        If there are NaN or infinite scores, fewer than 2 classes, or a true class is none of them.
-
-    Examples
-    --------
-    >>> machine_margin([[3.0, 1.0, 0.0], [0.0, 2.0, 1.0]], [0, 2]).round(3).tolist()
-    [1.414, -0.707]
-    """
+    """Decision margin of a machine: target's score above the best other one, over sqrt 2."""
     s = _score_matrix(scores, "scores")
     t = np.asarray(truth)
     if s.shape[1] < 2:
@@ -278,6 +258,14 @@ def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
     if method == "spearman":
         a, b = stats.rankdata(a, axis=-1), stats.rankdata(b, axis=-1)
     return a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
+
+
+def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
+    """Reliability of a group `factor` times as large [S10]_."""
+    if not factor > 0:
+        raise ValueError(f"factor must be above 0, got {factor}")
+    value = np.asarray(r, dtype=np.float64)
+    return np.asarray(factor * value / (1 + (factor - 1) * value))
 
 
 def margin_metric(method: Method = "pearson") -> Metric:

@@ -533,7 +533,7 @@ def metrics() -> dict[str, Metric]:
     --------
     >>> import alikely as al
     >>> list(al.metrics.metrics())[:2]
-    ['error_consistency', 'copy_probability']
+    ['error_consistency', 'normalised_error_consistency']
     """
     return dict(_METRICS)
 

@@ -20,7 +20,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.dense_rows import (
+from alikely.metrics.rows import (
     ROW_DIMS,
     TABLE_DIMS,
     check_errors,

@@ -18,7 +18,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from alikely.metrics.dense_rows import check_errors, drop_true, insert_true
+from alikely.metrics.rows import check_errors, drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._ranges import tensor_within
 from alikely.models._shares import base_draws, log_shares

@@ -31,8 +31,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, within
 from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
-from alikely.metrics.margins import FEWEST_ITEMS
-from alikely.metrics.reliability import spearman_brown
+from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
 from alikely.planning.numbers import check_between, check_whole, grid, smallest_with
 
 __all__ = [
