@@ -46,7 +46,7 @@ SLOW_EXAMPLES = {
     "alikely.calibration.ranks.sbc",
     "alikely.calibration.ranks.sbc_summary",
     "alikely.estimates.errors.error_similarity",
-    "alikely.estimates.tree.Tree.report",
+    "alikely.estimates.result.Tree.report",
     "alikely.inference.complete.extended",
     "alikely.margins.noise.fit_observers",
     "alikely.planning.trials.assurance",

@@ -149,25 +149,3 @@ def test_without_an_item_in_common(readers: str) -> None:
     nobody = al.Trials.from_arrays([first, second, [None] * 40], truth)
     note = al.agreement(nobody, readers="all", n_resamples=0, n_draws=0).summary()["note"][0]
     assert "without a rating: observer_2" in note
-
-
-def test_bad_input_is_refused_in_one_line() -> None:
-    truth = np.arange(20) % 2
-    same = NO_YES[truth]
-    codes = al.Trials.from_arrays([same, truth.astype(str)], same, classes=["no", "yes", "0", "1"])
-    with pytest.raises(ValueError, match=r"\(no, yes\) and .* \(0, 1\) have no code in common"):
-        al.agreement(codes)
-    one = al.Trials.from_arrays([same], same)
-    with pytest.raises(ValueError, match="at least two observers, got 1"):
-        al.agreement(one)
-    two = al.Trials.from_arrays([same, same], same)
-    with pytest.raises(ValueError, match="did you mean 'gwet_ac1'"):
-        al.agreement(two, "gwet_ac2")
-    with pytest.raises(ValueError, match="readers must be one of 'pairs', 'all'"):
-        al.agreement(two, readers="both")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="exact draws only"):
-        al.compare(two, "gwet_ac1", sampler="nuts")
-    with pytest.raises(ValueError, match="hold correctness only"):
-        al.agreement(al.Trials.from_correct([[1, 0], [1, 1]]))
-    with pytest.raises(ValueError, match="compares classes"):
-        al.agreement(al.data.from_counts([3, 2, 1, 4]))

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.cli import main
 from alikely.data.tables import joint_correctness
 from alikely.estimates.remarks import design_effect
 from alikely.inference.influence import estimate
@@ -153,72 +152,6 @@ def test_columns_of_items_are_read(typed: type) -> None:
     assert trials.data["template"].values.tolist() == list("ppqq")
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: al.Trials.from_table(
-                table_of(template=list("ppqqpqqq")), item_columns=["template"]
-            ),
-            r"item 'x' has template 'p' \(row 1\) and 'q' \(row 5\); a column of item_columns=",
-        ),
-        (
-            lambda: al.Trials.from_table(
-                table_of(template=["p", None, "q", "q"] * 2), item_columns=["template"]
-            ),
-            "column 'template' has no value in row 1",
-        ),
-        (
-            lambda: al.Trials.from_table(table_of(), item_columns=["truth"]),
-            "a label of items must not be called 'truth'",
-        ),
-        (
-            lambda: al.Trials.from_table(table_of(), labels=["x"], item_columns=["x"]),
-            "column 'x' is given twice, in labels and in item_columns",
-        ),
-        (
-            lambda: al.Trials.from_correct([[1, 0]] * 2, item_columns={"g": ["p"]}),
-            "g must have one entry per trial: expected 2, got 1",
-        ),
-        (
-            lambda: al.Trials.from_correct(
-                [[1, 0]] * 2, item=["x", "x"], repeat=[0, 1], item_columns={"g": ["p", "q"]}
-            ),
-            "g must be the same for all repeats of an item, got 'p' and 'q' for item 'x'",
-        ),
-        (
-            lambda: al.error_consistency(
-                al.Trials.from_table(table_of()), cluster="template", n_draws=0
-            ),
-            r"cluster must name a trial coordinate .* item_columns=\['template'\] when they are",
-        ),
-        (
-            lambda: al.error_consistency(
-                al.Trials.from_table(table_of(template=["p"] * 8), item_columns=["template"]),
-                cluster="template",
-            ),
-            "cluster='template' needs at least two clusters, and all trials are of 'p'",
-        ),
-    ],
-)
-def test_bad_columns_get_one_line(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_the_command_line_keeps_the_cluster(
-    tmp_path: object, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = f"{tmp_path}/trials.csv"
-    trials = answers(np.random.default_rng(1), [10] * 12, 0.3)
-    long = trials.to_table()
-    long["template"] = long["item"].str.removeprefix("trial_").astype(int) // 10
-    long.to_csv(file, index=False)
-    asked = ["compare", file, "--cluster", "template", "--n-resamples", "0", "--quiet"]
-    assert main(asked) == 0
-    assert "analytic" in capsys.readouterr().out
-
-
 def labelled() -> al.Trials:
     """Six observers, three classes, two conditions, items of 20 templates."""
     rng = np.random.default_rng(5)
@@ -281,17 +214,6 @@ def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
     of_pairs = al.mean(result, pairs, intervals=["analytic"])[["estimate", "se", "eti95_lb"]]
     of_matrix = al.mean(square, ["m0", "m1", "m2"])[of_pairs.columns]
     np.testing.assert_allclose(of_matrix, of_pairs, rtol=1e-6)
-
-
-def test_clusters_of_a_matrix_that_cannot_be() -> None:
-    trials = labelled()
-    with pytest.raises(ValueError, match=r"describes items \(template\), got 'temple'"):
-        al.matrix(trials, cluster="temple")
-    with pytest.raises(ValueError, match="limits without draws take items for independent"):
-        al.matrix(trials, cluster="template", intervals=["posterior"])
-    one = al.Trials.from_correct([[0, 1, 1], [1, 1, 0]], item_columns={"patient": ["a"] * 3})
-    with pytest.raises(ValueError, match="needs at least two clusters, and all trials are of 'a'"):
-        al.matrix(one, cluster="patient")
 
 
 @pytest.mark.parametrize("metric", ["MA", "cohen_kappa", "kappa_p_discrete"])

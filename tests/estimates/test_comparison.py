@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import alikely as al
 from alikely.inference.influence import covariance
-from alikely.metrics import consistency
 
 
 @pytest.fixture(scope="module")
@@ -126,40 +123,3 @@ def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> No
         assert frame.loc[i, "elpd_copying"] == pytest.approx(copying, rel=1e-12)
         assert frame.loc[i, "elpd_independence"] == pytest.approx(independence, rel=1e-12)
         assert frame.loc[i, "elpd_difference"] == pytest.approx(copying - independence, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda r: al.difference(r, "human_1 x nobody", "human_1 x model_1 [noise]"),
-            "no entry is labelled 'human_1 x nobody'; labels look like 'human_1 x model_1 ",
-        ),
-        (
-            lambda r: al.difference(r, {"observer_b": "model_1"}, {"observer_b": "model_1"}),
-            "select the same entries",
-        ),
-        (lambda r: al.mean(r, {"model": "model_1"}), "selected by dataset, condition, observer_a,"),
-        (lambda r: al.mean(r, {"observer_b": "model_9"}), "no entry with observer_b 'model_9';"),
-        (lambda r: al.mean(r, []), r"no entry is labelled '\(empty list\)'"),
-        (lambda r: al.contrast(r, np.zeros(48)), "48 finite numbers, one per entry and not all 0"),
-        (lambda r: al.contrast(r, [1, 2]), r"one per entry and not all 0; got shape \(2,\)"),
-        (lambda r: al.mean(r, rope=(0.1, -0.1)), r"rope must be \(lower, upper\) with lower below"),
-        (lambda r: al.mean(r, ci_prob=2), "ci_prob must lie strictly between 0 and 1, got 2"),
-    ],
-)
-def test_bad_input(result: al.Result, call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(result)
-
-
-def test_a_selection_whose_parts_never_meet() -> None:
-    trials = al.Trials.from_correct(
-        np.ma.masked_array(np.eye(3, 6), mask=[[0] * 6, [0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]]),
-        condition=list("uuuvvv"),
-        dataset=list("pppqqq"),
-    )
-    result = al.error_consistency(trials, n_resamples=10, n_draws=4, n_null=0, rng=1)
-    with pytest.raises(ValueError, match="each part occurs, but not together"):
-        al.mean(result, {"observer_b": "observer_1", "dataset": "q"})
-    assert np.isfinite(consistency.error_consistency(result.table["cells"].values)).any()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import alikely as al
 from alikely.estimates import confusion_matrices
@@ -23,16 +22,3 @@ def test_confusions_count_every_answer() -> None:
     np.testing.assert_array_equal(by_kind, counts.sel(group=people).sum("group"))
     named = confusion_matrices(trials, {"human_2": "ben"})
     np.testing.assert_array_equal(named.sel(group="ben"), counts.sel(group="human_2"))
-
-
-def test_bad_input() -> None:
-    trials = al.load_example()
-    with pytest.raises(ValueError, match="by must be a label of the observers, or a mapping"):
-        confusion_matrices(trials, "age")
-    with pytest.raises(ValueError, match="by names no observer"):
-        confusion_matrices(trials, {})
-    odd = al.Trials.from_arrays([["cat", "no response"]], ["cat", "no response"])
-    with pytest.raises(ValueError, match="a class is called 'no response', which the table keeps"):
-        confusion_matrices(odd)
-    with pytest.raises(TypeError, match="trials must be Trials, got int"):
-        confusion_matrices(1)  # type: ignore[arg-type]

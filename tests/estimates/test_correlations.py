@@ -80,35 +80,3 @@ def test_a_metric_agrees_with_its_own_ranks(three: list[al.Result]) -> None:
     one = al.metric_correlations([three[0], three[2]], n_resamples=50, rng=4)
     other = al.metric_correlations([three[0], base_e], n_resamples=50, rng=4)
     pd.testing.assert_frame_equal(one, other)
-
-
-def test_bad_input(three: list[al.Result]) -> None:
-    with pytest.raises(ValueError, match="at least two, of different metrics; got 1"):
-        al.metric_correlations(three[:1])
-    with pytest.raises(ValueError, match="two of the results are of error_consistency"):
-        al.metric_correlations([three[0], three[0]])
-    other = al.misclassification_agreement(al.load_example(), "human-model", **BARE)
-    with pytest.raises(ValueError, match=r"same entries; 'human_1' and 'human_2' are not in all"):
-        al.metric_correlations([three[0], other])
-    with pytest.raises(ValueError, match="n_resamples must be at least 1, got 0"):
-        al.metric_correlations(three, n_resamples=0)
-    few = results(al.load_example().select(condition="noise", kind="human"))
-    table = al.metric_correlations(
-        [
-            al.error_consistency(
-                al.load_example().select(condition="noise"),
-                [("human_1", "human_2"), ("human_1", "human_3")],
-                n_null=0,
-                **BARE,
-            ),
-            al.misclassification_agreement(
-                al.load_example().select(condition="noise"),
-                [("human_1", "human_2"), ("human_1", "human_3")],
-                **BARE,
-            ),
-        ],
-        n_resamples=20,
-    )
-    assert table["correlation"].isna().all()
-    assert table["note"].str.contains("fewer than 3 pairs").all()
-    assert np.isfinite(al.metric_correlations(few, n_resamples=20)["correlation"]).all()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.posterior import margin_draws
 from alikely.margins.tables import class_answers, margin_table
 
 N_ITEMS, N_CLASSES, N_PEOPLE = 60, 5, 12
@@ -99,34 +97,3 @@ def test_machines_have_no_bias_and_groups_no_model(prior_chains: None) -> None:
     assert np.isfinite(mixed.posterior_median)
     known = np.isfinite(result.data["criteria"]["mean"].values).all(axis=1)
     assert known.tolist() == [False, False, True]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"m": 4}, "has the 5 classes of the trials as alternatives.*got m=4 and link 'm_afc'"),
-        ({"link": "probit"}, "got m=5 and link 'probit': leave them out"),
-        ({"priors": {"slope": (0, 1)}}, "slope"),
-    ],
-)
-def test_bad_options(change: dict[str, Any], message: str) -> None:
-    answers, margins = biased()
-    given = {"model": "criteria", "n_draws": 4, "n_resamples": 0, **change}
-    with pytest.raises(ValueError, match=message) as caught:
-        al.compare(al.Trials.from_table(answers), "DMC", margins=margins, **given)
-    assert "\n" not in str(caught.value)
-
-
-def test_bad_trials() -> None:
-    answers, margins = biased()
-    correct = answers.assign(correct=(answers["truth"] == answers["response"]).astype(int))
-    bare = al.Trials.from_table(correct.drop(columns=["truth", "response"]))
-    ask: dict[str, Any] = {"model": "criteria", "m": 5, "n_draws": 4, "n_resamples": 0}
-    with pytest.raises(ValueError, match="hold correctness only; use model='items'"):
-        al.decision_margin_consistency(bare, margins, **ask)
-    few = answers.replace({"c2": "c0", "c3": "c1", "c4": "c0"})
-    with pytest.raises(ValueError, match="at least 3 classes, got 2"):
-        al.decision_margin_consistency(al.Trials.from_table(few), margins, **ask | {"m": None})
-    table = margin_table(al.Trials.from_table(answers), margins)
-    with pytest.raises(ValueError, match="needs how often each class was answered; make the ta"):
-        margin_draws(table, 4, m=5, model="criteria")

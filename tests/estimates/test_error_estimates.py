@@ -221,45 +221,6 @@ def test_results_say_what_they_rest_on(tmp_path: Path) -> None:
     np.testing.assert_allclose(1 / (1 + sums["divergence"]), sums["estimate"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": 0}, "alpha must be above 0 and finite, got 0"),
-        ({"alpha": np.inf}, "alpha must be above 0 and finite, got inf"),
-        ({"n_permutations": -1}, "n_permutations must be at least 1, or 0 for none"),
-        ({"base": 3}, "base must be 2, e or 10, got 3"),
-        ({"mixture": "max"}, "mixture must be 'mean' or 'pooled', got 'max'"),
-        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),
-        ({"sampler": "gibbs"}, "sampler must be 'auto', 'exact' or 'nuts', got 'gibbs'"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.compare(al.load_example(), "CLES", **options)
-
-
-def test_correctness_alone_is_not_enough() -> None:
-    trials = al.Trials.from_correct([[1, 0, 1], [0, 0, 1]])
-    for function in (al.misclassification_agreement, al.error_similarity):
-        with pytest.raises(ValueError, match="or use error_consistency, which needs none"):
-            function(trials)
-        with pytest.raises(ValueError, match=r"count it with joint_correctness\(..., labels=True"):
-            function(joint_correctness(trials))
-        with pytest.raises(TypeError, match="expected Trials or a count table, got int"):
-            function(3)
-    with pytest.raises(ValueError, match="this table has none; count it with labels=True"):
-        bootstrap(joint_correctness(trials), MISCLASSIFICATION_AGREEMENT, 10)
-    with pytest.raises(ValueError, match="correctness only; count it with labels=True"):
-        joint_errors(joint_correctness(trials))
-    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
-        process_draws(
-            joint_correctness(al.load_example(), labels=True), 0, MISCLASSIFICATION_AGREEMENT
-        )
-    result = al.misclassification_agreement(al.load_example(), "human-human", n_resamples=0)
-    with pytest.raises(ValueError, match="plot a result of error_consistency"):
-        al.plot_agreement(result, "null", pair="human_1 x human_2")
-
-
 @pytest.mark.usefixtures("few_sweeps")
 def test_chains_in_a_folder_are_not_drawn_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -140,14 +138,6 @@ def test_the_order_within_a_pair_does_not_matter(trials: al.Trials) -> None:
     assert of_one == pytest.approx(frame.loc[inside, "estimate"].mean())
 
 
-def test_directed_entries_are_not_turned(trials: al.Trials) -> None:
-    result = al.compare(trials, "copying", "human-model", n_null=0, **LIGHT)
-    label = str(result.table["pair"].values[0])
-    a, b = (result.pairs[side][0] for side in ("observer_a", "observer_b"))
-    with pytest.raises(ValueError, match="no entry is labelled"):
-        al.mean(result, label.replace(f"{a} x {b}", f"{b} x {a}"))
-
-
 def test_margins_have_means_and_differences(margins: al.Result) -> None:
     mean = al.mean(margins, {"observer_b": "near"}, intervals="all")
     values = margins.summary().query("observer_b == 'near'")["estimate"]
@@ -169,32 +159,3 @@ def test_large_tables_have_log_bayes_factors() -> None:
         table, n_resamples=0, n_draws=0, n_null=0, bayes_factor=False
     ).summary()
     assert not {"log_bf10", "p_null"} & set(without)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda t, m: al.compare(t, "kappa"), ValueError, "metric must be one of 'error_consist"),
-        (lambda t, m: al.compare(t, "EC", mixture="mean"), ValueError, "has no option 'mixture'"),
-        (lambda t, m: al.compare(t, "DMC", method="x", margins=None), ValueError, "'pearson' or"),
-        (lambda t, m: al.compare([1]), TypeError, "expected Trials or a count table, got list"),
-        (
-            lambda t, m: al.compare(al.data.from_counts([1, 1, 1, 1]), "MA"),
-            ValueError,
-            "this table holds correctness only",
-        ),
-        (lambda t, m: al.compare_models(m), ValueError, "has none: it is one of margins; use a"),
-        (lambda t, m: al.estimates.independent_observers(m), ValueError, "compares models of"),
-        (lambda t, m: al.mean(m, {"observer_b": "nearr"}), ValueError, "no entry with observer_b"),
-        (lambda t, m: al.difference(3, "a", "b"), TypeError, "a Result or a Benchmark, got int"),
-    ],
-)
-def test_bad_input(
-    trials: al.Trials,
-    margins: al.Result,
-    call: Callable[[Any, Any], object],
-    error: type[Exception],
-    message: str,
-) -> None:
-    with pytest.raises(error, match=re.escape(message)):
-        call(trials, margins)

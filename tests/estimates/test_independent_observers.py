@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import arviz_stats as azs
 import matplotlib as mpl
 import numpy as np
@@ -115,36 +112,3 @@ def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.Dat
 
 
 observers, table = independent_observers, null_table
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda r, t: observers(r, sampler="mcmc"), "sampler must be 'auto', 'exact'"),
-        (lambda r, t: observers(r, 0), "draws must be at least 1, got 0"),
-        (lambda r, t: observers(r, n_resamples=-1), "n_resamples must be at least 1"),
-        (lambda r, t: observers(r, priors={"pa": (1, 1)}), "unknown name in priors:"),
-        (lambda r, t: table(r), "needs at least one tree; make one with"),
-        (lambda r, t: table(r, r), "expected trees with replicates of error_consistency"),
-        (lambda r, t: table(r, t, t), "two trees have replicates by 'exact'; give each way"),
-        (lambda r, t: table(r, t.isel(pair=[0, 1])), "a tree has 2 entries that are not the"),
-        (lambda r, t: table(r, t, ci_prob=95), "ci_prob must lie strictly between 0 and 1"),
-        (lambda r, t: table(r, t, ci_kind="bca"), "ci_kind must be 'eti' or 'hdi', got 'bca'"),
-        (
-            lambda r, t: observers(
-                al.misclassification_agreement(
-                    al.load_example().select(condition="noise"),
-                    "human-human",
-                    n_resamples=0,
-                    n_draws=0,
-                )
-            ),
-            "by correctness, which misclassification_agreement does not follow from; use a result",
-        ),
-    ],
-)
-def test_bad_arguments(
-    result: al.Result, exact: xr.DataTree, call: Callable[[Any, Any], Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(result, exact)

@@ -100,17 +100,3 @@ def test_notes_follow_the_table_and_hundreds_of_rows_stay(environment: Any) -> N
     below = text[text.rindex(r"\bottomrule") :]
     assert all(f"note {place}" in below for place in range(1, 30, 2))
     assert "longtable" in text.splitlines()[0] or environment != "longtable"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"digits": -1}, "digits must be a whole number from 0 to 10, got -1"),
-        ({"digits": 2.5}, "digits must be a whole number"),
-        ({"environment": "tabula"}, "environment must be one of .*'tabula'.*'tabular'"),
-        ({"environment": "tabular", "caption": "x"}, "a tabular has neither caption nor label"),
-    ],
-)
-def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        latex_table(pd.DataFrame({"x": [1]}), **options)

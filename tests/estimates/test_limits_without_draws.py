@@ -47,11 +47,6 @@ def test_other_posteriors_have_none(sampler: Any, ci_kind: str) -> None:
     assert not [name for name in result.summary() if name.startswith("posterior")]
 
 
-def test_a_prior_without_a_posterior_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"prior has no posterior.*give n_draws=4000"):
-        al.error_consistency(al.load_example(), "human-human", **QUIET, prior={"u": (1, 1)})
-
-
 def test_items_that_come_back_have_none() -> None:
     """Answers to one item are not independent: the posterior is another."""
     rng = np.random.default_rng(1)
@@ -60,13 +55,6 @@ def test_items_that_come_back_have_none() -> None:
     trials = al.Trials.from_correct(right, item=item, repeat=[0, 1] * 40)
     assert not al.error_consistency(trials, **QUIET).without_draws
     assert al.error_consistency(trials, cluster="trial", **QUIET).without_draws
-
-
-def test_other_metrics_have_none() -> None:
-    trials = al.load_example()
-    for metric in ("copy_probability", "misclassification_agreement"):
-        result = al.compare(trials, metric=metric, pairs="human-human", n_resamples=0, n_draws=0)
-        assert not result.without_draws
 
 
 def test_without_a_common_trial_there_is_no_limit() -> None:
@@ -81,14 +69,3 @@ def test_what_needs_draws_refuses(result: al.Result) -> None:
     with pytest.raises(ValueError, match=r"equal-tailed, got ci_kind='hdi'; take n_draws"):
         result.summary(ci_kind="hdi", intervals=["posterior"])
     assert not [c for c in result.summary(ci_kind="hdi", intervals=["analytic"]) if "post" in c]
-
-
-@pytest.mark.parametrize(
-    ("counts", "limits"), [("correctness", "phi"), ("labels", "kappa"), ("margins", "kappa")]
-)
-def test_a_metric_says_which_limits_it_has(counts: Any, limits: Any) -> None:
-    def nothing(cells: Any) -> Any:
-        return cells
-
-    with pytest.raises(ValueError, match="limits of a metric must be 'kappa', of correctness"):
-        al.metrics.Metric("odd_one", nothing, counts, limits=limits)

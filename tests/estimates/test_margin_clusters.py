@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.cli import main
 from alikely.inference.influence import estimate
 from alikely.margins.moments import (
     Moments,
@@ -210,40 +209,7 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
     assert al.benchmark.scores_of(both).summary()["n_entries"].tolist() == [1, 1]
 
 
-def test_advice_names_the_column() -> None:
-    right, margins, label = experiment(np.random.default_rng(6), [12] * 25, 0.8)
-    trials, machine = tables(right, margins, label)
-    note = al.decision_margin_consistency(trials, machine, n_draws=0, n_resamples=0).summary()
-    assert "Pass cluster='template'" in note["note"][0]
-
-
 CHAINS = {"n_draws": 40, "m": 16}
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "message"),
-    [
-        ({}, CHAINS | {"model": "items"}, "model='items' has no posterior for clusters of items"),
-        ({}, CHAINS | {"model": "strengths"}, "use model='moments', or n_draws=0 for the analytic"),
-        ({"template": "a"}, {}, "cluster='template' needs at least two clusters"),
-        ({}, {"cluster": "templates"}, "cluster must name a trial coordinate .*mean 'template'"),
-    ],
-)
-def test_bad_clusters(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
-    given = tables(*experiment(np.random.default_rng(7), [10] * 6, 0.3), **change)
-    with pytest.raises(ValueError, match=message) as caught:
-        al.decision_margin_consistency(*given, **{"cluster": "template", "rng": 1, **options})
-    assert "\n" not in str(caught.value)
-
-
-def test_columns_that_do_not_describe_items() -> None:
-    made = experiment(np.random.default_rng(8), [10] * 6, 0.3)
-    by_person = np.repeat(np.arange(N_OBSERVERS), 60)
-    with pytest.raises(ValueError, match="template"):
-        tables(*made, template=by_person)
-    holes = np.tile(np.where(np.arange(60) == 3, None, "a"), N_OBSERVERS)
-    with pytest.raises(ValueError, match="template"):
-        tables(*made, template=holes)
 
 
 def test_items_that_only_margins_have() -> None:
@@ -260,15 +226,6 @@ def test_items_that_only_margins_have() -> None:
     with pytest.raises(ValueError, match=message):
         al.decision_margin_consistency(trials, both, **options)
     assert al.decision_margin_consistency(trials, both, [("human", "net")], **options)
-
-
-def test_the_command_line_reads_the_column(tmp_path: Any, capsys: Any) -> None:
-    trials, machine = tables(*experiment(np.random.default_rng(10), [10] * 6, 0.3))
-    trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
-    machine.to_csv(tmp_path / "margins.csv", index=False)
-    files = [str(tmp_path / "trials.csv"), "--margins", str(tmp_path / "margins.csv")]
-    assert main(["margins", *files, "--cluster", "template", "--n-resamples", "0"]) == 0
-    assert "net" in capsys.readouterr().out
 
 
 def true_correlation(rho: float) -> float:

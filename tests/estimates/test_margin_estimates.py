@@ -275,65 +275,6 @@ def test_undefined_entries_say_why() -> None:
     assert alone.data["ceilings"]["undefined"].values.tolist() == ["a single observer"]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"group": "lab"}, "group must name a label of observers"),
-        ({"method": "kendall"}, "method must be 'pearson' or 'spearman', got 'kendall'"),
-        (
-            {"model": "x", "n_draws": 4},
-            "model must be 'moments', 'strengths', 'items', 'observers',",
-        ),
-        ({"m": 1, "n_draws": 4}, "at least 2 alternatives, got 1"),
-        ({"m": None, "n_draws": 4, "model": "items"}, "correctness only: give the number of"),
-        ({"n_draws": 4, "include": ["prior"]}, "include is of a model that chains sample"),
-        ({"n_draws": 4, "priors": {"rho": (0, 1)}}, "priors is of a model that chains sample"),
-        ({"pairs": "human-human"}, "needs at least two observers of kind 'human'"),
-        ({"margins": None}, "a comparison needs at least two systems, got human"),
-        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none"),
-    ],
-)
-def test_bad_options(change: dict[str, Any], message: str) -> None:
-    answers, margins = experiment(np.random.default_rng(15))
-    given = {"margins": margins, **change}
-    with pytest.raises(ValueError, match=message) as caught:
-        consistency(al.Trials.from_table(answers), **given)
-    assert "\n" not in str(caught.value)
-
-
-def test_bad_data() -> None:
-    answers, margins = experiment(np.random.default_rng(16))
-    trials = al.Trials.from_table(answers)
-    with pytest.raises(ValueError, match="have 4 items in common; a correlation over items needs"):
-        consistency(trials, margins.iloc[:4])
-    with pytest.raises(ValueError, match="have no item in common, though both have some"):
-        consistency(trials, margins.assign(item=margins["item"] + "x"))
-    with pytest.raises(ValueError, match="'p0' has margins but 'p1', also of kind 'human', has"):
-        consistency(trials, margins.assign(observer="p0"))
-    with pytest.raises(TypeError, match="expected Trials, got DataFrame"):
-        consistency(answers, margins)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
-        ({"link": "logit", "n_draws": 0}, "link must be 'm_afc' or 'probit', got 'logit'"),
-        ({"link": "logit", "model": "strengths"}, "link must be 'm_afc' or 'probit', got 'logit'"),
-        ({"link": "probit"}, "link is of models of strengths, and model is 'moments', which has"),
-        ({"m": "a"}, "m must be a whole number of at least 2 alternatives, got a"),
-        ({"m": np.nan}, "m must be a whole number of at least 2 alternatives, got nan"),
-        ({"m": 1, "n_draws": 0}, "m must be a whole number of at least 2 alternatives, got 1"),
-        ({"n_draws": 2.5}, "n_draws must be a whole number, 0 for none; got 2.5"),
-    ],
-)
-def test_options_are_refused_whatever_uses_them(options: dict[str, Any], message: str) -> None:
-    answers, margins = experiment(np.random.default_rng(1), n_items=10)
-    given: dict[str, Any] = {"n_resamples": 0, "model": "moments", "n_draws": 8, **options}
-    with pytest.raises(ValueError, match=message):
-        al.compare(al.Trials.from_table(answers), "DMC", margins=margins, **given)
-
-
 def test_scales_that_are_put_together_are_told() -> None:
     answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
     found = al.decision_margin_consistency(
@@ -344,10 +285,3 @@ def test_scales_that_are_put_together_are_told() -> None:
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""
     assert al.mean(found, {"observer": "human"}).loc["posterior", "note"] == ""
-
-
-@pytest.mark.parametrize("sampler", ["exact", "nuts"])
-def test_a_sampler_is_no_choice_of_margins(sampler: str) -> None:
-    trials, margins = al.simulate.detection_experiment(4, 20, rng=1)
-    with pytest.raises(ValueError, match=r"sampler='.*' is of other metrics.*model= says"):
-        al.compare(trials, "decision_margin_consistency", margins=margins, sampler=sampler)

@@ -20,7 +20,7 @@ from alikely.data.cohorts import cohort_counts
 from alikely.data.tables import joint_correctness
 from alikely.errors import chains
 from alikely.errors.tables import dense_joint_errors, dense_rows
-from alikely.models._asked import asked_model, refuse_options, require_pairs
+from alikely.models._asked import require_pairs
 from alikely.models.cohorts import cohort_layout
 
 
@@ -325,35 +325,3 @@ def model_of(build: Callable[[], Any], **coords: Any) -> pm.Model:
     with pm.Model(coords=COORDS | coords) as model:
         build()
     return model
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("copyng", r"model must be 'copying', or a pymc.Model; got 'copyng'"),
-        (model_of(lambda: pm.Normal("x", dims="pair")), "no quantity 'q', which is reported here;"),
-        (model_of(lambda: pm.Normal("q", shape=2)), r"'q' of the model must have dims \(pair\),"),
-        (model_of(lambda: pm.Normal("q", dims="other"), other=[0, 1]), r"must have dims \(pair\),"),
-        (model_of(lambda: pm.Normal("q", dims="pair"), pair=range(3)), "3 of the dim 'pair',"),
-        (model_of(lambda: pm.Normal("q", dims="pair"), pair=["b", "a"]), "other labels of the dim"),
-    ],
-)
-def test_models_that_a_door_cannot_report(model: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as error:
-        asked_model(model, {"copying": pm.Model}, {"q": ("pair",)}, {"pair": ["a", "b"]})
-    assert "\n" not in str(error.value)
-
-
-def test_other_things_than_models() -> None:
-    with pytest.raises(TypeError, match=r"model must be 'copying', or .*; got int"):
-        asked_model(3, {"copying": pm.Model}, {}, {})  # type: ignore[arg-type]
-    own = model_of(lambda: pm.Normal("q", dims="pair"))
-    with pytest.raises(ValueError, match="priors= is for models that are made here"):
-        refuse_options(own, {"priors": {"q": (0, 1)}})
-    trials = al.load_example().select(condition="blur")
-    with pytest.raises(ValueError, match="model is for chains, and sampler is 'exact'"):
-        al.error_consistency(trials, "human-human", model=own, sampler="exact", n_null=0)
-    with pytest.raises(ValueError, match="prior is of the model 'copying'"):
-        al.error_consistency(trials, "human-human", model=own, prior={"p_a": (1, 1)})
-    with pytest.raises(ValueError, match=r"include must be 'all' or among .* got 'prio'"):
-        al.error_consistency(trials, "human-human", include=["prio"])

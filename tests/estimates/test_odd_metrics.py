@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import alikely as al
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.metrics.copying import COPY_PROBABILITY
 from alikely.metrics.errors import ERROR_SIMILARITY
 
 LIGHT = {"n_resamples": 20, "n_draws": 8, "rng": 1}
@@ -93,40 +91,6 @@ def test_functions_of_cells_that_fit_no_metric(change: dict[str, Any], message: 
     with pytest.raises(ValueError, match=message) as caught:
         al.metrics.register(own(**change))
     assert "\n" not in str(caught.value)
-
-
-def test_a_metric_of_the_house_is_not_replaced() -> None:
-    with pytest.raises(ValueError, match="a metric named 'error_consistency' is registered"):
-        al.metrics.register(dataclasses.replace(ERROR_CONSISTENCY, scale="fisher"))
-    # As it comes from another process.
-    al.metrics.register(dataclasses.replace(COPY_PROBABILITY))
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"prior": {"u": (1, 1)}}, "the posterior of error_similarity has none; leave it out"),
-        ({"include": ["log_likelihood"]}, "include"),
-    ],
-)
-def test_options_of_correctness_are_refused_elsewhere(option: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.compare(al.load_example(), "CLES", **option)
-
-
-def test_two_metrics_do_not_share_a_name() -> None:
-    al.metrics.register(own(short="my own"))
-    with pytest.raises(ValueError, match="names 'other' and 'My own' must not be those of another"):
-        al.metrics.register(own(name="other", short="My own"))
-    with pytest.raises(ValueError, match="'mine' is registered already"):
-        al.metrics.register(own(COPY_PROBABILITY))
-
-
-def test_a_metric_knows_the_module_that_makes_it() -> None:
-    assert own().module == __name__
-    partial = functools.partial(ERROR_CONSISTENCY.value)
-    made = al.Metric("x", partial)
-    assert made.module == __name__
 
 
 def yule_q(cells: Any) -> Any:

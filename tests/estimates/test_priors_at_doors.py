@@ -94,18 +94,3 @@ def test_doors_refuse_what_are_no_priors_before_they_count(door: str) -> None:
     for priors, message in (([1], "priors must map names"), ({"rho": "beta"}, "'rho' must be a")):
         with pytest.raises(ValueError, match=message):
             call(door, priors)
-
-
-@pytest.mark.parametrize("door", ["misclassification_agreement", "error_similarity"])
-def test_exact_draws_take_no_priors(door: str) -> None:
-    with pytest.raises(ValueError, match="use sampler='nuts'"):
-        call(door, OWN[door], sampler="auto")
-
-
-def test_any_metric_takes_those_of_its_models() -> None:
-    trials = al.load_example().select(condition="noise")
-    with pytest.raises(ValueError, match="did you mean 'spread'"):
-        al.compare(
-            trials, "error_similarity", "human-human", n_resamples=0, sampler="nuts",
-            priors={"spreads": 1.0},
-        )  # fmt: skip

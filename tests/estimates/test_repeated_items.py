@@ -222,22 +222,6 @@ def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
     assert se * (1 - noise) < spread < np.hypot(se, 1 / (1 + n_joint)) * (1 + noise)
 
 
-@pytest.mark.parametrize(
-    ("door", "options"),
-    [
-        ("error_consistency", {"sampler": "nuts"}),
-        ("error_consistency", {"prior": {"u": (2, 2)}}),
-        ("error_consistency", {"include": ["log_likelihood"]}),
-        ("misclassification_agreement", {"sampler": "exact"}),
-        ("error_similarity", {"sampler": "nuts"}),
-    ],
-)
-def test_what_takes_one_answer_to_an_item_says_so(door: str, options: dict[str, Any]) -> None:
-    trials = labelled(np.random.default_rng(2), 30, 2)
-    with pytest.raises(ValueError, match=r"items came back.*cluster='trial'"):
-        getattr(al, door)(trials, n_resamples=0, **options)
-
-
 def counterbalanced() -> al.Trials:
     """Two lists of 20 items, each seen by two observers; a fifth saw both."""
     right = np.ma.masked_array(np.random.default_rng(1).random((5, 40)) < 0.7)
@@ -259,22 +243,6 @@ def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
     assert found["note"].str.startswith("4 of 10 entries have no common trial").all()
     assert found["estimate"]["analytic"] == pytest.approx(table.loc[~apart, "estimate"].mean())
     assert np.isfinite(found[["estimate", "se"]]).all().all()
-
-
-def test_a_kind_of_observers_whose_items_match_nothing_is_refused() -> None:
-    right = np.ma.masked_array(np.random.default_rng(1).random((4, 40)) < 0.7)
-    right[:2, 20:] = np.ma.masked
-    right[2:, :20] = np.ma.masked
-    trials = al.Trials.from_correct(right, kind=["human", "human", "model", "model"])
-    with pytest.raises(ValueError, match=r"no trial in common, and neither have others of their"):
-        al.error_consistency(trials)
-
-
-def test_two_classes_and_missing_answers_are_no_labels_to_compare() -> None:
-    trials = al.Trials.from_arrays([["a", None, "b"], ["b", None, "b"]], ["a", "b", "a"])
-    for door in (al.misclassification_agreement, al.error_similarity):
-        with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be"):
-            door(trials)
 
 
 def test_one_odd_truth_is_refused_and_many_are_numbers() -> None:

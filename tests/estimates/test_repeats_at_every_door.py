@@ -1,6 +1,5 @@
 """What each door makes of items that came back: the same answer thrice is one answer."""
 
-import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -308,18 +307,3 @@ def test_tests_of_independence_stand_where_each_answered_once() -> None:
         not table.loc[whole, "note"].str.contains("p_fisher and log_bf10 are not available").any()
     )
     assert table["p_null"].notna().all()
-
-
-def test_a_metric_says_itself_whether_it_is_of_single_answers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("alikely.metrics.metric._METRICS", al.metrics.metrics())
-    metric = al.metrics.ERROR_CONSISTENCY
-    assert metric.crosses_repeats
-    assert not al.metrics.get_metric("gwet_ac1").crosses_repeats
-    changed = dataclasses.replace(metric, crosses_repeats=False)
-    with pytest.raises(ValueError, match="registered already"):
-        al.benchmark_scores(world(1), metric=changed, **NONE)
-    own = dataclasses.replace(changed, name="of_one_answer", short="one answer")
-    with pytest.raises(ValueError, match="came back"):
-        al.benchmark_scores(world(REPEATS), metric=own, **NONE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -143,38 +142,3 @@ def test_counts_alone_suffice() -> None:
     assert summary["n_trials"].tolist() == [160, 160]
     with pytest.raises(TypeError, match="expected Trials or a count table, got list; make one"):
         al.error_consistency([[1, 0], [0, 1]])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"ci_prob": 0}, "ci_prob must lie strictly between 0 and 1, got 0"),
-        ({"ci_prob": 95}, "ci_prob must lie strictly between 0 and 1, got 95; try 0.95"),
-        ({"n_draws": -1}, "n_draws must be at least 1, or 0 for none; got -1"),
-        ({"n_resamples": -5}, "n_resamples must be at least 1, or 0 for none; got -5"),
-        ({"sampler": "hmc"}, "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),
-        ({"pairs": "human-robot"}, "the kinds here are 'human', 'model'; got 'human-robot'"),
-        ({"cluster": "image"}, r"cluster must name a trial coordinate \(item, trial_dataset,"),
-    ],
-)
-def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        al.error_consistency(al.load_example(), **options)
-
-
-def test_bad_summaries_and_files(result: al.Result, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"intervals must be among .*; got 'wald'"):
-        result.summary(intervals=["wald"])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="ci_prob must lie strictly between"):
-        result.summary(1.0)
-    with pytest.raises(ValueError, match=r"no file .*none.nc'; give the path that save wrote to"):
-        al.Result.load(tmp_path / "none.nc")
-    text = tmp_path / "text.nc"
-    text.write_text("no netCDF")
-    with pytest.raises(ValueError, match="is not a netCDF file"):
-        al.Result.load(text)
-    xr.DataTree.from_dict({"x": xr.Dataset({"y": 1})}).to_netcdf(
-        tmp_path / "o.nc", engine="h5netcdf"
-    )
-    with pytest.raises(ValueError, match="is not a Result of alikely"):
-        al.Result.load(tmp_path / "o.nc")

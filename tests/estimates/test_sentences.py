@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from markup import page
 
@@ -94,34 +93,6 @@ def test_a_difference_is_said_as_its_table_has_it(many: al.Result, school: str) 
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]
     assert f" was {apa(value)}, " in text
     assert f" was {apa(-value)}, " in contrast_sentence(many, *labels[::-1], interval=school)
-
-
-def test_what_has_no_sentence_is_refused(many: al.Result) -> None:
-    with pytest.raises(TypeError, match="expected a Result, got DataFrame; of a Benchmark, print"):
-        contrast_sentence(pd.DataFrame(), "a")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="got 'bca'"):
-        contrast_sentence(many, {}, interval="bca")
-
-
-def test_hundreds_of_pairs_are_a_short_page() -> None:
-    """Ten rows; where the rows differ is a column even if the first ten do not."""
-    rng = np.random.default_rng(1)
-    trials = al.Trials.from_correct(
-        rng.integers(0, 2, (16, 40)), condition=np.repeat(["one", "two"], 20).tolist()
-    )
-    result = al.error_consistency(trials, **QUIET)
-    assert result.table.sizes["pair"] == 240
-    html = result._repr_html_()
-    around, rows = page(html)
-    assert len(rows) == 11
-    assert rows[0][0] == "condition"
-    assert "... and 230 more rows: summary() has all" in around
-    assert len(html) < 12_000
-    shown = [row[rows[0].index("error consistency")] for row in rows[1:]]
-    assert [cell.split(" ")[0] for cell in shown] == [
-        f"{value:.3f}".replace("0.", ".").replace("-.000", ".000")
-        for value in result.summary()["estimate"].head(10)
-    ]
 
 
 def test_names_are_no_markup() -> None:

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely._base.notes import told
-from alikely.estimates.remarks import scarcity
 from alikely.metrics.metric import metrics
 
 LIGHT: dict[str, Any] = {"n_resamples": 60, "n_draws": 60, "rng": 1}
@@ -105,14 +103,6 @@ def test_notes_on_intervals_that_are_not_shown(name: str) -> None:
         assert notes.str.contains("Report the posterior interval").any() == noted, shown
 
 
-def test_notes_on_biased_estimates_remain(similarity: al.Result) -> None:
-    """Few errors bias the divergence itself, whatever interval is shown."""
-    known = {"n_errors_a": np.array([3]), "n_errors_b": np.array([5])}
-    note = scarcity(similarity.metric, known, np.array([0.1]), np.array([True]), ["posterior"])
-    (said,) = (told(text) for text in note)
-    assert said.startswith("fewer than 10 errors: the estimate depends mostly on its smoothing")
-
-
 def test_margins_have_an_interval_for_each_quantity() -> None:
     """The bootstrap for the correlation, the posterior for that corrected for noise."""
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.99}, rng=1)
@@ -193,23 +183,6 @@ def test_sums_of_entries_with_few_errors_leave_out_what_is_wrong() -> None:
     assert al.mean(many, rope=(-0.1, 0.1)).index.tolist() == ["analytic", "posterior"]
     one = al.mean(many, many.table["pair"].values[0])
     assert one.index.tolist() == ["posterior"]
-
-
-def test_choices_of_intervals_are_checked() -> None:
-    result = al.error_consistency(al.data.from_counts([40, 10, 10, 40]), n_null=0, **LIGHT)
-    for call in (result.summary, lambda intervals: al.mean(result, intervals=intervals)):
-        with pytest.raises(ValueError, match=r"'all' or a list of .*got 'posterior'"):
-            call(intervals="posterior")
-        with pytest.raises(ValueError, match=r"intervals must be among .*; got 'bayes'"):
-            call(intervals=["bayes"])
-    with pytest.raises(ValueError, match=r"columns must name columns .*'kappa_maxi'.*'kappa_max'"):
-        result.summary(columns=["kappa_maxi"])
-    matrix = al.matrix(al.load_example(), by=None)
-    shown = [str(name) for name in matrix.to_frame(top=1) if str(name).endswith("_lb")]
-    assert shown == ["posterior_eti95_lb"]
-    assert "log10_p" in matrix.to_frame(top=1, columns=["log10_p"])
-    with pytest.raises(ValueError, match="intervals must be among analytic, posterior"):
-        matrix.to_frame(intervals=["bootstrap"])
 
 
 def test_arviz_reads_the_tree_of_a_result() -> None:

@@ -89,8 +89,3 @@ def test_classes_that_matter_have_a_note() -> None:
         al.Trials.from_table(frame), margins, model="strengths", m=16, n_resamples=0, rng=1
     )
     assert "classes matter to shares (" in found.summary()["note"].iloc[0]
-
-
-def test_what_is_of_chains_is_refused(made: tuple[al.Trials, pd.DataFrame]) -> None:
-    with pytest.raises(ValueError, match="priors is of a model that chains sample"):
-        al.decision_margin_consistency(*made, model="strengths", priors={"strength_mean": (0, 1)})

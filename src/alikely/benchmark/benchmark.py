@@ -20,7 +20,7 @@ from alikely._base.random import RandomState
 from alikely.benchmark import ranking, tables, words
 from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
 from alikely.estimates.latex import Environment
-from alikely.estimates.tree import Tree
+from alikely.estimates.result import Tree
 
 __all__ = ["Benchmark"]
 

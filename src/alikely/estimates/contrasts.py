@@ -65,7 +65,6 @@ from alikely.metrics import Metric
 
 __all__ = [
     "Which",
-    "compared_observers",
     "contrast",
     "contrast_sentence",
     "difference",
@@ -837,9 +836,6 @@ def contrast_sentence(
     second: Which | None = None,
     *,
     interval: str | None = None,
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
-    digits: int = 2,
 ) -> str:
     """Say a mean of entries, or a difference of two, as papers report them.
 
@@ -851,10 +847,6 @@ def contrast_sentence(
         it.
     interval : {"analytic", "bootstrap", "posterior"}, optional
         Whose interval, as in `alikely.Result.sentence`.
-    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
-    digits : int
-        Decimals.
 
     Returns
     -------
@@ -887,16 +879,15 @@ def contrast_sentence(
         raise ValueError(
             "interval must be one that means have (analytic, bootstrap, posterior); got 'bca'"
         )
-    prob, kind = result.interval_options(ci_prob, ci_kind)
+    prob, kind = result.interval_options(None, None)
     what, of = _named(result, first)
     head = f"the {what} of {of}"
-    options: dict[str, Any] = {"ci_prob": prob, "ci_kind": kind}
     shown = None if interval is None else [interval]
     if second is None:
-        table = mean(result, first, intervals=shown, **options)
+        table = mean(result, first, intervals=shown)
         chosen = entries_of(result, first)
     else:
-        table = difference(result, first, second, intervals=shown, **options)
+        table = difference(result, first, second, intervals=shown)
         chosen = np.union1d(entries_of(result, first), entries_of(result, second))
         other, of = _named(result, second)
         head += f" less {'that' if other == what else f'the {other}'} of {of}"
@@ -909,15 +900,15 @@ def contrast_sentence(
     estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
     row, wide = table.loc[school], is_wide(result.metric)
     lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
-    ends = span(lower, upper, digits, wide)
-    value = number(estimate, digits, wide)
+    ends = span(lower, upper, 2, wide)
+    value = number(estimate, 2, wide)
     text = f"{capital(head)} was {value}, "
     name = interval_words(school, kind, prob)
     if ends == MISSING:
         reason = f" ({row['note']})" if row["note"] else ""
         return f"{text}without {name}{reason}."
     if school == "posterior":
-        text += f"posterior median {number(float(row['estimate']), digits, wide)}, "
+        text += f"posterior median {number(float(row['estimate']), 2, wide)}, "
     used = chosen[~result.apart()[chosen]]
     ground = trial_words(result.summary(intervals=[]).iloc[used], result)
     whom = population_words(result.metric, school, result.data.attrs)
@@ -1008,7 +999,7 @@ def machine_means(
     return frame.sort_values("estimate", ascending=False, ignore_index=True)
 
 
-def compared_observers(result: Result) -> list[str]:
+def _compared_observers(result: Result) -> list[str]:
     """Observers whose means over their entries can be held against each other."""
     pairs = result.pairs
     first, second = pairs["observer_a"], pairs["observer_b"]
@@ -1021,11 +1012,9 @@ def compared_observers(result: Result) -> list[str]:
     return [str(name) for name in counts.index[counts > 1]]
 
 
-def observer_differences(
-    result: Result, most: int = 66, intervals: Intervals = None
-) -> pd.DataFrame:
+def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     """Compute differences between the means of observers over their entries."""
-    names, pairs = compared_observers(result), result.pairs[["observer_a", "observer_b"]]
+    names, pairs = _compared_observers(result), result.pairs[["observer_a", "observer_b"]]
     value = pd.Series(result.estimates["estimate"].values)
     means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
     # Those of whom nothing is defined come last.
@@ -1036,7 +1025,7 @@ def observer_differences(
     rows = []
     for one, other in chosen:
         first, second = {"observer": one}, {"observer": other}
-        schools = difference(result, first, second, intervals=intervals)
+        schools = difference(result, first, second)
         told = difference(result, first, second, intervals=["analytic"]).iloc[0]
         row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
         for school in schools.index:

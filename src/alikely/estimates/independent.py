@@ -68,21 +68,19 @@ def independent_observers(
     sampler : {"auto", "exact", "nuts"}
         How to draw, see `alikely.inference.independent.independent_posterior`.
     priors : mapping, optional
-        Of ``p_a`` and ``p_b``, uniform where not given: Beta parameters such as ``(2, 1)``, or by
-        chains any distribution, see `alikely.models.with_priors`.
+        Of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or by MCMC any distribution, see
+        `alikely.models.with_priors`. Default: uniform.
     n_resamples : int
-        Replicates of the bootstrap of independent observers, see
-        `alikely.inference.independent.null_bootstrap`; 0 for none.
+        Replicates of the bootstrap of independent observers. 0 disables it.
 
     Returns
     -------
     xarray.DataTree
-        As from `independent_posterior`: ``posterior`` (``p_a, p_b``), from NUTS
-        ``sample_stats``, ``posterior_predictive`` and ``observed_data`` (``observed_cells`` and
-        the estimand). On request ``bootstrap`` (resample, pair). If the result was made with
-        ``include=["log_likelihood"]``, also ``log_likelihood`` (chain, draw, observation), the
-        observations in the order of ``result.data["log_likelihood"]``: ready for
-        ``arviz.compare({"copying": result.data, "independence": ...})``.
+        ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
+        (``observed_cells`` and the estimand); from NUTS ``sample_stats``; on request ``bootstrap``
+        (resample, pair). If the result was made with ``include=["log_likelihood"]``, also
+        ``log_likelihood`` (chain, draw, observation), in the order of
+        ``result.data["log_likelihood"]``, for ``arviz.compare``.
 
     Raises
     ------
@@ -155,21 +153,17 @@ def null_table(
     result : Result
         An analysis of correctness.
     *trees : xarray.DataTree
-        Of that result, as from `independent_observers`: one by exact draws, one by chains, or one
-        alone.
-    ci_prob : float, optional
-        Probability of the intervals, in (0, 1); as in the analysis if not given.
-    ci_kind : {"eti", "hdi"}, optional
-        Equal-tailed or highest-density; both if not given.
+        As returned by `independent_observers` for that result: by exact draws, by MCMC, or both.
+    ci_prob, ci_kind : float and {"eti", "hdi"}, optional
+        Probability and kind of the intervals. Default: as in the analysis, and both kinds.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each entry and way: the labels of the entry; ``way``, ``"exact"``, ``"nuts"`` or
-        ``"bootstrap"``; ``estimate``, as observed; of the defined replicates ``null_mean``,
-        ``null_sd`` and the bounds; the two-sided ``p_value`` about the value of independent
-        observers, never 0; ``n_replicates``, of these ``n_undefined``, which everything else
-        leaves out; ``note``, why something is undefined.
+        A row for each entry and way (``"exact"``, ``"nuts"`` or ``"bootstrap"``): labels,
+        ``estimate``, ``null_mean``, ``null_sd`` and bounds of the defined replicates, the two-sided
+        ``p_value`` about the value of independent observers (never 0), ``n_replicates``,
+        ``n_undefined`` and ``note``.
 
     Raises
     ------

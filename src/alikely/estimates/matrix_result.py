@@ -29,8 +29,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.latex import printed
 from alikely.estimates.matrix_answers import answers_of, responses_of
 from alikely.estimates.remarks import few_clusters, joined
-from alikely.estimates.result import LABELS, Result
-from alikely.estimates.tree import Tree
+from alikely.estimates.result import LABELS, Result, Tree
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics.pair_sums import combined_influence
 
@@ -205,9 +204,7 @@ class MatrixResult(Tree):
         self,
         top: int | None = None,
         *,
-        min_estimate: float | None = None,
         lowest: bool = False,
-        observer: str | None = None,
         intervals: Intervals = None,
         columns: Sequence[str] | Literal["all"] | None = None,
         as_: As = "pandas",
@@ -218,12 +215,8 @@ class MatrixResult(Tree):
         ----------
         top : int, optional
             So many rows; all if not given.
-        min_estimate : float, optional
-            Only pairs with at least this estimate.
         lowest : bool
             The lowest first.
-        observer : str, optional
-            Only pairs of this observer.
         intervals : None, "all" or sequence of {"analytic", "posterior"}
             The recommended interval, every valid one with all columns, or those of these methods.
         columns : "all" or sequence of str, optional
@@ -246,28 +239,20 @@ class MatrixResult(Tree):
         """
         chosen_methods(intervals, ("analytic", "posterior"), (), "")
         value = self.estimates["estimate"].values.ravel()
-        chosen = np.ones(len(value), dtype=bool)
-        if observer is not None:
-            at = self._position(observer)
-            sides = (self.labels()[f"observer_{side}"][0] == at for side in "ab")
-            chosen &= np.logical_or(*sides)
-        if min_estimate is not None:
-            chosen &= value >= min_estimate
-        flat = np.flatnonzero(chosen)
+        flat = np.arange(len(value))
         n_rows = len(flat) if top is None else min(top, len(flat))
         if top is not None and top < 1:
             raise ValueError(f"top must be at least 1, got {top}")
         if n_rows > MOST_ROWS:
             raise ValueError(
-                f"a table of {n_rows:,} rows is more than {MOST_ROWS:,}; give top= or "
-                "min_estimate=, take matrices as result['estimate'], or write all to a file with "
-                "to_parquet"
+                f"a table of {n_rows:,} rows is more than {MOST_ROWS:,}; give top=, take "
+                "matrices as result['estimate'], or write all to a file with to_parquet"
             )
-        key = value[flat] if lowest else -value[flat]
+        key = value if lowest else -value
         if n_rows < len(flat):
             # NaN sorts last also here.
-            some = np.sort(np.argpartition(key, n_rows - 1)[:n_rows])
-            flat, key = flat[some], key[some]
+            flat = np.sort(np.argpartition(key, n_rows - 1)[:n_rows])
+            key = key[flat]
         rows = flat[np.argsort(key, kind="stable")]
         return self.entries(rows).summary(intervals=intervals, columns=columns, as_=as_)
 

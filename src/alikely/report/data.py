@@ -11,8 +11,7 @@ from alikely._base.names import counted, number
 from alikely.data import Trials
 from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
 from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result
-from alikely.estimates.tree import Tree
+from alikely.estimates.result import Result, Tree
 from alikely.report.blocks import Block, Items, Section, Text, table_of
 
 __all__ = ["data_section", "kinds_of", "summary_of"]

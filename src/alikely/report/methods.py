@@ -16,9 +16,8 @@ from alikely._base.names import counted
 from alikely._base.versions import versions
 from alikely.benchmark.benchmark import Benchmark
 from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, Tree
 from alikely.estimates.sentences import capital, interval_words, method_words
-from alikely.estimates.tree import Tree
 from alikely.report.blocks import Block, Code, Section, Text, table_of
 
 __all__ = ["Reference", "cited", "methods_section", "references"]

@@ -21,8 +21,7 @@ from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.readers import ReaderStudy
 from alikely.data import Trials
 from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result
-from alikely.estimates.tree import Tree
+from alikely.estimates.result import Result, Tree
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
 from alikely.report.data import data_section, kinds_of, summary_of
 from alikely.report.methods import methods_section

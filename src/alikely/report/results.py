@@ -26,7 +26,7 @@ from alikely.estimates.contrasts import (
     observer_differences,
 )
 from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, Tree
 from alikely.estimates.sentences import (
     METHODS,
     PLACES,
@@ -37,7 +37,6 @@ from alikely.estimates.sentences import (
     population_words,
     shown_methods,
 )
-from alikely.estimates.tree import Tree
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
 from alikely.plots.families import MOST_GROUPS, plot_families

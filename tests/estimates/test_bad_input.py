@@ -1,0 +1,208 @@
+"""Bad input to functions of estimates: one line that says what was expected, and the fix."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import alikely as al
+from alikely.estimates import (
+    agreement,
+    confusion_matrices,
+    contrast_sentence,
+    independent_observers,
+    latex_table,
+    nearest_observers,
+    null_table,
+)
+
+NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
+LABELS = np.array(["no", "yes"])[np.arange(20) % 2]
+
+
+@functools.cache
+def trials() -> al.Trials:
+    return al.load_example()
+
+
+@functools.cache
+def result() -> al.Result:
+    one = trials().select(condition="noise")
+    return al.error_consistency(one, "human-model", n_resamples=20, n_draws=40, n_null=0, rng=1)
+
+
+@functools.cache
+def matrix() -> Any:
+    return al.matrix(trials())
+
+
+@functools.cache
+def null() -> Any:
+    return independent_observers(result(), 40, rng=1)
+
+
+@functools.cache
+def margins() -> tuple[al.Trials, pd.DataFrame]:
+    return al.simulate.detection_experiment(4, 20, rho={"near": 0.9}, rng=1)
+
+
+@functools.cache
+def correctness() -> al.Trials:
+    return al.Trials.from_correct([[1, 0, 1, 1], [0, 0, 1, 1]])
+
+
+def again() -> al.Trials:
+    return al.Trials.from_correct(
+        [[1, 0, 1, 1], [0, 0, 1, 1]], item=list("xxyz"), repeat=[0, 1, 0, 0]
+    )
+
+
+def readings(second: Any = LABELS, classes: Any = None) -> al.Trials:
+    return al.Trials.from_arrays([LABELS, second], LABELS, classes=classes)
+
+
+def clustered(**columns: Any) -> al.Trials:
+    frame = pd.DataFrame({"observer": list("aaaabbbb"), "item": list("wxyz") * 2, "correct": 1})
+    frame["template"] = "p"
+    return al.Trials.from_table(frame.assign(**columns), item_columns=["template"])
+
+
+def dmc(**options: Any) -> Any:
+    given, table = margins()
+    return al.compare(given, "DMC", margins=options.pop("margins", table), **NONE | options)
+
+
+def ec(*pairs: Any, **options: Any) -> Any:
+    return al.error_consistency(trials(), *(pairs or ("human-human",)), **options)
+
+
+CASES: list[tuple[Callable[[], Any], str]] = [
+    # Options of all functions of pairs.
+    (lambda: ec(ci_prob=95), "ci_prob must lie strictly between 0 and 1, got 95; try 0.95"),
+    (lambda: ec(n_draws=-1), "n_draws must be at least 1, or 0 for none; got -1"),
+    (lambda: ec(n_resamples=2.5), "n_resamples must be a whole number, 0 for none; got 2.5"),
+    (lambda: ec(sampler="hmc"), "sampler must be 'auto', 'exact' or 'nuts', got 'hmc'"),
+    (lambda: ec("human-robot"), "the kinds here are 'human', 'model'; got 'human-robot'"),
+    (lambda: ec(cluster="image"), "cluster must name a trial coordinate (item, trial_dataset,"),
+    (lambda: ec(include=["prio"], n_draws=4), "include must be 'all' or among"),
+    (lambda: ec(n_draws=0, prior={"u": (1, 1)}, bayes_factor=False), "prior has no posterior to be of"),
+    (lambda: al.compare(trials(), "kappa"), "metric must be one of 'error_consist"),
+    (lambda: al.compare(trials(), "EC", mixture="mean"), "has no option 'mixture'"),
+    (lambda: al.error_consistency([1]), "expected Trials or a count table, got list; make one"),
+    (
+        lambda: al.error_consistency(clustered(), cluster="template"),
+        "cluster='template' needs at least two clusters, and all trials are of 'p'",
+    ),
+    (lambda: clustered(template=list("ppqqpqqq")), "item 'x' has template 'p' (row 1) and 'q'"),
+    # Items that came back.
+    (lambda: al.error_consistency(again(), sampler="nuts"), "items came back"),
+    (lambda: al.error_consistency(again(), prior={"u": (2, 2)}), "items came back"),
+    (lambda: al.matrix(again()), "items came back"),
+    # Labels, rows and readings.
+    (lambda: al.misclassification_agreement(correctness()), "or use error_consistency, which"),
+    (
+        lambda: al.error_similarity(al.data.from_counts([1, 1, 1, 1])),
+        "count it with joint_correctness(..., labels=True)",
+    ),
+    (lambda: al.error_similarity(readings()), "with 2 classes a wrong answer can only be"),
+    (lambda: al.error_similarity(trials(), priors={"spread": 1.0}), "use sampler='nuts'"),
+    (lambda: al.compare(trials(), "CLES", alpha=0), "alpha must be above 0 and finite, got 0"),
+    (lambda: al.compare(trials(), "CLES", base=3), "base must be 2, e or 10, got 3"),
+    (lambda: al.compare(trials(), "CLES", mixture="max"), "must be 'mean' or 'pooled', got 'max'"),
+    (
+        lambda: al.error_similarity(trials(), n_permutations=-1),
+        "n_permutations must be at least 1, or 0 for none",
+    ),
+    (
+        lambda: al.compare(trials(), "CLES", prior={"u": (1, 1)}),
+        "the posterior of error_similarity has none; leave it out",
+    ),
+    (lambda: agreement(readings(), "gwet_ac2"), "did you mean 'gwet_ac1'"),
+    (lambda: agreement(readings(), readers="both"), "readers must be one of 'pairs', 'all'"),  # type: ignore[arg-type]
+    (lambda: al.compare(readings(), "gwet_ac1", sampler="nuts"), "exact draws only"),
+    (
+        lambda: agreement(readings(np.array(["0", "1"] * 10), ["no", "yes", "0", "1"])),
+        "(no, yes) and 'observer_1' (0, 1) have no code in common",
+    ),
+    # Margins.
+    (lambda: dmc(group="lab"), "group must name a label of observers"),
+    (lambda: dmc(method="kendall"), "method must be 'pearson' or 'spearman', got 'kendall'"),
+    (lambda: dmc(model="x", n_draws=4), "model must be 'moments', 'strengths', 'items',"),
+    (lambda: dmc(m=1), "m must be a whole number of at least 2 alternatives, got 1"),
+    (lambda: dmc(m=np.nan), "m must be a whole number of at least 2 alternatives, got nan"),
+    (lambda: dmc(link="logit"), "link must be 'm_afc' or 'probit', got 'logit'"),
+    (lambda: dmc(link="probit", n_draws=4), "link is of models of strengths, and model is 'mo"),
+    (lambda: dmc(include=["prior"], n_draws=4), "include is of a model that chains sample"),
+    (lambda: dmc(priors={"rho": (0, 1)}, n_draws=4), "priors is of a model that chains sample"),
+    (lambda: dmc(sampler="nuts"), "sampler='nuts' is of other metrics"),
+    (lambda: dmc(margins=None), "a comparison needs at least two systems, got human"),
+    (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
+    (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
+    # What takes a result.
+    (lambda: al.difference(result(), "a x b", "c x d"), "no entry is labelled 'a x b'; labels"),
+    (lambda: al.mean(result(), {"model": "model_1"}), "selected by dataset, condition, observer_a"),
+    (lambda: al.mean(result(), {"observer_b": "model_9"}), "no entry with observer_b 'model_9'"),
+    (lambda: al.mean(result(), []), "no entry is labelled '(empty list)'"),
+    (lambda: al.mean(result(), rope=(0.1, -0.1)), "rope must be (lower, upper) with lower below"),
+    (lambda: al.mean(result(), intervals=["bayes"]), "intervals must be among"),
+    (
+        lambda: al.difference(result(), *[{"observer_b": "model_1"}] * 2),
+        "select the same entries",
+    ),
+    (lambda: al.difference(3, "a", "b"), "expected a Result or a Benchmark, got int"),  # type: ignore[arg-type]
+    (lambda: al.contrast(result(), [1, 2]), "one per entry and not all 0; got shape (2,)"),
+    (lambda: result().summary(intervals="posterior"), "'all' or a list of"),  # type: ignore[arg-type]
+    (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
+    (lambda: result().sentence("wald"), "interval must be one that this result has"),
+    (lambda: contrast_sentence(result(), {}, interval="bca"), "got 'bca'"),
+    (lambda: result().to_latex(digits=-1), "digits must be a whole number from 0 to 10, got -1"),
+    (lambda: latex_table(pd.DataFrame(), environment="tabula"), "environment must be one of"),  # type: ignore[arg-type]
+    (
+        lambda: latex_table(pd.DataFrame({"x": [1]}), environment="tabular", caption="x"),
+        "a tabular has neither caption nor label",
+    ),
+    (lambda: al.Result.load(Path("none.nc")), "give the path that save wrote to"),
+    (lambda: independent_observers(result(), priors={"pa": (1, 1)}), "unknown name in priors:"),
+    (lambda: null_table(result()), "needs at least one tree; make one with"),
+    (lambda: null_table(result(), result()), "expected trees with replicates of error_consistency"),  # type: ignore[arg-type]
+    (lambda: null_table(result(), null(), null()), "two trees have replicates by 'exact'"),
+    (lambda: al.metric_correlations([result()]), "at least two, of different metrics; got 1"),
+    (lambda: al.metric_correlations([result()] * 2), "two of the results are of error_consistency"),
+    (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
+    (lambda: confusion_matrices(trials(), {}), "by names no observer"),
+    # Matrices.
+    (lambda: al.matrix([[1, 0]]), "expected Trials or a DataArray, got list"),  # type: ignore[arg-type]
+    (lambda: al.matrix(trials().select(observer=["human_1"])), "at least 2 observers, got 1"),
+    (lambda: al.matrix(trials(), "error_similarity"), "al.matrix is of metrics of correctness"),
+    (lambda: al.matrix(trials(), intervals=["posterio"]), "did you mean 'posterior'"),  # type: ignore[list-item]
+    (lambda: al.matrix(trials(), cluster="item"), "cluster must be 'trial' or a column that"),
+    (
+        lambda: al.matrix(clustered(template=list("ppqq") * 2), cluster="template",
+                          intervals=["posterior"]),
+        "limits without draws take items for independent",
+    ),
+    (lambda: matrix().to_frame(top=0), "top must be at least 1, got 0"),
+    (lambda: matrix().to_frame(intervals=["bootstrap"]), "must be among analytic, posterior"),
+    (lambda: nearest_observers(matrix(), "human_11"), "did you mean 'human_1'"),
+    (lambda: al.mean(matrix(), ["human_1"]), "no entry matches"),
+    (
+        lambda: al.difference(matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
+        "select the same entries",
+    ),
+    (lambda: matrix().select(["human_1", "human_1"]), "observers must be at least two different"),
+    (lambda: matrix().select(places="nois"), "no condition 'nois' here; did you mean 'noise'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), CASES, ids=[text[:30] for _, text in CASES])
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)) as caught:
+        call()
+    assert "\n" not in str(caught.value)
