@@ -92,7 +92,10 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ec("human-robot"), "the kinds here are 'human', 'model'; got 'human-robot'"),
     (lambda: ec(cluster="image"), "cluster must name a trial coordinate (item, trial_dataset,"),
     (lambda: ec(include=["prio"], n_draws=4), "include must be 'all' or among"),
-    (lambda: ec(n_draws=0, prior={"u": (1, 1)}, bayes_factor=False), "prior has no posterior to be of"),
+    (
+        lambda: ec(n_draws=0, prior={"u": (1, 1)}, bayes_factor=False),
+        "prior has no posterior to be of",
+    ),
     (lambda: al.compare(trials(), "kappa"), "metric must be one of 'error_consist"),
     (lambda: al.compare(trials(), "EC", mixture="mean"), "has no option 'mixture'"),
     (lambda: al.error_consistency([1]), "expected Trials or a count table, got list; make one"),

@@ -109,11 +109,11 @@ def test_correlated_items_are_told() -> None:
     rng = np.random.default_rng(3)
     told = {}
     for icc in (0.0, 0.8):
-        tables = [joint_correctness(answers(rng, [12] * 25, icc, 10)) for _ in range(20)]
+        tables = [joint_correctness(answers(rng, [12] * 25, icc, 10)) for _ in range(8)]
         found = [design_effect(table, EC, "template") for table in tables]
         told[icc] = np.array([effect is not None and effect[1] < 0.01 for effect in found])
-    # At level .01 more than 3 of 20 are told once in 20,000 runs.
-    assert told[0.0].sum() <= 3
+    # At level .01 more than 2 of 8 are told once in 18,000 runs.
+    assert told[0.0].sum() <= 2
     assert told[0.8].all()
     trials = answers(rng, [12] * 25, 0.8, 10)
     note = al.error_consistency(trials, n_draws=0, n_resamples=0).summary()["note"].iloc[0]

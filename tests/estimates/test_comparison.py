@@ -73,15 +73,6 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
     assert everything.loc["analytic", "estimate"] == pytest.approx(rows["estimate"].mean())
 
 
-def test_entries_of_different_groups_need_no_joint_draws() -> None:
-    trials = al.load_example().select(observer=["human_1", "model_1"], condition=["blur", "noise"])
-    prior = {"u": (1.0, 1.0), "v": (1.0, 1.0)}
-    result = al.error_consistency(trials, prior=prior, bayes_factor=False, rng=1)
-    labels = result.table["pair"].values
-    table = al.difference(result, *labels, intervals=["posterior"])
-    assert np.isfinite(table.loc["posterior", "estimate"])
-
-
 def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     trials = al.load_example().select(condition="noise")
     prior = {"u": (1, 1), "v": (1, 1)}

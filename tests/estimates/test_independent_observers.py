@@ -78,6 +78,7 @@ def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.Data
     assert nothing["note"].str.contains("no common trials; no two replicates are defined").all()
 
 
+@pytest.mark.slow
 def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) -> None:
     """Chains against exact draws within 4 Monte-Carlo errors of both."""
     table = null_table(result, exact, chains)

@@ -110,28 +110,3 @@ def test_systems_that_share_no_item_are_refused(small: tuple[al.Trials, pd.DataF
         apart, margins, [("east", "near"), ("west", "near")], group="lab", n_resamples=0, rng=1
     )
     assert result.summary()["n_trials"].tolist() == [20, 20]
-
-
-def test_items_of_one_system_and_too_few_in_common(small: tuple[al.Trials, pd.DataFrame]) -> None:
-    trials, margins = small
-    few = margins["item"].isin(first_items(4))
-    with pytest.raises(ValueError, match="'human' and 'near' have 4 items in common; a correlat"):
-        analysed(trials, margins[few])
-    row = analysed(trials, margins[~few]).loc["near"]
-    assert row["n_trials"] == 36
-    assert "4 items of human only" in row["note"]
-
-
-def test_people_who_saw_items_of_their_own_only(small: tuple[al.Trials, pd.DataFrame]) -> None:
-    trials, margins = small
-    own = cut(
-        trials,
-        lambda t: t["item"].str[5:].astype(int) % 6 + 1 == t["observer"].str[6:].astype(int),
-    )
-    result = al.decision_margin_consistency(own, margins, n_resamples=0, rng=1)
-    assert result.data["ceilings"]["undefined"].item() == (
-        "fewer than 5 items that two observers answered"
-    )
-    row = result.summary().iloc[0]
-    assert np.isnan(row["reliability"])
-    assert "no item was answered by two observers" in row["note"]

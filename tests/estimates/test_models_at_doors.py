@@ -61,35 +61,6 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
-def test_extended_models_of_a_spectrum_and_of_observers() -> None:
-    trials = al.load_example()
-    few: dict[str, Any] = {"n_draws": 400, "rng": 1}
-    spectrum = al.difficulty_spectrum(trials, "clean", correction=0.5)
-    named = al.fit_spectrum(spectrum, 2, **few)
-    data = named["constant_data"].to_dataset()
-    args = ("right", "shown", "condition_of_entry", "person_of_entry", "is_reference")
-    own = al.models.spectrum(*(data[name].values for name in args), k=2)
-    given = al.fit_spectrum(spectrum, 2, model=own, **few)
-    table = al.spectrum.regime_probabilities(given)
-    assert list(table) == list(al.spectrum.regime_probabilities(named))
-    one_regime = al.fit_spectrum(spectrum, 1, **few)
-    assert len(al.spectrum.compare_regimes({1: one_regime, 2: given})) == 2
-    with pytest.raises(ValueError, match=r"2 of the dim 'regime', these data have 3"):
-        al.fit_spectrum(spectrum, 3, model=own)
-
-    one = trials.select(condition="noise")
-    seen = al.fit_observers(one, **few)
-    counts = seen["constant_data"].to_dataset()
-    observers = al.models.observer_margins(counts["right"].values, counts["shown"].values, m=16)
-    again = al.fit_observers(one, m=16, model=observers, **few)
-    assert len(al.margins.variance_shares(again)) == 2
-    assert len(al.margins.explained_consistency(again, 20, rng=1)) == 6
-    with pytest.raises(ValueError, match="components= is for models that are made here"):
-        al.fit_observers(one, m=16, model=observers, components="shared")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("prior_chains")
 def test_models_of_errors_are_of_one_group_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "nuts", cohorts.nuts)  # type: ignore[attr-defined]
     trials = al.load_example()
@@ -155,9 +126,9 @@ def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[
 LAYOUTS = tuple(likelihoods_of(np.zeros((1, 4), int), np.zeros((2, 1))))
 
 
-@pytest.mark.parametrize("condition", ["blur", ["blur", "noise"]])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_models_must_hold_the_data_in_whatever_layout(layout: str, condition: Any) -> None:
+def test_models_must_hold_the_data_in_whatever_layout(layout: str) -> None:
+    condition = ["blur", "noise"]
     trials = al.load_example()
     humans = [f"human_{k}" for k in range(1, 4)]
     chosen, others = (trials.select(condition=c, observer=humans) for c in (condition, "clean"))
@@ -290,7 +261,8 @@ def own_model(table: Any) -> pm.Model:
 
 @pytest.mark.usefixtures("prior_chains")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
-@pytest.mark.parametrize("model", ["copying", pytest.param("own", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["copying", "own"])
 def test_the_log_likelihood_is_of_trials(model: str) -> None:
     table = joint_correctness(al.load_example().select(condition="noise"), "human-model")
     given = own_model(table) if model == "own" else model

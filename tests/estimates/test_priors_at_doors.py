@@ -87,10 +87,3 @@ def test_doors_refuse_unknown_names(door: str) -> None:
     (name,) = OWN[door]
     with pytest.raises(ValueError, match=re.escape(f"did you mean {name!r}?")):
         call(door, {f"{name}s": 1.0})
-
-
-@pytest.mark.parametrize("door", OWN)
-def test_doors_refuse_what_are_no_priors_before_they_count(door: str) -> None:
-    for priors, message in (([1], "priors must map names"), ({"rho": "beta"}, "'rho' must be a")):
-        with pytest.raises(ValueError, match=message):
-            call(door, priors)

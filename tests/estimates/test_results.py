@@ -133,12 +133,3 @@ def test_schools_can_be_left_out() -> None:
     assert "p_null" not in bare.summary()
     with pytest.raises(ValueError, match="this result has no posterior draws"):
         bare.draws("posterior")
-
-
-def test_counts_alone_suffice() -> None:
-    table = al.data.from_counts([[100, 20, 20, 20], [160, 0, 0, 0]])
-    summary = al.error_consistency(table, rng=1).summary()
-    np.testing.assert_allclose(summary["estimate"], [1 / 3, np.nan])
-    assert summary["n_trials"].tolist() == [160, 160]
-    with pytest.raises(TypeError, match="expected Trials or a count table, got list; make one"):
-        al.error_consistency([[1, 0], [0, 1]])  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 import alikely as al
 from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
-from studies.simulators.margins import MARGIN_WORLDS, MarginWorld, margin_data
+from studies.simulators.margins import MARGIN_WORLDS, margin_data
 
 
 @pytest.fixture(scope="module")
@@ -49,24 +49,6 @@ def test_differences_are_of_draws_that_belong_together(result: al.Result) -> Non
     assert {"analytic", "posterior"} <= set(frame.index)
     low, high = frame.loc["posterior", ["eti95_lb", "eti95_ub"]]
     assert 0.3 < low < 0.75 < high < 1.3
-
-
-def test_two_groups_of_people_have_none() -> None:
-    data = margin_data(MarginWorld(n_items=60), 2)
-    person, item = np.nonzero(data.shown)
-    frame = pd.DataFrame({
-        "observer": [f"p{o}" for o in person],
-        "item": [f"i{i}" for i in item],
-        "correct": data.right[person, item] > 0,
-        "kind": "human",
-        "half": [f"h{o % 2}" for o in person],
-    })  # fmt: skip
-    halves = al.Trials.from_table(frame, labels=("half",))
-    found = al.decision_margin_consistency(
-        halves, group="half", model="strengths", m=16, n_resamples=0, rng=1
-    ).summary()
-    assert np.isnan(found["posterior_median"].iloc[0])
-    assert "two groups of observers: use model='moments'" in found["note"].iloc[0]
 
 
 def test_classes_that_matter_have_a_note() -> None:
