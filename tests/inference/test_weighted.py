@@ -14,7 +14,7 @@ import alikely as al
 from alikely.data.blocks import blocks
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import freedom_of
-from alikely.inference.strata import masses_of_strata
+from alikely.inference.strata import masses_of_strata, right_in_strata
 from alikely.inference.weighted import (
     TOSSED,
     deviations,
@@ -79,10 +79,13 @@ def test_strata_of_one_person_are_beta_and_binomial() -> None:
     both = (atoms * answers)[:, :4].sum(axis=1) + tossed[:, 0]
     law = stats.betabinom(6, 3.5, 1.5)
     exact = [law.pmf(k) for k in range(7)]
-    found = np.bincount((np.rint(12 * both) - 3).astype(int), minlength=7) / 40_000
-    error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
-    # Seven shares: five times the Monte-Carlo error.
-    assert (abs(found - exact) < 5 * error + 2e-4).all()
+    one = right_in_strata(number, answers, held, "pool", rng, 40_000)
+    assert (one[:, 1] == 0).all()
+    for drawn in (np.rint(10 * one[:, 0]) - 3, np.rint(12 * both) - 3):
+        found = np.bincount(drawn.astype(int), minlength=7) / 40_000
+        error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
+        # Seven shares twice: five times the Monte-Carlo error.
+        assert (abs(found - exact) < 5 * error + 2e-4).all()
     # All of the second stratum were shown.
     assert (pieces[:, 1] == 0).all()
 

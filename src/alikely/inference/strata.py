@@ -25,7 +25,7 @@ from alikely.inference.weighted import Population
 from alikely.metrics import Metric
 from alikely.metrics.cell_priors import PatternPrior, cell_prior
 
-__all__ = ["cells_of_strata", "masses_of_strata", "strata_draws"]
+__all__ = ["cells_of_strata", "masses_of_strata", "right_in_strata", "strata_draws"]
 
 # Pieces of the prior's mass in a stratum: the last has 2e-4 of it on average.
 PIECES = 12
@@ -72,8 +72,10 @@ def cells_of_strata(
     share = np.broadcast_to(held / held.sum(), (n_draws, len(held)))
     if population == "images":
         share = rng.dirichlet(held.astype(float), size=n_draws)
-    prior = _prior()
-    tosses = prior.correct(rng, (n_draws, len(block.correct), len(held), PIECES))
+    # Shares of correct answers in strata of one person are known exactly, without pieces.
+    people, alone = np.flatnonzero(~settled), (~settled).sum() == 1
+    size = (n_draws, len(block.correct), len(held), 1 if alone else PIECES)
+    tosses = np.zeros(size) if alone else _prior().correct(rng, size)
     for g in range(len(held)):
         tosses[:, settled, g] = block.correct[settled][:, number == g][:, :1]
     shares, shown = block.shares(), block.shown()
@@ -84,8 +86,15 @@ def cells_of_strata(
         at = np.flatnonzero(mask)
         if len(np.unique(number[at])) < len(held):
             continue
-        atoms, pieces = masses_of_strata(number[at], held, share, population, rng)
-        cells = weighted_cells(atoms, shares[rows][:, :, at])
+        if alone:
+            answers = np.maximum(block.correct[people[0], at], 0)
+            tosses[:, people[0], :, 0] = right_in_strata(
+                number[at], answers, held, population, rng, n_draws
+            )
+            cells, pieces = np.zeros((n_draws, len(rows), 4)), np.asarray(share[..., None])
+        else:
+            atoms, pieces = masses_of_strata(number[at], held, share, population, rng)
+            cells = np.asarray(weighted_cells(atoms, shares[rows][:, :, at]))
         right, other = tosses[:, block.a[rows]], tosses[:, block.b[rows]]
         both = np.einsum("dpgk,dpgk,dgk->dp", right, other, pieces)
         first = np.einsum("dpgk,dgk->dp", right, pieces)
@@ -105,6 +114,23 @@ def _prior() -> PatternPrior:
     """In each stratum: as much as the default prior knows of `b` where `a` is correct."""
     right, wrong = cell_prior(None).u
     return PatternPrior(right + wrong, right / (right + wrong), 0.0)
+
+
+def right_in_strata(
+    number: NDArray[np.intp],
+    correct: NDArray[np.number],
+    held: NDArray[np.intp],
+    population: Population,
+    rng: np.random.Generator,
+    n_draws: int,
+) -> Floats:
+    """Posterior of one person's shares of right answers in strata."""
+    shown, right = np.bincount(number), np.bincount(number, correct)
+    a, b = cell_prior(None).u
+    theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
+    if population == "images":
+        return theta
+    return np.asarray((right + rng.binomial(held - shown, theta)) / held)
 
 
 def masses_of_strata(
