@@ -212,7 +212,7 @@ def test_what_cannot_be_planned(n: Any, target: Any, more: dict[str, Any], messa
 def test_plans_are_tried_on_people_who_are_known() -> None:
     x, people = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
-    simulated = plan.simulate(accuracy=[0.7], follows=[0.8], n_designs=40, rng=1)
+    simulated = plan.simulate(accuracy=[0.7], follows=[0.8], n_designs=30, rng=1)
     assert simulated["design"].tolist() == ["random", "chosen", "strata"]
     assert (simulated["trials_saved"][1:] > 1).all()
     earlier = plan.simulate(trials(x, people).select(kind="human"), n_designs=20, rng=1)
