@@ -306,42 +306,30 @@ def compare_regimes(trees: Mapping[int, xr.DataTree]) -> pd.DataFrame:
     """
     if len(trees) < 2:
         raise ValueError(f"a comparison needs at least 2 fits, got {len(trees)}")
-    names = [tuple(_entries(tree)["condition"].values) for tree in trees.values()]
-    if len(set(names)) > 1:
+    if len({tuple(_entries(tree)["condition"].values) for tree in trees.values()}) > 1:
         raise ValueError("the fits are of different conditions; fit the same spectrum")
-    worst: dict[str, xr.DataArray] = {}
-    with_likelihood = {}
-    for k, tree in trees.items():
-        log_likelihood = condition_log_likelihood(tree)
-        n_kept = log_likelihood.sizes["draw"]
-        posterior = tree["posterior"].to_dataset().isel(draw=_spread(tree, n_kept))
-        groups = {
-            "posterior": posterior[["regime_mean"]],
-            "log_likelihood": log_likelihood.to_dataset(name="right"),
-        }
-        with_likelihood[str(k)] = xr.DataTree.from_dict(groups)
-        with warnings.catch_warnings():
-            # What the warning says stands in the table, with names.
-            warnings.filterwarnings("ignore", "Estimated shape parameter", UserWarning)
-            worst[str(k)] = azs.loo(with_likelihood[str(k)], pointwise=True).pareto_k
+    found = {}
     with warnings.catch_warnings():
+        # What the warning says stands in the table, with names.
         warnings.filterwarnings("ignore", "Estimated shape parameter", UserWarning)
-        compared = azs.compare(with_likelihood, round_to="none")
-    rows = [
-        {
-            "n_regimes": int(name),
-            "elpd": row["elpd"],
-            "se": row["se"],
-            "p": row["p"],
-            "elpd_diff": 0.0 - abs(row["elpd_diff"]),
-            "diff_se": row["dse"],
-            "weight": row["weight"],
-            "pareto_k": float(worst[name].max()),
-            "note": _distrust(worst[name]),
-        }
-        for name, row in compared.iterrows()
-    ]
-    return pd.DataFrame(rows)
+        for k, tree in trees.items():
+            log_likelihood = condition_log_likelihood(tree)
+            kept = _spread(tree, log_likelihood.sizes["draw"])
+            groups = {
+                "posterior": tree["posterior"].to_dataset().isel(draw=kept)[["regime_mean"]],
+                "log_likelihood": log_likelihood.to_dataset(name="right"),
+            }
+            found[str(k)] = azs.loo(xr.DataTree.from_dict(groups), pointwise=True)
+        compared = azs.compare(found, round_to="none").rename(columns={"dse": "diff_se"})
+    pareto_k = [found[name].pareto_k for name in compared.index]
+    compared = compared.assign(
+        n_regimes=compared.index.astype(int),
+        elpd_diff=0.0 - compared["elpd_diff"].abs(),
+        pareto_k=[float(each.max()) for each in pareto_k],
+        note=[_distrust(each) for each in pareto_k],
+    )
+    names = ["n_regimes", "elpd", "se", "p", "elpd_diff", "diff_se", "weight", "pareto_k", "note"]
+    return compared[names].reset_index(drop=True)
 
 
 def _distrust(pareto_k: xr.DataArray) -> str:
