@@ -241,7 +241,7 @@ def agreement_regression(
     n_draws: int | None = None,
     rng: RandomState = None,
 ) -> AgreementRegression:
-    """Ask whether observers of one family fail alike beyond their accuracies.
+    """Test whether observers of one family fail alike beyond their accuracies.
 
     The agreement of a pair is the sum of a mean, coefficients of its predictors, an effect of
     either observer [BFB01]_, and an effect of the group that both are of:

@@ -282,7 +282,7 @@ def cohort_scores(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of the scores of a cohort model.
+    """Tabulate the scores of a cohort model.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Posterior predictive check of the probability of a machine to be right, given the humans.
+    """Check predictions of how often machines are correct, given the humans.
 
     Parameters
     ----------
@@ -558,7 +558,7 @@ def cohort_contrasts(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of the differences that a covariate makes, such as transformers minus CNNs.
+    """Tabulate differences that a covariate makes, such as transformers minus CNNs.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def group_scores(
     rng: RandomState = None,
     **options: Any,
 ) -> GroupScores:
-    """Agreement within and between groups of observers of any label, without a reference.
+    """Compare agreement within and between groups of observers, without a reference.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import of_type
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
+from alikely.benchmark.trees import require_symmetric
 from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_result import influences
 from alikely.inference.influence import indicator
@@ -96,12 +96,7 @@ def judge_agreement(
     >>> table.loc[judge, "n_candidates"].item()
     19
     """
-    metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
-    if not metric.symmetric:
-        raise ValueError(
-            f"judges are compared by metrics to which the order does not matter, and {metric.name} "
-            "is directed; take error_consistency"
-        )
+    require_symmetric(matrix, "a comparison of judges")
     prob = float(matrix.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
     of_judges = _by_judge(scores)
     rows = [_of_judge(matrix, judge, given, prob) for judge, given in of_judges.items()]

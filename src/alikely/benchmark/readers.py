@@ -98,7 +98,7 @@ def reader_study(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> ReaderStudy:
-    """Mean agreement of readers with an AI or among themselves, by modality, and its differences.
+    """Estimate mean agreement of readers with an AI or among themselves, by modality.
 
     Readers and cases are both random: intervals speak for new readers and new cases. Modalities are
     conditions; the same label of a case, or of a reader, in several modalities is the same one, so

@@ -37,7 +37,7 @@ from alikely.estimates import MatrixResult, mean
 from alikely.estimates.matrix_result import responses_by
 from alikely.metrics import Metric
 
-__all__ = ["Families", "block_means", "complete_estimates", "families"]
+__all__ = ["Families", "block_means", "complete_estimates", "families", "require_symmetric"]
 
 # Replicates that one job draws.
 REPLICATES = 10
@@ -292,14 +292,19 @@ def families(
     return Families(linkage, names, times / n_kept, metric, n_kept, float(agreed / n_kept))
 
 
-def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
-    """Estimates (place, pair) of a symmetric metric; refuse undefined ones (`ValueError`)."""
+def require_symmetric(matrix: MatrixResult, what: str) -> None:
+    """Refuse what is no matrix, and matrices of directed metrics (`ValueError`)."""
     metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
     if not metric.symmetric:
         raise ValueError(
             f"{what} needs a metric that does not depend on the order of a pair, and {metric.name} "
             "is directed; take error_consistency"
         )
+
+
+def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
+    """Estimates (place, pair) of a symmetric metric; refuse undefined ones (`ValueError`)."""
+    require_symmetric(matrix, what)
     estimates, names = matrix.estimates["estimate"].values, matrix.observers
     value = estimates.reshape(-1, estimates.shape[-1])
     if (undefined := np.isnan(value).any(axis=0)).any():
@@ -315,7 +320,7 @@ def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
 def block_means(
     matrix: MatrixResult, by: Mapping[str, str], *, ci_prob: float | None = None
 ) -> pd.DataFrame:
-    """Mean estimates within and between groups of observers, with the dependence between entries.
+    """Compute mean estimates within and between groups of observers, with their dependence.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def decision_margins(  # noqa: PLR0913
     how: How = "mean",
     unmapped: Literal["error", "ignore"] = "error",
 ) -> pd.DataFrame:
-    """Decision margins of observers, from margins, logits or class probabilities.
+    """Compute decision margins of observers from margins, logits or class probabilities.
 
     The margin of an item is the score of its true class minus that of the best other class, over
     sqrt 2: in units of the noise of a difference, if each score has unit noise [GS66]_.

@@ -166,7 +166,7 @@ def fit_observers(
 def variance_shares(
     tree: xr.DataTree, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Shares of the variance of the evidence by source, with intervals.
+    """Compute shares of the variance of the evidence by source, with intervals.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def explained_consistency(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Error consistency that shared item strengths bring about, against the observed one [GMS96]_.
+    """Compare observed error consistency with that of shared item strengths [GMS96]_.
 
     Answers of all observers are replicated from the fitted model: the same items and observers,
     new stable deviations and new noise. What two observers share beyond the strengths of items

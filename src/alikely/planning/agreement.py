@@ -56,7 +56,7 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Items for an interval of agreement of a width, or the width that a number of items gives.
+    """Find the items for a width of an interval of agreement, or the width of a number of items.
 
     Of readers who are alike and read all items but those that are missing at random; for readers
     who are a sample of readers there is `alikely.planning.readers`, and from a pilot

@@ -1116,7 +1116,7 @@ class StimulusPlan:
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Standard errors that plans like this are expected to have with other numbers of images.
+        """Compute expected standard errors of plans like this with other numbers of images.
 
         Parameters
         ----------
@@ -1136,7 +1136,7 @@ class StimulusPlan:
         return expected_of(self._pools, self._drawings, self._target, list(numbers))
 
     def sizes(self) -> pd.DataFrame:
-        """How much each image of the pool may tell.
+        """Tabulate how much each image of the pool may tell.
 
         Returns
         -------

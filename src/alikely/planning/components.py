@@ -89,7 +89,7 @@ def variance_components(
     metric: str | Metric = "error_consistency",
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """What makes a mean over humans vary: people, images, and both together [CGR72]_.
+    """Estimate variance components of a mean over humans: people, images, both [CGR72]_.
 
     The mean is a machine's error consistency with humans, or that of pairs of humans (the noise
     ceiling), which is a round robin [WK79]_ and a U-statistic [H48]_: a person counts in all pairs
@@ -174,7 +174,7 @@ def expected_errors(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Standard error of a mean over humans in a planned experiment, and its interval's width.
+    """Compute the standard error of a mean over humans in a plan, and its interval's width.
 
     The interval is the crossed analytic one of `alikely.benchmark_scores`: Student's, with degrees
     of freedom that are few where people are few and differ. The design with the smallest standard
@@ -289,7 +289,7 @@ def best_design(
     most_repeats: int = 1,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """How to spend a budget on humans, images and repeats, for the narrowest interval.
+    """Find the humans, images and repeats with the narrowest interval for a budget.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ def readers(
     difference: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Width of intervals and power of a reader study, from the variance components of a pilot.
+    """Compute widths of intervals and power of a reader study from a pilot.
 
     Parameters
     ----------
@@ -619,7 +619,7 @@ def further_repeats(
     n_repeats_b: ArrayLike | None = None,
     n_items: int | None = None,
 ) -> pd.DataFrame:
-    """Standard errors with other numbers of answers to each item, and of items.
+    """Compute standard errors with other numbers of answers to each item, and of items.
 
     The variance of an estimate over items is that of what the items are, and of the noise of single
     answers of either observer: components of a design in which answers are nested in items [B01]_,

@@ -76,7 +76,7 @@ def condition_alignment(
     n_resamples: int = 1000,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """How alike the errors of machines and humans are in every condition, and those of humans.
+    """Compute alignment of errors of machines and humans in every condition.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def alignment_table(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of alignment, one row per metric, condition and system that took part.
+    """Tabulate alignment, one row per metric, condition and system that took part.
 
     Parameters
     ----------

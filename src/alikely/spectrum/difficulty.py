@@ -193,7 +193,7 @@ def reference_values(spectrum: xr.Dataset) -> NDArray[np.float64]:
 
 
 def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
-    """Whether the reference values look normal, as accuracies and as logits.
+    """Test whether the reference values are normal, as accuracies and as logits.
 
     Parameters
     ----------

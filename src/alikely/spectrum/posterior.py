@@ -211,7 +211,7 @@ def _entries(tree: xr.DataTree) -> xr.Dataset:
 def regime_probabilities(
     tree: xr.DataTree, *, ci_prob: float | None = None, ci_kind: CiKind | None = None
 ) -> pd.DataFrame:
-    """Posterior of each condition's delta, and the probability of each regime.
+    """Compute the posterior of each condition's delta, and probabilities of its regimes.
 
     Parameters
     ----------
@@ -479,7 +479,7 @@ def covariate_contrasts(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tidy table of differences that a covariate makes to difficulty or ability.
+    """Tabulate differences that a covariate makes to difficulty or ability.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def regime_alignment(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Alignment of every machine within regimes of difficulty, with ranks.
+    """Compute alignment of every machine within regimes of difficulty, with ranks.
 
     Parameters
     ----------
