@@ -48,7 +48,14 @@ from alikely.inference.evaluation import evaluator
 from alikely.inference.intervals import OPEN, bounds, share_bounds, shares
 from alikely.metrics import Metric
 
-__all__ = ["alignment_table", "condition_alignment", "condition_groups", "machines_of", "took_part"]
+__all__ = [
+    "alignment_table",
+    "condition_alignment",
+    "condition_groups",
+    "machines_of",
+    "over_humans",
+    "took_part",
+]
 
 
 DIMS = {
@@ -383,12 +390,10 @@ def alignment_table(
                 part["centre"].values, part["se"].values ** 2, part["df"].values, ci_prob,
                 (float(part["metric_min"]), float(part["metric_max"])),
             )  # fmt: skip
-            ceiling, reach = value[human], bool(limits[human, 0] <= 0)
-            ratio_draws = shares(draws, draws[:, [human]])
-            ratio_limits = share_bounds(ratio_draws, np.full(len(systems), reach), ci_prob, ci_kind)
-            ratio = value / ceiling if ceiling > 0 else np.full(len(systems), np.nan)
-            ratio[human] = np.nan
-            ratio_limits[~np.isfinite(ratio)] = np.nan
+            of_human = value[human], draws[:, [human]]
+            ratio, ratio_limits, reach = over_humans(value, draws, *of_human, ci_prob, ci_kind)
+            ratio[human] = ratio_limits[human] = np.nan
+            hole = np.isnan(draws) | np.isnan(draws[:, [human]])
             place: dict[str, Any] = {
                 "metric": metric,
                 "condition": name,
@@ -409,15 +414,33 @@ def alignment_table(
                     **bound_columns("bootstrap", ci_kind, ci_prob, limits),
                     "ratio": ratio,
                     **bound_columns("ratio", ci_kind, ci_prob, ratio_limits),
-                    "undefined_replicates": np.isnan(ratio_draws).mean(axis=0)
-                    if len(draws)
-                    else np.nan,
+                    "undefined_replicates": hole.mean(axis=0) if len(draws) else np.nan,
                 }
             )
-            frame["note"] = _notes(part, ratio, human, ceiling, reach)
+            frame["note"] = _notes(part, ratio, human, value[human], reach)
             frame = with_notes(frame, alignment.attrs.get("missing_note", ""))
             frames.append(frame[there[c]])
     return pd.concat(frames, ignore_index=True)
+
+
+def over_humans(
+    values: Floats,
+    draws: Floats,
+    ceiling: float,
+    human_draws: Floats,
+    ci_prob: float,
+    ci_kind: CiKind,
+) -> tuple[Floats, Floats, bool]:
+    """Values over the value among humans, with limits, and whether that may be 0.
+
+    NaN where it is not above 0; limits are infinite where its interval reaches 0.
+    """
+    reach = bool(bounds(human_draws, ci_prob, ci_kind)[0, 0] <= 0)
+    found = values / ceiling if ceiling > 0 else np.full(len(values), np.nan)
+    open_ended = np.full(len(values), reach)
+    limits = share_bounds(shares(draws, human_draws), open_ended, ci_prob, ci_kind)
+    limits[np.isnan(found)] = np.nan
+    return found, limits, reach
 
 
 def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool) -> list[str]:

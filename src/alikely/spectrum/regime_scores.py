@@ -28,7 +28,7 @@ from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.ranking import significantly_greater
 from alikely.inference.intervals import OPEN, bounds, mean_of_defined, share_bounds, shares
 from alikely.metrics import get_metric
-from alikely.spectrum.alignment import condition_groups, machines_of, took_part
+from alikely.spectrum.alignment import condition_groups, machines_of, over_humans, took_part
 
 __all__ = [
     "Conditions",
@@ -264,17 +264,9 @@ class RegimePart(NamedTuple):
     def over_humans(
         self, values: Floats, draws: Floats, ci_prob: float, ci_kind: CiKind
     ) -> tuple[Floats, Floats, bool]:
-        """Values over the mean among humans, with limits, and whether that may be 0.
-
-        NaN where it is not above 0; limits are infinite where its interval reaches 0.
-        """
-        human, ceiling = self.human_means[:, None], self.human.mean()
-        reach = bool(bounds(human, ci_prob, ci_kind)[0, 0] <= 0)
-        found = values / ceiling if ceiling > 0 else np.full(len(values), np.nan)
-        open_ended = np.full(len(values), reach)
-        limits = share_bounds(shares(draws, human), open_ended, ci_prob, ci_kind)
-        limits[np.isnan(found)] = np.nan
-        return found, limits, reach
+        """Values over the mean among humans, with limits, and whether that may be 0."""
+        known = self.human.mean(), self.human_means[:, None]
+        return over_humans(values, draws, *known, ci_prob, ci_kind)
 
 
 def mean_draws(draws: Floats, estimate: Floats) -> Floats:
