@@ -261,7 +261,29 @@ def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
 
 
 def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
-    """Reliability of a group `factor` times as large [S10]_."""
+    """Reliability of a group `factor` times as large [S10]_.
+
+    Parameters
+    ----------
+    r : array_like
+        Reliability, such as the correlation of two halves.
+    factor : float
+        Above 0; below 1 for a smaller group.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Raises
+    ------
+    ValueError
+        If the factor is not above 0.
+
+    Examples
+    --------
+    >>> spearman_brown([0.5, 0.8]).round(3).tolist()
+    [0.667, 0.889]
+    """
     if not factor > 0:
         raise ValueError(f"factor must be above 0, got {factor}")
     value = np.asarray(r, dtype=np.float64)
