@@ -7,33 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import special
 
-from alikely.margins import entries
-from alikely.margins.checks import LEVEL as SHARED_LEVEL
-from alikely.margins.checks import bend_check, class_check, is_moved, raw_consistency, repeat_check
-from alikely.margins.moments import (
-    Moments,
-    group_side,
-    lists_of_items,
-    machine_side,
-    moment_consistency,
-    moment_limits,
-    same_correlation,
-    tied_ranks,
-)
-from alikely.margins.strengths import (
-    fit_machine,
-    group_strengths,
-    skew_check,
-    strength_checks,
-    strength_limits,
-)
+from alikely.data.trials import Trials
+from alikely.estimates.contrasts import difference
+from alikely.estimates.pairs import decision_margin_consistency
+from alikely.margins.entries import SAYS
 from studies.harness import Rows, Study, checked, summarized
 from studies.simulators.margins import (
     MARGIN_WORLDS,
-    MarginData,
     MarginWorld,
     margin_data,
     true_group_consistency,
@@ -44,18 +26,9 @@ from studies.simulators.margins import (
 __all__ = ["MARGINS"]
 
 LEVEL = 0.05
-# Scopes of which no check speaks.
-OTHERS = ("difference", "groups")
-# Of a difference: its limits are then right to a twentieth of its standard error.
-N_DRAWS = 4_000
-# Checks of which a note speaks, and from which level on. Classes have one by either estimator.
-SPEAK = {
-    scope: (
-        [{"p_bend": "p_bend_told"}.get(name, name) for name in entries.SAYS[model]],
-        SHARED_LEVEL / len(entries.SAYS[model]),
-    )
-    for scope, model in (("total", "moments"), ("strengths", "strengths"))
-}
+# Checks are of the first machine and the first group.
+PAIRS = [("first", "one"), ("first", "other"), ("first", "second")]
+CHECKS = ("p_bend", "p_within", "p_skew", "p_repeats", "p_classes", "p_law", "p_line")
 
 
 def _margins(
@@ -64,29 +37,97 @@ def _margins(
     """Limits of each data set by scope, and p-values of the checks."""
     truth_seed, data_seed = seed.spawn(2)
     truths = _truths(world, truth_seed)
+    generator = np.random.default_rng(data_seed)
+    trials, margins = _data_sets(world, len(numbers), generator)
+    options: dict[str, Any] = {"group": "group", "m": world.m, "n_resamples": 0}
+    options |= {"ci_prob": ci_prob, "rng": generator}
+    result = decision_margin_consistency(trials, margins, PAIRS, **options)
+    frame = result.summary(ci_prob, columns="all").set_index(["observer_a", "observer_b"])
+    frame = frame.assign(condition=frame["condition"].astype(int)).sort_values("condition")
+    ends = [f"posterior_eti{100 * ci_prob:g}_{end}" for end in ("lb", "ub")]
+    of_pairs = ["posterior_median", *ends]
+    found = {
+        "total": frame.loc[PAIRS[0], of_pairs],
+        "within": frame.loc[PAIRS[0], ["share_within", "share_within_lb", "share_within_ub"]],
+        "groups": frame.loc[PAIRS[2], of_pairs],
+    }
+    notes = {"total": frame.loc[PAIRS[0], "note"]}
+    apart = [
+        difference(
+            result,
+            *({"condition": str(k), "observer_b": name} for name in ("one", "other")),
+            intervals=["posterior"], ci_prob=ci_prob,
+        ).iloc[0]
+        for k in range(len(numbers))
+    ]  # fmt: skip
+    bounds = [f"eti{100 * ci_prob:g}_{end}" for end in ("lb", "ub")]
+    found["difference"] = pd.DataFrame(apart)[["estimate", *bounds]]
     if strengths:
         truths["strengths"] = true_strength_consistency(world, truth_seed.spawn(1)[0])
-    generator = np.random.default_rng(data_seed)
-    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+        own = decision_margin_consistency(
+            trials, margins, PAIRS[:1], model="strengths", **options
+        ).summary(ci_prob, columns="all")
+        own = own.assign(condition=own["condition"].astype(int)).sort_values("condition")
+        found["strengths"], notes["strengths"] = own[of_pairs], own["note"]
+    checks = _checks(result)
     rows = []
-    for number in numbers:
-        limits, checks = _analysed(world, generator, tails, strengths)
-        for scope, truth in truths.items():
-            value, low, high = limits[scope]
-            widest = 2 if scope == "difference" else 1
+    for scope, truth in truths.items():
+        widest = 2 if scope == "difference" else 1
+        for k, (value, low, high) in enumerate(found[scope].to_numpy(float)):
             undefined = np.isnan(low)
             low, high = (-widest, widest) if undefined else (low, high)
-            # Checks are of the first machine and the first group.
-            own = dict.fromkeys(checks, np.nan) if scope in OTHERS else checks
-            names, level = SPEAK.get(scope, ((), 0.0))
-            noted = any(checks[name] < level for name in names) if names else np.nan
+            own = checks.iloc[k].to_dict() if scope in ("total", "within", "strengths") else {}
+            texts = (
+                SAYS["moments" if scope == "total" else scope].values() if scope in notes else ()
+            )
+            noted = any(x in notes[scope].iloc[k] for x in texts) if texts else np.nan
             rows.append(
-                {"set": number, "scope": scope, "truth": truth, "value": value, "noted": noted}
+                {"set": numbers[k], "scope": scope, "truth": truth, "value": value, "noted": noted}
                 | checked(truth, low, high)
                 | {"below": high < truth, "above": low > truth, "undefined": undefined}
                 | {"open_ended": low == -widest and high == widest, **own}
             )
     return rows
+
+
+def _checks(result: Any) -> pd.DataFrame:
+    """P-values of the checks of the first machine and group, by data set."""
+    estimates = result.estimates
+    table = pd.DataFrame({name: estimates[name].values for name in CHECKS if name in estimates})
+    table = table.assign(condition=estimates["condition"].values.astype(int))
+    first = (estimates["observer_a"].values == "first") & (estimates["observer_b"].values == "one")
+    return table[first].sort_values("condition").drop(columns="condition")
+
+
+def _data_sets(
+    world: MarginWorld, n: int, generator: np.random.Generator
+) -> tuple[Trials, pd.DataFrame]:
+    """Data sets as conditions: responses of both groups, repeat by repeat, and margins."""
+    parts, margins = [], []
+    for number in range(n):
+        data = margin_data(world, generator)
+        right = np.concatenate([data.right, data.other_right])
+        shown = np.concatenate([data.shown, data.other_shown])
+        items = [f"{number}_{i}" for i in range(world.n_items)]
+        for repeat in range(world.n_repeats):
+            label = np.where(right > repeat, data.classes, (data.classes + 1) % world.n_classes)
+            keys = {"condition": str(number), "item": items, "repeat": repeat}
+            parts.append((np.ma.array(label, mask=shown <= repeat), data.classes, keys))
+        for name, own in (("one", data.margins), ("other", data.other_margins)):
+            table = pd.DataFrame({"observer": name, "dataset": "all", "condition": str(number)},
+                                 index=range(world.n_items))  # fmt: skip
+            margins.append(table.assign(item=items, margin=own))
+    groups = np.repeat(["first", "second"], world.n_observers)
+    given = pd.concat([pd.DataFrame(keys) for _, _, keys in parts])
+    trials = Trials.from_arrays(
+        np.ma.concatenate([labels for labels, _, _ in parts], axis=1),
+        np.concatenate([classes for _, classes, _ in parts]),
+        classes=range(max(world.n_classes, 2)),
+        kind=["human"] * len(groups),
+        labels={"group": groups.tolist()},
+        **{name: given[name].tolist() for name in given},
+    )
+    return trials, pd.concat(margins)
 
 
 def _margin_table(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
@@ -129,85 +170,3 @@ def _truths(world: MarginWorld, seed: np.random.SeedSequence) -> dict[str, float
         "difference": total - other,
         "groups": true_group_consistency(world, second),
     }
-
-
-def _analysed(
-    world: MarginWorld, generator: np.random.Generator, tails: list[float], strengths: bool
-) -> tuple[dict[str, list[float]], dict[str, float]]:
-    """Estimate and limits by scope, and p-values of the checks."""
-    data = margin_data(world, generator)
-    # Who was shown an item can be nobody, where answers are missing.
-    seen = data.shown.any(axis=0)
-    right, shown = data.right[:, seen], data.shown[:, seen]
-    margins, classes = data.margins[seen], data.classes[seen]
-    limits, moments = {}, []
-    for scope, of_class in (("total", None), ("within", classes)):
-        strata = lists_of_items(shown, of_class)
-        sides = group_side(right, shown, strata), machine_side(margins, strata)
-        found = moment_consistency(*sides, strata, classes)
-        limits[scope] = [found.rho, *moment_limits(found, tails).tolist()]
-        moments.append(found)
-    limits["difference"] = _difference(data, seen, tails, generator)
-    limits["groups"] = _groups(data, seen, tails)
-    strata = lists_of_items(shown)
-    sides = group_side(right, shown, strata), machine_side(margins, strata)
-    share = right.sum(axis=0) / shown.sum(axis=0)
-    group = group_strengths(right, shown, world.m)
-    checks = {
-        "p_bend": bend_check(sides[0], share, margins, world.m),
-        "p_skew": skew_check(group),
-        "p_classes": class_check(*sides, classes),
-        "p_repeats": repeat_check(right, shown),
-        "p_within": _classes_matter(moments, classes),
-    }
-    # A note tells of a bend that moves the raw correlation out of the interval.
-    told = is_moved(raw_consistency(sides[0], margins, strata), limits["total"][1:])
-    checks["p_bend_told"] = checks["p_bend"] if told else 1.0
-    if strengths:
-        fit = fit_machine(group, margins, classes, rng=generator)
-        middle, *ends = strength_limits(fit, [0.5, *tails]).tolist()
-        limits["strengths"] = [middle, *ends]
-        checks |= strength_checks(group, fit, margins)
-    return limits, checks
-
-
-def _classes_matter(moments: list[Moments], classes: NDArray[np.intp]) -> float:
-    """Whether the correlation in all is that within classes, by moments."""
-    if any(found.reason for found in moments):
-        return np.nan
-    total, within = moments
-    return same_correlation((total.rho, within.rho), (total.slopes, within.slopes), classes)
-
-
-def _difference(
-    data: MarginData, seen: NDArray[np.bool_], tails: list[float], generator: np.random.Generator
-) -> list[float]:
-    """Two machines with one group: estimate and limits of the difference, from tied draws."""
-    shown, classes = data.shown[:, seen], data.classes[seen]
-    strata = lists_of_items(shown)
-    group = group_side(data.right[:, seen], shown, strata)
-    pair = [
-        moment_consistency(group, machine_side(margins[seen], strata), strata, classes)
-        for margins in (data.margins, data.other_margins)
-    ]
-    if any(found.reason for found in pair):
-        return [np.nan] * 3
-    n, levels = len(strata), (np.arange(N_DRAWS) + 0.5) / N_DRAWS
-    ranks = tied_ranks(n, [(np.arange(n), one.slopes, classes) for one in pair], N_DRAWS, generator)
-    first, second = (moment_limits(one, levels)[r] for one, r in zip(pair, ranks.T, strict=True))
-    limits = np.quantile(first - second, tails)
-    return [pair[0].rho - pair[1].rho, *limits.tolist()]
-
-
-def _groups(data: MarginData, seen: NDArray[np.bool_], tails: list[float]) -> list[float]:
-    """Two groups of people: estimate and limits."""
-    both = seen & data.other_shown.any(axis=0)
-    counts = [
-        (right[:, both], shown[:, both])
-        for right, shown in ((data.right, data.shown), (data.other_right, data.other_shown))
-    ]
-    one, other = (lists_of_items(shown) for _, shown in counts)
-    strata = np.unique(one * (other.max() + 1) + other, return_inverse=True)[1]
-    sides = [group_side(right, shown, strata) for right, shown in counts]
-    found = moment_consistency(sides[0], sides[1], strata, data.classes[both])
-    return [found.rho, *moment_limits(found, tails).tolist()]

@@ -35,7 +35,7 @@ FEW: dict[str, dict[str, Any]] = {
 # Whose scenarios take long, each on its own: with the slow tests.
 LONG = ("cohorts", "copying_families", "families", "margin_scores", "statements", "judges")
 # Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
-EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "copying_families": 99, "margins": 4}
+EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "copying_families": 99, "margins": 7}
 EVERY |= {"orders": 4, "similarity": 9, "statements": 6}
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 machines", "5 x 4 blocks", "random trees")

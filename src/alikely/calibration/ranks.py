@@ -142,10 +142,10 @@ def sbc(  # noqa: PLR0913
             "n must be at least 2, n_ranked even and at least 2, thin and tune at least 1; got "
             f"{n}, {n_ranked}, {thin} and {tune}"
         )
-    options = _Options(n_ranked, thin, tune, target_accept)
+    options = [n_ranked, thin, tune, target_accept]
     chosen = None if quantities is None else tuple(quantities)
     n_draws = n * (CHAINS * tune + n_ranked * thin)
-    study = _Study(model, source, simulate, chosen, derive, replicate, likelihood, options, n_draws)
+    study = _Study(model, source, simulate, chosen, derive, replicate, likelihood, n_draws)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -157,7 +157,7 @@ def sbc(  # noqa: PLR0913
     if not built.data_vars:
         raise ValueError("the model must hold its data in pymc.Data: new ones are put in there")
     # What the folder of a study is known by; of the model itself no more than names.
-    common = {"options": list(options), "ranked": list(chosen or [])}
+    common = {"options": options, "ranked": list(chosen or [])}
     cells = [
         {"first": first, "number": min(BLOCK, n - first)} | common for first in range(0, n, BLOCK)
     ]
@@ -294,36 +294,33 @@ def _alike(ranks: pd.DataFrame) -> float:
         return float(stats.ks_2samp(ranks["truth"], ranks["draw"]).pvalue)
 
 
-class _Options(NamedTuple):
-    n_ranked: int
-    thin: int
-    tune: int
-    target_accept: float
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Study:
     """All that a process needs to simulate; known by its key, so that it is prepared once."""
 
-    model: Any = field(compare=False)
-    source: Any = field(compare=False)
-    simulate: Simulate | None = field(compare=False)
-    quantities: tuple[str, ...] | None = field(compare=False)
-    derive: Derive | None = field(compare=False)
-    replicate: Replicate | None = field(compare=False)
-    likelihood: Likelihood | None = field(compare=False)
-    options: _Options = field(compare=False)
-    n_draws: int = field(compare=False)
+    model: Any
+    source: Any
+    simulate: Simulate | None
+    quantities: tuple[str, ...] | None
+    derive: Derive | None
+    replicate: Replicate | None
+    likelihood: Likelihood | None
+    n_draws: int
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Study) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 class _Prepared(NamedTuple):
     fill: Callable[[Values], Ready]
     draw: Callable[[int], Values]
     log_likelihood: Callable[[Values, Values], Floats]
-    data: tuple[str, ...]
-    free: tuple[str, ...]
-    quantities: tuple[str, ...]
+    data: list[str]
+    free: list[str]
 
 
 def _built(model: Any) -> Any:
@@ -335,14 +332,12 @@ def _prepared(study: _Study) -> _Prepared:
     """Compile sampler, prior and likelihood: once in each process."""
     model = _built(study.model)
     source = model if study.source is None else _built(study.source)
-    free = tuple(v.name for v in model.free_RVs)
     return _Prepared(
         compiled(model, n_draws=study.n_draws),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
-        tuple(v.name for v in model.data_vars),
-        free,
-        study.quantities or free,
+        [v.name for v in model.data_vars],
+        [v.name for v in model.free_RVs],
     )
 
 
@@ -426,26 +421,27 @@ def _block(
     study: _Study,
     first: int,
     number: int,
-    options: list[float],
+    options: list[Any],
     ranked: list[str],
     seed: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
-    with LOCK:
-        prepared = _prepared(study)
-    rows = []
-    for simulation, own in enumerate(seed.spawn(number), start=first):
-        rows += [{"simulation": simulation} | row for row in _simulation(study, prepared, own)]
-    return rows
+    return [
+        {"simulation": simulation} | row
+        for simulation, own in enumerate(seed.spawn(number), start=first)
+        for row in _simulation(study, options, own)
+    ]
 
 
 def _simulation(
-    study: _Study, prepared: _Prepared, seed: np.random.SeedSequence
+    study: _Study, options: list[Any], seed: np.random.SeedSequence
 ) -> list[dict[str, Any]]:
     import nutpie
 
+    n_ranked, thin, tune, target_accept = options
     prior_seed, sampler_seed, own_seed = seed.spawn(3)
     rng = np.random.default_rng(own_seed)
     with LOCK:
+        prepared = _prepared(study)
         truth = prepared.draw(spawn_integer(prior_seed))
     if study.simulate is None:
         data = {name: truth.pop(name) for name in prepared.data if name in truth}
@@ -453,7 +449,7 @@ def _simulation(
         made = {k: np.asarray(v) for k, v in study.simulate(truth, rng).items()}
         data = {name: made.pop(name) for name in prepared.data if name in made}
         truth |= made
-    n_ranked, thin, tune, target_accept = study.options
+    quantities = study.quantities or prepared.free
     tree = nutpie.sample(
         prepared.fill(data).sampled,
         draws=n_ranked // CHAINS * thin,
@@ -467,8 +463,8 @@ def _simulation(
     )
     posterior = tree["posterior"].to_dataset()
     kept = posterior.isel(draw=slice(thin - 1, None, thin))
-    draws = {name: _flat(kept[name].values) for name in kept.data_vars}
-    ranked = {name: draws[name] for name in prepared.quantities}
+    draws = {name: x.values.reshape(-1, *x.shape[2:]) for name, x in kept.data_vars.items()}
+    ranked = {name: draws[name] for name in quantities}
     if study.derive is not None:
         ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
     likelihood = study.likelihood or prepared.log_likelihood
@@ -477,12 +473,12 @@ def _simulation(
         name: np.concatenate([
             draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)], np.asarray(truth[name])[None]
         ])
-        for name in (prepared.quantities if study.likelihood else prepared.free)
+        for name in (quantities if study.likelihood else prepared.free)
     }  # fmt: skip
     with LOCK:
         *likelihoods, truth[LOG_LIKELIHOOD] = likelihood(few, data)
     ranked[LOG_LIKELIHOOD] = np.array(likelihoods)
-    chains = _diagnosed(posterior[list(prepared.free)], tree["sample_stats"].to_dataset())
+    chains = _diagnosed(posterior[prepared.free], tree["sample_stats"].to_dataset())
     rows = []
     element = {name: _element(values, rng) for name, values in ranked.items()}
     schools: dict[str, Mapping[str, ArrayLike]] = {"posterior": ranked}
@@ -495,10 +491,6 @@ def _simulation(
             rank = _ranked(float(np.ravel(truth[name])[at]), _columns(values)[:, at], rng)
             rows.append(row | rank | chains)
     return rows
-
-
-def _flat(values: NDArray[Any]) -> NDArray[Any]:
-    return values.reshape(-1, *values.shape[2:])
 
 
 def _columns(draws: ArrayLike) -> NDArray[Any]:
