@@ -407,7 +407,7 @@ def test_the_truth_of_copies() -> None:
         (None, {"methods": []}, "methods must be among"),
         (None, {"n_datasets": 5}, "n_datasets must be at least 100 and n_draws at least 100"),
         (None, {"ci_probs": [1.0]}, "ci_prob must lie strictly between 0 and 1"),
-        (None, {"metric": "kappa"}, "metric must be one of 'error_consistency', 'copy_prob"),
+        (None, {"metric": "kappa"}, "metric must be one of 'error_consistency', 'norm"),
         (None, {"grid": pd.DataFrame({"ec": [0.1]})}, "grid must have rows and the columns"),
         (None, {"grid": one_setting(40).assign(ec=0.99)}, r"error_consistency must lie in \["),
         ("kappa", {}, "metric must be one of 'error_consistency', .*got 'kappa'"),
