@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 import alikely as al
 from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_of
 from alikely.data.covariates import covariate_tables
-from alikely.inference import ready
+from alikely.inference.interpreter import ready
 
 
 def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:

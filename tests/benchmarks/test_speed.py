@@ -20,8 +20,9 @@ from sklearn.mixture import GaussianMixture
 
 import alikely as al
 from alikely.data.tables import from_counts, joint_correctness
-from alikely.inference import cell_limits, fisher, ready, resampling, sampling
+from alikely.inference import cell_limits, fisher, resampling, sampling
 from alikely.inference.conjugate import joint_draws, pairwise_draws
+from alikely.inference.interpreter import ready
 from alikely.inference.null import null_draws
 from alikely.metrics import consistency
 

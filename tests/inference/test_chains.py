@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.inference import chains, ready
+from alikely.inference import chains
+from alikely.inference.interpreter import ready
 from alikely.inference.interpreter.models import Graphs, graphs
 from alikely.models._placed import Placed
 from alikely.models.criteria import class_criteria

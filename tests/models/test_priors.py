@@ -16,7 +16,7 @@ from pytensor.graph.replace import clone_replace
 from scipy import stats
 
 import alikely as al
-from alikely.inference import ready
+from alikely.inference.interpreter import ready
 from alikely.models import prior_texts, with_priors
 from alikely.models._placed import Placed
 from alikely.models.criteria import class_criteria

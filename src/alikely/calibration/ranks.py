@@ -30,7 +30,7 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
-from alikely.inference.ready import LOCK, Ready, compiled
+from alikely.inference.interpreter.ready import LOCK, Ready, compiled
 from alikely.inference.uniformity import uniformity
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely._base.settings import resolve
 from alikely._base.steps import own_bar, shows_progress
 from alikely.inference.complete import check_include, data_groups, extended
-from alikely.inference.ready import LOCK, Values, compiled, holding
+from alikely.inference.interpreter.ready import LOCK, Values, compiled, holding
 
 if TYPE_CHECKING:
     import pymc as pm

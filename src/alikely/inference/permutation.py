@@ -11,6 +11,8 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -92,6 +94,7 @@ def _flipped(sums: NDArray[np.float64], n_flips: int, rng: np.random.Generator) 
     """Proportion of signs whose total is at least as far from 0: all of them if they are few."""
     n_pairs, n = sums.shape
     every = n < 63 and 2 ** (n - 1) <= n_flips
+    signs: NDArray[Any]
     if every:
         # The opposite of all signs is as far from 0.
         signs = 1.0 - 2.0 * (np.arange(2 ** (n - 1)) >> np.arange(n)[:, None] & 1)
