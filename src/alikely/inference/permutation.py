@@ -97,9 +97,10 @@ def _flipped(sums: NDArray[np.float64], n_flips: int, rng: np.random.Generator) 
     signs: NDArray[Any]
     if every:
         # The opposite of all signs is as far from 0.
-        signs = 1.0 - 2.0 * (np.arange(2 ** (n - 1)) >> np.arange(n)[:, None] & 1)
+        bits = np.arange(2 ** (n - 1)) >> np.arange(n)[:, None] & 1
     else:
-        signs = rng.choice([-1.0, 1.0], (n, n_flips))
+        bits = rng.integers(0, 2, (n, n_flips))
+    signs = 1.0 - 2.0 * bits
     far = np.abs(sums.sum(axis=1, keepdims=True)) - ROUNDING
     further = np.zeros(n_pairs, dtype=np.intp)
     step = max(1, CHUNK // signs.shape[1])
