@@ -35,13 +35,13 @@ def test_by_hand() -> None:
         item=[0, 1, 2, 3] * 2,
         repeat=[0] * 4 + [1] * 4,
     )
-    found = answer_noise(trials)
+    observers, pairs = answer_noise(trials)
     # 1/2 of one item in two right-and-wrong, over 5/2 wrong.
-    assert found.observers["noise_share"].tolist() == [0.2, 0.2]
+    assert observers["noise_share"].tolist() == [0.2, 0.2]
     # A tie is half right, and both have it on the same item.
     cells = al.data.joint_correctness(trials, repeats="crossed")["cells"].values[0]
     np.testing.assert_allclose(cells, [1.25, 0.25, 0.25, 2.25])
-    assert found.pairs["single"].item() == pytest.approx(al.metrics.error_consistency(cells).item())
+    assert pairs["single"].item() == pytest.approx(al.metrics.error_consistency(cells).item())
 
 
 def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
@@ -49,7 +49,7 @@ def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
     right = trials.data["correct"].values.reshape(2, 5, 80)
     votes = np.stack([right[0, :3].sum(axis=0) > 1, right[1].sum(axis=0) > 2])
     expected = al.error_consistency(al.Trials.from_correct(votes), n_resamples=0, n_draws=0)
-    found = answer_noise(trials).pairs
+    _, found = answer_noise(trials)
     assert found["majority"].item() == pytest.approx(expected.estimates["estimate"].item())
     assert found["majority_se"].item() == pytest.approx(expected.estimates["se"].item())
 
@@ -61,8 +61,8 @@ def test_intervals_cover_closed_forms(
     n_sets, hits = sets(150), dict.fromkeys(truths(), 0)
     for seed in range(n_sets):
         trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
-        found = answer_noise(trials, ci_prob=0.9)
-        for name, table in (("noise_share", found.observers), ("noise_free", found.pairs)):
+        observers, pairs = answer_noise(trials, ci_prob=0.9)
+        for name, table in (("noise_share", observers), ("noise_free", pairs)):
             row = table.iloc[0]
             hits[name] += row[f"{name}_ci90_lb"] <= truths()[name] <= row[f"{name}_ci90_ub"]
     for name, held in hits.items():
@@ -72,15 +72,15 @@ def test_intervals_cover_closed_forms(
 
 def test_what_cannot_be_told_says_so() -> None:
     trials, _ = repeated_answers(30, (1, 4), rng=1)
-    found = answer_noise(trials)
-    assert "one answer to each item" in found.observers.query("observer == 'a'")["note"].item()
-    assert np.isnan(found.pairs["noise_free"].item())
+    observers, pairs = answer_noise(trials)
+    assert "one answer to each item" in observers.query("observer == 'a'")["note"].item()
+    assert np.isnan(pairs["noise_free"].item())
     same, _ = repeated_answers(30, (3, 3), within=1.0, rng=1)
-    table = answer_noise(same).observers
+    table, _ = answer_noise(same)
     assert (table["noise_share"] == 0).all()
     assert (table["note"] == "all answers to an item are alike").all()
     flat, _ = repeated_answers(30, (3, 3), within=0.0, rng=5)
-    freed = answer_noise(flat).pairs.iloc[0]
+    freed = answer_noise(flat)[1].iloc[0]
     assert np.isfinite(freed["noise_free"]) or freed["note"] != ""
     with pytest.raises(ValueError, match="no item came back"):
         answer_noise(al.load_example())

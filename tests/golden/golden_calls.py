@@ -385,11 +385,11 @@ def independent_observers(rng: int) -> pd.DataFrame:
 
 @golden("estimates.answer_noise", "planning.further_repeats")
 def repeats(rng: int) -> pd.DataFrame:
-    found = al.estimates.answer_noise(data.repeated(), "human-human")
+    observers, pairs = al.estimates.answer_noise(data.repeated(), "human-human")
     result = al.error_consistency(data.repeated(), n_null=0, rng=rng, **BARE)
     return stacked(
-        observers=found.observers,
-        pairs=found.pairs,
+        observers=observers,
+        pairs=pairs,
         plan=al.planning.further_repeats(result, 1, [1, 2, 5]),
     )
 
@@ -473,7 +473,7 @@ def analytic(table: pd.DataFrame) -> pd.Series:
     return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)
 
 
-@golden("matrix", "difference", "mean")
+@golden("matrix", "difference", "mean", "estimates.nearest_observers")
 def matrix_of_consistency_read(_: int) -> pd.DataFrame:
     names = data.board().observers
     found = matrix()

@@ -12,7 +12,6 @@ from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
 from .matrices import matrix as matrix
 from .matrix_result import MatrixResult as MatrixResult
-from .noise import AnswerNoise as AnswerNoise
 from .noise import answer_noise as answer_noise
 from .pairs import agreement as agreement
 from .pairs import agreement_table as agreement_table
@@ -24,7 +23,6 @@ from .pairs import misclassification_agreement as misclassification_agreement
 from .result import Result as Result
 
 __all__ = [
-    "AnswerNoise",
     "MatrixResult",
     "Result",
     "agreement",

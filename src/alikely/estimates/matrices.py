@@ -18,7 +18,6 @@ from alikely._base.parallel import in_parallel
 from alikely._base.settings import resolve
 from alikely._base.size import check_memory
 from alikely._base.steps import step
-from alikely.data.blocks import Block
 from alikely.data.counting import Packed, all_cells
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.tables import By, groups_of_trials
@@ -27,9 +26,8 @@ from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_answers import answers_of, clusters_of, responses_of
 from alikely.estimates.matrix_result import ORDERS, TURNED, MatrixResult
 from alikely.inference.cell_limits import option_limits, posterior_limits
-from alikely.inference.evaluation import evaluator
 from alikely.inference.fisher import fisher_log10_p
-from alikely.inference.influence import cluster_influence, of_clusters
+from alikely.inference.influence import estimate
 from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
@@ -177,13 +175,6 @@ def matrix(
                     ci_prob,
                 )
                 variables["own"] = ("observer", found.value(_own_cells(packed)))
-        if of_items:
-            with step(f"clusters of {len(cells):,} pairs{of}"):
-                answered = {name: v.data for name, v in said[k].items()} if said else {}
-                answered["correct"] = packed.unpacked(np.arange(n))
-                n_classes = trials.data.sizes.get("class", 0) + 1
-                spread = _spread_over_clusters(found, answered, numbers[k], n_classes)
-            variables |= spread
         made.append(xr.Dataset(variables))
     estimates = made[0] if places is None else xr.concat(made, dim=str(places.name))
     if places is not None:
@@ -212,7 +203,30 @@ def matrix(
         "alikely_version": alikely.__version__,
         **found.options,
     }
-    return MatrixResult(tree, trials if isinstance(trials, Trials) else None)
+    result = MatrixResult(tree, trials if isinstance(trials, Trials) else None)
+    return _clustered(result) if of_items else result
+
+
+def _clustered(result: MatrixResult) -> MatrixResult:
+    """Put in standard errors over clusters of items, their freedom and numbers."""
+    estimates, n_trials = result.estimates, int(result.data["answers"]["n_trials"].max())
+    size, each = estimates["estimate"].size, max(1, CHUNK // max(n_trials, 1))
+    jobs = [(result, np.arange(k, min(k + each, size))) for k in range(0, size, each)]
+    with step(f"clusters of {size:,} entries"):
+        parts = list(in_parallel(_over_clusters, jobs))
+    like = estimates["estimate"]
+    for name in parts[0]:
+        values = np.concatenate([part[name] for part in parts])
+        estimates[name] = (like.dims, values.reshape(like.shape))
+    data = result.data.copy()
+    data["estimates"] = xr.DataTree(estimates)
+    return MatrixResult(data, result.trials)
+
+
+def _over_clusters(result: MatrixResult, flat: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    table = result.entries(flat, answers=True).table
+    found = estimate(table, result.metric, result.cluster)
+    return {name: found[name].values for name in ("se", "df", "n_clusters", "design_effect")}
 
 
 def _numbers(trials: Any, by: By, cluster: str | None) -> list[NDArray[np.intp]]:
@@ -331,54 +345,6 @@ def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats
         values.append(value)
         errors.append(np.where(np.isfinite(value), se, np.nan))
     return np.stack(values), np.stack(errors)
-
-
-def _spread_over_clusters(
-    metric: Metric, said: Mapping[str, Any], numbers: NDArray[np.intp], n_classes: int
-) -> dict[str, Any]:
-    """Standard errors of all pairs of one place, degrees of freedom and design effects."""
-    n, n_trials = np.shape(said["correct"])
-    pairs = np.stack(np.triu_indices(n, k=1))
-    turns = [pairs] if metric.symmetric else [pairs, pairs[::-1]]
-    ends = np.concatenate(turns, axis=1)
-    step = max(1, CHUNK // max(n_trials, 1))
-    jobs = [
-        (metric, said, ends[:, start : start + step], numbers, n_classes)
-        for start in range(0, ends.shape[1], step)
-    ]
-    found = np.concatenate(list(in_parallel(_spread, jobs)), axis=1)
-    shape = (len(turns), pairs.shape[1])
-    dims: tuple[str, ...] = ("pair",) if metric.symmetric else ("order", "pair")
-    return {
-        name: (dims, values.reshape(shape[-len(dims) :]))
-        for name, values in zip(("se", "df", "n_clusters", "design_effect"), found, strict=True)
-    }
-
-
-def _spread(
-    metric: Metric,
-    said: Mapping[str, Any],
-    ends: NDArray[np.intp],
-    numbers: NDArray[np.intp],
-    n_classes: int,
-) -> Floats:
-    """Standard error, freedom, number of clusters and design effect of some pairs: (4, pair)."""
-    ready = evaluator(_pairs_of(said, ends, n_classes), metric)
-    single = (ready.slopes() ** 2).sum(axis=1)
-    moved, squares = cluster_influence(ready, numbers)
-    square, df = of_clusters(moved, squares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.where(single > 0, square / single, np.nan)
-    return np.stack([np.sqrt(square), df, (squares > 0).sum(axis=1), effect])
-
-
-def _pairs_of(said: Mapping[str, Any], ends: NDArray[np.intp], n_classes: int) -> Block:
-    """A block of pairs of observers, from what all observers answered."""
-    names = ("response", "truth", "n_options", "probability")
-    known: dict[str, Any] = {name: np.asarray(said[name]) for name in names if name in said}
-    correct, (first, second) = np.asarray(said["correct"]), ends
-    every = np.arange(correct.shape[1])
-    return Block(slice(0, len(first)), first, second, correct, every, n_classes=n_classes, **known)
 
 
 def _as_bits(

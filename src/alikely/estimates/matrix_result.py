@@ -444,7 +444,7 @@ class MatrixResult(Tree):
             used, total = found["n_used"][1], counts.sum(axis=1)
             for row in np.flatnonzero(used < total):
                 remarks[0][row] = note("trials-used", n=int(used[row]), total=int(total[row]))
-        if self.cluster:
+        if "n_clusters" in found:
             remarks.append(few_clusters(self.cluster, found["n_clusters"][1]))
         return joined(remarks)
 

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,27 +28,7 @@ from alikely.data.tables import By, Pairs, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
 
-__all__ = ["AnswerNoise", "answer_noise"]
-
-
-class AnswerNoise(NamedTuple):
-    """What repeated answers tell of observers and of pairs of them.
-
-    Attributes
-    ----------
-    observers : pandas.DataFrame
-        One row per observer and group of trials: ``n_items`` (answered at least twice),
-        ``n_answers`` to them, ``accuracy``; ``noise_share`` of its errors, those that another
-        answer to the same item would not repeat, with ``se`` and bounds; ``note``.
-    pairs : pandas.DataFrame
-        One row per pair and group: ``single``, error consistency of single answers, ``majority``,
-        of majority votes (a tie is half right), and ``noise_free``, the correlation over items of
-        how often either is right, freed of the noise of answers [S04]_, each with its standard
-        error; bounds of ``noise_free``; ``note``.
-    """
-
-    observers: pd.DataFrame
-    pairs: pd.DataFrame
+__all__ = ["answer_noise"]
 
 
 def answer_noise(
@@ -58,8 +38,8 @@ def answer_noise(
     *,
     no_response: Literal["error", "drop"] = "error",
     ci_prob: float | None = None,
-) -> AnswerNoise:
-    """How much of observers' errors is noise, and how alike they are beyond it.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Estimate how much of observers' errors is noise, and how alike they are beyond it.
 
     For observers who answered the same items several times, such as language models that were
     sampled.
@@ -75,7 +55,15 @@ def answer_noise(
 
     Returns
     -------
-    AnswerNoise
+    observers : pandas.DataFrame
+        One row per observer and group of trials: ``n_items`` (answered at least twice),
+        ``n_answers`` to them, ``accuracy``; ``noise_share`` of its errors, those that another
+        answer to the same item would not repeat, with ``se`` and bounds; ``note``.
+    pairs : pandas.DataFrame
+        One row per pair and group: ``single``, error consistency of single answers, ``majority``,
+        of majority votes (a tie is half right), and ``noise_free``, the correlation over items of
+        how often either is right, corrected for the noise of answers [S04]_, each with its standard
+        error; bounds of ``noise_free``; ``note``.
 
     Raises
     ------
@@ -97,8 +85,8 @@ def answer_noise(
     --------
     >>> import alikely as al
     >>> trials, _ = al.simulate.repeated_answers(400, (5, 5), within=1.0, rng=1)
-    >>> found = al.estimates.answer_noise(trials)
-    >>> found.observers["noise_share"].tolist()
+    >>> observers, pairs = al.estimates.answer_noise(trials)
+    >>> observers["noise_share"].tolist()
     [0.0, 0.0]
     """
     ci_prob = resolve("ci_prob", ci_prob)
@@ -142,7 +130,7 @@ def answer_noise(
     frame = frame.assign(**told)
     missing = missing_note_of(trials.data, no_response, observers=frame["observer"].tolist())
     own, of_pair = (with_notes(part, missing) for part in (frame, pd.DataFrame(of_pairs)))
-    return AnswerNoise(own[[*own.columns.drop("note"), "note"]], of_pair)
+    return own[[*own.columns.drop("note"), "note"]], of_pair
 
 
 def _error(influence: Floats, items: NDArray[np.intp]) -> float:
