@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alikely._base.lazy import attach
+from alikely._base.packages import attach
 
 __version__ = "0.2.0"
 

@@ -115,7 +115,7 @@ def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
     write_file(path, b"\x00" * 4_000_000)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    for wait in (0.001, 0.007):
+    for wait in (0.002,):
         process = context.Process(target=write_for_ever, args=(path,))
         process.start()
         while not list(tmp_path.glob("*.part")):

@@ -51,8 +51,7 @@ def test_verbose_tells_what_is_done_and_its_seconds(
     assert (quiet.out, quiet.err) == (told.out, "")
 
 
-@pytest.mark.parametrize("given", [["compare", "FILE", *QUICK, "--quiet"], ["compare", "--help"],
-                                   ["completion", "bash"]])  # fmt: skip
+@pytest.mark.parametrize("given", [["compare", "FILE", *QUICK, "--quiet"], ["compare", "--help"]])
 def test_nobody_reads_on(given: list[str], noise: Path) -> None:
     """As with ``| head -1``: no complaint, but no success either."""
     code = "import sys; from alikely.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from alikely._base.names import nearest
-from alikely._base.versions import versions
+from alikely._base.packages import versions
 
 __all__ = ["main"]
 

@@ -381,7 +381,8 @@ def _options(
     hints = typing.get_type_hints(body)
     found: dict[str, tuple[Any, str, Any]] = {}
     texts: dict[str, tuple[str, str]] = {}
-    for function in (body, *calls):
+    # Other functions say "As in error_consistency" of the parameters that they share with it.
+    for function in (body, *calls, al.error_consistency):
         for name, kind, text in documented(function, function is body):
             if not re.match(r"(?:As in|As from|See) ", text):
                 texts.setdefault(name, (kind, text))

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from alikely._base.lazy import attach
+from alikely._base.packages import attach
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from alikely._base.intervals import percent
 from alikely._base.names import counted
-from alikely._base.versions import versions
+from alikely._base.packages import versions
 from alikely.benchmark.benchmark import Benchmark
 from alikely.estimates.matrix_result import MatrixResult
 from alikely.estimates.result import Result, Tree

@@ -1,4 +1,4 @@
-"""Packages that import a name when it is first used."""
+"""Packages: names that are imported when they are first used, and versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["attach"]
+__all__ = ["attach", "versions"]
+
+# What results hang on, beside alikely itself and Python.
+MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nutpie", "arviz")
 
 
 type Lazy = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -29,3 +32,20 @@ def attach(package: str, file: str) -> Lazy:
         return getattr(import_module(f"{package}.{modules[name]}"), name)
 
     return attribute, lambda: sorted(modules), sorted(modules)
+
+
+def versions() -> dict[str, str]:
+    """Versions by name: alikely, Python with its system, and what results depend on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    import alikely
+
+    system = f"{platform.system()} {platform.machine()}"
+    found = {"alikely": alikely.__version__, "Python": f"{platform.python_version()}, {system}"}
+    for name in MATTER:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
