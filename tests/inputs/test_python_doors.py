@@ -16,8 +16,6 @@ A, C, TB = al.Trials.from_arrays, al.Trials.from_correct, al.Trials.from_table
 R, TR = [["x", "y", "x"], ["x", "x", "y"]], ["x", "y", "x"]
 # What doors say of a thing of another type.
 TYPE = "expected |must be |is needed|is missing"
-dup = pd.concat([P, P[["truth"]]], axis=1)
-dupun = pd.concat([P, P.assign(z=1)[["z"]], P.assign(z=2)[["z"]]], axis=1)
 
 
 def ec(**how: Any) -> pd.DataFrame:
@@ -123,8 +121,6 @@ expected a pandas, polars or pyarrow => TB(P.observer)
 expected a pandas, polars => TB(pl.from_pandas(P).lazy())
 WORKS => TB(pl.from_pandas(P))
 WORKS => TB(pa.Table.from_pandas(P))
-column 'truth' stands twice in the table => TB(dup)
-column 'z' stands twice in the table => TB(dupun)
 no column 'observer'; the columns are kind => TB(P.set_index(['observer', 'item']))
 no column 'observer'; the columns are \('a' => TB(pd.concat({'a': P}, axis=1))
 WORKS => TB(P.astype('category'))
@@ -149,18 +145,6 @@ WORKS => al.error_consistency(TB(P.assign(pair='x', observer_a='y', cells='z'), 
 no column None; the columns are => TB(P, observer=None)
 column 'kind' is missing in => TB(P.iloc[:100], P.iloc[100:].drop(columns='kind'))
 WORKS => TB(pd.DataFrame({'observer': ['a', 'b'], 'item': [1, 1], 'correct': ['1.00', '0']}))
-observers must be a list of columns, got 'ab' => al.Trials.from_wide(pd.DataFrame({'truth':
-    ['x'], 'a': ['x'], 'b': ['x']}), observers='ab')
-observers must be a list of columns, got 'ab' => al.Trials.from_wide(pd.DataFrame({'truth': ['x',
-    'y'], 'ab': ['x', 'x'], 'c': ['x', 'y']}), observers='ab')
-no column is left for an => al.Trials.from_wide(pd.DataFrame({'truth': ['x']}))
-column 'a' stands twice in the table; give each a name of its own =>
-    al.Trials.from_wide(pd.DataFrame([['x', 'x', 'x']], columns=['truth', 'a', 'a']))
-kind has no entry for observer 'a'; it has z => al.Trials.from_wide(pd.DataFrame({'truth': ['x',
-    'y'], 'a': ['x', 'y'], 'b': ['x', 'y']}), kind={'z': 'human'})
-kind must map observers to kinds in a wide table, got 'human' =>
-    al.Trials.from_wide(pd.DataFrame({'truth': ['x', 'y'], 'a': ['x', 'y'], 'b': ['x', 'y']}),
-    kind='human')
 path must be a path, a pandas, polars or => al.Trials.read(3)
 path must be a path, a pandas, polars or => al.Trials.read(None)
 path must be a path, a pandas, polars or => al.Trials.read(b't.csv')
@@ -175,21 +159,9 @@ WORKS => t().select()
 WORKS => t().select(kind='human')
 nothing is left: no selected => t().select(condition=[])
 no condition '3'; there are: clean => t().select(condition=3)
-question 0 has 0 options, and agreement needs => t().with_options(0)
-n_options must be whole numbers, one for => t().with_options(nan)
-n_options must be whole numbers, one for => t().with_options(3.5)
-n_options must be 48 whole => t().with_options([3, 3])
-n_options must be a number, one for each => t().with_options('many')
 n_options must be whole numbers, one for => t().with_options(None)
-probabilities of observer 0 for => t().with_probabilities(np.ones((5, 48, 3)))
-probabilities must have shape => t().with_probabilities(np.ones((5, 48)))
-probabilities of observer 0 => t().with_probabilities(np.full((5, 48, 3), -1.0))
 WORKS => t().with_probabilities(np.full((5, 48, 3), nan))
-probabilities must have => t().with_probabilities('high')
 probabilities must be => t().with_probabilities(np.full((5, 48, 3), None, object))
-logits must be below infinity, got inf => t().with_probabilities(np.full((5, 48, 3), np.inf),
-    scale='logits')
-scale must be one of => t().with_probabilities(np.ones((5, 48, 3)), scale='odds')
 n_resamples must be a whole number, 0 for none => ec(n_resamples=50.0)
 WORKS => ec(n_resamples=None)
 n_resamples must be a whole number, 0 for none => ec(n_resamples=True)
@@ -350,6 +322,11 @@ TYPE => al.difficulty_spectrum(w.result(), 'clean')
 TYPE => al.decision_margin_consistency(w.result())
 TYPE => al.agreement(w.result())
 TYPE => al.fit_cohort(w.result())
+probabilities must have => t().with_probabilities('high')
+column 'item' holds texts in one table and numbers in table 1 => TB(P, P.assign(item=P.index,
+    observer='other'))
+no value in row 2 of table 1 => TB(P, P.assign(truth=P.truth.where(P.index != 2),
+    observer='other', kind='model'))
 """,
     globals(),
 )
