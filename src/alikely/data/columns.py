@@ -244,24 +244,15 @@ class _Numbers:
     """Numbers of keys in order of first appearance."""
 
     def __init__(self) -> None:
-        self.keys: list[NDArray[np.int64]] = []
-        self._sorted = np.empty(0, dtype=np.int64)
-        self._numbers = np.empty(0, dtype=np.int64)
+        self.keys = pd.Index([], dtype=np.int64)
 
-    def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
         """Number different keys."""
-        n = len(self._sorted)
-        at = np.searchsorted(self._sorted, keys)
-        known = self._sorted[np.minimum(at, n - 1)] == keys if n else at < 0
-        if not known.all():
-            new = keys[~known]
-            both = np.concatenate([self._sorted, new])
-            numbers = np.concatenate([self._numbers, n + np.arange(len(new))])
-            order = np.argsort(both, kind="stable")
-            self._sorted, self._numbers = both[order], numbers[order]
-            self.keys.append(new)
-            at = np.searchsorted(self._sorted, keys)
-        return self._numbers[at]
+        number = self.keys.get_indexer(keys)
+        if (number < 0).any():
+            self.keys = self.keys.append(pd.Index(keys[number < 0]))
+            number = self.keys.get_indexer(keys)
+        return number
 
 
 class _Once:
@@ -316,17 +307,14 @@ class _Grid:
         return np.asarray(taken)
 
 
-def _twice(observer: NDArray[np.int32], trial: NDArray[np.int64]) -> bool:
+def _twice(observer: NDArray[np.int32], trial: NDArray[np.integer[Any]]) -> bool:
     """Whether a piece has two rows of one observer on one trial."""
-    n, entry = 1, np.zeros(len(trial), dtype=np.int64)
-    for number in (observer, trial):
-        used = np.bincount(number) > 0
-        place = np.cumsum(used)
-        n *= int(place[-1])
-        entry = entry * int(place[-1]) + (place - 1)[number]
-    if n > 8 * len(entry):
+    used, n_trials = np.bincount(observer) > 0, int(trial.max()) + 1
+    entry = (np.cumsum(used) - 1)[observer] * n_trials + trial
+    size = int(used.sum()) * n_trials
+    if size > 8 * len(entry):
         return bool(pd.Series(entry).duplicated().any())
-    seen = np.zeros(n, dtype=bool)
+    seen = np.zeros(size, dtype=bool)
     seen[entry] = True
     return int(np.count_nonzero(seen)) < len(entry)
 
@@ -425,8 +413,8 @@ class _Reading:
 
     def _trials(self, codes: Mapping[str, NDArray[np.int32]]) -> NDArray[np.int64]:
         """Number the trial of each row, in order of first appearance."""
-        first, *others = (codes[self.columns[role]].astype(np.int64) for role in self.of_trial)
-        number = first
+        first, *others = (codes[self.columns[role]] for role in self.of_trial)
+        number = first.astype(np.int64)
         for level, own in zip(self.levels, others, strict=True):
             local, unique = pd.factorize(number << 32 | own)
             number = level.numbers(unique)[local]
@@ -501,7 +489,7 @@ class _Reading:
 
     def _ordered(self) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
         """Labels of trials in their order, and their numbers in that order."""
-        keys = [np.concatenate(level.keys) for level in self.levels]
+        keys = [level.keys.to_numpy() for level in self.levels]
         n = len(keys[-1]) if keys else len(self.source.labels[self.columns["item"]].names)
         number, codes = np.arange(n), {}
         for role, key in zip(self.of_trial[:0:-1], keys[::-1], strict=True):

@@ -64,7 +64,7 @@ class Labels:
         """Numbers of the labels of a piece, which is codes into values; -1 where null."""
         # Files of one layout have the same labels in the same order.
         if self._last is None or not self._last[0].equals(values):
-            known = [self._numbers.get(self._meant(name), -1) for name in values.to_pylist()]
+            known = [self._numbers.get(name, -1) for name in self._meant(values)]
             self._last = values, np.array(known, dtype=np.int32)
         number = self._last[1]
         used = np.bincount(codes + 1, minlength=len(number) + 1)[1:] > 0
@@ -74,20 +74,17 @@ class Labels:
             first = np.empty(len(number) + 1, dtype=np.int64)
             first[codes[::-1]] = np.arange(len(codes))[::-1]
             new = new[np.argsort(first[new])]
-            for code, name in zip(new.tolist(), values.take(new).to_pylist(), strict=True):
-                number[code] = self._number(self._meant(name))
+            for code, name in zip(new.tolist(), self._meant(values.take(new)), strict=True):
+                number[code] = self._numbers.setdefault(name, len(self.names))
+                if number[code] == len(self.names):
+                    self.names.append(name)
+                    if name in self.missing:
+                        self.gone.append(int(number[code]))
         return np.append(number, np.int32(-1))[codes]
 
-    def _number(self, name: str) -> int:
-        number = self._numbers.setdefault(name, len(self.names))
-        if number == len(self.names):
-            self.names.append(name)
-            if name in self.missing:
-                self.gone.append(number)
-        return number
-
-    def _meant(self, name: str) -> str:
-        return name.removesuffix(".0") if self.whole else name
+    def _meant(self, values: pa.Array) -> list[str]:
+        names = values.to_pylist()
+        return [name.removesuffix(".0") for name in names] if self.whole else names
 
     def floats(self) -> list[str]:
         """Labels such as ``1.0``, if all are whole numbers and some are printed so."""
