@@ -65,47 +65,34 @@ def test_groups_of_one_shape_share_a_compiled_model(
         np.testing.assert_allclose(draws[:, row], np.full(8, wanted), rtol=1e-6)  # float32
 
 
-def even_rows(model: Any) -> dict[str, Any]:
-    """Rows of own and of copied errors that are all the same, and half of labels copied."""
-    row = np.where(np.eye(4) > 0, 0, 1 / 3)
-    n = model["agreed"].get_value().shape[0]
-    return {
-        "own_rows": np.tile(row, (n, 2, 1, 1)),
-        "copied_rows": np.tile(row, (n, 1, 1)),
-        "copy_probability": np.full((n, 4), 0.5),
-    }
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize(("copied", "similarity"), [(0.5, 1.0), (0.0, 0.5)])
 def test_pairs_are_fitted_group_by_group(
-    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
+    trials: al.Trials, monkeypatch: pytest.MonkeyPatch, copied: float, similarity: float
 ) -> None:
-    seen = recorded(monkeypatch, even_rows)
+    """Rows that are all the same; and without copies, such as have no label in common (1 bit)."""
+
+    def rows(model: Any) -> dict[str, Any]:
+        n = model["agreed"].get_value().shape[0]
+        even = np.where(np.eye(4) > 0, 0, 1 / 3)
+        own = np.stack([even, even])
+        if not copied:
+            # The first wrong label of each class, and the last.
+            own[:] = 0
+            for true in range(4):
+                wrong = [label for label in range(4) if label != true]
+                own[0, true, wrong[0]] = own[1, true, wrong[-1]] = 1
+        return {
+            "own_rows": np.tile(own, (n, 1, 1, 1)),
+            "copied_rows": np.tile(even, (n, 1, 1)),
+            "copy_probability": np.full((n, 4), copied),
+        }
+
+    seen = recorded(monkeypatch, rows)
     found = paired_chain_draws(joint_correctness(trials, labels=True), 8, rng=1)
     assert seen == [((3, 4, 3), 3)] * 3
     assert list(found.fits) == ["all | low", "all | high", "all | none"]
-    np.testing.assert_allclose(found.values, np.ones((8, 9)))
-
-
-@pytest.mark.slow
-def test_own_rows_that_differ_count_where_labels_are_not_copied(
-    trials: al.Trials, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def apart(model: Any) -> dict[str, Any]:
-        made = even_rows(model)
-        # All of a's own errors are of the first wrong label, all of b's of the last.
-        first, last = np.zeros((2, 4, 4))
-        for true in range(4):
-            wrong = [label for label in range(4) if label != true]
-            first[true, wrong[0]] = last[true, wrong[-1]] = 1
-        n = len(made["copied_rows"])
-        own = np.tile(np.stack([first, last]), (n, 1, 1, 1))
-        return made | {"own_rows": own, "copy_probability": np.zeros((n, 4))}
-
-    recorded(monkeypatch, apart)
-    found = paired_chain_draws(joint_correctness(trials, labels=True), 8, rng=1)
-    # Without a label in common the divergence is 1 bit.
-    np.testing.assert_allclose(found.values[:, :6], np.full((8, 6), 0.5))
+    np.testing.assert_allclose(found.values[:, :6], np.full((8, 6), similarity))
 
 
 def test_dense_paired_errors_equal_a_plain_loop(trials: al.Trials) -> None:

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import alikely as al
+from alikely.errors.equal_rows import equality
 from alikely.metrics.errors import ERROR_SIMILARITY
 
 N_ITEMS, REPEATS = 30, 3
@@ -181,7 +182,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "independent_observers": lambda t: al.estimates.independent_observers(
         al.error_consistency(t, n_null=0, **NONE), n_draws=40, rng=1
     ),
-    "equality": lambda t: al.errors.equality(
+    "equality": lambda t: equality(
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
         ERROR_SIMILARITY, 20,
     ),

@@ -32,8 +32,8 @@ from alikely.data.cohorts import cohort_counts
 from alikely.inference import chains
 from alikely.inference.interpreter import ready
 from alikely.inference.interpreter.models import Graphs, graphs
-from alikely.models._placed import Placed
-from alikely.models.criteria import class_criteria
+from alikely.models._parts import Placed
+from alikely.models.margins import class_criteria
 from alikely.models.observers import FEW_ANSWERS
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES

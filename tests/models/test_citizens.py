@@ -1,13 +1,16 @@
-"""PyMC's own tools work on every model of the catalogue, under each of its options."""
+"""Every model, under each of its options: PyMC's own tools, and the interpreter of densities."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pymc.stats import compute_log_prior
@@ -15,7 +18,8 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.models.criteria import class_criteria
+from alikely.inference.interpreter.models import graphs
+from alikely.models.margins import class_criteria
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES
 
@@ -61,88 +65,92 @@ def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def margins_of(groups: int, link: str) -> pm.Model:
-    if groups == 2:
-        return al.models.item_margins(RIGHT, np.full((2, 6), 3), m=4, link=link)
-    return al.models.item_margins(RIGHT[0], np.full(6, 3), MARGINS, m=4, link=link)
+A = al.models
+OF_ITEMS = functools.partial(A.item_margins, m=4)
+OF_OBSERVERS = functools.partial(A.observer_margins, RIGHT, np.full((2, 6), 3), m=4)
+TWO_GROUPS = RIGHT, np.full((2, 6), 3)
+ONE_GROUP = RIGHT[0], np.full(6, 3), MARGINS
 
-
+# Every public model with every value of its options; the first word is the model's name.
 MODELS: dict[str, Callable[[], pm.Model]] = {
+    "copying": functools.partial(A.copying, [[30, 5, 5, 10], [9, 1, 2, 8]], pairs=["x", "y"]),
+    "copying, prior on copying": functools.partial(
+        A.copying, [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
+    ),
+    "copying, independent": functools.partial(A.copying, [100, 20, 20, 20], independent=True),
+    "class_copying": CASES["class_copying"].example,
+    "paired_errors": CASES["paired_errors"].example,
+    "cohort, alike": lambda: A.cohort(counts(), human_effects=False),
+    "cohort, saturated": lambda: A.cohort(counts(), saturated=True),
+    "cohort, people": lambda: A.cohort(counts(True), human_effects="drawn"),
+    "cohort, human effects, covariates": lambda: A.cohort(
+        counts(), human_effects=True, saturated=True, covariates=of_cohort(True)
+    ),
+    "error_distributions": functools.partial(A.error_distributions, ROWS),
+    "error_distributions, many systems": functools.partial(
+        A.error_distributions, np.tile(ROWS, (5, 1, 1))
+    ),
     **{
-        name: CASES[name].example
-        for name in ("copying", "class_copying", "paired_errors")
-    },
-    "copying, prior on copying": lambda: al.models.copying(
-        [[30, 5, 5, 10], [9, 1, 2, 8]], priors={"copy_probability": (1.0, 1.0)}
-    ),
-    "copying, independent": lambda: al.models.copying([100, 20, 20, 20], independent=True),
-    "cohort, alike, line": lambda: al.models.cohort(counts(), human_effects=False),
-    "cohort, human effects, saturated": lambda: al.models.cohort(
-        counts(), human_effects=True, saturated=True
-    ),
-    "cohort, people": lambda: al.models.cohort(counts(True), human_effects="drawn"),
-    "cohort, human effects, covariates": lambda: al.models.cohort(
-        counts(), human_effects=True, covariates=of_cohort(True)
-    ),
-    **{
-        f"error_distributions, {base}, {c}": functools.partial(
-            al.models.error_distributions, ROWS, base=base, concentration=c
+        f"item_margins, {words}, {link}, {law}": functools.partial(
+            OF_ITEMS, *given, link=link, law=law
         )
-        for base in ("shared", "uniform", "learned")
-        for c in (None, 0.5)
-    },
-    "error_distributions, many systems": lambda: al.models.error_distributions(
-        np.tile(ROWS, (5, 1, 1))
-    ),
-    **{
-        f"item_margins, {n} groups, {link}": functools.partial(margins_of, n, link)
-        for n in (1, 2)
+        for words, given in (("margins", ONE_GROUP), ("two groups", TWO_GROUPS))
         for link in ("m_afc", "probit")
+        for law in ("normal", "sinh_arcsinh")
     },
-    "item_margins, sinh_arcsinh": lambda: al.models.item_margins(
-        RIGHT[0], np.full(6, 3), MARGINS, m=4, law="sinh_arcsinh"
+    "item_margins, criteria": functools.partial(
+        class_criteria, ANSWERS, np.arange(6) % 3, MARGINS
     ),
-    "item_margins, 2 groups, sinh_arcsinh": lambda: al.models.item_margins(
-        RIGHT, np.full((2, 6), 3), m=4, law="sinh_arcsinh"
-    ),
-    "item_margins, criteria": lambda: class_criteria(ANSWERS, np.arange(6) % 3, MARGINS),
     **{
-        f"observer_margins, {components}, {link}, {given}": functools.partial(
-            al.models.observer_margins, RIGHT, np.full((2, 6), 3), margins,
-            m=4, link=link, components=components,
+        f"observer_margins, {components}, {link}, {words}": functools.partial(
+            OF_OBSERVERS, given, link=link, components=components
         )
         for components in ("all", "shared")
         for link in ("m_afc", "probit")
-        for given, margins in (("alone", None), ("margins", MARGINS))
+        for words, given in (("alone", None), ("margins", MARGINS))
     },
-    "observer_margins, many answers": lambda: al.models.observer_margins(
-        34 * RIGHT, np.full((2, 6), 102), MARGINS, m=4, components="shared"
-    ),
     **{
-        f"spectrum, k = {k}": functools.partial(al.models.spectrum, *SPECTRUM, k)
-        for k in (1, 2, 3, 4)
+        f"observer_margins, {n} answers, {components}": functools.partial(
+            A.observer_margins, n // 3 * RIGHT, np.full((2, 6), n), MARGINS,
+            m=4, components=components,
+        )
+        for n, components in ((9, "auto"), (102, "shared"))
+    },
+    **{
+        f"spectrum, k = {k}": functools.partial(A.spectrum, *SPECTRUM, k) for k in (1, 2, 4)
     },
     **{
         f"spectrum, k = {k}, covariates": functools.partial(
-            al.models.spectrum, *SPECTRUM, k, covariates=OF_SPECTRUM
+            A.spectrum, *SPECTRUM, k, covariates=OF_SPECTRUM
         )
         for k in (1, 3)
     },
 }  # fmt: skip
-
-
-def test_all_models_are_tried() -> None:
-    assert {name.split(",")[0] for name in MODELS} == set(CASES)
-    assert {name.split(",")[0] for name in QUICK} == set(CASES)
-    assert set(MODELS) >= QUICK
-
-
 # One of each model; the others take three times as long.
 QUICK = {
     "copying", "copying, independent", "class_copying", "paired_errors",
-    "cohort, alike, line", "item_margins, criteria", "error_distributions, shared, None",
-    "item_margins, 1 groups, m_afc", "observer_margins, shared, probit, alone", "spectrum, k = 1",
+    "cohort, alike", "item_margins, criteria", "error_distributions",
+    "item_margins, margins, m_afc, normal", "observer_margins, shared, probit, alone",
+    "spectrum, k = 1",
 }  # fmt: skip
+
+
+def test_all_models_are_tried() -> None:
+    """Every function of `alikely.models` that makes a model; and what it takes by name."""
+    functions = {name: getattr(A, name) for name in A.__all__}
+    makes = {
+        name
+        for name, function in functions.items()
+        if inspect.signature(function).return_annotation == "pm.Model"
+    }
+    assert makes - {"with_priors"} == set(CASES) == {name.split(",")[0] for name in MODELS}
+    assert {name.split(",")[0] for name in QUICK} == set(CASES)
+    assert set(MODELS) >= QUICK
+    source = inspect.getsource(inspect.getmodule(test_all_models_are_tried))  # type: ignore[arg-type]
+    for name in CASES:
+        for option, parameter in inspect.signature(functions[name]).parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY and option not in ("m", "priors"):
+                assert f"{option}=" in source, (name, option)
 
 
 @pytest.fixture(
@@ -189,6 +197,7 @@ def test_draws_of_the_prior_predict_all_that_is_observed(
     assert set(prior["prior"].data_vars) == names
 
 
+@pytest.mark.slow
 def test_densities_at_draws(model: pm.Model, prior: xr.DataTree) -> None:
     """Of data given draws, of draws given the model; then new data from these draws."""
     draws = prior["prior"].to_dataset()[[v.name for v in model.free_RVs]]
@@ -214,3 +223,41 @@ def test_densities_at_draws(model: pm.Model, prior: xr.DataTree) -> None:
     for variable in model.observed_RVs:
         shape = prior["prior_predictive"][variable.name].shape
         assert predicted[variable.name].shape == shape
+
+
+@pytest.mark.slow
+def test_models_are_interpreted_as_they_are(model: pm.Model) -> None:
+    """Density, gradient and all that is saved, at random points, as PyTensor evaluates them.
+
+    Graphs run in Python, as they are written: to compile them would take minutes. Rounding: digamma
+    and such are right to 3e-13, and a hundred operations follow each other.
+    """
+    made = graphs(model)
+    sampled = made.sampled(made.tapes({}), lambda seed: np.zeros(0))
+    density, draw = sampled._make_logp_func(), sampled._make_expand_func(1, 2, 0)
+    values = [model.rvs_to_values[variable] for variable in model.free_RVs]
+    terms = model.logp(sum=False)
+    logp = pt.sum([pt.sum(term) for term in terms])
+    scale = pt.sum([pt.sum(pt.abs(term)) for term in terms])
+    kept = [*model.free_RVs, *model.deterministics]
+    plain = model.compile_fn(
+        [logp, scale, *pytensor.grad(logp, values), *model.replace_rvs_by_values(kept)],
+        inputs=values, mode=PLAIN, point_fn=False, on_unused_input="ignore",
+    )  # fmt: skip
+    rng = np.random.default_rng(4)
+    start = model.initial_point()
+    tolerance = 100 * 3e-13
+    for _ in range(3):
+        point = [start[v.name] + rng.normal(0, 0.5, np.shape(start[v.name])) for v in values]
+        wanted, size, *rest = plain(*point)
+        flat = np.concatenate([np.ravel(part) for part in point])
+        found, slope = density(flat)
+        assert found == pytest.approx(wanted, rel=0, abs=tolerance * size)
+        gradient = np.concatenate([np.ravel(part) for part in rest[: len(values)]])
+        np.testing.assert_allclose(slope, gradient, rtol=0, atol=tolerance * abs(gradient).max())
+        drawn = draw(flat)
+        for variable, expected in zip(kept, rest[len(values) :], strict=True):
+            number = drawn[variable.name]
+            assert number.shape == expected.shape, variable
+            atol = tolerance * np.abs(expected).max(initial=0)
+            np.testing.assert_allclose(number, expected, rtol=tolerance, atol=atol)

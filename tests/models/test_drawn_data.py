@@ -1,4 +1,4 @@
-"""Data that models draw, and likelihoods of single trials: by enumeration, and by refits."""
+"""Data that models draw, and likelihoods of single trials: by enumeration; what is too large."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-import arviz_stats as azs
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from pytensor.compile.mode import Mode
 from scipy import special, stats
 
 import alikely as al
@@ -22,6 +22,8 @@ from alikely.models.errors import drawn_labels
 
 Outcome = tuple[int, ...]
 N_DRAWS = 20_000
+# Graphs that run a few times are not worth compiling.
+PLAIN = Mode("py", "fast_compile")
 
 
 def summed(parts: Iterable[dict[Outcome, float]], width: int) -> dict[Outcome, float]:
@@ -115,6 +117,7 @@ def density(model: pm.Model, name: str, point: dict[str, Any]) -> np.ndarray:
         model.logp(vars=[model[name]], sum=False)[0],
         inputs=model.value_vars,
         on_unused_input="ignore",
+        mode=PLAIN,
     )
     return np.asarray(function(point))
 
@@ -145,17 +148,24 @@ TABLES[0] = [
 ]
 
 
-@pytest.mark.slow
-def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
-    """But for the numbers of ways to come by the counts, which are of the data alone."""
+@pytest.fixture(scope="module")
+def copying() -> tuple[pm.Model, xr.Dataset]:
+    """The model of copied labels, and draws of its prior."""
     model = al.models.class_copying(TABLES)
     with model:
-        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
+        drawn = pm.sample_prior_predictive(5, random_seed=1, compile_kwargs={"mode": PLAIN})
+    return model, drawn["prior"].to_dataset()
+
+
+@pytest.mark.slow
+def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model(copying: Any) -> None:
+    """But for the numbers of ways to come by the counts, which are of the data alone."""
+    model, prior = copying
     found = joint_error_log_likelihood(prior, TABLES)
     assert dict(found.sizes) == {"chain": 1, "draw": 5, "observation": TABLES.sum()}
     whole = pm.compute_log_likelihood(
         xr.DataTree.from_dict({"posterior": prior}), model=model, extend_inferencedata=False,
-        progressbar=False,
+        progressbar=False, compile_kwargs={"mode": PLAIN},
     ).sum(("pair", "true_class"))  # fmt: skip
     parts = sum(whole[name] for name in whole.data_vars)
     of_a = TABLES.sum(axis=-1)
@@ -168,62 +178,12 @@ def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model() -> None:
     assert all(TABLES[0, t, a, b] == n for (t, a, b), n in Counter(cells).items())
 
 
-def test_log_likelihood_of_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_likelihood_of_too_much_is_refused(
+    copying: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("alikely.errors.posteriors.LARGEST_LOG_LIKELIHOOD", 10)
-    with al.models.class_copying(TABLES):
-        prior = pm.sample_prior_predictive(5, random_seed=1)["prior"].to_dataset()
+    _, prior = copying
     with pytest.raises(ValueError, match=r"would hold 380 numbers; choose fewer pairs or draws"):
         joint_error_log_likelihood(prior, TABLES)
     with pytest.raises(ValueError, match="take the counts that the model was given"):
         joint_error_log_likelihood(prior, np.tile(TABLES, (2, 1, 1, 1)))
-
-
-def left_out(log_likelihood: xr.DataArray) -> tuple[float, float]:
-    """Log mean likelihood over draws, and its Monte-Carlo error."""
-    values = log_likelihood.values
-    elpd = float(special.logsumexp(values) - np.log(values.size))
-    ratio = np.exp(log_likelihood - elpd)
-    ess = float(azs.ess(ratio.to_dataset(name="x"))["x"])
-    return elpd, float(ratio.std()) / np.sqrt(ess)
-
-
-@pytest.mark.slow
-def test_loo_of_joint_errors_equals_refits(figure: Any) -> None:
-    """Without each of those of four cells, once for all of a cell: the same data are left.
-
-    Of few joint errors, whose weights are the hardest to smooth, and of the most.
-    """
-    model = al.models.class_copying(TABLES)
-    tree = al.inference.nuts(model, 2_000, rng=1)
-    tree["log_likelihood"] = joint_error_log_likelihood(tree, TABLES)
-    pointwise = azs.loo(tree, pointwise=True).elpd_i
-    place = np.repeat(np.arange(np.count_nonzero(TABLES)), TABLES[TABLES > 0])
-    # The order of joint errors, those of one cell after the other, is that of the cells.
-    by_number = np.argsort(TABLES[TABLES > 0], kind="stable")
-    chosen = [*by_number[:3], by_number[-1]]
-    cells = np.argwhere(TABLES)[chosen]
-    found = float(pointwise.values[np.isin(place, chosen)].sum())
-
-    def data(tables: np.ndarray) -> dict[str, np.ndarray]:
-        other = al.models.class_copying(tables)
-        return {v.name: v.get_value() for v in other.data_vars}
-
-    without = []
-    for cell in cells:
-        tables = TABLES.copy()
-        tables[tuple(cell)] -= 1
-        without.append(data(tables))
-    elpd, variance = 0.0, 0.0
-    refits = al.inference.nuts_many(model, without, 2_000, rng=2)
-    for cell, refit in zip(cells, refits, strict=True):
-        one = np.zeros_like(TABLES)
-        one[tuple(cell)] = 1
-        own = joint_error_log_likelihood(refit, one)["joint_errors"].isel(observation=0)
-        value, error = left_out(own.reset_coords(drop=True))
-        n = TABLES[tuple(cell)]
-        elpd, variance = elpd + n * value, variance + (n * error) ** 2
-    figure(f"joint errors: PSIS-LOO {found:.2f}, refits {elpd:.2f} +- {variance**0.5:.2f}")
-    # Smoothed importance weights err about as much as refits of as many draws.
-    assert found == pytest.approx(elpd, abs=4 * np.sqrt(2 * variance))
-    inside = tree["log_likelihood"]["joint_errors"].mean(("chain", "draw"))
-    assert float(pointwise.sum()) < float(inside.sum())

@@ -25,12 +25,12 @@ TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [
 @pytest.fixture(scope="module")
 def nuts_default() -> xr.DataTree:
     # Warnings are errors here: a divergence or a bad r_hat would end the test.
-    return sampling.posterior(from_counts(TABLES), "nuts", n_draws=8_000, rng=1)
+    return sampling.posterior(from_counts(TABLES), "nuts", n_draws=4_000, rng=1)
 
 
 @pytest.mark.parametrize("name", ["error_consistency", "copy_probability"])
 def test_nuts_equals_the_exact_posterior(nuts_default: xr.DataTree, name: str) -> None:
-    n_exact = 400_000
+    n_exact = 100_000
     exact = pairwise_draws(TABLES, n_draws=n_exact, rng=2)[name]
     draws = nuts_default["posterior"][name]
     assert int(nuts_default["sample_stats"]["diverging"].sum()) == 0
@@ -75,7 +75,7 @@ def test_prior_on_the_copy_probability_against_quadrature() -> None:
     log_density = stats.beta(2, 3).logpdf((1 + c) / 2) + stats.beta(2, 1).logpdf(q) + likelihood
     weight = np.exp(log_density - log_density.max())
     weight /= weight.sum()
-    tree = sampling.posterior(from_counts(table), "auto", prior, n_draws=8_000, rng=3)
+    tree = sampling.posterior(from_counts(table), "auto", prior, n_draws=4_000, rng=3)
     assert tree["posterior"].attrs["sampler"] == "nuts"
     draws = tree["posterior"]
     for name, values in (("copy_probability", c), ("own_accuracy", q)):
@@ -100,16 +100,16 @@ def test_prior_on_the_copy_probability_at_the_ceiling_samples_well() -> None:
 def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior: Any) -> None:
     # As many tables as others here: compiled already.
     table = from_counts([[0, 0, 0, 0], *TABLES[:4]])
-    draws = sampling.posterior(table, sampler, prior, n_draws=4000, rng=1)["posterior"]
+    draws = sampling.posterior(table, sampler, prior, n_draws=1_000, rng=1)["posterior"]
     missing = np.isnan(draws["error_consistency"].values).mean(axis=(0, 1))
     assert missing.tolist() == [1, 0, 0, 0, 0]
 
 
 @pytest.mark.slow
 def test_compiled_once_per_shape() -> None:
-    sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=4000, rng=1)
+    sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=1_000, rng=1)
     before = ready.cache_info()
-    sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=4000, rng=1)
+    sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=1_000, rng=1)
     after = ready.cache_info()
     assert (after.misses - before.misses, after.hits - before.hits) == (0, 1)
 

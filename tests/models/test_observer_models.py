@@ -10,24 +10,27 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from pytensor.compile.mode import Mode
 from scipy import integrate, stats
 
 import alikely as al
 from alikely.margins.reliability import self_consistency
 from alikely.metrics import error_consistency
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
-from alikely.models import _repeats
 from alikely.models._strengths import seen_strength
 from alikely.models.observers import (
     FEW_ANSWERS,
     _observe_repeats,
     _seen_effects,
     noise_variance,
+    table_log_likelihood,
 )
 
 M = 16
 RIGHT = np.array([[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]])
 SHOWN = np.full((2, 6), 2)
+# Graphs that run a few times are not worth compiling.
+PLAIN = Mode("py", "fast_compile")
 
 
 def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -40,7 +43,7 @@ def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("n", "deviation"),
-    [(1, 0.7), (2, 0.5), (2, 1.2), (3, 3.0), (6, 1.2), (6, 3.0), (18, 2.0), (30, 3.0)],
+    [(1, 0.7), (2, 1.2), (6, 3.0), (18, 2.0), (30, 3.0)],
 )
 def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     """Mean log likelihood of the model's own data, where the quadrature has to be good."""
@@ -62,7 +65,7 @@ def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
             "m_afc",
             (n,),
         )
-    found = model.compile_logp(sum=False)({})[0]
+    found = model.compile_logp(sum=False, mode=PLAIN)({})[0]
     error = np.exp(exact) * (found - exact)
     if n <= FEW_ANSWERS:
         # Of a table: where an outcome is likely it is as sure as its interpolation.
@@ -79,9 +82,9 @@ def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> 
     numbers = (0, 1, 3)
     d, spread = pt.dvector(), pt.dscalar()
     k, n = np.array([0, 1, 0, 2, 3, 1, 3]), np.array([0, 1, 1, 3, 3, 3, 3])
-    value = _repeats.log_likelihood(k, n, d, spread, numbers, M, link)
+    value = table_log_likelihood(k, n, d, spread, numbers, M, link)
     slopes = pt.grad(value.sum(), [d, spread])
-    found = pytensor.function([d, spread], [value, *slopes], mode="FAST_COMPILE")
+    found = pytensor.function([d, spread], [value, *slopes], mode=PLAIN)
     at = np.array([0.3, -1.2, 2.2, 1.1, 0.4, 3.0, 19.9])
     for tau in (0.0, 1e-3, 0.4, 1.7, 25.0):
         here, by_d, by_tau = found(at, tau)
@@ -127,12 +130,8 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
         ({"right": RIGHT[:1], "shown": SHOWN[:1]}, "at least 2 observers, got 1"),
         ({"right": RIGHT[:, :4], "shown": SHOWN[:, :4]}, "at least 5 items, got 4"),
         ({"right": RIGHT[0], "shown": SHOWN[0]}, r"must have shape \(observer, item\); got \(6,\)"),
-        ({"right": RIGHT + 1}, "between 0 and shown, got 3 of 2"),
         ({"right": RIGHT * [[0], [1]], "shown": SHOWN * [[0], [1]]}, "observer 0 has no answer"),
         ({"right": np.zeros((2, 6))}, "always or never right on each of its items"),
-        ({"margins": [1.0] * 6}, "all margins are 1: nothing can correlate"),
-        ({"m": 1}, "at least 2 alternatives, got 1"),
-        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
         ({"components": "some"}, "components must be 'auto', 'all' or 'shared', got 'some'"),
     ],
 )
@@ -279,9 +278,8 @@ def test_effects_are_seen_where_they_are() -> None:
     counted = [[pt.constant(x.sum(axis=axis)) for x in (right, shown)] for axis in (0, 1)]
     items, level = (seen_strength(*part, M, "m_afc") for part in counted)
     told = _seen_effects(pt.constant(right), pt.constant(shown), items, level, pt.constant(0.8))
-    plain = pytensor.compile.mode.Mode("py", None)
     for name, truth in (("ability", ability), ("log_gain", log_gain)):
-        seen, information = (part.eval(mode=plain) for part in told[name])
+        seen, information = (part.eval(mode=PLAIN) for part in told[name])
         np.testing.assert_array_equal(np.argsort(seen), np.argsort(truth))
         # The curve of right answers is no straight line: about, which is all that is asked.
         assert 0.5 < np.ptp(seen) / np.ptp(truth) < 1.5

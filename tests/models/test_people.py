@@ -9,16 +9,19 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from pytensor.compile.mode import Mode
 from scipy import special
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.models._people import _contrasts
+from alikely.models._populations import _contrasts
 
 HERE = ("human_level", "human_spread_condition", "ability", "loading", "ability_sd", "loading_sd",
         "level", "following", "human_accuracy", "human_error_consistency",
         "human_error_consistency_these", "accuracy", "copy_probability", "right_alone",
         "error_consistency", "error_consistency_these", "row_probability")  # fmt: skip
+# Graphs that run a few times are not worth compiling.
+PLAIN = Mode("py", "fast_compile")
 # Fine enough for any curve, and far enough out.
 EASE = np.linspace(-8, 8, 801)
 SHARE = np.exp(-(EASE**2) / 2) / np.exp(-(EASE**2) / 2).sum()
@@ -51,8 +54,9 @@ def at_point(model: pm.Model, names: tuple[str, ...], fixed: dict[str, float]) -
         model.replace_rvs_by_values([model[name] for name in names]),
         inputs=model.value_vars,
         on_unused_input="ignore",
+        mode=PLAIN,
     )(point)
-    likelihood = model.compile_logp(vars=[model["who_was_right"]])(point)
+    likelihood = model.compile_logp(vars=[model["who_was_right"]], mode=PLAIN)(point)
     return dict(zip(names, values, strict=True)) | {"who_was_right": float(likelihood)}
 
 
@@ -143,7 +147,8 @@ def test_a_machine_that_is_one_of_people_alike_copies_always() -> None:
     names = ("copy_probability", "right_alone", "error_consistency", "human_error_consistency")
     for following in (0.0, 1.0):
         given = pm.do(model, level | alike | {"following": np.full(4, following)})
-        copying, alone, score, human = pm.draw([given[name] for name in names], random_seed=1)
+        wanted = [given[name] for name in names]
+        copying, alone, score, human = pm.draw(wanted, random_seed=1, mode=PLAIN)
         np.testing.assert_allclose(copying, following, atol=1e-6)
         np.testing.assert_allclose(score, following * np.tile(human, 2), atol=1e-6)
         if following:
@@ -177,11 +182,13 @@ def test_patterns_are_all_or_those_that_occurred() -> None:
 @pytest.mark.slow
 def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
     model = al.models.cohort(counted(), human_effects="drawn")
-    drawn = pm.draw(model["who_was_right"], draws=20, random_seed=1)
+    drawn = pm.draw(model["who_was_right"], draws=20, random_seed=1, mode=PLAIN)
     assert (drawn.sum(axis=1) == 60).all()
     # Six people have more patterns than occurred: what is none of these is not counted.
     few = al.models.cohort(counted(n_humans=6), human_effects="drawn")
-    assert (pm.draw(few["who_was_right"], draws=20, random_seed=1).sum(axis=1) < 60).any()
+    assert (
+        pm.draw(few["who_was_right"], draws=20, random_seed=1, mode=PLAIN).sum(axis=1) < 60
+    ).any()
 
 
 @pytest.mark.parametrize(

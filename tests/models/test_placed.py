@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from alikely.models._placed import informed, informed_logits, informed_zero_sum
+from alikely.models._parts import informed, informed_logits, informed_zero_sum
 
 # Graphs that run a few times are not worth rewriting.
 PLAIN = Mode("py", None)

@@ -17,8 +17,8 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely._base.arrays import within
-from alikely.models import _populations, _strengths, copies, criteria, paired
-from alikely.models._ranges import tensor_within
+from alikely.models import _populations, _strengths, copies, margins, paired
+from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 
 INFINITE = float("inf")
@@ -130,7 +130,7 @@ def test_labels_that_models_draw(rng: np.random.Generator, k: int) -> None:
 
 def _answers(criterion: Any, strength: Any) -> Any:
     truth = pt.arange(strength.shape[0]) % criterion.shape[0]
-    return [criteria.answer_probabilities(criterion, strength, truth)]
+    return [margins.answer_probabilities(criterion, strength, truth)]
 
 
 @given(rng=SEEDS)

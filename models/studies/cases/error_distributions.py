@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -14,53 +13,31 @@ from scipy.spatial.distance import jensenshannon
 from alikely import models
 from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
-from alikely.metrics.rows import drop_true, insert_true
-from alikely.models.errors import Base
+from alikely.metrics.rows import insert_true
 from studies.case import N_REPLICATES, Case, named
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
 
 
 N_CLASSES = 4
-JEFFREYS = 0.5
 
 
 def _errors(n_systems: int) -> NDArray[np.int64]:
     return np.resize(ERRORS, (n_systems, N_CLASSES))
 
 
-def _design(n_systems: int = 4, base: Base = "shared", fixed: float | None = None) -> pm.Model:
+def _design(n_systems: int = 4) -> pm.Model:
     rows = np.zeros((n_systems, N_CLASSES, N_CLASSES), dtype=int)
     here = np.arange(N_CLASSES)
     rows[:, here, (here + 1) % N_CLASSES] = _errors(n_systems)
-    return models.error_distributions(rows, base=base, concentration=fixed)
+    return models.error_distributions(rows)
 
 
-def _base(truth: Values, base: Base) -> NDArray[np.float64]:
-    """Rows over wrong classes, shape (true_class, wrong_class)."""
-    if base == "uniform":
-        return np.full((N_CLASSES, N_CLASSES - 1), 1 / (N_CLASSES - 1))
+def _data(truth: Values, rng: np.random.Generator, n_systems: int = 4) -> Values:
     logit = truth.get("base_logit")
     logits = truth["base_sd"] * truth["base_deviate"] if logit is None else logit
-    share = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    if base == "shared":
-        return np.asarray(share)
-    # One distribution, without the true class.
-    rows = drop_true(np.tile(share, (N_CLASSES, 1)))
-    return np.asarray(rows / (1 - share)[:, None])
-
-
-def _data(
-    truth: Values,
-    rng: np.random.Generator,
-    n_systems: int = 4,
-    of_base: Base = "shared",
-    fixed: float | None = None,
-) -> Values:
-    base = _base(truth, of_base)
-    concentration = truth["concentration"] if fixed is None else fixed
-    every = np.broadcast_to(concentration, N_CLASSES)
-    alpha = every[:, None] * (N_CLASSES - 1) * base
+    base = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    alpha = truth["concentration"][:, None] * (N_CLASSES - 1) * base
     errors = _errors(n_systems)
     rows = np.array([[rng.dirichlet(a) for a in alpha] for _ in errors])
     counts = np.array(
@@ -69,15 +46,13 @@ def _data(
             for number, of_system in zip(errors, rows, strict=True)
         ]
     )
-    made = {"errors": counts, "base": np.asarray(insert_true(base, N_CLASSES))}
-    if fixed is not None:
-        return made | {"rows": rows, "error_rows": np.asarray(insert_true(rows, N_CLASSES))}
     divergence = []
     for a, b in zip(*np.triu_indices(len(rows), 1), strict=True):
         weight = errors[a] + errors[b]
         by_class = jensenshannon(rows[a], rows[b], base=2, axis=-1) ** 2
         divergence.append((weight * by_class).sum() / weight.sum())
-    return made | {"error_divergence": np.array(divergence)}
+    whole = np.asarray(insert_true(base, N_CLASSES))
+    return {"errors": counts, "base": whole, "error_divergence": np.array(divergence)}
 
 
 def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> Values:
@@ -85,11 +60,7 @@ def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> 
     posterior = xr.Dataset(
         {
             "base": (dims, draws["base"][None]),
-            # By true class where the base is shared, else one of all.
-            "concentration": (
-                dims[: draws["concentration"].ndim + 1],
-                draws["concentration"][None],
-            ),
+            "concentration": (dims[:3], draws["concentration"][None]),
         }
     )
     counts = np.asarray(insert_true(data["errors"], data["errors"].shape[-2]))
@@ -126,43 +97,14 @@ MAIN = Case(
 )
 
 
-def _branch(words: str, n_systems: int = 4, base: Base = "shared", **other: Any) -> Case:
-    return MAIN.branch(
-        words,
-        functools.partial(_design, n_systems, base),
-        simulate=functools.partial(_data, n_systems=n_systems, of_base=base),
-        **other,
-    )
-
-
-WORDS = "4 systems, 4 classes, 0 to 60 errors of a class"
-# Of the front door for ten systems and more; no door takes the other forms below.
-SHORT_STEPS = 0.95
 CASE = MAIN._replace(
     branches={
-        "many_systems": _branch(
-            "10 systems, 4 classes, 0 to 60 errors of a class", 10, target_accept=SHORT_STEPS
-        ),
-        "uniform": _branch(
-            f"{WORDS}, all wrong classes alike",
-            base="uniform",
-            target_accept=SHORT_STEPS,
-            quantities=named("spread concentration"),
-        ),
-        "learned": _branch(
-            f"{WORDS}, one base for all true classes",
-            base="learned",
-            target_accept=SHORT_STEPS,
-            quantities=named("base base_sd spread concentration"),
-        ),
-        "fixed": MAIN.branch(
-            f"{WORDS}, a concentration of 1/2 that is given",
-            functools.partial(_design, fixed=JEFFREYS),
-            target_accept=SHORT_STEPS,
-            simulate=functools.partial(_data, fixed=JEFFREYS),
-            quantities=named("base base_sd error_rows"),
-            derive=None,
-            derived=(),
-        ),
+        # Of the function for ten systems and more.
+        "many_systems": MAIN.branch(
+            "10 systems, 4 classes, 0 to 60 errors of a class",
+            functools.partial(_design, 10),
+            simulate=functools.partial(_data, n_systems=10),
+            target_accept=0.95,
+        )
     }
 )

@@ -12,7 +12,7 @@ from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.alternatives import Link
-from alikely.models.criteria import class_criteria
+from alikely.models.margins import class_criteria
 from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,

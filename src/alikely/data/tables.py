@@ -38,6 +38,7 @@ __all__ = [
     "joint_correctness",
     "n_entries",
     "one_answer_each",
+    "pair_coords",
     "pair_labels",
 ]
 
@@ -340,6 +341,14 @@ def check_counts(cells: ArrayLike) -> NDArray[np.int64]:
     if (numbers < 0).any():
         raise ValueError(f"counts must not be negative, got {numbers.min():g}")
     return numbers.astype(np.int64)
+
+
+def pair_coords(n_pairs: int, pairs: Sequence[str] | None) -> dict[str, list[str]]:
+    """Labels of the ``pair`` and ``cell`` dims; numbers where no names are given."""
+    labels = [str(pair) for pair in (range(n_pairs) if pairs is None else pairs)]
+    if len(labels) != n_pairs:
+        raise ValueError(f"pairs must name all {n_pairs} tables, got {len(labels)} names")
+    return {"pair": labels, "cell": list(CELLS)}
 
 
 def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.DataFrame]:

@@ -1,5 +1,4 @@
 from .conditions import condition_divergences as condition_divergences
-from .equal_rows import equality as equality
 from .posteriors import error_divergence_draws as error_divergence_draws
 from .posteriors import error_row_draws as error_row_draws
 from .posteriors import joint_error_log_likelihood as joint_error_log_likelihood
@@ -10,7 +9,6 @@ from .tables import error_rows as error_rows
 __all__ = [
     "condition_divergences",
     "dense",
-    "equality",
     "error_divergence_draws",
     "error_row_draws",
     "error_rows",

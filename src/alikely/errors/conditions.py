@@ -8,6 +8,7 @@ References
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Literal
 
 import numpy as np
@@ -111,17 +112,15 @@ def condition_divergences(
     once = None if weight is None else weight[observer, trial]
     rows = np.bincount(code, once, len(names) * k * k).reshape(-1, k, k)
     rows = np.where(np.abs(rows - np.rint(rows)) < ROUNDING, np.rint(rows), rows)
-    whole = (rows % 1 == 0).all(axis=(1, 2))
+    whole, n_errors = (rows % 1 == 0).all(axis=(1, 2)), rows.sum(axis=(1, 2))
 
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
-    first, second = np.tril_indices(len(names))
-    divergence = _square(errors.error_divergence(rows[first], rows[second], **options))
-    first, second = np.tril_indices(len(names), k=-1)
-    expected = np.full_like(divergence, np.nan)
-    for a, b in zip(first.tolist(), second.tolist(), strict=True):
-        if whole[a] and whole[b]:
-            found = errors.expected_divergence(rows[a], rows[b], **options)
-            expected[a, b] = expected[b, a] = found
+    divergence, expected = np.full((2, len(names), len(names)), np.nan)
+    a, b = np.tril_indices(len(names))
+    divergence[a, b] = divergence[b, a] = errors.error_divergence(rows[a], rows[b], **options)
+    for one, two in itertools.combinations(np.flatnonzero(whole), 2):
+        found = errors.expected_divergence(rows[one], rows[two], **options)
+        expected[one, two] = expected[two, one] = found
     both = whole[:, None] & whole[None, :]
     undefined = np.where(both, "", NOT_WHOLE).astype(object)
     undefined[~np.isfinite(divergence)] = "no error in either condition"
@@ -134,7 +133,7 @@ def condition_divergences(
             "expected": (sides, expected),
             "excess": (sides, divergence - expected),
             "undefined": (sides, undefined),
-            "n_errors": ("condition", _n_errors(rows, weight)),
+            "n_errors": ("condition", n_errors if weight is not None else n_errors.astype(int)),
         },
         coords={
             "condition": names,
@@ -159,11 +158,6 @@ def _weights(data: xr.Dataset, correct: NDArray[np.int8]) -> Floats | None:
     return 1 / np.maximum(items.number(correct), 1)[:, items.item]
 
 
-def _n_errors(rows: NDArray[Any], weight: Floats | None) -> NDArray[np.generic]:
-    total = rows.sum(axis=(1, 2))
-    return np.asarray(total.astype(np.int64) if weight is None else total)
-
-
 def _refuse_unseen(trials: Trials, names: list[str], number: NDArray[np.intp], kind: str) -> None:
     data = trials.data
     shown = (data["correct"].values[data["kind"].values == kind] != NOT_SHOWN).any(axis=0)
@@ -176,12 +170,3 @@ def _refuse_unseen(trials: Trials, names: list[str], number: NDArray[np.intp], k
             "conditions); leave it out: "
             f"alikely.exclude_conditions(trials, {{{dataset!r}: [{condition!r}]}})"
         )
-
-
-def _square(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Symmetric matrix of its lower triangle, diagonal included."""
-    n = round((np.sqrt(8 * len(values) + 1) - 1) / 2)
-    out = np.empty((n, n))
-    first, second = np.tril_indices(n)
-    out[first, second] = out[second, first] = values
-    return out

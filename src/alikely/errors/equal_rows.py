@@ -11,12 +11,12 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 from alikely._base.parallel import in_parallel
@@ -41,73 +41,48 @@ TINY = 1e-12
 def equality(
     table: xr.Dataset, metric: Metric, n_permutations: int = N_PERMUTATIONS, rng: RandomState = None
 ) -> dict[str, NDArray[np.float64]]:
-    """What equal rows would show of each pair of a table, and whether these are equal.
+    """What equal rows would show of each pair of a table with labels, and whether these are equal.
 
-    Parameters
-    ----------
-    table : xarray.Dataset
-        As from `alikely.data.joint_correctness` with labels.
-    metric : Metric
-        Class-level error similarity, with its options.
-    n_permutations : int
-        Of the test; 0 for none.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    dict of ndarray
-        Of shape (pair,): ``expected_divergence``, ``log_bayes_factor`` (nats, positive for equal
-        rows), ``p_equal`` and, over all pairs, ``p_equal_adjusted`` (Benjamini-Hochberg); NaN for
-        pairs without errors, p-values also for pairs of which one system made none.
-        ``class_log_bayes_factor`` (pair, class), NaN likewise.
+    Of shape (pair,): expected divergence, log Bayes factor (nats, positive for equal rows), p-value
+    and adjusted p-value; also the log Bayes factor of each class. NaN for pairs without errors.
     """
     check_total({"n_permutations": n_permutations})
     n_pairs = table.sizes["pair"]
-    out = {name: np.full(n_pairs, np.nan) for name in ("expected_divergence", "log_bayes_factor")}
+    expected, p_equal = np.full((2, n_pairs), np.nan)
     by_class = np.zeros((n_pairs, table.sizes["class"]))
-    p_equal = np.full(n_pairs, np.nan)
     groups = list(blocks(table))
     jobs = [
         (block, metric.options, n_permutations, seed)
         for block, seed in zip(groups, seed_sequence(rng).spawn(len(groups)), strict=True)
     ]
     for block, found in zip(groups, in_parallel(_of_block, jobs), strict=True):
-        out["expected_divergence"][block.rows] = found.expected
-        by_class[block.rows, found.classes] = found.log_bayes_factors
-        out["log_bayes_factor"][block.rows] = by_class[block.rows].sum(axis=1)
-        p_equal[block.rows] = found.p_equal
-    none = np.isnan(out["expected_divergence"])
-    out["log_bayes_factor"][none] = by_class[none] = np.nan
+        classes, expected[block.rows], by_class[block.rows, classes], p_equal[block.rows] = found
+    factor = by_class.sum(axis=1)
+    none = np.isnan(expected)
+    factor[none] = by_class[none] = np.nan
     return {
-        **out,
+        "expected_divergence": expected,
+        "log_bayes_factor": factor,
         "class_log_bayes_factor": by_class,
         "p_equal": p_equal,
         "p_equal_adjusted": adjusted_p_values(p_equal),
     }
 
 
-class _Found(NamedTuple):
-    expected: Floats
-    log_bayes_factors: Floats
-    classes: NDArray[np.intp]
-    p_equal: Floats
-
-
 def _of_block(
     block: Block, options: Any, n_permutations: int, seed: np.random.SeedSequence
-) -> _Found:
+) -> tuple[NDArray[np.intp], Floats, Floats, Floats]:
+    """Classes with errors, expected divergence, log Bayes factor by class, and p-value."""
     data = paired_errors(block)
     expected = expected_by_class(data, **options).sum(axis=1)
-    totals = data.of_a.sum(axis=(1, 2)), data.of_b.sum(axis=(1, 2))
-    none = totals[0] + totals[1] == 0
-    p_equal = np.full(len(none), np.nan)
+    n_a, n_b = data.totals.sum(axis=-1)
+    p_equal = np.full(len(n_a), np.nan)
     if n_permutations:
         rng = np.random.default_rng(seed)
-        for pair in np.flatnonzero((totals[0] > 0) & (totals[1] > 0)):
+        for pair in np.flatnonzero((n_a > 0) & (n_b > 0)):
             p_equal[pair] = _p_equal(block, data, int(pair), options, n_permutations, rng)
     factors = log_bayes_factors(data, options["alpha"])
-    return _Found(np.where(none, np.nan, expected), factors, data.classes, p_equal)
+    return data.classes, np.where(n_a + n_b == 0, np.nan, expected), factors, p_equal
 
 
 def expected_by_class(
@@ -148,20 +123,11 @@ def _tossed_and_dealt(
     tossed: int, here: int, drawn: NDArray[np.integer], pool: NDArray[np.integer]
 ) -> Floats:
     """Probabilities of 0, 1, ... labels for `a`, (row, number)."""
-    coins = np.exp(_log_choose(tossed, np.arange(tossed + 1)) - tossed * np.log(2))
+    coins = stats.binom.pmf(np.arange(tossed + 1), tossed, 0.5)
     if not here:
         return np.broadcast_to(coins, (len(drawn), len(coins)))
-    got, others = np.arange(here + 1), (pool - here)[:, None]
-    left = drawn[:, None] - got
-    possible = (left >= 0) & (left <= others)
-    left = np.clip(left, 0, others)
-    cards = _log_choose(here, got) + _log_choose(others, left) - _log_choose(pool, drawn)[:, None]
-    cards = np.where(possible, np.exp(cards), 0)
+    cards = stats.hypergeom.pmf(np.arange(here + 1), pool[:, None], here, drawn[:, None])
     return np.stack([np.convolve(coins, row) for row in cards]) if tossed else cards
-
-
-def _log_choose(n: NDArray[np.integer] | int, k: NDArray[np.integer] | int) -> Floats:
-    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
 
 
 def _p_equal(

@@ -21,7 +21,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.tables import check_counts
+from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
 from alikely.inference.complete import labelled
 from alikely.inference.conjugate import independence_draws
@@ -29,7 +29,6 @@ from alikely.inference.null import independent_cells
 from alikely.inference.sampling import Sampler, check_sampler
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import check_accuracy_priors
-from alikely.models._coords import pair_coords
 
 __all__ = ["independent_posterior", "null_bootstrap"]
 

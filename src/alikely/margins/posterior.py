@@ -213,7 +213,7 @@ def _model(
     # The models' room imports PyMC: only when needed.
     from alikely.models import item_margins, observer_margins
     from alikely.models._asked import asked_model
-    from alikely.models.criteria import class_criteria
+    from alikely.models.margins import class_criteria
 
     made: Callable[[], Any]
     if job.kind == "criteria":

@@ -87,12 +87,17 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
         return model
     settable = _settable(model)
     chosen = {name: _replacement(model, settable, name, priors[name]) for name in priors}
-    _refuse_start_values(model)
+    started = [v.name for v, start in model.rvs_to_initial_values.items() if start is not None]
+    if started:
+        raise ValueError(
+            f"{listed(started, 3)} has a start value of its own, which a model with other priors "
+            "cannot take over; build the model without initval="
+        )
     graph, memo = fgraph_from_model(model)
     replacements = []
     for name, (drawn, transform) in chosen.items():
         node = memo[settable[name]].owner
-        new = _resized(drawn, _size(node, drawn, graph._dim_lengths))
+        new = change_dist_size(drawn, _size(node, drawn, graph._dim_lengths))
         value = new if transform is None else transform.forward(new, *new.owner.inputs)
         value = value.type(name=get_transformed_name(name, transform) if transform else name)
         replacements.append(
@@ -167,11 +172,13 @@ class _Family(NamedTuple):
 
 def _family(variable: Any) -> _Family | None:
     """Which distribution a random variable is of; None for those made of others."""
-    op = variable.owner.op
-    found = [kind for kind in _kinds(pm.Distribution) if kind.rv_type is type(op)]
+    kinds: list[Any] = [pm.Distribution]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    found = [kind for kind in kinds if kind.rv_type is type(variable.owner.op)]
     if not found:
         return None
-    (made_by, *_) = found
+    made_by = found[0]
     if made_by is pm.ZeroSumNormal:
         return _Family(made_by, {"sigma": variable.owner.inputs[2]})
     if not hasattr(made_by, "logp"):
@@ -193,10 +200,6 @@ def _numbers_of(variable: Any) -> list[Any]:
     if isinstance(node.op, RandomVariable) or node.op.extended_signature is not None:
         return list(node.op.dist_params(node))
     return [v for v in node.inputs if hasattr(v, "ndim")]
-
-
-def _kinds(kind: Any) -> list[Any]:
-    return [kind, *(each for below in kind.__subclasses__() for each in _kinds(below))]
 
 
 def _text(variable: Any) -> str:
@@ -250,15 +253,6 @@ def _parents(model: pm.Model, variable: Any) -> list[str]:
     return [v.name for v in ancestors(variable.owner.inputs, blockers=known) if v in known]
 
 
-def _refuse_start_values(model: pm.Model) -> None:
-    started = [v.name for v, start in model.rvs_to_initial_values.items() if start is not None]
-    if started:
-        raise ValueError(
-            f"{listed(started, 3)} has a start value of its own, which a model with other priors "
-            "cannot take over; build the model without initval="
-        )
-
-
 def _replacement(
     model: pm.Model, settable: dict[str, Any], name: str, given: Any
 ) -> tuple[Any, Transform | None]:
@@ -286,7 +280,7 @@ def _replacement(
             f"the prior of {name!r} must be {'' if inner == len(shape) else single}of shape "
             f"{shape}{dims}, got shape {own}"
         )
-    drawn = _resized(drawn, shape[: len(shape) - inner])
+    drawn = change_dist_size(drawn, shape[: len(shape) - inner])
     default = pm.distributions.transforms._default_transform(drawn.owner.op, drawn)
     _refuse_outside(name, old, drawn, default)
     return drawn, _coordinates(name, model.rvs_to_transforms[old], old, drawn, default)
@@ -340,7 +334,7 @@ def _of_family(name: str, family: _Family | None, given: ArrayLike, shape: tuple
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"the prior of {name!r}, {family.signature}, cannot be made of {given!r}: "
-            f"{_first_line(error)}"
+            f"{str(error).split('\n')[0]}"
         ) from error
 
 
@@ -383,29 +377,20 @@ def _invalid(drawn: Any) -> str:
         return "nothing can be drawn from it; give a proper distribution"
     except (ValueError, AssertionError) as error:
         # Names the condition that a parameter breaks, before how it got there.
-        return _first_line(error)
+        return str(error).split("\n")[0]
     return "" if np.isfinite(density).all() else "no finite log density"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0]
 
 
 def _drawn(variable: Any, n: int) -> NDArray[Any]:
     """Draws, the same every time: shape (n, *shape)."""
     shape = _shape(variable)
     size = (n, *shape[: len(shape) - variable.owner.op.ndim_supp])
-    return np.asarray(pm.draw(_resized(variable, size), random_seed=0, mode=ONCE))
-
-
-def _resized(variable: Any, size: tuple[Any, ...]) -> Any:
-    """A distribution of another size, with a source of randomness of its own."""
-    return change_dist_size(variable, size)
+    return np.asarray(pm.draw(change_dist_size(variable, size), random_seed=0, mode=ONCE))
 
 
 def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
     size = values.shape[: values.ndim - variable.owner.op.ndim_supp]
-    return _now(pm.logp(_resized(variable, size), values))
+    return _now(pm.logp(change_dist_size(variable, size), values))
 
 
 def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:

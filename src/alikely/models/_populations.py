@@ -1,7 +1,11 @@
-"""How a population of humans answers: exchangeable, or with accuracies of their own.
+"""How a population of humans answers: alike, with accuracies of their own, or drawn from many.
 
 References
 ----------
+.. [B68] Birnbaum (1968). Some latent trait models and their use in inferring an examinee's
+   ability. In: Lord, Novick, Statistical theories of mental test scores.
+.. [BA81] Bock, Aitkin (1981). Marginal maximum likelihood estimation of item parameters:
+   application of an EM algorithm. doi:10.1007/BF02293801
 .. [R60] Rasch (1960). Probabilistic models for some intelligence and attainment tests.
 .. [S48] Skellam (1948). A probability distribution derived from the binomial distribution by
    regarding the probability of success as variable between the sets of trials.
@@ -21,24 +25,23 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.arrays import within
-from alikely.models._placed import informed
-from alikely.models._ranges import tensor_within
+from alikely._base.arrays import normal_nodes, within
+from alikely.data.blocks import LEFT_OUT
+from alikely.models._parts import TINY, averages, informed, log_odds, spread, sums, tensor_within
 
 __all__ = [
-    "FLATTENING",
-    "ICC",
-    "TINY",
+    "ALIKE",
+    "KIND_SHARES",
+    "People",
     "Population",
-    "averages",
-    "by_dataset",
+    "at_eases",
+    "curve",
+    "dispersion",
+    "drawn",
     "exchangeable",
     "individual",
-    "levels",
-    "log_odds",
-    "moments",
-    "spread",
-    "sums",
+    "kappas",
+    "over_images",
 ]
 
 # An even grid, exact for smooth curves: steps of a sixth of the items' spread, out to five of it.
@@ -48,7 +51,16 @@ FLATTENING = 0.346
 # Logits of items spread by w have error consistency r with r / (1 - r) about w**2 / ICC.
 ICC = 4.6
 # Error consistency by moments may be anything; what shapes coordinates stays inside.
-ALIKE, TINY = (0.05, 0.95), 1e-9
+ALIKE = (0.05, 0.95)
+# Steps of .4 of the spread of the images: narrow enough for what a dozen people tell of one.
+EASES = np.linspace(-4.8, 4.8, 25)
+EASE_SHARES = np.exp(-(EASES**2) / 2) / np.exp(-(EASES**2) / 2).sum()
+# People of the population, in ability and in loading: scores are off by .0003 where both spread
+# by .5, and by .003 where by 1.3.
+KINDS, WEIGHTS = normal_nodes(5)
+KIND_SHARES = np.outer(WEIGHTS, WEIGHTS).ravel()
+# What a trial tells of the logarithm of a loading, about; it shapes coordinates alone.
+OF_LOADING = 0.1
 
 
 class Population(NamedTuple):
@@ -58,11 +70,6 @@ class Population(NamedTuple):
     expected: Any
     consistency: Callable[[NDArray[np.intp], Any, Any], Any]
     share: Any
-
-
-def spread(name: str, mean: float, n_groups: int) -> Any:
-    """Standard deviation of effects, kept off zero, where effects and spread form a funnel."""
-    return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
 
 
 class _Humans(NamedTuple):
@@ -95,16 +102,21 @@ def _seen(counts: xr.Dataset) -> _Humans:
         each = np.stack([np.ones(n + 1), share, share**2, np.full(n + 1, 1 / n)])
         total = pt.inc_subtensor(total[:, conditions], pt.dot(each, data[n][1].T))
     shares = (total[i] / total[0] for i in (1, 2, 3))
-    return _Humans(data, *moments(total[0], *shares))
+    return _Humans(data, *_moments(total[0], *shares))
 
 
-def moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
-    """What the numbers of right humans show, as the last four of `_Humans`."""
+def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any]:
+    """Share of right humans, its variance in single trials, and how alike humans are."""
     mean = (share * n_trials + 0.5) / (n_trials + 1)
     even = mean * (1 - mean)
     # Shares of right humans spread from as much as by chance to as much as if all were one.
     alike = ((square - share**2) / even - one) / pt.maximum(1 - one, TINY)
-    alike = pt.clip(alike, *ALIKE)
+    return mean, even, pt.clip(alike, *ALIKE)
+
+
+def _moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
+    """What the numbers of right humans show, as the last four of `_Humans`."""
+    mean, even, alike = dispersion(n_trials, share, square, one)
     inflated = one + (1 - one) * alike
     # As of a normal variable, from so many trials as would say as much if half were right.
     variance = 2 * (1 - alike) ** 2 * inflated**2 / pt.maximum(one * (1 - one), TINY)
@@ -116,12 +128,7 @@ def moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any,
     )
 
 
-def log_odds(probability: Any) -> Any:
-    """Log odds of a probability."""
-    return pt.log(probability) - pt.log1p(-probability)
-
-
-def levels(seen: Any, information: Any, n: int) -> Any:
+def _levels(seen: Any, information: Any, n: int) -> Any:
     """Log odds of a human to be right on a random trial, by condition."""
     mean = pm.Normal("human_level_mean", 0, 1.5)
     sd = spread("human_level_sd", 1, n)
@@ -129,7 +136,7 @@ def levels(seen: Any, information: Any, n: int) -> Any:
     return informed("human_level", mean, sd, seen, information, "condition")
 
 
-def by_dataset(
+def _by_dataset(
     name: str, center: tuple[float, float], counts: xr.Dataset, seen: Any, information: Any
 ) -> Any:
     """Parameter of each condition around that of its data set."""
@@ -146,17 +153,6 @@ def by_dataset(
     return informed(
         f"{name}_condition", shared[position], of_condition, seen, information, "condition"
     )
-
-
-def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
-    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
-    total = sums(information + pt.zeros_like(seen), group, n) + TINY
-    return sums(information * seen, group, n) / total, total
-
-
-def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
-    """Sums of values by group, shape (n,)."""
-    return pt.inc_subtensor(pt.zeros(n)[group], values)
 
 
 def _count_likelihood(
@@ -185,9 +181,9 @@ def _shares(counts: xr.Dataset) -> NDArray[np.float64]:
 def exchangeable(counts: xr.Dataset) -> Population:
     """Humans alike: the number of right ones is beta-binomial [S48]_."""
     seen = _seen(counts)
-    mu = pm.math.invlogit(levels(seen.level, seen.level_information, counts.sizes["condition"]))
+    mu = pm.math.invlogit(_levels(seen.level, seen.level_information, counts.sizes["condition"]))
     known = seen.consistency, seen.consistency_information
-    alike = pm.math.invlogit(by_dataset("human_consistency", (0, 1), counts, *known))
+    alike = pm.math.invlogit(_by_dataset("human_consistency", (0, 1), counts, *known))
     pm.Deterministic("human_accuracy", mu, dims="condition")
     pm.Deterministic("human_error_consistency", alike, dims="condition")
     phi = 1 / alike - 1
@@ -210,15 +206,15 @@ def exchangeable(counts: xr.Dataset) -> Population:
 
 def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
     """Humans with accuracies of their own: a Rasch model of humans and items [R60]_."""
-    people = _people(counts)
+    people = _persons(counts)
     shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     n_conditions = counts.sizes["condition"]
     seen = _seen(counts)
     # Of a normal ease in logits: its share of the variance, the rest being logistic.
     wide = (seen.consistency + np.log(ICC)) / 2, 4 * seen.consistency_information
-    width_of_items = pt.exp(by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
+    width_of_items = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
     # Averaging over items flattens a logistic curve about so much; accuracy and spread then part.
-    level = levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(
+    level = _levels(seen.level, seen.level_information, n_conditions) * pt.sqrt(
         1 + FLATTENING * width_of_items**2
     )
     deviate = pm.Normal("human_deviate", 0, 1, dims="person")
@@ -357,7 +353,7 @@ def drawn_totals(
     return totals
 
 
-def _people(counts: xr.Dataset) -> list[NDArray[np.intp]]:
+def _persons(counts: xr.Dataset) -> list[NDArray[np.intp]]:
     """Persons of each condition; all must have answered every trial of it."""
     shown = counts["human_shown"].values
     trials = np.zeros(counts.sizes["condition"], dtype=np.int64)
@@ -379,3 +375,265 @@ def _people(counts: xr.Dataset) -> list[NDArray[np.intp]]:
             )
         out.append(rows)
     return out
+
+
+class _Layout(NamedTuple):
+    """Who sat where."""
+
+    seats: NDArray[np.intp]
+    there: NDArray[np.bool_]
+    right: NDArray[np.int64]
+    group: NDArray[np.intp]
+    present: NDArray[np.bool_]
+    group_condition: NDArray[np.intp]
+    place: NDArray[np.intp]
+    slot: NDArray[np.intp]
+    contrasts: NDArray[np.float64]
+    dataset_of_person: NDArray[np.intp]
+    dataset_of_condition: NDArray[np.intp]
+
+
+class People(NamedTuple):
+    """What machines need to know of people drawn from a population."""
+
+    layout: _Layout
+    spread: Any
+    posterior: Any
+    p_anyone: Any
+    p_mean: Any
+    p_own: Any
+    share: Any
+
+
+def drawn(counts: xr.Dataset) -> People:
+    """Humans drawn from a population: a two-parameter logistic model [B68]_ of random people."""
+    layout = _layout(counts)
+    n_trials = pm.Data("human_data", counts["n_trials"].values, dims="stratum")
+    right = pm.Data("human_right", layout.right, dims=("stratum", "seat"))
+    seen = _seen_of_people(counts, layout, n_trials, right)
+    wide = (seen[2] + np.log(ICC)) / 2, 4 * seen[3]
+    spread = pt.exp(_by_dataset("human_spread", (np.log(2), 0.5), counts, *wide))
+    level = _levels(seen[0], seen[1], counts.sizes["condition"])
+
+    ability_sd = pm.HalfNormal("ability_sd", 0.5)
+    loading_sd = pm.HalfNormal("loading_sd", 0.5)
+    n_shown, n_own = _totals(counts, layout, n_trials, right)
+    p = (n_own + 0.5) / (n_shown + 1)
+    told = log_odds(p), n_shown * p * (1 - p)
+    ability, of_level = _deviations("ability", ability_sd, layout, *told)
+    follows, of_spread = _deviations("loading", loading_sd, layout, 0 * p, OF_LOADING * n_shown)
+    here = layout.dataset_of_condition
+    pm.Deterministic("ability", ability + of_level[layout.dataset_of_person], dims="person")
+    pm.Deterministic(
+        "loading", pt.exp(follows + of_spread[layout.dataset_of_person]), dims="person"
+    )
+
+    own = curve(
+        level[:, None] + ability[layout.seats], spread[:, None] * pt.exp(follows[layout.seats])
+    )
+    # Levels and spreads are those of the people who answered, means of abilities and of logarithms
+    # of loadings: of these the data tell, and chains mix.
+    x, y = (axis.ravel() for axis in np.meshgrid(KINDS, KINDS, indexing="ij"))
+    anyone = curve(
+        (level - of_level[here])[:, None] + ability_sd * x,
+        (spread * pt.exp(-of_spread[here]))[:, None] * pt.exp(loading_sd * y),
+    )
+    p_anyone = pm.math.invlogit(at_eases(anyone))
+    p_mean = (KIND_SHARES[:, None] * p_anyone).sum(axis=1)
+    log_joint = _log_joint(layout, own, right)
+    log_total = pt.logsumexp(log_joint, axis=-1)
+    _answers_together(counts, layout, n_trials, log_total)
+    p_own = pm.math.invlogit(at_eases(own))
+    _of_humans(layout, p_anyone, p_mean, p_own)
+    return People(
+        layout,
+        spread,
+        pt.exp(log_joint - log_total[:, None]),
+        p_anyone,
+        p_mean,
+        p_own,
+        _right_share(layout, right),
+    )
+
+
+def _right_share(layout: _Layout, right: Any) -> Any:
+    """Of the humans who answered, those who were right."""
+    return right.sum(axis=1) / np.maximum(layout.present.sum(axis=1), 1)[layout.group]
+
+
+def curve(level: Any, slope: Any) -> tuple[Any, Any]:
+    """Intercept and slope in log odds; averaging over images flattens a curve about so much."""
+    return level * pt.sqrt(1 + FLATTENING * slope**2), slope
+
+
+def at_eases(curve: tuple[Any, Any]) -> Any:
+    """Log odds at all nodes, on the last axis."""
+    return curve[0][..., None] + curve[1][..., None] * EASES
+
+
+def _deviations(
+    name: str, sd: Any, layout: _Layout, seen: Any, information: Any
+) -> tuple[Any, Any]:
+    """Deviations of people from the mean of their data set, and that mean from the population's."""
+    basis = layout.contrasts
+    known = (basis**2).T @ information
+    free = informed(f"{name}_contrast", 0, sd, basis.T @ seen, known, "contrast")
+    n_people = np.bincount(layout.dataset_of_person)
+    mean = pm.Normal(f"{name}_mean_deviate", 0, 1, dims="dataset")
+    return pt.dot(basis, free), sd * mean / np.sqrt(n_people)
+
+
+def _log_joint(layout: _Layout, own: tuple[Any, Any], right: Any) -> Any:
+    """Log probability of the answers of a stratum together with the ease of its image."""
+    intercept, slope = ((right * part[layout.place]).sum(axis=1) for part in own)
+    # All wrong, of those who were there.
+    wrong = pt.softplus(at_eases(own))[layout.group_condition]
+    nobody = -(wrong * layout.present[:, :, None]).sum(axis=1) + np.log(EASE_SHARES)
+    return intercept[:, None] + slope[:, None] * EASES + nobody[layout.group]
+
+
+def _of_humans(layout: _Layout, p_anyone: Any, p_mean: Any, p_own: Any) -> None:
+    """Accuracy of a new human, error consistency of two new ones, and of pairs of these."""
+    pm.Deterministic("human_accuracy", over_images(p_mean), dims="condition")
+    new = np.outer(KIND_SHARES, KIND_SHARES)
+    others = layout.there[:, :, None] & layout.there[:, None, :]
+    others &= ~np.eye(others.shape[1], dtype=bool)
+    these = others / others.sum(axis=(1, 2), keepdims=True)
+    for end, p, weight in (("", p_anyone, new), ("_these", p_own, these)):
+        kappa = kappas(p, p, pt.matmul(p * EASE_SHARES, p.swapaxes(1, 2)))
+        pm.Deterministic(
+            f"human_error_consistency{end}", (weight * kappa).sum(axis=(1, 2)), dims="condition"
+        )
+
+
+def over_images(p: Any) -> Any:
+    """Over images, of probabilities at the nodes."""
+    return (p * EASE_SHARES).sum(axis=-1)
+
+
+def kappas(first: Any, second: Any, both: Any) -> Any:
+    """Error consistency of all of the first with all of the second: (..., first, second)."""
+    a, b = over_images(first)[..., :, None], over_images(second)[..., None, :]
+    return 2 * (both - a * b) / (a * (1 - b) + (1 - a) * b)
+
+
+def _answers_together(counts: xr.Dataset, layout: _Layout, n_trials: Any, log_share: Any) -> None:
+    """How often each pattern of answers occurred, of those who answered together."""
+    n_groups = len(layout.present)
+
+    def logp(value: Any, log_share: Any, total: Any) -> Any:
+        return pt.sum(value * log_share - pt.gammaln(value + 1)) + pt.sum(pt.gammaln(total + 1))
+
+    def random(log_share: Any, total: Any, rng: np.random.Generator, size: Any = None) -> Any:
+        shape = np.shape(log_share) if size is None else (*size, np.shape(log_share)[-1])
+        share = np.broadcast_to(np.exp(log_share), shape)
+        total = np.broadcast_to(np.asarray(total, dtype=np.int64), (*shape[:-1], n_groups))
+        found = np.zeros(shape, dtype=np.int64)
+        for k in range(n_groups):
+            here = np.flatnonzero(layout.group == k)
+            p = share[..., here]
+            rest = np.maximum(1 - p.sum(axis=-1, keepdims=True), 0)
+            p = np.concatenate([p, rest], axis=-1)
+            found[..., here] = rng.multinomial(total[..., k], p / p.sum(-1, keepdims=True))[
+                ..., :-1
+            ]
+        return found
+
+    pm.CustomDist(
+        "who_was_right",
+        log_share,
+        sums(n_trials, layout.group, n_groups),
+        logp=logp,
+        random=random,
+        signature="(s),(g)->(s)",
+        dtype="int64",
+        class_name="WhoWasRight",
+        observed=n_trials,
+        dims="stratum",
+    )
+
+
+def _seen_of_people(
+    counts: xr.Dataset, layout: _Layout, n_trials: Any, right: Any
+) -> tuple[Any, ...]:
+    """Moments of the numbers of right humans, by condition."""
+    n_humans = layout.present[layout.group].sum(axis=1)
+    share = _right_share(layout, right)
+    used = n_trials * (n_humans > 0)
+    each = (used, used * share, used * share**2, used / np.maximum(n_humans, 1))
+    total = [sums(part, layout.place, counts.sizes["condition"]) for part in each]
+    return _moments(total[0], *(part / total[0] for part in total[1:]))
+
+
+def _totals(counts: xr.Dataset, layout: _Layout, n_trials: Any, right: Any) -> tuple[Any, Any]:
+    """Trials of each person, and right answers."""
+    person = layout.seats[layout.place]
+    present = layout.present[layout.group]
+    n = counts.sizes["person"]
+    taken = np.flatnonzero(present.ravel())
+
+    def by_person(values: Any) -> Any:
+        return sums(values.ravel()[taken], person.ravel()[taken], n)
+
+    return by_person(n_trials[:, None] * present), by_person(n_trials[:, None] * right)
+
+
+def _layout(counts: xr.Dataset) -> _Layout:
+    if "answers" not in counts:
+        raise ValueError(
+            "people drawn from a population need counts by who was right; make them with "
+            "alikely.data.cohort_counts(trials, who_was_right=True)"
+        )
+    place = counts["stratum_condition"].values
+    answers = counts["answers"].values
+    shown = counts["human_shown"].values > 0
+    people = [np.flatnonzero(shown[:, d]) for d in range(counts.sizes["condition"])]
+    width = max(map(len, people))
+    there = np.array([[h < len(rows) for h in range(width)] for rows in people])
+    seats = np.array([[*rows, *[0] * (width - len(rows))] for rows in people])
+    seated = np.where(there[place], np.take_along_axis(answers, seats[place], axis=1), LEFT_OUT)
+    present = seated != LEFT_OUT
+    groups, group = np.unique(
+        np.concatenate([place[:, None], present], axis=1), axis=0, return_inverse=True
+    )
+    datasets = list(dict.fromkeys(counts["dataset"].values.tolist()))
+    of_person = np.array([datasets.index(name) for name in counts["person_dataset"].values])
+    alone = np.flatnonzero(there.sum(axis=1) < 2)
+    if len(alone):
+        name = counts["condition"].values[alone[0]]
+        raise ValueError(
+            "people drawn from a population need at least 2 humans in each condition, "
+            f"{name!r} has {there[alone[0]].sum()}; use human_effects=False"
+        )
+    pm.modelcontext(None).add_coords(
+        {
+            "stratum": np.arange(len(place)),
+            "seat": np.arange(width),
+            "contrast": np.arange(len(of_person) - len(datasets)),
+        }
+    )
+    return _Layout(
+        seats,
+        there,
+        (seated == 1).astype(np.int64),
+        group.ravel(),
+        groups[:, 1:].astype(bool),
+        groups[:, 0],
+        place,
+        np.array([np.sum(place[:s] == c) for s, c in enumerate(place)]),
+        _contrasts(of_person),
+        of_person,
+        np.array([datasets.index(name) for name in counts["dataset"].values]),
+    )
+
+
+def _contrasts(group: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Orthonormal columns that sum to zero within each group: (person, contrast)."""
+    columns = []
+    for k in range(group.max() + 1):
+        rows = np.flatnonzero(group == k)
+        for n in range(1, len(rows)):
+            column = np.zeros(len(group))
+            column[rows[:n]], column[rows[n]] = 1 / n, -1
+            columns.append(column / np.sqrt(1 + 1 / n))
+    return np.stack(columns, axis=1)

@@ -32,6 +32,7 @@ __all__ = [
     "GRID",
     "Bent",
     "Link",
+    "arcsinh",
     "check_counts",
     "check_margins",
     "check_task",
@@ -126,6 +127,23 @@ def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any
     return information * pt.switch(extreme, pt.sigmoid(above), 1)
 
 
+# Hyperbolic functions, of those that the interpreter of densities knows.
+def _sinh(x: Any) -> Any:
+    return (pt.exp(x) - pt.exp(-x)) / 2
+
+
+def _cosh(x: Any) -> Any:
+    return (pt.exp(x) + pt.exp(-x)) / 2
+
+
+def arcsinh(x: Any) -> Any:
+    """Inverse hyperbolic sine, exact for large numbers of either sign; of slope 1 at 0."""
+    below = pt.lt(x, 0)
+    size = pt.switch(below, -x, x)
+    value = pt.log(size + pt.sqrt(size**2 + 1))
+    return pt.switch(below, -value, value)
+
+
 class Bent(NamedTuple):
     """Strengths as a sinh-arcsinh function of normal scores [JP09]_."""
 
@@ -136,21 +154,21 @@ class Bent(NamedTuple):
 
     def _shape(self) -> tuple[Any, Any, Any]:
         power, one = pt.exp(-self.log_tail), math.asinh(1.0)
-        ends = [pt.sinh((sign * one + self.skewness) * power) for sign in (1, -1)]
-        return power, 2 * self.sd / (ends[0] - ends[1]), pt.sinh(self.skewness * power)
+        ends = [_sinh((sign * one + self.skewness) * power) for sign in (1, -1)]
+        return power, 2 * self.sd / (ends[0] - ends[1]), _sinh(self.skewness * power)
 
     def strength(self, score: Any) -> Any:
         """Strengths of normal scores."""
         power, scale, middle = self._shape()
-        return self.mean + scale * (pt.sinh((pt.arcsinh(score) + self.skewness) * power) - middle)
+        return self.mean + scale * (_sinh((arcsinh(score) + self.skewness) * power) - middle)
 
     def placed(self, seen: Any, information: Any) -> tuple[Any, Any]:
         """Normal scores of strengths as counts show them, and their information, about."""
         power, scale, middle = self._shape()
-        inside = pt.arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
+        inside = arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
         # Smooth, and never far out: it places coordinates, which need not be exact.
-        score = pt.sinh(2 * pt.tanh(inside / 2))
-        slope = scale * power * pt.cosh((pt.arcsinh(score) + self.skewness) * power)
+        score = _sinh(2 * pt.tanh(inside / 2))
+        slope = scale * power * _cosh((arcsinh(score) + self.skewness) * power)
         return score, information * slope**2 / (1 + score**2)
 
 

@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,16 +27,32 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely.data.blocks import LEFT_OUT
-from alikely.models._effects import DIMS, effects, tables_for
-from alikely.models._entries import (
-    Seen,
-    levels_of_entries,
-    seen_of_entries,
-    shared_of_entries,
-)
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._people import People, drawn, followers
-from alikely.models._populations import Population, exchangeable, individual
+from alikely.models._parts import (
+    DIMS,
+    averages,
+    effects,
+    informed,
+    informed_zero_sum,
+    log_odds,
+    spread,
+    sums,
+    tables_for,
+)
+from alikely.models._populations import (
+    ALIKE,
+    KIND_SHARES,
+    People,
+    Population,
+    at_eases,
+    curve,
+    dispersion,
+    drawn,
+    exchangeable,
+    individual,
+    kappas,
+    over_images,
+)
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -173,10 +189,10 @@ def cohort(
             humans = individual(counts, known) if human_effects else exchangeable(counts)
         shown = pm.Data("shown", layout["shown"], dims="row")
         right = pm.Data("right", layout["right"], dims="row")
-        seen = seen_of_entries(layout, counts, humans.share, shown, right)
-        level = levels_of_entries(layout, seen, tables)
+        seen = _seen_of_entries(layout, counts, humans.share, shown, right)
+        level = _levels_of_entries(layout, seen, tables)
         if isinstance(humans, People):
-            probability = followers(layout, seen, humans, level)
+            probability = _followers(layout, seen, humans, level)
         else:
             probability = _copiers(layout, seen, humans, level, tables)
         probability = SURE + (1 - 2 * SURE) * probability
@@ -191,9 +207,136 @@ def cohort(
     return with_priors(model, priors)
 
 
+class _Seen(NamedTuple):
+    """What answers of machines show of entries, (entry,), and the inverse of its variance."""
+
+    level: Any
+    level_information: Any
+    ratio: Any  # log odds ratio with the human that might be copied
+    ratio_information: Any
+    alike: Any  # error consistency of humans
+
+
+def _levels_of_entries(layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]) -> Any:
+    """Log odds of every entry to be right on a random trial."""
+    n, at = _sizes(layout), _places(layout)
+    mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
+    sd_condition = spread("level_condition_sd", 1, n["condition"])
+    # What an entry shows of what it has in common with others.
+    known = 1 / (sd**2 + 1 / seen.level_information)
+    there = averages(seen.level, known, at["condition"], n["condition"])
+    by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
+    expected = by_condition[at["condition"]]
+    beside = seen.level - there[0][at["condition"]]
+    expected += _effect("level_machine", "machine", n, 1, beside, known, at)
+    expected = sum(effects("level", tables, at, 1), expected)
+    return informed("level", expected, sd, seen.level, seen.level_information, "entry")
+
+
+def _shared_of_entries(
+    name: str,
+    unit: float,
+    layout: dict[str, Any],
+    seen: tuple[Any, Any],
+    tables: dict[str, pd.DataFrame],
+) -> Any:
+    """What every entry shares with humans: a mean, and effects of machines and conditions."""
+    n, at = _sizes(layout), _places(layout)
+    sd = pm.HalfNormal(f"{name}_sd", unit)
+    known = 1 / (sd**2 + 1 / seen[1])
+    expected = pm.Normal(f"{name}_mean", 0, 4 * unit)
+    for dim, scale in (("machine", 3 * unit), ("condition", unit)):
+        expected += _effect(f"{name}_{dim}", dim, n, scale, seen[0], known, at)
+    expected = sum(effects(name, tables, at, 3 * unit), expected)
+    return informed(name, expected, sd, *seen, "entry")
+
+
+def _sizes(layout: dict[str, Any]) -> dict[str, int]:
+    return {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
+
+
+def _places(layout: dict[str, Any]) -> dict[str, NDArray[np.intp]]:
+    return {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
+
+
+def _effect(
+    name: str,
+    dim: str,
+    n: dict[str, int],
+    scale: float,
+    seen: Any,
+    information: Any,
+    at: dict[str, NDArray[np.intp]],
+) -> Any:
+    """Effects on entries that sum to zero over a dim; none where there is only one level."""
+    if n[dim] == 1:
+        return pt.zeros(1)
+    sd = spread(f"{name}_sd", scale, n[dim])
+    each, known = averages(seen, information, at[dim], n[dim])
+    return informed_zero_sum(name, sd, each, known.mean(), dim)[at[dim]]
+
+
+def _seen_of_entries(
+    layout: dict[str, Any], counts: xr.Dataset, share_of_stratum: Any, shown: Any, right: Any
+) -> _Seen:
+    """Levels and log odds ratios by moments, from data that may be replaced."""
+    entry, stratum = layout["entry_of_row"], layout["stratum_of_row"]
+    n_humans = np.maximum(counts["n_humans"].values[stratum], 1)
+    share = share_of_stratum[stratum]
+
+    def total(values: Any) -> Any:
+        return sums(values, entry, len(layout["coords"]["entry"]))
+
+    n_trials = total(shown)
+    mean, square = total(share * shown) / n_trials, total(share**2 * shown) / n_trials
+    p, even, alike = dispersion(n_trials, mean, square, total(shown / n_humans) / n_trials)
+    q = (total(right) + 0.5) / (n_trials + 1)
+    slope = (total(share * right) / n_trials - mean * total(right) / n_trials) / (alike * even)
+    low, high = pt.maximum(p + q - 1, 0), pt.minimum(p, q)
+    # Chance may carry copying beyond what is possible.
+    both = low + (high - low) * pt.clip((p * q + slope * even - low) / (high - low), *ALIKE)
+    cells = both, 1 - p - q + both, p - both, q - both
+    ratio = pt.log(cells[0]) + pt.log(cells[1]) - pt.log(cells[2]) - pt.log(cells[3])
+    # The human is not known, but those who are like it.
+    information = n_trials * alike**2 / sum(1 / cell for cell in cells)
+    return _Seen(log_odds(q), n_trials * q * (1 - q), ratio, information, alike)
+
+
+def _followers(layout: dict[str, Any], seen: _Seen, humans: People, level: Any) -> Any:
+    """Machines that follow what people find easy, more or less steeply than they do."""
+    at, machine = layout["condition_of_entry"], layout["machine_of_entry"]
+    typical = 2 * (pt.log1p(seen.alike) - pt.log1p(-seen.alike))
+    told = seen.ratio / typical, seen.ratio_information * typical**2
+    following = _shared_of_entries("following", 0.25, layout, told, {})
+    p = pm.math.invlogit(at_eases(curve(level, humans.spread[at] * following)))
+    accuracy = pm.Deterministic("accuracy", over_images(p), dims="entry")
+    # The line in the probability of a random human that is nearest to the curve.
+    mu = over_images(humans.p_mean)[at]
+    away = humans.p_mean[at] - mu[:, None]
+    copying = over_images((p - accuracy[:, None]) * away) / over_images(away**2)
+    pm.Deterministic("copy_probability", copying, dims="entry")
+    pm.Deterministic("right_alone", accuracy - copying * mu, dims="entry")
+    there = humans.layout.there
+    weight = there / there.sum(axis=1, keepdims=True)
+    everywhere = np.broadcast_to(KIND_SHARES, (len(there), len(KIND_SHARES)))
+    known = (("", humans.p_anyone, everywhere), ("_these", humans.p_own, weight))
+    for end, other, share in known:
+        one, others = p[:, None, :], other[at]
+        kappa = kappas(one, others, over_images(one * others)[:, None, :])[:, 0, :]
+        pm.Deterministic(f"error_consistency{end}", (share[at] * kappa).sum(axis=1), dims="entry")
+    place, slot = humans.layout.place, humans.layout.slot
+    stratum = np.zeros((len(there), slot.max() + 1), dtype=np.intp)
+    stratum[place, slot] = np.arange(len(place))
+    entry = np.zeros((len(there), machine.max() + 1), dtype=np.intp)
+    entry[at, machine] = np.arange(len(at))
+    found = pt.matmul(humans.posterior[stratum], p[entry].swapaxes(1, 2))
+    row, of = layout["stratum_of_row"], layout["entry_of_row"]
+    return found[place[row], slot[row], machine[of]]
+
+
 def _copiers(
     layout: dict[str, Any],
-    seen: Seen,
+    seen: _Seen,
     humans: Population,
     level: Any,
     tables: dict[str, pd.DataFrame],
@@ -202,7 +345,7 @@ def _copiers(
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
     ratio = (seen.ratio, seen.ratio_information)
-    log_odds_ratio = shared_of_entries("log_odds_ratio", 0.5, layout, ratio, tables)
+    log_odds_ratio = _shared_of_entries("log_odds_ratio", 0.5, layout, ratio, tables)
     # The human whose answer might be copied is right with probability mu.
     mu = humans.accuracy[at]
     followed = _joint_probability(mu, accuracy, pt.exp(log_odds_ratio)) / mu

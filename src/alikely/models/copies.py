@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pymc.logprob.transforms import Transform
 
 from alikely._base.names import listed, nearest
-from alikely.data.tables import check_counts
+from alikely.data.tables import check_counts, pair_coords
 from alikely.metrics.cell_priors import check_accuracy_priors, check_prior
-from alikely.models._coords import pair_coords
 from alikely.models._given_priors import Priors, check_priors, with_priors
-from alikely.models._ranges import tensor_within
+from alikely.models._parts import tensor_within
 
 __all__ = ["copying"]
 
@@ -89,40 +88,34 @@ def copying(
     ['p_a', 'u', 'v']
     """
     cells = np.atleast_2d(check_counts(counts))
-    if independent:
-        return _independent(cells, pairs, priors)
-    stated, given = _parted(priors)
+    stated, given = ({}, priors) if independent else _parted(priors)
     beta, default = check_prior(stated), check_prior(None)
     with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
         data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a = pm.Beta("p_a", *default["p_a"], dims="pair")
-        if "copy_probability" in beta:
-            model.add_coord("given", ["right", "wrong"])
-            uv = pm.CustomDist(
-                "uv",
-                *beta["copy_probability"],
-                *beta["own_accuracy"],
-                logp=_direct_logp,
-                dist=_direct_dist,
-                support_point=_direct_start,
-                signature="(),(),(),()->(2)",
-                class_name="CopyProbabilityAndOwnAccuracy",
-                transform=_UnitSquare(),
-                dims=("pair", "given"),
-                shape=(len(cells), 2),
-            )
-            u, v = uv[..., 0], uv[..., 1]
+        if independent:
+            p_a, u = (pm.Beta(n, *b, dims="pair") for n, b in check_accuracy_priors(None).items())
+            v = u
         else:
-            u = pm.Beta("u", *default["u"], dims="pair")
-            v = pm.Beta("v", *default["v"], dims="pair")
-        difference = pm.Deterministic("copy_probability", u - v, dims="pair")
-        own, _ = _alone(u, v)
-        pm.Deterministic("own_accuracy", own, dims="pair")
-        p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
-        # EC = c f; the odds of disagreement by chance never vanish inside the unit cube.
-        chance = p_a * (1 - p_b) + (1 - p_a) * p_b
-        kappa = tensor_within(difference * 2 * p_a * (1 - p_a) / chance, -1)
-        pm.Deterministic("error_consistency", kappa, dims="pair")
+            p_a = pm.Beta("p_a", *default["p_a"], dims="pair")
+            if "copy_probability" in beta:
+                model.add_coord("given", ["right", "wrong"])
+                uv = pm.CustomDist(
+                    "uv",
+                    *beta["copy_probability"],
+                    *beta["own_accuracy"],
+                    logp=_direct_logp,
+                    dist=_direct_dist,
+                    support_point=lambda rv, *_: pt.full_like(rv, 0.5),  # nothing is copied
+                    signature="(),(),(),()->(2)",
+                    class_name="CopyProbabilityAndOwnAccuracy",
+                    transform=_UnitSquare(),
+                    dims=("pair", "given"),
+                    shape=(len(cells), 2),
+                )
+                u, v = uv[..., 0], uv[..., 1]
+            else:
+                u, v = (pm.Beta(name, *default[name], dims="pair") for name in "uv")
+            _report(p_a, u, v)
         probabilities = pt.stack(
             [p_a * u, p_a * (1 - u), (1 - p_a) * v, (1 - p_a) * (1 - v)], axis=-1
         )
@@ -136,25 +129,16 @@ def copying(
     return with_priors(model, given)
 
 
-def _independent(
-    cells: NDArray[np.int64], pairs: Sequence[str] | None, priors: Priors | None
-) -> pm.Model:
-    """Two observers who share nothing but their accuracies."""
-    default = check_accuracy_priors(None)
-    with pm.Model(coords=pair_coords(len(cells), pairs)) as model:
-        data = pm.Data("cells", cells, dims=("pair", "cell"))
-        p_a, p_b = (pm.Beta(name, *beta, dims="pair") for name, beta in default.items())
-        probabilities = pt.stack(
-            [p_a * p_b, p_a * (1 - p_b), (1 - p_a) * p_b, (1 - p_a) * (1 - p_b)], axis=-1
-        )
-        pm.Multinomial(
-            "observed_cells",
-            n=data.sum(axis=-1),
-            p=probabilities,
-            observed=data,
-            dims=("pair", "cell"),
-        )
-    return with_priors(model, priors)
+def _report(p_a: Any, u: Any, v: Any) -> None:
+    """Quantities that follow from the accuracies."""
+    difference = pm.Deterministic("copy_probability", u - v, dims="pair")
+    own, _ = _alone(u, v)
+    pm.Deterministic("own_accuracy", own, dims="pair")
+    p_b = pm.Deterministic("accuracy", p_a * u + (1 - p_a) * v, dims="pair")
+    # EC = c f; the odds of disagreement by chance never vanish inside the unit cube.
+    chance = p_a * (1 - p_b) + (1 - p_a) * p_b
+    kappa = tensor_within(difference * 2 * p_a * (1 - p_a) / chance, -1)
+    pm.Deterministic("error_consistency", kappa, dims="pair")
 
 
 def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -190,11 +174,6 @@ def _alone(u: Any, v: Any) -> tuple[Any, Any]:
     """Accuracy where nothing is copied, at most 1 however it is rounded, and how often that is."""
     right, wrong = pt.minimum(u, v), pt.minimum(1 - u, 1 - v)
     return right / (right + wrong), right + wrong
-
-
-def _direct_start(rv: Any, size: Any, *parameters: Any) -> Any:
-    """Start where nothing is copied; PyMC's default, the origin, lies on the edge."""
-    return pt.full_like(rv, 0.5)
 
 
 class _UnitSquare(Transform):

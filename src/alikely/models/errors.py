@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -26,15 +26,12 @@ from alikely.metrics.rows import (
     check_errors,
     drop_true,
     insert_true,
-    wrong_classes,
 )
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._placed import TINY, informed_logits
-from alikely.models._populations import spread
+from alikely.models._parts import TINY, informed_logits, spread
 
 __all__ = ["class_copying", "error_distributions"]
 
-Base = Literal["shared", "uniform", "learned"]
 # With so many rows around them base rows are known better than their spread; with fewer, deviates
 # in units of the spread are the freer parameters.
 MANY = 10
@@ -47,33 +44,20 @@ WRONG_DIMS = ("system", "true_class", "wrong_class")
 
 
 def error_distributions(
-    rows: ArrayLike | xr.DataArray,
-    *,
-    base: Base = "shared",
-    concentration: float | None = None,
-    priors: Priors | None = None,
+    rows: ArrayLike | xr.DataArray, *, priors: Priors | None = None
 ) -> pm.Model:
     """Distributions of every system's errors over wrong labels, by true class.
 
     A system's errors on a true class are multinomial, and its row of probabilities is drawn from
-    a Dirichlet distribution around a base row. How concentrated rows are about their base is
-    learned, with the rows integrated out [M62]_: draw them with
-    `alikely.errors.posteriors.error_row_draws`.
+    a Dirichlet distribution around a latent base row of the class, common to all systems. How
+    concentrated rows are about their base is learned, with the rows integrated out [M62]_: draw
+    them with `alikely.errors.error_row_draws`.
 
     Parameters
     ----------
     rows : array_like or xarray.DataArray, shape (system, true_class, response_class)
         Numbers of errors; the diagonal is no error and is ignored. Labels are taken from the
         coords.
-    base : {"shared", "uniform", "learned"}
-        ``"shared"``: one latent base row for each true class, common to all systems, which may
-        differ from it not at all. ``"uniform"``: all wrong classes alike. ``"learned"``: one
-        distribution over responses for all true classes, renormalised without the true one. Under
-        the latter two, systems of the same kind still differ by as much as true classes do.
-    concentration : float, optional
-        Mean Dirichlet parameter of a cell, above 0: a row is drawn from
-        ``Dirichlet(concentration * (C - 1) * base)``, so that .5 with the uniform base is
-        Dirichlet(1/2). Rows are then variables of the model. Learned if not given.
     priors : mapping, optional
         Other priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
         ``{"spread": 1.0}``, see `alikely.models.with_priors`.
@@ -83,16 +67,14 @@ def error_distributions(
     pymc.Model
         Dims ``system, true_class, response_class`` and ``wrong_class``, the classes without the
         true one, numbered in order. Data ``errors``; deterministics ``base``
-        (true_class, response_class) and, if learned, ``concentration`` (with the shared base by
-        true_class), otherwise ``error_rows`` (system, true_class, response_class) of the free
-        ``rows``; likelihood ``observed_errors``.
+        (true_class, response_class) and ``concentration`` (true_class), the mean Dirichlet
+        parameter of a cell; likelihood ``observed_errors``.
 
     Raises
     ------
     ValueError
         If the counts are not square in at least 3 classes, not whole or negative, or hold no
-        error; if the base is unknown or the concentration not above 0; for priors as in
-        `alikely.models.with_priors`.
+        error; for priors as in `alikely.models.with_priors`.
 
     Notes
     -----
@@ -109,61 +91,36 @@ def error_distributions(
     ['base', 'concentration']
     """
     counts, labels = check_errors(rows, ROW_DIMS)
-    if base not in ("shared", "uniform", "learned"):
-        raise ValueError(f"base must be 'shared', 'uniform' or 'learned', got {base!r}")
-    if concentration is not None and not 0 < concentration < np.inf:
-        raise ValueError(f"concentration must be above 0, got {concentration}; 0.5 is Jeffreys'")
-    n_classes = counts.shape[-1]
+    n_systems, n_classes = counts.shape[:2]
     with pm.Model(coords=_coords(labels)) as model:
         errors = pm.Data("errors", drop_true(counts), dims=WRONG_DIMS)
-        share = _base(base, *counts.shape[:2])
+        # Logits: Dirichlet base rows of small parameters crowd at the simplex's edges.
+        sd = spread("base_sd", 1, n_classes)
+        if n_systems >= MANY:
+            logits = pm.ZeroSumNormal("base_logit", sd, dims=WRONG_DIMS[1:])
+        else:
+            logits = sd * pm.ZeroSumNormal("base_deviate", 1, dims=WRONG_DIMS[1:])
+        share = pm.math.softmax(logits, axis=-1)
         pm.Deterministic(
             "base", insert_true(share, n_classes), dims=("true_class", "response_class")
         )
-        options = {"n": errors.sum(axis=-1), "observed": errors, "dims": WRONG_DIMS}
-        if concentration is None:
-            parameters = _concentration(base) * (n_classes - 1) * share
-            pm.DirichletMultinomial("observed_errors", a=parameters, **options)
-        else:
-            parameters = concentration * (n_classes - 1) * share
-            drawn = pm.Dirichlet("rows", parameters, dims=WRONG_DIMS)
-            pm.Deterministic("error_rows", insert_true(drawn, n_classes), dims=ROW_DIMS)
-            pm.Multinomial("observed_errors", p=drawn, **options)
+        level = 1 / (pm.HalfNormal("spread", 2) ** 2 + FLOOR)
+        deviate = pm.Normal("class_deviate", 0, 1, dims="true_class")
+        by_class = level * pt.exp(pm.HalfNormal("class_sd", 0.5) * deviate)
+        concentration = pm.Deterministic("concentration", by_class, dims="true_class")[:, None]
+        pm.DirichletMultinomial(
+            "observed_errors",
+            a=concentration * (n_classes - 1) * share,
+            n=errors.sum(axis=-1),
+            observed=errors,
+            dims=WRONG_DIMS,
+        )
     return with_priors(model, priors)
 
 
 def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
     classes = labels["true_class"]
     return {**labels, "response_class": classes, "wrong_class": list(range(len(classes) - 1))}
-
-
-def _base(base: Base, n_systems: int, n_classes: int) -> Any:
-    """Base rows over wrong classes, shape (true_class, wrong_class)."""
-    if base == "uniform":
-        return pt.full((n_classes, n_classes - 1), 1 / (n_classes - 1))
-    if base == "shared":
-        return pm.math.softmax(_base_logits(n_systems, n_classes), axis=-1)
-    deviate = pm.ZeroSumNormal("base_deviate", 1, dims="response_class")
-    logits = (spread("base_sd", 1, n_classes) * deviate)[wrong_classes(n_classes)]
-    return pm.math.softmax(logits, axis=-1)
-
-
-def _base_logits(n_rows: int, n_classes: int) -> Any:
-    """Logits of base rows: Dirichlet ones of small parameters crowd at the simplex's edges."""
-    sd = spread("base_sd", 1, n_classes)
-    if n_rows >= MANY:
-        return pm.ZeroSumNormal("base_logit", sd, dims=WRONG_DIMS[1:])
-    return sd * pm.ZeroSumNormal("base_deviate", 1, dims=WRONG_DIMS[1:])
-
-
-def _concentration(base: Base) -> Any:
-    """Mean Dirichlet parameter of a cell, to multiply base rows with."""
-    level = 1 / (pm.HalfNormal("spread", 2) ** 2 + FLOOR)
-    if base != "shared":
-        return pm.Deterministic("concentration", level)
-    deviate = pm.Normal("class_deviate", 0, 1, dims="true_class")
-    by_class = level * pt.exp(pm.HalfNormal("class_sd", 0.5) * deviate)
-    return pm.Deterministic("concentration", by_class, dims="true_class")[:, None]
 
 
 def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = None) -> pm.Model:

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely.metrics.rows import check_errors, drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
-from alikely.models._ranges import tensor_within
-from alikely.models._shares import base_draws, log_shares
+from alikely.models._parts import tensor_within
 
 __all__ = ["paired_errors"]
 
@@ -33,6 +32,15 @@ SIDE_DIMS = ("pair", "side", "true_class", "wrong_class")
 COPIED = 0.5
 SURE_OF = 8.0
 FLOOR = 1e-6
+TINY = 1e-300
+# Parameters of less are of this size: such a label has next to no share in either case.
+LEAST = 1e-8
+# Chosen so that the log density of a coordinate bends at most 2.4 times as much as that of a normal
+# variable of its standard deviation, for gamma variables of any parameter from 1e-4 to 100; with
+# the mean and variance of a logarithm in their place, up to 90 times: chains diverge there.
+CENTRE, WIDTH = 0.2, 8.0
+# Newton's steps to a coordinate; each but the last few goes about 1 further, over log(1 / LEAST).
+N_STEPS = 60
 
 
 def paired_errors(
@@ -197,22 +205,22 @@ def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
     copies = data["agreed"] * m / (m + (1 - m) * pooled)
     own = pt.stack([of_a - copies, of_b - copies], axis=1)
     prior = (concentration[..., None] * k * pooled)[:, None]
-    told = base_draws(own, prior).sum(axis=1) + base_draws(copies, COPIED * k * pooled)
+    told = _base_draws(own, prior).sum(axis=1) + _base_draws(copies, COPIED * k * pooled)
 
     base_parameters = pt.exp(log_base)[:, None, None] + pt.zeros_like(pooled)
-    log_rows = log_shares("base_coordinate", base_parameters, told, WRONG_DIMS)
+    log_rows = _log_shares("base_coordinate", base_parameters, told, WRONG_DIMS)
     base = pt.exp(log_rows)
     pm.Deterministic("base", insert_true(base, n_classes), dims=PAIR_DIMS)
     parameters = (concentration[..., None] * k * base)[:, None] + pt.zeros_like(own)
-    of_own = log_shares("own_coordinate", parameters, own, SIDE_DIMS)
-    of_copied = log_shares("copied_coordinate", COPIED * k * base, copies, WRONG_DIMS)
+    of_own = _log_shares("own_coordinate", parameters, own, SIDE_DIMS)
+    of_copied = _log_shares("copied_coordinate", COPIED * k * base, copies, WRONG_DIMS)
     both = (data["agreed"] + data["apart_a"]).sum(axis=-1)
     n_copies = copies.sum(axis=-1)
     shares = (pt.exp(log_sureness)[:, None] * pt.stack([mean, 1 - mean], axis=-1))[:, None]
     # Where nothing is copied the share of copies goes to 0 by powers: copies that only may be there
     # would make its coordinate too short for that, and all of the others too long.
     seen = pt.stack([pt.zeros_like(n_copies), both - n_copies], axis=-1) / 4
-    copying = log_shares(
+    copying = _log_shares(
         "copying_coordinate",
         shares + pt.zeros_like(seen),
         seen,
@@ -337,4 +345,71 @@ def _reported(data: dict[str, Any], parts: _Parts, n_classes: int) -> None:
     pm.Deterministic("error_divergence", divergence, dims="pair")
 
 
-TINY = 1e-300
+def _log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) -> Any:
+    """Logarithms of Dirichlet rows; what the counts say of them only shapes the coordinates."""
+    above = parameters + LEAST
+    coordinate = pm.CustomDist(
+        name,
+        above,
+        seen,
+        logp=_coordinate_density,
+        random=_random_coordinates,
+        support_point=lambda rv, *_: pt.zeros_like(rv),
+        signature="(label),(label)->(label)",
+        class_name="DirichletCoordinate",
+        dims=dims,
+    )
+    return pt.special.log_softmax(_place(coordinate, above + seen), axis=-1)
+
+
+def _base_draws(counts: Any, parameters: Any) -> Any:
+    """About how many independent draws from a base are behind counts of rows around it."""
+    return parameters * pt.log1p(counts / parameters)
+
+
+def _place(coordinate: Any, shape: Any, of: Any = pt) -> Any:
+    """Logarithm of a gamma variable from its coordinate."""
+    softplus = pt.softplus(-coordinate) if of is pt else np.logaddexp(0, -coordinate)
+    return of.log(shape + CENTRE) + coordinate / of.sqrt(shape + WIDTH) - softplus / shape
+
+
+def _coordinate_density(value: Any, parameters: Any, seen: Any) -> Any:
+    """Of coordinates: a Dirichlet row, and of its gamma variables any sum, as if of all seen."""
+    shape = parameters + seen
+    place = _place(value, shape)
+    slope = 1 / pt.sqrt(shape + WIDTH) + pt.sigmoid(-value) / shape
+    log_sum = pt.logsumexp(place, axis=-1)
+    total, number = parameters.sum(axis=-1), seen.sum(axis=-1)
+    each = parameters * place + pt.log(slope) - pt.gammaln(parameters)
+    constant = pt.gammaln(total) - pt.gammaln(total + number)
+    return each.sum(axis=-1) + number * log_sum - pt.exp(log_sum) + constant
+
+
+def _random_coordinates(
+    parameters: NDArray[np.floating],
+    seen: NDArray[np.floating],
+    rng: np.random.Generator,
+    size: Any = None,
+) -> NDArray[np.float64]:
+    """Draw a row, the sum of its gamma variables, and find the coordinates."""
+    whole = np.broadcast_shapes(parameters.shape, seen.shape)
+    if size is not None:
+        whole = (*size, whole[-1])
+    parameters, seen = np.broadcast_to(parameters, whole), np.broadcast_to(seen, whole)
+    logs = np.log(rng.standard_gamma(parameters + 1))
+    logs -= rng.standard_exponential(whole) / parameters
+    logs -= np.logaddexp.reduce(logs, axis=-1, keepdims=True)
+    sums = rng.standard_gamma((parameters + seen).sum(axis=-1, keepdims=True))
+    return _coordinate(logs + np.log(np.maximum(sums, np.finfo(float).tiny)), parameters + seen)
+
+
+def _coordinate(place: NDArray[np.floating], shape: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Inverse of `_place`, which is concave: from below Newton's steps never go too far."""
+    slope = 1 / np.sqrt(shape + WIDTH)
+    beyond = place - np.log(shape + CENTRE)
+    at = np.where(beyond > 0, beyond / slope, beyond / (slope + 1 / shape))
+    for _ in range(N_STEPS):
+        # 1 / (1 + exp(at)), also where the exponential would overflow.
+        below = np.exp(-np.logaddexp(0, at))
+        at = at + (place - _place(at, shape, np)) / (slope + below / shape)
+    return np.asarray(at)

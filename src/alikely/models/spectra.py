@@ -21,11 +21,20 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import ArrayLike
 
-from alikely.models._effects import DIMS, effects, tables_for
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._mixtures import regime_names, tightest_groups
-from alikely.models._placed import Informed, Placed, informed
-from alikely.models._populations import averages, log_odds, sums
+from alikely.models._parts import (
+    DIMS,
+    TINY,
+    Informed,
+    Placed,
+    averages,
+    effects,
+    informed,
+    log_odds,
+    sums,
+    tables_for,
+)
 
 if TYPE_CHECKING:
     from alikely.data.covariates import Covariates
@@ -34,8 +43,6 @@ __all__ = ["spectrum"]
 
 # From guessing among 16 to nine in ten right is 5 logits: what regimes have to share out.
 RANGE = 5.0
-# Without spread nobody's answers show anything.
-TINY = 1e-9
 
 
 def spectrum(

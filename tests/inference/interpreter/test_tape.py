@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +21,9 @@ from pytensor.graph import rewrite_graph
 from scipy import special, stats
 
 import alikely as al
-from alikely.data.cohorts import cohort_counts
 from alikely.inference.interpreter import kernels as k
 from alikely.inference.interpreter.models import LEFT_OUT, REWRITES, graphs
 from alikely.inference.interpreter.tape import SCALAR, Tape, UnsupportedError, written
-from alikely.simulate import cohort as simulated_cohort
-from studies.cases import CASES
 
 PLAIN = Mode("py", None)
 
@@ -268,99 +264,6 @@ def test_data_take_the_place_of_those_in_the_graph() -> None:
     for values, wanted in (({}, [2, 3]), ({data: [10, 20]}, [11, 21])):
         (found,) = run(written([x], [x + data], values), np.ones(2))
         np.testing.assert_array_equal(found, wanted)
-
-
-def experiment(by_person: bool = False) -> Any:
-    trials = simulated_cohort(
-        [0.2, 0.5, 0.8], [0.7] * 3, [0.6, 0.8, 0.9], 0.4, n_humans=3, n_trials=60, rng=1
-    )
-    return cohort_counts(trials, who_was_right=by_person)
-
-
-ROWS = np.random.default_rng(1).poisson(4, (3, 4, 4)) + 1
-RIGHT = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 12), (4, 12))
-SPECTRUM = (
-    np.random.default_rng(3).binomial(60, np.repeat([0.95, 0.9, 0.85, 0.5, 0.45, 0.4], 3)),
-    np.full(18, 60), np.repeat(np.arange(6), 3), np.tile(np.arange(3), 6), np.arange(6) < 2,
-)  # fmt: skip
-MODELS: dict[str, Callable[[], pm.Model]] = {
-    **{name: case.example for name, case in CASES.items()},
-    "cohort, human effects": lambda: al.models.cohort(experiment(), human_effects=True),
-    "cohort, people": lambda: al.models.cohort(experiment(True), human_effects="drawn"),
-    "cohort, saturated": lambda: al.models.cohort(experiment(), saturated=True),
-    "copying, independent": lambda: al.models.copying([100, 20, 20, 20], independent=True),
-    "item_margins, criteria": CASES["item_margins"].branches["criteria"].design,
-    "copying, direct prior": lambda: al.models.copying(
-        [[30, 5, 5, 10]], priors={"copy_probability": (1.0, 1.0)}
-    ),
-    **{
-        f"error_distributions, {base}, {c}": functools.partial(
-            al.models.error_distributions, ROWS, base=base, concentration=c
-        )
-        for base in ("shared", "uniform", "learned")
-        for c in (None, 0.5)
-    },
-    "item_margins, probit": lambda: al.models.item_margins(
-        RIGHT.sum(axis=0), np.full(12, 12), np.arange(12.0), m=2, link="probit"
-    ),
-    "item_margins, two groups": lambda: al.models.item_margins(RIGHT[:2], np.full((2, 12), 3), m=4),
-    "observer_margins, shared": lambda: al.models.observer_margins(
-        RIGHT, np.full((4, 12), 3), m=4, components="shared"
-    ),
-    "observer_margins, probit": lambda: al.models.observer_margins(
-        RIGHT, np.full((4, 12), 3), m=2, link="probit"
-    ),
-    **{
-        f"spectrum, k = {k}": functools.partial(al.models.spectrum, *SPECTRUM, k)
-        for k in (1, 2, 3, 4)
-    },
-}
-
-
-# Graphs of the others take seconds to make.
-LIGHT = {"copying", "copying, independent", "error_distributions"}
-COMPILED = {*LIGHT, "item_margins"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [name if name in LIGHT else pytest.param(name, marks=pytest.mark.slow) for name in MODELS],
-)
-def test_models_are_interpreted_as_they_are(name: str) -> None:
-    """Density, gradient and all that is saved, at random points, as PyTensor evaluates them.
-
-    Small graphs are compiled; larger ones, which numba compiles for minutes, run in Python.
-    Rounding: digamma and such are right to 3e-13, and a hundred operations follow each other.
-    """
-    model = MODELS[name]()
-    density, draw = functions_of(model)
-    values = [model.rvs_to_values[variable] for variable in model.free_RVs]
-    terms = model.logp(sum=False)
-    logp = pt.sum([pt.sum(term) for term in terms])
-    scale = pt.sum([pt.sum(pt.abs(term)) for term in terms])
-    kept = [*model.free_RVs, *model.deterministics]
-    plain = model.compile_fn(
-        [logp, scale, *pytensor.grad(logp, values), *model.replace_rvs_by_values(kept)],
-        inputs=values, mode="NUMBA" if name in COMPILED else PLAIN, point_fn=False,
-        on_unused_input="ignore",
-    )  # fmt: skip
-    rng = np.random.default_rng(4)
-    start = model.initial_point()
-    tolerance = 100 * 3e-13
-    for _ in range(3):
-        point = [start[v.name] + rng.normal(0, 0.5, np.shape(start[v.name])) for v in values]
-        wanted, size, *rest = plain(*point)
-        flat = np.concatenate([np.ravel(part) for part in point])
-        found, slope = density(flat)
-        assert found == pytest.approx(wanted, rel=0, abs=tolerance * size)
-        gradient = np.concatenate([np.ravel(part) for part in rest[: len(values)]])
-        np.testing.assert_allclose(slope, gradient, rtol=0, atol=tolerance * abs(gradient).max())
-        for variable, expected in zip(kept, rest[len(values) :], strict=True):
-            number = draw(flat)[variable.name]
-            assert number.shape == expected.shape, variable
-            atol = tolerance * np.abs(expected).max(initial=0)
-            np.testing.assert_allclose(number, expected, rtol=tolerance, atol=atol)
 
 
 @pytest.mark.parametrize("logit", [-35.0, 0.0, 30.0, 35.0])

@@ -1,4 +1,6 @@
-"""Coordinates of variables that counts place: where chains start, and how long their steps are.
+"""Parts that models share: coordinates that counts place, spreads and sums, effects of covariates.
+
+Coordinates say where chains start, and how long their steps are.
 
 References
 ----------
@@ -9,19 +11,41 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pymc.distributions.transforms import ZeroSumTransform
 from pymc.logprob.transforms import Transform
 
-__all__ = ["Informed", "Placed", "informed", "informed_logits", "informed_zero_sum"]
+from alikely._base.arrays import ROUNDING
+from alikely.data.covariates import Covariates, covariate_tables, is_number
+
+__all__ = [
+    "DIMS",
+    "TINY",
+    "Informed",
+    "Placed",
+    "averages",
+    "effects",
+    "informed",
+    "informed_logits",
+    "informed_zero_sum",
+    "log_odds",
+    "spread",
+    "sums",
+    "tables_for",
+    "tensor_within",
+]
 
 # Of what nothing is seen.
 TINY = 1e-9
+# What models call the dim of a kind of covariates.
+DIMS = {"machine": "machine", "condition": "condition", "human": "person"}
 
 
 class Placed(Transform):
@@ -192,3 +216,98 @@ class _InformedZeroSum(ZeroSumTransform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         return value.shape[-1] * pt.log(self._place(inputs)[1])
+
+
+def spread(name: str, mean: float, n_groups: int) -> Any:
+    """Standard deviation of effects, kept off zero, where effects and spread form a funnel."""
+    return pm.Gamma(name, 2, 2 / mean) if n_groups > 2 else mean
+
+
+def log_odds(probability: Any) -> Any:
+    """Log odds of a probability."""
+    return pt.log(probability) - pt.log1p(-probability)
+
+
+def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
+    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
+    total = sums(information + pt.zeros_like(seen), group, n) + TINY
+    return sums(information * seen, group, n) / total, total
+
+
+def sums(values: Any, group: NDArray[np.intp], n: int) -> Any:
+    """Sums of values by group, shape (n,)."""
+    return pt.inc_subtensor(pt.zeros(n)[group], values)
+
+
+def tensor_within(value: Any, low: float = 0.0, high: float = 1.0) -> Any:
+    """Bring a tensor back into its range, as `alikely._base.arrays.within` brings arrays."""
+    inside = pt.clip(value, low, high)
+    return pt.switch(pt.abs(value - inside) <= ROUNDING, inside, value)
+
+
+def tables_for(
+    covariates: Covariates | None,
+    known: Mapping[str, Sequence[Any] | NDArray[Any]],
+    names: Mapping[str, Sequence[str]],
+    plain: Any,
+) -> dict[str, pd.DataFrame]:
+    """Tables of covariates for a model, with names that it has not taken."""
+    tables = covariate_tables(covariates, known)
+    if not tables:
+        return tables
+    model = plain()
+    taken = {*model.named_vars, *model.coords, *DIMS, "chain", "draw"}
+    for kind, table in tables.items():
+        for column in table:
+            made = [str(column)]
+            for name in names[kind]:
+                made += [f"{name}_{column}{end}" for end in ("", "_sd", "_deviate")]
+            clash = [name for name in made if name in taken]
+            if clash:
+                raise ValueError(
+                    f"covariate {column!r} of {kind} would take the name {clash[0]!r}, which the "
+                    "model has already; rename the column"
+                )
+            taken.update(made)
+    return tables
+
+
+def effects(
+    name: str,
+    tables: Mapping[str, pd.DataFrame],
+    at: Mapping[str, NDArray[np.intp]],
+    scale: float,
+) -> list[Any]:
+    """Effects of all covariates on a quantity, in the model of the context."""
+    return [
+        _effect(f"{name}_{column}", kind, table[column], at[kind], scale)
+        for kind, table in tables.items()
+        if kind in at
+        for column in table
+    ]
+
+
+def _effect(name: str, kind: str, column: pd.Series, rows: NDArray[np.intp], scale: float) -> Any:
+    """One column's effect on each element."""
+    model, title = pm.modelcontext(None), str(column.name)
+    if is_number(column):
+        # One that acts on several quantities is there already.
+        data = (
+            model[title]
+            if title in model.named_vars
+            else pm.Data(title, column.to_numpy(), dims=DIMS[kind])
+        )
+        unit = scale / float(column.std())
+        # Coordinates of unit scale, for units of the table may be tiny or huge.
+        slope = pm.Normal(name, 0, unit, transform=Placed(0, unit))
+        return slope * (data - float(column.mean()))[rows]
+    levels = column.cat.categories.tolist()
+    if title not in model.coords:
+        model.add_coord(title, levels)
+    if len(levels) > 2:
+        deviate = pm.ZeroSumNormal(f"{name}_deviate", 1, dims=title)
+        sd = spread(f"{name}_sd", scale, len(levels))
+        effect = pm.Deterministic(name, sd * deviate, dims=title)
+    else:
+        effect = pm.ZeroSumNormal(name, scale, dims=title)
+    return effect[column.cat.codes.to_numpy()[rows]]
