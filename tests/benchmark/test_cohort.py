@@ -297,7 +297,10 @@ def unequal_columns(tree: Any) -> None:
         (unequal_columns, "one column per condition: expected 2, got 3"),
         (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of 'all'"),
         (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
-        (lambda tree: al.benchmark.cohort_check(tree, "human"), "by must be 'all', 'machine' or"),
+        (
+            lambda tree: al.benchmark.cohort_check(tree, "human"),
+            "by must be one of 'all', 'machine'",
+        ),
         (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),

@@ -30,8 +30,8 @@ this takes 2\.0e\+25 trials, and plans => al.trials_for_width(0.8, 0.8, 0.3, 1e-
 width must lie in \(0 => al.trials_for_width(0.8, 0.8, 0.3, 3)
 ci_prob must lie strictly => al.trials_for_width(0.8, 0.8, 0.3, 0.2, ci_prob=2)
 assurance must lie strictly => al.trials_for_width(0.8, 0.8, 0.3, 0.2, assurance=2)
-interval must be 'posterior', 'bootstrap' or 'analytic', got 'magic' => al.trials_for_width(0.8,
-    0.8, 0.3, 0.2, interval='magic')
+interval must be one of 'analytic', 'bootstrap', 'posterior'; got 'magic' =>
+    al.trials_for_width(0.8, 0.8, 0.3, 0.2, interval='magic')
 metric must be one of => al.trials_for_width(0.8, 0.8, 0.3, 0.2, metric='kapa')
 inputs must broadcast, got shapes accuracy_a \(2,\), accuracy_b \(3,\) =>
     al.trials_for_width([0.8, 0.7], [0.8, 0.7, 0.6], 0.3, 0.2)
@@ -43,8 +43,8 @@ power must lie strictly between 0 and => al.trials_for_power(0.8, 0.8, 0.3, powe
 alpha must lie strictly between 0 and 1 => al.trials_for_power(0.8, 0.8, 0.3, alpha=0)
 power must be above alpha => al.trials_for_power(0.8, 0.8, 0.3, alpha=0.9)
 ec must differ from 0\.3 => al.trials_for_power(0.8, 0.8, 0.3, against=0.3)
-alternative must be 'two-sided', 'greater' or 'less', got 'both' => al.trials_for_power(0.8, 0.8,
-    0.3, alternative='both')
+alternative must be one of 'two-sided', 'greater', 'less'; got 'both' =>
+    al.trials_for_power(0.8, 0.8, 0.3, alternative='both')
 ec must be less than 0 for => al.trials_for_power(0.8, 0.8, 0.3, alternative='less')
 ec must be an error consistency in \[-1, 1\], got => al.trials_for_power(0.8, 0.8, None)
 n_trials must be whole numbers of at => P.interval_width(0.8, 0.8, 0.3, 10.5)
@@ -94,8 +94,8 @@ WORKS => run('plan --accuracy .8 .8 --ec .3 --width .3')
 --rope goes with --pilot => run('plan --accuracy .8 .8 --ec .3 --width .3 --rope -.1 .1')
 no file 'nowhere\.csv' => run('plan --pilot nowhere.csv --width .3')
 --budget needs --pilot FILE, to know how => run('plan --budget 100')
---metric must be one of 'error_consistency', 'copy_probability', => run('plan --accuracy .8 .8
-    --ec .3 --width .3 --metric kapa')
+--metric must be one of 'error_consistency', => run('plan --accuracy .8 .8 --ec .3 --width .3
+    --metric kapa')
 --out must be a folder that can be written to; '/dev/null': Not a => run('plan --accuracy .8 .8
     --ec .3 --width .3 --out /dev/null')
 error_consistency must lie => run('plan --accuracy .99 .5 --ec .9 --width .3')

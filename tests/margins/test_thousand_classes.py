@@ -115,7 +115,7 @@ def test_what_has_no_category_is_refused_unless_told() -> None:
         al.margins.decision_margins(
             table(values), coarse={"0": "category 0", "1": "category 1"}, unmapped="ignore"
         )
-    with pytest.raises(ValueError, match="unmapped must be 'error' or 'ignore', got 'drop'"):
+    with pytest.raises(ValueError, match="unmapped must be one of 'error', 'ignore'; got 'drop'"):
         al.margins.decision_margins(
             table(values), coarse=coarse, unmapped="drop"  # type: ignore[arg-type]
         )  # fmt: skip

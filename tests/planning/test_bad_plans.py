@@ -40,7 +40,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("interval_width", {"n_trials": 1}, "n_trials must be whole numbers of at least 2, got 1"),
     ("interval_width", {"n_trials": [100, 10.5]}, "n_trials must be whole .* got 10.5"),
     ("interval_width", {"n_trials": np.inf}, "n_trials must be whole .* got inf"),
-    ("interval_width", {"method": "magic"}, "'analytic' or 'simulated', got 'magic'"),
+    ("interval_width", {"method": "magic"}, "'analytic', 'simulated'; got 'magic'"),
     ("interval_width", {"ci_prob": 1}, "ci_prob must lie strictly .* got 1; try 0.95"),
     ("interval_width", {"n_datasets": 10}, "n_datasets must be at least 100 .* got 10 and"),
     ("interval_width", {"n_coverage": -1}, "n_coverage at least 0, got 20000 and -1"),

@@ -115,7 +115,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     for layout, column in (("plan", "inclusion"), ("psychopy", "item"), ("jspsych", "stimulus")):
         path = plan.to_csv(tmp_path / f"{layout}.csv", layout)
         assert column in pd.read_csv(path)
-    with pytest.raises(ValueError, match="layout must be 'plan', 'psychopy' or 'jspsych'"):
+    with pytest.raises(ValueError, match="layout must be one of 'plan', 'psychopy', 'jspsych'"):
         plan.to_csv(tmp_path / "x.csv", "opensesame")
     # From the file as from the plan.
     both = trials(x, people).to_table()
@@ -223,7 +223,7 @@ def test_plans_are_tried_on_people_who_are_known() -> None:
         ({"human": "robots"}, "human must be 'model', 'machines' or Trials"),
         ({"accuracy": [1.2]}, "accuracy must lie in"),
         ({"n_designs": 5}, "n_designs must be at least 20"),
-        ({"population": "all"}, "population must be 'pool' or 'images'"),
+        ({"population": "all"}, "population must be one of 'pool', 'images'"),
     ):
         with pytest.raises(ValueError, match=message):
             plan.simulate(**more)  # type: ignore[arg-type]

@@ -428,7 +428,7 @@ ONE = dict.fromkeys(PLACES, "r")
         (lambda a: table_of(a, ["near"]), TypeError, "groups must be a mapping"),
         (lambda a: table_of(a.sel(metric=EC)), TypeError, "alignment must be"),
         (lambda a: table_of(a.sel(system=["a", "b"])), ValueError, "alignment needs 'human-human'"),
-        (lambda a: regimes(a, ONE, conditions="some"), ValueError, "conditions must be 'all' or"),
+        (lambda a: regimes(a, ONE, conditions="some"), ValueError, "conditions must be one of"),
         (lambda a: regimes(a, ONE, conditions="representative"), ValueError, "need the difficulty"),
         (lambda a: regimes(a, ONE, conditions="representative", delta={"one:low": 0.0}),
          ValueError, r"condition 'one:high' has no finite delta \(2 without\)"),

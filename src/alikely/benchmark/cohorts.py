@@ -375,8 +375,7 @@ def cohort_check(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
-    if by not in ("all", "machine", "condition"):
-        raise ValueError(f"by must be 'all', 'machine' or 'condition', got {by!r}")
+    one_of("by", by, ("all", "machine", "condition"))
     layout = layout_of(tree)
     draws = tree["posterior"]["row_probability"]
     chosen = draws.stack(sample=("chain", "draw")).transpose("sample", "row")

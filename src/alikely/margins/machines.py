@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import DEFAULT_LABEL, two_truths
 from alikely.data.files import read_file
@@ -134,8 +135,7 @@ def decision_margins(  # noqa: PLR0913
     >>> decision_margins(table, coarse=some, unmapped="ignore")["note"][0]
     '1 of 3 classes without a category left out'
     """
-    if unmapped not in ("error", "ignore"):
-        raise ValueError(f"unmapped must be 'error' or 'ignore', got {unmapped!r}")
+    one_of("unmapped", unmapped, ("error", "ignore"))
     check_how(how)
     if any(isinstance(table, Trials) for table in tables):
         if len(tables) > 1 or coarse is not None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import entries, known_kind, of_type
+from alikely._base.checks import entries, known_kind, of_type, one_of
 from alikely._base.files import write_file
 from alikely._base.frames import html_of
 from alikely._base.names import listed, nearest
@@ -692,56 +692,6 @@ def simulated_people(
     return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))
 
 
-def rehearsed(
-    pools: Sequence[Pool],
-    drawings: Sequence[Drawing],
-    target: Target,
-    human: Human,
-    accuracy: Sequence[float],
-    follows: Sequence[float],
-    n_people: int,
-    population: Population,
-    n_designs: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Table of `alikely.planning.StimulusPlan.simulate`."""
-    if n_designs < FEWEST_DESIGNS:
-        raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
-    if population not in ("pool", "images"):
-        raise ValueError(f"population must be 'pool' or 'images', got {population!r}")
-    if not isinstance(human, Trials) and human not in ("model", "machines"):
-        raise ValueError(
-            f"human must be 'model', 'machines' or Trials of earlier people, got {human!r}"
-        )
-    if not all(0 < value < 1 for value in accuracy):
-        raise ValueError(f"accuracy must lie in (0, 1), got {list(accuracy)}")
-    if not all(0 <= value <= 1 for value in follows):
-        raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
-    if n_people < 1:
-        raise ValueError(f"n_people must be at least 1, got {n_people}")
-    rows = []
-    for pool, drawing in zip(pools, drawings, strict=True):
-        scenes: Iterable[Scene]
-        if isinstance(human, Trials):
-            scenes = _earlier(human, pool, drawing, target)
-        elif human == "machines":
-            scenes = _left_out(pool, drawing, target)
-        else:
-            each, ease = target.each(len(pool.machines)), easiness(pool.correct)
-            scenes = (
-                (
-                    {"person": "simulated", "accuracy": share, "follows": degree}, pool.correct,
-                    simulated_people(ease, share, degree, n_people, rng), each, drawing,
-                )
-                for share in accuracy for degree in follows
-            )  # fmt: skip
-        place = {"dataset": pool.dataset, "condition": pool.condition}
-        for known, correct, people, each, drawn in scenes:
-            tried = _tried(correct, people, each, drawn, population, n_designs, rng)
-            rows += [{**place, **known, **row} for row in tried]
-    return pd.DataFrame(rows)
-
-
 # What is known of people; answers of machines and of people, contrasts, and the plan for them.
 type Scene = tuple[dict[str, Any], NDArray[np.bool_], NDArray[np.bool_], Floats, Drawing]
 
@@ -854,6 +804,12 @@ TOO_FEW = (
 TABLE_BYTES = 300
 Layout = Literal["plan", "psychopy", "jspsych"]
 FOR_PEOPLE = ("list", "dataset", "condition", "item", "truth")
+# Other names of columns.
+LAYOUTS: dict[str, dict[str, str]] = {
+    "plan": {},
+    "psychopy": {"truth": "corrAns"},
+    "jspsych": {"item": "stimulus", "truth": "correct_response"},
+}
 
 
 def choose_images(
@@ -1072,17 +1028,11 @@ class StimulusPlan:
         ValueError
             If the layout is unknown.
         """
-        own = [name for name in FOR_PEOPLE if name in self.table]
-        if layout == "plan":
-            frame = self.table
-        elif layout == "psychopy":
-            frame = self.table[own].rename(columns={"truth": "corrAns"})
-        elif layout == "jspsych":
-            frame = self.table[own].rename(
-                columns={"item": "stimulus", "truth": "correct_response"}
-            )
-        else:
-            raise ValueError(f"layout must be 'plan', 'psychopy' or 'jspsych', got {layout!r}")
+        one_of("layout", layout, tuple(LAYOUTS))
+        frame = self.table
+        if layout != "plan":
+            own = [name for name in FOR_PEOPLE if name in frame]
+            frame = frame[own].rename(columns=LAYOUTS[layout])
         target = Path(path)
         if layout == "jspsych" and target.suffix == ".json":
             text = json.dumps(frame.to_dict(orient="records"), indent=1)
@@ -1215,18 +1165,40 @@ class StimulusPlan:
             If a number is out of range, no machine is left to be human, or earlier people lack
             images of the pool.
         """
-        return rehearsed(
-            self._pools,
-            self._drawings,
-            self._target,
-            human,
-            accuracy,
-            follows,
-            n_people,
-            population,
-            n_designs,
-            np.random.default_rng(seed_sequence(rng)),
-        )
+        if n_designs < FEWEST_DESIGNS:
+            raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
+        one_of("population", population, ("pool", "images"))
+        if not isinstance(human, Trials) and human not in ("model", "machines"):
+            raise ValueError(
+                f"human must be 'model', 'machines' or Trials of earlier people, got {human!r}"
+            )
+        if not all(0 < value < 1 for value in accuracy):
+            raise ValueError(f"accuracy must lie in (0, 1), got {list(accuracy)}")
+        if not all(0 <= value <= 1 for value in follows):
+            raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
+        if n_people < 1:
+            raise ValueError(f"n_people must be at least 1, got {n_people}")
+        generator, rows = np.random.default_rng(seed_sequence(rng)), []
+        for pool, drawing in zip(self._pools, self._drawings, strict=True):
+            scenes: Iterable[Scene]
+            if isinstance(human, Trials):
+                scenes = _earlier(human, pool, drawing, self._target)
+            elif human == "machines":
+                scenes = _left_out(pool, drawing, self._target)
+            else:
+                each, ease = self._target.each(len(pool.machines)), easiness(pool.correct)
+                scenes = (
+                    (
+                        {"person": "simulated", "accuracy": share, "follows": degree}, pool.correct,
+                        simulated_people(ease, share, degree, n_people, generator), each, drawing,
+                    )
+                    for share in accuracy for degree in follows
+                )  # fmt: skip
+            place = {"dataset": pool.dataset, "condition": pool.condition}
+            for known, correct, people, each, drawn in scenes:
+                tried = _tried(correct, people, each, drawn, population, n_designs, generator)
+                rows += [{**place, **known, **row} for row in tried]
+        return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
         lists = self.table["list"].nunique()

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
+from alikely._base.checks import one_of
 from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
 from alikely.metrics.margins import FEWEST_ITEMS, spearman_brown
@@ -219,8 +220,7 @@ def item_reliability(
         "reliability": spearman_brown,
         "split_half": _halves,
     }
-    if of not in values:
-        raise ValueError(f"of must be 'r_truth', 'reliability' or 'split_half', got {of!r}")
+    one_of("of", of, tuple(values))
     if n_observers is None:
         least = 2 if of == "split_half" else 1
         rows["n_observers"] = _fewest(values[of], single, rows.pop("target"), least)

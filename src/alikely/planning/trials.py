@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import of_type
+from alikely._base.checks import of_type, one_of
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
@@ -267,8 +267,7 @@ def check_options(
     method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
 ) -> None:
     """Refuse an unknown method, too few data sets, or a prior without use (`ValueError`)."""
-    if method not in METHODS:
-        raise ValueError(f"method must be 'auto', 'analytic' or 'simulated', got {method!r}")
+    one_of("method", method, METHODS)
     if n_datasets < 100 or n_coverage < 0:
         raise ValueError(
             "n_datasets must be at least 100 and n_coverage at least 0, got "
@@ -530,10 +529,7 @@ def trials_for_width(
     check_width(rows["target"])
     if assurance is not None:
         check_between(assurance, "assurance", "try 0.8, or leave it out for an expected width")
-    if interval not in SCHOOLS:
-        raise ValueError(
-            f"interval must be 'posterior', 'bootstrap' or 'analytic', got {interval!r}"
-        )
+    one_of("interval", interval, SCHOOLS)
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
     z = special.ndtri((1 + ci_prob) / 2)
@@ -790,10 +786,7 @@ def _check_power(power: pd.Series, alpha: float) -> None:
 
 
 def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
-    if alternative not in ALTERNATIVES:
-        raise ValueError(
-            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
-        )
+    one_of("alternative", alternative, ALTERNATIVES)
     _check_stated(against, "against")
     away = ec - against
     if (away == 0).any():

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
+from alikely._base.checks import one_of
 from alikely._base.frames import Groups
 from alikely._base.intervals import CiKind, bound_columns, check_interval
 from alikely._base.names import listed, nearest
@@ -279,8 +280,7 @@ def regime_parts(
     alignment: xr.Dataset, labels: Groups, conditions: str, delta: Deltas | None
 ) -> list[RegimePart]:
     """Every metric and regime, with the conditions in which all is defined."""
-    if conditions not in ("all", "representative"):
-        raise ValueError(f"conditions must be 'all' or 'representative', got {conditions!r}")
+    one_of("conditions", conditions, ("all", "representative"))
     machines = machines_of(alignment)
     if alignment.sizes.get("resample", 0) < 2:
         raise ValueError(
