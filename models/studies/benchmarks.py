@@ -26,7 +26,7 @@ from alikely.estimates.pairs import decision_margin_consistency
 from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.simulate import detection_experiment
-from studies.harness import Rows, Study, checked, short_shares, summarized
+from studies.harness import Rows, Study, checked, of_claims, short_shares, summarized
 from studies.simulators.margins import MarginWorld, true_margin_consistency
 
 __all__ = [
@@ -500,22 +500,6 @@ def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
     return rows
 
 
-def _order_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `ORDERS`: how often orders are right, by what was claimed of them."""
-    names = [f"{a:g} to {b:g}".replace("0.", ".") for a, b in itertools.pairwise(EDGES)]
-    found = rows.assign(bin=pd.cut(rows["claimed"], EDGES, labels=names, right=False))
-    found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
-    keys = ["scenario", "population", "bin"]
-    by = found.groupby(keys, sort=False, observed=True)
-    sums = found.groupby([*keys, "set"], sort=False, observed=True)["excess"].sum()
-    # Ratio of sums over benchmarks.
-    spread = sums.groupby(level=list(range(len(keys))), sort=False).agg(
-        lambda total: np.sqrt((total**2).sum())
-    )
-    table = pd.DataFrame({"n_pairs": by.size()} | {k: by[k].mean() for k in ("claimed", "right")})
-    return table.assign(right_mcse=spread / by.size()).reset_index()
-
-
 ORDERS = Study(
     "orders",
     _orders,
@@ -530,7 +514,7 @@ ORDERS = Study(
     ),
     size=BATCH,
     n_datasets=100,
-    table=_order_table,
+    table=functools.partial(of_claims, edges=EDGES),
 )
 
 

@@ -30,7 +30,7 @@ from alikely.planning.choosing import (
     strata_of,
     true_contrasts,
 )
-from studies.harness import Rows, Study
+from studies.harness import Rows, Study, checked
 
 __all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
 
@@ -99,77 +99,51 @@ class PairDesign(NamedTuple):
 
     pool: str
     kind: str
-    first: int
-    second: int
+    pair: tuple[int, int]
     people: list[int]
-    planned: list[int]
+    planned: tuple[int, int]
     n: int
 
 
 def _one_pair(
     pools: Mapping[str, Pool],
-    pair_of: PairDesign,
+    of: PairDesign,
     _numbers: range,
     seed: np.random.SeedSequence,
     n_designs: int,
     n_pools: int,
 ) -> Rows:
-    """Study one pair of machines against one person: a row for each design."""
-    pool, _, first, second, people, planned, n = pair_of
-    machines, everybody = pools[pool]
-    r, pair, rng = everybody[list(people)], (first, second), np.random.default_rng(seed)
-    truth = float(true_contrasts(machines, r, _contrast(machines, pair))[0])
-    count = machines.shape[1]
+    """Study one pair of machines against some people: a row for each design."""
+    machines, everybody = pools[of.pool]
+    r, rng, count = everybody[of.people], np.random.default_rng(seed), machines.shape[1]
+    truth = float(true_contrasts(machines, r, _contrast(machines, of.pair))[0])
     rows: Rows = []
-    errors: dict[str, float] = {}
-    # The strata of one pair have no posterior of another.
-    own = [name for name in DESIGNS if name != "strata" or tuple(planned) == pair]
-    for name in own:
-        draw = _design(name, machines, pair, planned, n)
-        found = _table([draw(r, "pool", rng) for _draw in range(n_designs)])
-        errors[name] = float(np.mean((found[:, 0] - truth) ** 2))
-        beyond = []
-        for _pool in range(n_pools):
-            at = rng.integers(0, count, count)
-            beyond.append(_design(name, machines[:, at], pair, planned, n)(r[:, at], "images", rng))
-        of_images = _table(beyond)
-        rows.append(
-            pair_of._asdict()
-            | {
-                "design": name,
-                "truth": truth,
-                "n_images": count,
-                "bias": float(found[:, 0].mean() - truth),
-                "mse": errors[name],
-                "width": float(np.mean(found[:, 2] - found[:, 1])),
-                "flagged": float(np.mean(found[:, 3] < FEWEST_EFFECTIVE)),
-                "effective": float(np.median(found[:, 3])),
-                "accuracy": float(r.mean()),
-                "apart": float((machines[first] != machines[second]).mean()),
-                "coverage_pool": _covered(found, truth),
-                "coverage_images": _covered(of_images, truth),
-                "bias_images": float(of_images[:, 0].mean() - truth) if n_pools else np.nan,
-            }
-        )
+    for name in DESIGNS:
+        # The strata of one pair have no posterior of another.
+        if name == "strata" and of.planned != of.pair:
+            continue
+        draw = _design(name, machines, of.pair, of.planned, of.n)
+        found = np.array([draw(r, "pool", rng) for _draw in range(n_designs)]).reshape(-1, 4)
+        beyond = [
+            _design(name, machines[:, at], of.pair, of.planned, of.n)(r[:, at], "images", rng)
+            for at in rng.integers(0, count, (n_pools, count))
+        ]
+        row = {**of._asdict(), "design": name, "n_images": count}
+        row |= {"bias": float(found[:, 0].mean() - truth)}
+        row |= {"mse": float(np.mean((found[:, 0] - truth) ** 2))}
+        # Too few effective images for the interval.
+        row |= {"flagged": float(np.mean(found[:, 3] < FEWEST_EFFECTIVE))}
+        for population, drawn in (("pool", found), ("images", np.array(beyond).reshape(-1, 4))):
+            # Where all that matters was shown, limits are the truth but for rounding.
+            held = checked(truth, drawn[:, 1], drawn[:, 2], rounding=ROUNDING)["covered"]
+            row[f"coverage_{population}"] = held if len(drawn) else np.nan
+        rows.append(row)
     # Of random sampling without replacement: variance per image, from its error.
-    per_image = errors["random"] / (1 / n - 1 / count)
+    per_image = rows[0]["mse"] / (1 / of.n - 1 / count)
     for row in rows:
-        # Where all that matters is shown no error is left.
-        row["ratio"] = errors["random"] / row["mse"] if row["mse"] > 0 else np.inf
-        row["saved"] = 1 / (row["mse"] / per_image + 1 / count) / n if per_image else np.nan
+        # How many more images random sampling needs; where all that matters is shown it is pool/n.
+        row["saved"] = 1 / (row["mse"] / per_image + 1 / count) / of.n if per_image else np.nan
     return rows
-
-
-def _table(found: Sequence[Floats]) -> Floats:
-    return np.array(found).reshape(-1, 4)
-
-
-def _covered(found: Floats, truth: float) -> float:
-    if not len(found):
-        return np.nan
-    # Where all that matters was shown, limits are the truth but for rounding.
-    inside = (found[:, 1] <= truth + ROUNDING) & (truth - ROUNDING <= found[:, 2])
-    return float(np.mean(inside))
 
 
 def chosen_images_study(
@@ -188,20 +162,16 @@ def chosen_images_study(
     generator = np.random.default_rng(seed_sequence(rng))
     designs: list[PairDesign] = []
     for name, (machines, people) in pools.items():
+        similar = kinds_of_pairs(machines, "similar")
         for kind in ("similar", "unlike"):
-            pairs = kinds_of_pairs(machines, kind)
-            pairs = generator.permutation(pairs)[:n_pairs]
-            every = kinds_of_pairs(machines, "similar") if others else pairs
-            for first, second in pairs.tolist():
-                planned = [first, second]
-                if others and len(every):
-                    planned = every[generator.integers(len(every))].tolist()
+            for pair in generator.permutation(kinds_of_pairs(machines, kind))[:n_pairs].tolist():
+                planned = pair
+                if others and len(similar):
+                    planned = similar[generator.integers(len(similar))].tolist()
                 who = generator.permutation(len(people))[:n_people].tolist()
-                designs += [
-                    PairDesign(name, kind, first, second, who, planned, size)
-                    for size in n
-                    if size <= machines.shape[1] / 2
-                ]
+                both = tuple(pair), who, tuple(planned)
+                sizes = [size for size in n if size <= machines.shape[1] / 2]
+                designs += [PairDesign(name, kind, *both, size) for size in sizes]
     scenarios = {str(k): design for k, design in enumerate(designs)}
     options = {"n_designs": n_designs, "n_pools": n_pools}
     study = Study("chosen", partial(_one_pair, pools), scenarios, options=options)
@@ -210,16 +180,10 @@ def chosen_images_study(
 
 def chosen_summary(study: pd.DataFrame) -> pd.DataFrame:
     """Geometric means of trials saved over pairs, with least and greatest, and coverage."""
-    rows = []
-    keys = ["n_images", "kind", "n", "design"]
-    for values, part in study.groupby(keys, sort=False):
-        row: dict[str, Any] = dict(zip(keys, values, strict=True))
-        row["pairs"] = len(part)
-        for name in ("ratio", "saved"):
-            row[name] = float(np.exp(np.log(part[name]).mean()))
-            row[f"{name}_min"], row[f"{name}_max"] = part[name].min(), part[name].max()
-        row["bias_max"] = part["bias"].abs().max()
-        for name in ("coverage_pool", "coverage_images"):
-            row[name], row[f"{name}_min"] = part[name].mean(), part[name].min()
-        rows.append(row)
-    return pd.DataFrame(rows)
+    by = study.groupby(["n_images", "kind", "n", "design"], sort=False)
+    table = pd.DataFrame({"pairs": by.size(), "bias_max": by["bias"].agg(lambda x: x.abs().max())})
+    table["saved"] = by["saved"].agg(lambda x: np.exp(np.log(x).mean()))
+    table["saved_min"], table["saved_max"] = by["saved"].min(), by["saved"].max()
+    for name in ("coverage_pool", "coverage_images"):
+        table[name], table[f"{name}_min"] = by[name].mean(), by[name].min()
+    return table.reset_index()

@@ -22,13 +22,13 @@ from alikely.estimates import matrix
 from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY
 from alikely.simulate import cohort
-from studies.harness import Rows, Study, checked
+from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
 __all__ = ["BRANCHES", "COPYING_FAMILIES", "FAMILIES", "JUDGES"]
 
-# Lower ends of classes of support.
-BINS = (0.0, 0.5, 0.8, 0.95)
+# Ends of classes of support.
+BINS = (0.0, 0.5, 0.8, 0.95, np.inf)
 
 
 class TreeDesign(NamedTuple):
@@ -57,22 +57,10 @@ def _branches(design: TreeDesign, numbers: range, seed: Any, n_resamples: int) -
     )  # fmt: skip
     real = {frozenset(members) for members in truth.branches["members"]}
     return [
-        {"tree": number, "n_observers": n, "n_trials": n_trials, "size": branch.n}
-        | {"support": branch.support, "right": frozenset(branch.members) in real}
+        {"set": number, "n_observers": n, "n_trials": n_trials, "size": branch.n}
+        | {"claimed": branch.support, "right": float(frozenset(branch.members) in real)}
         for branch in found.branches.rename(columns={"size": "n"}).itertuples()
     ]
-
-
-def _branch_table(branches: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `BRANCHES`: how often branches are right, by their support."""
-    classes = np.searchsorted(BINS, branches["support"], side="right") - 1
-    ends = [*BINS[1:], 1.0]
-    names = [f"{low:g} to {high:g}" for low, high in zip(BINS, ends, strict=True)]
-    table = branches.groupby(np.array(names, dtype=object)[classes]).agg(
-        n=("right", "size"), support=("support", "mean"), right=("right", "mean")
-    )
-    table.index.name = "class"
-    return table.assign(mcse=np.sqrt(table["right"] * (1 - table["right"]) / table["n"]))
 
 
 BRANCHES = Study(
@@ -81,7 +69,7 @@ BRANCHES = Study(
     {"random trees": TreeDesign()},
     n_datasets=60,
     options={"n_resamples": 200},
-    table=_branch_table,
+    table=functools.partial(of_claims, edges=BINS),
 )
 
 

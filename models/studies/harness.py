@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +28,16 @@ from scipy import stats
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 
-__all__ = ["PROMISED", "Study", "adjusted", "checked", "short_counts", "short_shares", "summarized"]
+__all__ = [
+    "PROMISED",
+    "Study",
+    "adjusted",
+    "checked",
+    "of_claims",
+    "short_counts",
+    "short_shares",
+    "summarized",
+]
 
 # Coverage that no scenario may fall short of.
 PROMISED = 0.93
@@ -159,6 +169,20 @@ def summarized(
         table["p_short"] = covered.agg(p_short).groupby("method").transform(adjusted)
     table["width"] = by["width"].median()
     return table.assign(**{name: by[name].mean() for name in means}).reset_index()
+
+
+def of_claims(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
+    """Summarize how often claims are right, by how sure they were; errors are over data sets."""
+    names = [f"{a:g} to {min(b, 1):g}".replace("0.", ".") for a, b in itertools.pairwise(edges)]
+    found = rows.assign(bin=pd.cut(rows["claimed"], list(edges), labels=names, right=False))
+    found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
+    keys = [key for key in ("scenario", "population", "bin") if key in found]
+    by = found.groupby(keys, sort=False, observed=True)
+    sums = found.groupby([*keys, "set"], sort=False, observed=True)["excess"].sum()
+    # Ratio of sums over data sets.
+    spread = np.sqrt((sums**2).groupby(keys, sort=False, observed=True).sum())
+    table = pd.DataFrame({"n": by.size()} | {k: by[k].mean() for k in ("claimed", "right")})
+    return table.assign(right_mcse=spread / by.size()).reset_index()
 
 
 def adjusted(p: pd.Series) -> pd.Series:

@@ -1,15 +1,28 @@
-"""The table of similar representations: values, coverage, joining other metrics, bad input."""
+"""Similarity of representations: closed forms, brute force, limits, coverage, bad input."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.spatial.distance import jensenshannon
 
 from alikely.papers import representation_similarity
 from alikely.papers import representations as measures
+from alikely.papers.representations import (
+    checked_representation,
+    cka,
+    cka_influence,
+    confidence_divergence,
+    confidence_similarity,
+    debiased_cka,
+    weighted_cka,
+    weighted_debiased_cka,
+)
 
 
 def nets(n: int = 40, seed: int = 0) -> dict[str, np.ndarray]:
@@ -91,3 +104,146 @@ def test_bad_input() -> None:
         representation_similarity({"a": arrays["a"], "b": arrays["b"][1:]})
     with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
         representation_similarity(arrays, n_resamples=1)
+
+
+def two(n: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    return x, np.column_stack([x @ rng.normal(size=(4, 3)), rng.normal(size=(n, 3))]) + 5
+
+
+def kernel_cka(x: np.ndarray, y: np.ndarray) -> float:
+    """By centring matrices and traces, as the definition has it."""
+    h = np.eye(len(x)) - 1 / len(x)
+    k, m = x @ x.T, y @ y.T
+    hsic = [np.trace(a @ h @ b @ h) for a, b in ((k, m), (k, k), (m, m))]
+    return float(hsic[0] / np.sqrt(hsic[1] * hsic[2]))
+
+
+def song_cka(x: np.ndarray, y: np.ndarray) -> float:
+    """By the unbiased estimator in closed form (Song et al. 2012, equation 5)."""
+    n, one = len(x), np.ones(len(x))
+    k, m = (a @ a.T * (1 - np.eye(n)) for a in (x, y))
+
+    def hsic(a: np.ndarray, b: np.ndarray) -> float:
+        whole = (one @ a @ one) * (one @ b @ one) / ((n - 1) * (n - 2))
+        return float(np.trace(a @ b) + whole - 2 / (n - 2) * (one @ a @ b @ one)) / (n * (n - 3))
+
+    return hsic(k, m) / math.sqrt(hsic(k, k) * hsic(m, m))
+
+
+def test_equal_to_a_second_implementation() -> None:
+    for seed in range(5):
+        x, y = two(seed=seed)
+        assert cka(x, y) == pytest.approx(kernel_cka(x, y), abs=1e-10)
+        assert debiased_cka(x, y) == pytest.approx(song_cka(x, y), abs=1e-10)
+
+
+def test_one_unit_each_gives_the_squared_correlation() -> None:
+    x, y = (values[:, :1] for values in two())
+    assert cka(x, y) == pytest.approx(np.corrcoef(x[:, 0], y[:, 0])[0, 1] ** 2, abs=1e-12)
+
+
+def test_rotation_and_scale_do_not_matter() -> None:
+    x, y = two()
+    q = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))[0]
+    for measure in (cka, debiased_cka):
+        assert measure(x, 3 * y @ q - 2) == pytest.approx(measure(x, y), abs=1e-10)
+        assert measure(y, y @ q) == pytest.approx(1, abs=1e-10)
+        assert measure(x, y) == pytest.approx(measure(y, x), abs=1e-12)
+        assert math.isnan(measure(x, np.ones((12, 2))))
+
+
+def test_weights_are_copies_for_the_plain_form() -> None:
+    x, y = two()
+    times = np.random.default_rng(2).multinomial(12, np.full(12, 1 / 12))
+    drawn = np.repeat(np.arange(12), times)
+    found = weighted_cka(x, y, times[None].astype(float))[0]
+    assert found == pytest.approx(kernel_cka(x[drawn], y[drawn]), abs=1e-10)
+
+
+def test_copies_are_no_pair_for_the_debiased_form() -> None:
+    """Against sums over all four different items."""
+    x, y = two(11)
+    w = np.array([2, 0, 1, 3, 1, 0, 1, 1, 1, 1, 2], float)
+    k, m = x @ x.T, y @ y.T
+
+    def hsic(a: np.ndarray, b: np.ndarray) -> float:
+        chosen = np.array(list(itertools.permutations(np.flatnonzero(w), 4)))
+        i, j, r, s = chosen.T
+        term = a[i, j] * (b[i, j] - 2 * b[i, r] + b[r, s])
+        return float((w[chosen].prod(axis=1) * term).sum())
+
+    expected = hsic(k, m) / math.sqrt(hsic(k, k) * hsic(m, m))
+    assert weighted_debiased_cka(x, y, w[None])[0] == pytest.approx(expected, abs=1e-10)
+    few = np.array([[5, 2, 1, *[0.0] * 8]])
+    assert np.isnan(weighted_debiased_cka(x, y, few)).all()
+
+
+def test_debiased_form_of_noise_is_zero_on_average() -> None:
+    rng = np.random.default_rng(3)
+    found = [debiased_cka(*rng.normal(size=(2, 20, 50))) for _ in range(200)]
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(200)
+
+
+def test_influence_is_the_derivative() -> None:
+    x, y = two()
+    n, step = len(x), 1e-6
+    for item, psi in enumerate(cka_influence(x, y)):
+        up = np.full(n, 1 - step)
+        up[item] += step * n
+        changed = weighted_cka(x, y, np.stack([up, 2 - up]))
+        # Of the central difference: rounding over the step.
+        assert psi == pytest.approx((changed[0] - changed[1]) / (2 * step), abs=1e-8)
+
+
+def test_divergence_equals_that_of_scipy() -> None:
+    p, q = np.random.default_rng(4).dirichlet(np.full(5, 0.5), (2, 30))
+    expected = jensenshannon(p, q, base=2, axis=1) ** 2
+    np.testing.assert_allclose(confidence_divergence(p, q), expected, atol=1e-12)
+
+
+def test_limits_of_the_similarity_of_confidences() -> None:
+    sure, other = np.eye(4), np.eye(4)[[1, 0, 3, 2]]
+    assert confidence_similarity(sure, sure) == 1
+    assert confidence_similarity(sure, other) == 0.5
+    half = confidence_similarity(np.eye(2), np.full((2, 2), 0.5))
+    assert half == pytest.approx(1 / (1 + 1 - 0.75 * math.log2(3) + 0.5), abs=1e-12)
+    # Both wrong on the last two items only, and alike there.
+    mixed = np.vstack([other[:2], sure[2:]])
+    assert confidence_similarity(sure, mixed, truth=[0, 1, 3, 2]) == 1
+    assert math.isnan(confidence_similarity(sure, other, truth=[0, 1, 2, 3]))
+
+
+def test_bad_arrays() -> None:
+    x, y = two()
+    with pytest.raises(ValueError, match=r"same items, got 12 and 11"):
+        cka(x, y[1:])
+    with pytest.raises(ValueError, match=r"at least 4 items, got \(3, 2\)"):
+        checked_representation(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="of item 1 is not finite"):
+        checked_representation([[1.0], [np.nan], [1], [1]])
+    with pytest.raises(ValueError, match=r"shape \(item, class\), got \(2, 2\) and \(3, 3\)"):
+        confidence_divergence(np.eye(2), np.eye(3))
+    with pytest.raises(ValueError, match="those of other of item 1 do not: take the softmax"):
+        confidence_divergence(np.eye(2), [[1, 0], [2, 3]])
+    with pytest.raises(ValueError, match="number of a class, 0 to 1, for each of 2 items"):
+        confidence_similarity(np.eye(2), np.eye(2), truth=[0, 2])
+
+
+def test_units_alike_for_all_items_are_no_spread() -> None:
+    """Whatever rounding leaves of them."""
+    rng = np.random.default_rng(0)
+    for _ in range(1_000):
+        n = int(rng.integers(4, 60))
+        row = rng.normal(size=rng.integers(1, 6)) * 10 ** rng.uniform(-3, 3)
+        x, y = np.tile(row, (n, 1)), rng.normal(size=(n, 3))
+        assert np.isnan(cka(x, y))
+        assert np.isnan(debiased_cka(x, y))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e200])
+def test_no_scale_is_too_small_or_too_large(scale: float) -> None:
+    x, y = two()
+    assert cka(x * scale, y) == pytest.approx(cka(x, y), abs=1e-12)
+    assert debiased_cka(x * scale, y) == pytest.approx(debiased_cka(x, y), abs=1e-12)

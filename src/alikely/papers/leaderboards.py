@@ -31,6 +31,7 @@ from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.metrics.bounds import accuracy_bounds
 from alikely.metrics.consistency import accuracies, error_consistency
+from alikely.simulate.cells import check_ranges
 
 __all__ = ["SCHEMES", "reconstruct_leaderboard", "reconstruct_score"]
 
@@ -351,16 +352,13 @@ def reconstruct_score(
             f"{score.shape}, {top.shape} and {people.shape}"
         )
     trials = np.broadcast_to(np.asarray(n_trials), score.shape)
-    limits: list[tuple[str, NDArray[np.float64], float, float]] = [
+    check_ranges(
         ("ceiling", top, 0, 1),
         ("human_accuracy", people[~np.isnan(people)], 0, 1),
         ("n_trials", trials, 0, np.inf),
-        ("n_samples", np.array([n_samples]), 99, np.inf),
-    ]
-    for name, values, low, high in limits:
-        outside = ~((values > low) & (values < high))
-        if outside.any():
-            raise ValueError(f"{name} must lie in ({low}, {high}), got {values[outside][0]:g}")
+        ("n_samples", n_samples, 99, np.inf),
+        strict=True,
+    )
     if assumption not in ("middle", "optimistic") or simulation not in ("shared", "pairs"):
         raise ValueError(
             "assumption must be 'middle' or 'optimistic' and simulation 'shared' or 'pairs', got "
