@@ -232,6 +232,7 @@ TEXTS = {
     ),
     "include": Text(str, "Groups GROUP,... that a fit by MCMC keeps besides its draws, or all",
                     groups_of),
+    "cluster": Text(str, "Column of FILE whose items have dependent responses, such as template"),
     "paired": Text(bool, "Whether the systems of --confusions responded to the same items"),
     "base": Text(Literal["2", "e", "10"], "Base of the logarithm (default 2)",
                  lambda text: math.e if text == "e" else float(text)),
@@ -382,7 +383,8 @@ def _options(
     found: dict[str, tuple[Any, str, Any]] = {}
     texts: dict[str, tuple[str, str]] = {}
     # Other functions say "As in error_consistency" of the parameters that they share with it.
-    for function in (body, *calls, al.error_consistency):
+    functions: tuple[Callable[..., Any], ...] = (body, *calls, al.error_consistency)
+    for function in functions:
         for name, kind, text in documented(function, function is body):
             if not re.match(r"(?:As in|As from|See) ", text):
                 texts.setdefault(name, (kind, text))
