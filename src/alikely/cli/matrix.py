@@ -106,12 +106,8 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> 
     interval = f"{interval_of(blocks, 'analytic')}={percent(ci_prob)}"
     columns = ["group_a=group", "n_pairs", "estimate=mean", interval]
     within = blocks[inside].sort_values("estimate", ascending=False).head(MOST_BLOCKS)
-    show(
-        within,
-        columns,
-        "",
-        f"mean {result.metric.label} within groups (these observers, new trials)",
-    )
+    above = f"mean {result.metric.label} within groups (these observers, new trials)"
+    show(within, columns, "", above)
     across = blocks[~inside].dropna(subset=["estimate"]).sort_values("estimate")
     if len(across):
         most = across.iloc[[-1, 0]] if len(across) > 1 else across

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -245,17 +245,6 @@ MOST_LABELS = 12
 PEOPLE, MACHINES, MIXED, CEILING = "#CC79A7", "#E69F00", "#777777", "black"
 
 
-class _Line(NamedTuple):
-    """A level with its interval, as all rows of a kind have it."""
-
-    label: str
-    value: float
-    low: float
-    high: float
-    color: str
-    style: str = "-"
-
-
 def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
     """Error consistency and decision-margin consistency against accuracy."""
     check_table(frame, CONSISTENCY, "make it with alikely.estimates.consistency_table")
@@ -349,37 +338,34 @@ def _points_in_words(
 
 def _lines_with_bands(ax: Axes, part: pd.DataFrame, name: str) -> list[Any]:
     """Levels of one data set and condition."""
-    lines = []
+    value, one, two = f"{name}_consistency", part["n_machines"] == 1, part["n_machines"] == 2
+    levels: list[tuple[str, pd.DataFrame, str, str, str]] = []
     for group, rows in part[part["group"] != ""].groupby("group", sort=False):
         text = f"within {group}, mean" if name == "error" else f"{group} with another like it"
-        lines.append(_line(text, rows, f"group_{name}_consistency", PEOPLE))
-    for number, color, text in ((1, MIXED, "machines with"), (2, MACHINES, "two machines")):
-        rows = part[part["n_machines"] == number]
-        if number == 1:
-            own = rows["group"].unique()
-            text = f"{text} {own[0] if len(own) == 1 else 'groups'}"
+        levels.append((text, rows, f"group_{value}", PEOPLE, "-"))
+    own = part.loc[one, "group"].unique()
+    text = f"machines with {own[0] if len(own) == 1 else 'groups'}, mean"
+    for rows, color, label in (
+        (part[one], MIXED, text),
+        (part[two], MACHINES, "two machines, mean"),
+    ):
         if len(rows) > 1:
-            lines.append(_line(f"{text}, mean", rows, f"mean_{name}_consistency", color))
-    rows = part[part["n_machines"] == 1]
-    if name == "margin" and len(rows):
-        lines.append(_line("ceiling of a machine", rows, "margin_ceiling", CEILING, "--"))
+            levels.append((label, rows, f"mean_{value}", color, "-"))
+    if name == "margin" and one.any():
+        levels.append(("ceiling of a machine", part[one], "margin_ceiling", CEILING, "--"))
     handles: list[Any] = []
-    for line in lines:
-        look: dict[str, Any] = {"color": line.color, "linestyle": line.style}
-        text = f"{line.label}: undefined"
-        if np.isfinite(line.value):
-            ax.axhline(line.value, linewidth=1.2, zorder=0.5, **look)
-            text = f"{line.label}: {line.value:.2f}"
-        if np.isfinite([line.low, line.high]).all():
-            ax.axhspan(line.low, line.high, color=line.color, alpha=0.12, linewidth=0, zorder=0.1)
-            text += f" [{line.low:.2f}, {line.high:.2f}]"
-        handles.append(key(text, linewidth=1.2, **look))
+    for label, rows, column, color, style in levels:
+        height, low, high = (float(rows[f"{column}{end}"].iloc[0]) for end in BOUNDS)
+        look: dict[str, Any] = {"color": color, "linestyle": style, "linewidth": 1.2}
+        text = f"{label}: undefined"
+        if np.isfinite(height):
+            ax.axhline(height, zorder=0.5, **look)
+            text = f"{label}: {height:.2f}"
+        if np.isfinite([low, high]).all():
+            ax.axhspan(low, high, color=color, alpha=0.12, linewidth=0, zorder=0.1)
+            text += f" [{low:.2f}, {high:.2f}]"
+        handles.append(key(text, **look))
     return handles
-
-
-def _line(label: str, rows: pd.DataFrame, column: str, color: str, style: str = "-") -> _Line:
-    value, low, high = (float(rows[f"{column}{end}"].iloc[0]) for end in BOUNDS)
-    return _Line(label, value, low, high, color, style)
 
 
 def _many_lines(
