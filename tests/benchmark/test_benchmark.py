@@ -440,8 +440,6 @@ def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
 def test_bad_metric() -> None:
     with pytest.raises(ValueError, match="metric must be one of 'error_consistency'"):
         al.benchmark_scores(al.load_example(), metric="kappa")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the cohort model predicts error consistency"):
-        al.benchmark_scores(al.load_example(), metric="misclassification_agreement", cohort=True)
 
 
 def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None:

@@ -261,27 +261,6 @@ def test_exchangeability_is_cochrans_q() -> None:
     assert stats.kstest(p, "uniform").pvalue > 1e-4
 
 
-def test_the_benchmark_shows_the_cohort_beside_its_own_intervals(
-    chains: bool, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trials = al.load_example().select(condition=["blur", "noise"])
-    if chains:
-        # The same data are fitted for other tests; that they are fitted here is seen with draws of
-        # the prior.
-        fit = request.getfixturevalue("cohort_fit")
-        monkeypatch.setattr("alikely.benchmark.scores.fit_cohort", lambda *_, **__: fit)
-    scores = al.benchmark_scores(trials, cohort=True, n_resamples=0, rng=1)
-    table = scores.summary("crossed", intervals="all").set_index("system")
-    assert table["cohort_eti95_lb"].notna().all()
-    assert "cohort_eti95_lb" not in scores.summary("images", intervals="all")
-    if chains:
-        inside = (table["cohort_eti95_lb"] < table["estimate"]) & (
-            table["estimate"] < table["cohort_eti95_ub"]
-        )
-        assert inside.all()
-    assert table.loc["ceiling", "cohort_eti95_lb"] == table.loc["human-human", "cohort_eti95_lb"]
-
-
 def no_machine(tree: Any) -> None:
     al.fit_cohort(al.load_example(), models="robot")
 

@@ -90,7 +90,6 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     [
         ({"levels": {"all:clean": "easy"}}, r"condition 'all:blur' is in no level \(2 are not\)"),
         ({"levels": dict.fromkeys(REGIMES, "overall")}, "overall"),
-        ({"levels": REGIMES, "cohort": True}, "leave out cohort or levels"),
     ],
 )
 def test_bad_levels(trials: Trials, options: dict[str, object], message: str) -> None:

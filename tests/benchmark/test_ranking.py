@@ -48,8 +48,6 @@ def test_marginal_sets_are_no_wider_than_joint_ones_and_clear_orders_are_found()
     assert (table["marginal_ub"] <= table["rank_ub"]).all()
     assert table["tier"].tolist() == [1, 2, 2, 3]
     assert table["tied_with_top"].tolist() == [True, False, False, False]
-    assert ranking.tau_best(table, 1) == ["b"]
-    assert ranking.tau_best(table, 2) == ["b", "d", "c"]
 
 
 def test_step_down_declares_more_than_one_step() -> None:
@@ -75,13 +73,8 @@ def test_ranks_and_ties() -> None:
     assert ranks.tolist() == [[1, 4, 1, 3], [4, 3, 2, 1]]
 
 
-def test_posterior_ranks_are_shares_of_draws() -> None:
+def test_probability_greater_is_that_of_normal_draws() -> None:
     draws = np.random.default_rng(1).normal([0.3, 0.2, 0.2], 0.1, (5000, 3))
-    table = ranking.posterior_ranks(draws, list("abc"))
-    shares = table[["p_rank_1", "p_rank_2", "p_rank_3"]].to_numpy()
-    np.testing.assert_allclose(shares.sum(axis=0), 1)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_allclose(table["expected_rank"], shares @ [1, 2, 3])
     greater = ranking.probability_greater(draws)
     np.testing.assert_allclose(greater[0, 1] + greater[1, 0], 1)
     exact = stats.norm.cdf(0.1 / (0.1 * np.sqrt(2)))
@@ -98,7 +91,7 @@ def test_kendall_tau_equals_scipy_with_ties() -> None:
 def test_undefined_draws_are_left_out() -> None:
     draws = np.random.default_rng(1).normal([0.3, 0.2], 0.1, (100, 2))
     holed = np.vstack([draws, [[np.nan, 1.0]] * 50])
-    assert ranking.posterior_ranks(holed).equals(ranking.posterior_ranks(draws))
+    assert ranking.probability_greater(holed)[0, 1] == ranking.probability_greater(draws)[0, 1]
 
 
 @pytest.mark.parametrize(
@@ -115,12 +108,8 @@ def test_undefined_draws_are_left_out() -> None:
         (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), ["a"]), "expected 2, got 1"),
         (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), ci_prob=1), "ci_prob must lie strictly"),
         (lambda: ranking.rank_sets([0.1, 0.2], np.eye(2), n_draws=9), "at least 100, got 9"),
-        (
-            lambda: ranking.tau_best(ranking.rank_sets([0.1, 0.2], np.eye(2), rng=1), 3),
-            "tau must lie between 1 and 2, got 3",
-        ),
-        (lambda: ranking.posterior_ranks([0.1, 0.2]), r"shape \(draw, system\) .* got \(2,\)"),
-        (lambda: ranking.posterior_ranks(np.ones((2, 5))), "ranking 5 systems needs at least as"),
+        (lambda: ranking.probability_greater([0.1, 0.2]), r"shape \(draw, system\) .* got \(2,\)"),
+        (lambda: ranking.kendall_tau([1] * 5, np.ones((2, 5))), "ranking 5 systems needs at least"),
         (lambda: ranking.kendall_tau([1, 2, 3], np.ones((4, 2))), r"must have shape \(2,\)"),
     ],
 )

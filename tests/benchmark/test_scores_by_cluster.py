@@ -107,7 +107,6 @@ def test_all_methods_draw_clusters() -> None:
     [
         ({"cluster": "item"}, "must be a column that describes items, got 'item'"),
         ({"cluster": "topic"}, "got 'topic'"),
-        ({"cluster": "template", "cohort": True}, "cohort model takes items for independent"),
     ],
 )
 def test_clusters_that_cannot_be(change: dict[str, object], message: str) -> None:

@@ -174,7 +174,6 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "condition_alignment of readings": lambda t: aligned(t, "cohen_kappa"),
     "cohort_counts": al.data.cohort_counts,
     "fit_cohort": lambda t: al.fit_cohort(t, n_draws=4, rng=1),
-    "benchmark_scores with a cohort": lambda t: al.benchmark_scores(t, cohort=True, **NONE),
     "fit_spectrum": lambda t: al.fit_spectrum(spectrum(t), n_draws=4, rng=1),
     "compare_models": lambda t: al.compare_models(
         al.error_consistency(t, sampler="nuts", include=["log_likelihood"], n_null=0, **FEW)

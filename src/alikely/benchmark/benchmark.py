@@ -56,7 +56,7 @@ class Benchmark(Tree):
     """Scores of systems against a group of humans, or another reference.
 
     Its groups say which methods there are: ``decomposition`` (analytic intervals), ``bootstrap``,
-    ``posterior`` and ``cohort``. Scores of `alikely.benchmark.scores_of` have a posterior alone.
+    and ``posterior``. Scores of `alikely.benchmark.scores_of` have a posterior alone.
 
     In all methods `population` is what intervals generalize to: new ``"images"``, new ``"humans"``
     or both, ``"crossed"`` (the default); scores of a result take none. `level` is a data set, or
@@ -77,7 +77,7 @@ class Benchmark(Tree):
         (system). Of a result: ``ceiling, n_entries, n_missing, reason`` (level, system).
         ``covariance`` (population, level, system, system_other); ``decomposition``: what analytic
         intervals are made of; ``bootstrap``: ``images, humans, crossed`` (resample, level, system);
-        ``posterior``, ``cohort``: ``score`` (chain, draw, level, system). Systems are the machines,
+        ``posterior``: ``score`` (chain, draw, level, system). Systems are the machines,
         ``human-human``, and ``ceiling``: that where machines took part.
     """
 
@@ -161,11 +161,10 @@ class Benchmark(Tree):
         ----------
         population : {"images", "humans", "crossed"}, optional
             What intervals generalize to. The posterior generalizes to new images with these humans
-            (``"images"``), the posterior of the cohort model to new images and new humans
-            (``"crossed"``).
+            (``"images"``).
         level : str or None
             A data set, ``"overall"``, or None for every level.
-        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior", "cohort"}
+        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
             None shows the recommended interval, the analytic one if there is one; ``"all"`` every
             valid interval and every column; names those of these methods. The bootstrap must be
             named: its intervals are too narrow near the ceiling, as ``note`` explains.
@@ -211,7 +210,7 @@ class Benchmark(Tree):
 
         Parameters
         ----------
-        interval : {"analytic", "bootstrap", "posterior", "cohort"}, optional
+        interval : {"analytic", "bootstrap", "posterior"}, optional
             Method of the interval, one that `summary` has for the population. Default: the
             recommended one.
         digits : int
@@ -311,7 +310,7 @@ class Benchmark(Tree):
 
         Parameters
         ----------
-        school : {"bootstrap", "posterior", "cohort"}
+        school : {"bootstrap", "posterior"}
         variable : str
             ``images``, ``humans`` or ``crossed`` of the bootstrap; ``score`` of the others.
         level : str
@@ -327,7 +326,7 @@ class Benchmark(Tree):
             If the benchmark has no such draws or level.
         """
         if school not in self.data.children or variable not in self.data[school]:
-            reason = tables.SOURCES.get(school, "draws are of bootstrap, posterior or cohort")
+            reason = tables.SOURCES.get(school, "draws are of bootstrap or posterior")
             raise ValueError(f"this benchmark has no {school} draws of {variable!r}; {reason}")
         one_of("level", level, (*self.datasets, OVERALL))
         values = self.data[school].to_dataset()[variable].sel(level=level)

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from alikely.models._given_priors import Priors
 
 __all__ = [
-    "PREDICTED",
     "QUANTITIES",
     "chosen_values",
     "cohort_check",
@@ -83,8 +82,6 @@ QUANTITIES = {
 THESE = "_these"
 # With whom scores are, by the form of the model.
 WHO = {"drawn": "new", 0: "alike", 1: "these"}
-# Metrics whose benchmark the model predicts.
-PREDICTED = ("error_consistency",)
 
 
 def fit_cohort(

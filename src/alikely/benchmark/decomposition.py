@@ -379,24 +379,25 @@ def joint_covariance(
     parts: xr.Dataset, population: Population, systems: Sequence[int] | None = None
 ) -> Floats:
     """Covariance of the scores of all systems, or of some, for joint statements."""
-    if systems is not None:
-        parts = parts.isel(system=systems, system_other=systems)
-    influence = parts["influence"].values
+    some = np.arange(parts.sizes["system"]) if systems is None else np.asarray(systems)
+    pairs = np.ix_(some, some)
+    influence = parts["influence"].values[some]
     n_images = influence.shape[1]
-    images = n_images / max(n_images - 1, 1) * influence @ influence.T + parts["invented"].values
-    absent = np.isnan(parts["centre"].values)
+    invented = parts["invented"].values[pairs]
+    images = n_images / max(n_images - 1, 1) * influence @ influence.T + invented
+    absent = np.isnan(parts["centre"].values[some])
     images[absent] = np.nan
     images[:, absent] = np.nan
     if population == "images":
         return np.asarray(images)
-    people = np.where(np.isnan(images), np.nan, parts["people"].values)
+    people = np.where(np.isnan(images), np.nan, parts["people"].values[pairs])
     if population == "humans":
         return people
     beyond = np.zeros_like(people)
     known = np.isfinite(np.diag(people))
     if known.any():
         both = np.ix_(known, known)
-        values, vectors = np.linalg.eigh((people - parts["shared"].values)[both])
+        values, vectors = np.linalg.eigh((people - parts["shared"].values[pairs])[both])
         beyond[both] = (vectors * np.maximum(values, 0)) @ vectors.T
     return np.where(np.isnan(people), np.nan, images + beyond)
 

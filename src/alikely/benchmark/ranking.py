@@ -40,13 +40,11 @@ __all__ = [
     "latent_columns",
     "latent_correlation",
     "percentile_ranks",
-    "posterior_ranks",
     "probability_greater",
     "rank_correlations",
     "rank_sets",
     "score_noise",
     "significantly_greater",
-    "tau_best",
 ]
 
 # Differences held at a time, about 160 MB.
@@ -223,13 +221,6 @@ def rank_sets(
     return frame.iloc[order].reset_index(drop=True)
 
 
-def tau_best(ranks: pd.DataFrame, tau: int = 1) -> list[str]:
-    """Systems that may be among the best ``tau``, from their joint rank sets [MRSW24]_."""
-    if not 1 <= tau <= len(ranks):
-        raise ValueError(f"tau must lie between 1 and {len(ranks)}, got {tau}")
-    return ranks.loc[ranks["rank_lb"] <= tau, "system"].tolist()
-
-
 def _draws(draws: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(draws, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -255,22 +246,6 @@ def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
         position = np.where(tied, 0, np.arange(1, draws.shape[1] + 1))
         np.put_along_axis(ranks, order, np.maximum.accumulate(position, axis=1), axis=1)
     return ranks
-
-
-def posterior_ranks(draws: ArrayLike, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Posterior probability of each rank."""
-    ranks = _ranks(_draws(draws))
-    n = ranks.shape[1]
-    labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
-    shares = {f"p_rank_{r}": (ranks == r).mean(axis=0) for r in range(1, n + 1)}
-    return pd.DataFrame(
-        {
-            "system": labels,
-            "expected_rank": ranks.mean(axis=0),
-            "p_best": shares["p_rank_1"],
-            **shares,
-        }
-    )
 
 
 def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
@@ -299,7 +274,7 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If shapes do not fit, or as in `posterior_ranks`.
+        If shapes do not fit, or there are fewer complete draws than systems.
 
     Examples
     --------
@@ -338,7 +313,7 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[
     Raises
     ------
     ValueError
-        As in `posterior_ranks`.
+        If there are fewer complete draws than systems.
 
     Examples
     --------

@@ -11,7 +11,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -21,12 +20,12 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
+from alikely._base.checks import one_of
 from alikely._base.frames import Groups, group_mapping
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.benchmark import Benchmark
-from alikely.benchmark.cohorts import PREDICTED, cohort_draws, fit_cohort
 from alikely.benchmark.decomposition import decompositions, joint_covariance
 from alikely.benchmark.humans import consensus_ceilings
 from alikely.benchmark.layout import (
@@ -57,7 +56,7 @@ from alikely.benchmark.layout import (
 )
 from alikely.benchmark.tables import CONSENSUS
 from alikely.data.inclusion import INCLUSION, SPEAKS
-from alikely.data.repeats import condition_labels, presented, refuse_repeats
+from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
 from alikely.data.trials import Trials
 from alikely.errors.limits import mean_draws, paired_row_draws
@@ -75,6 +74,8 @@ from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 __all__ = ["benchmark_scores"]
 
 N_CHAINS = 4
+# What entries are drawn of, for joint draws of scores.
+DRAWN = ("cells", "labels", "readings", "options", "trials", "rows")
 
 
 def benchmark_scores(  # noqa: PLR0913
@@ -90,7 +91,6 @@ def benchmark_scores(  # noqa: PLR0913
     missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
-    cohort: bool = False,
     n_resamples: int = 0,
     n_draws: int | None = None,
     prior: Prior | None = None,
@@ -108,10 +108,10 @@ def benchmark_scores(  # noqa: PLR0913
     metric : str or Metric
         What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
         pair matters, humans are the reference of machines, and the human row takes every pair of
-        humans in both orders. Consensus ceilings are of metrics of correctness, the cohort model
-        of error consistency. Posterior draws of error similarity come of Gibbs sweeps for every
-        pair and condition, some .05 to .1 s each; their quantiles are limits of the scores
-        themselves (`alikely.errors.limits.mean_draws`), since those of pairs do not average.
+        humans in both orders. Consensus ceilings are of metrics of correctness. Posterior draws of
+        error similarity come of Gibbs sweeps for every pair and condition, some .05 to .1 s each;
+        their quantiles are limits of the scores themselves (`alikely.errors.limits.mean_draws`),
+        since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
     people : {"label", "dataset"}, optional
@@ -132,9 +132,6 @@ def benchmark_scores(  # noqa: PLR0913
     cluster : str, optional
         Column of items whose responses are dependent, such as ``"template"``: new clusters of items
         are drawn in place of new items.
-    cohort : bool
-        Also fit the cohort copy model by NUTS (`alikely.fit_cohort`), for scores with a new human;
-        takes minutes.
     n_resamples : int
         Number of bootstrap replicates, for `Benchmark.stability`, `Benchmark.correlations` and
         bootstrap intervals, which are too narrow near the ceiling. Default 0 (none).
@@ -155,10 +152,10 @@ def benchmark_scores(  # noqa: PLR0913
     TypeError
         If `trials` is not of that class; a result is scored by `alikely.benchmark.scores_of`.
     ValueError
-        If the metric is unknown or one of margins, or asked for with the cohort model of another;
-        if `people` is to be said and is not; if there are fewer than two humans in a data set, a
-        machine is missing somewhere, or as in `alikely.data.joint_correctness`; if a machine, a
-        data set or a label bears a name that the scores use themselves.
+        If the metric is unknown or one of margins; if `people` is to be said and is not; if there
+        are fewer than two humans in a data set, a machine is missing somewhere, or as in
+        `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name that the
+        scores use themselves.
 
     Notes
     -----
@@ -188,17 +185,17 @@ def benchmark_scores(  # noqa: PLR0913
     n_draws = resolve("n_draws", n_draws)
     require_trials(trials)
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
-    estimand = _checked(metric, missing, cohort, levels)
-    _check_prior(trials, estimand, prior, n_draws, cohort)
+    estimand = _checked(metric, missing)
+    _check_prior(trials, estimand, prior, n_draws)
     one_person, one_image = checked_labels(trials, humans, people, items)
     as_read = data_summary(trials.data)
     if exclude is not None:
         trials = exclude_conditions(trials, exclude)
     table, layout = _laid_out(trials, estimand, models, humans, no_response, missing, levels)
     seed = seed_sequence(rng)
-    bootstrap_seed, human_seed, posterior_seed, cohort_seed = seed.spawn(4)
+    bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
 
-    _check_cluster(table, cluster, estimand, cohort)
+    _check_cluster(table, cluster, estimand)
     value = estimate(table, estimand)["estimate"].values
     shown = image_numbers(table, one_image, cluster)
     estimates = _estimates(trials, table, layout, estimand, value, one_person)
@@ -219,16 +216,6 @@ def benchmark_scores(  # noqa: PLR0913
         groups["posterior"] = _posterior(
             table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
         )
-    if cohort:
-        fitted = fit_cohort(
-            trials,
-            models=models,
-            humans=humans,
-            no_response=no_response,
-            n_draws=n_draws or 4_000,
-            rng=cohort_seed,
-        )
-        groups["cohort"] = _cohort_scores(fitted, layout)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
         "metric": estimand.name,
@@ -302,34 +289,21 @@ def _laid_out(
     return table, layout
 
 
-def _checked(metric: str | Metric, missing: str, cohort: bool, levels: Groups | None) -> Metric:
+def _checked(metric: str | Metric, missing: str) -> Metric:
     """The metric, once the options are known to fit it."""
-    if missing not in ("error", "available"):
-        raise ValueError(f"missing must be 'error' or 'available', got {missing!r}")
-    estimand = metric_of_trials(metric)
-    if cohort and estimand.name not in PREDICTED:
-        predicted = " and ".join(name.replace("_", " ") for name in PREDICTED)
-        raise ValueError(
-            f"the cohort model predicts {predicted}, not {estimand.label}; leave out cohort=True"
-        )
-    if cohort and levels is not None:
-        raise ValueError("the cohort model has data sets for levels; leave out cohort or levels")
-    return estimand
+    one_of("missing", missing, ("error", "available"))
+    return metric_of_trials(metric)
 
 
-def _check_prior(
-    trials: Trials, metric: Metric, prior: Prior | None, n_draws: int, cohort: bool
-) -> None:
-    """Refuse repeats of a cohort, and a prior that nothing would honor (`ValueError`)."""
-    if cohort:
-        refuse_repeats(trials.data, "the cohort model")
+def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: int) -> None:
+    """Refuse a prior that nothing would honor (`ValueError`)."""
     if prior is None:
         return
     require_cells(metric, prior)
     if metric.draws != "readings":
         cell_prior(prior).patterns("the joint posterior of all pairs")
-    if cohort or not n_draws or INCLUSION in trials.data:
-        given = "cohort=True" if cohort else "images chosen by a plan" if n_draws else "n_draws=0"
+    if not n_draws or INCLUSION in trials.data:
+        given = "images chosen by a plan" if n_draws else "n_draws=0"
         raise ValueError(
             f"prior is of the four cells of a pair, which {given} makes no posterior of; leave out "
             "one of them"
@@ -427,7 +401,7 @@ def _consensus(
     return {name: ("level", table[name].to_numpy()) for name in CONSENSUS}
 
 
-def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric, cohort: bool) -> None:
+def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> None:
     """Refuse clusters that are none of items, and what takes items for independent."""
     if cluster is None:
         return
@@ -436,11 +410,10 @@ def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric, cohor
         raise ValueError(
             "images were chosen by a plan, whose variance knows no clusters; leave cluster out"
         )
-    if cohort or metric.draws == "rows":
-        what = "the cohort model" if cohort else f"the posterior of {metric.label}"
+    if metric.draws == "rows":
         raise ValueError(
-            f"{what} takes items for independent; leave out cluster, or "
-            f"{'cohort=True' if cohort else 'give n_draws=0'}"
+            f"the posterior of {metric.label} takes items for independent; leave out cluster, or "
+            "give n_draws=0"
         )
 
 
@@ -461,9 +434,13 @@ def _analytic(
         "system_other": layout.systems,
     }
     sizes = [parts.sizes["image"] for parts in levels]
-    alike = [parts.drop_vars(["influence", "most_df"]) for parts in levels]
-    group = xr.concat(alike, "level").assign(
-        influence=xr.concat([parts["influence"] for parts in levels], "image"),
+    stacked = {
+        name: (("level", *levels[0][name].dims), np.stack([parts[name].values for parts in levels]))
+        for name in ("centre", "invented", "people", "shared", "df_people")
+    }
+    influence = np.concatenate([parts["influence"].values for parts in levels], axis=1)
+    group = xr.Dataset(stacked, names).assign(
+        influence=(("system", "image"), influence),
         image_level=("image", np.repeat(np.arange(len(sizes)), sizes)),
     )
     if cluster is not None:
@@ -481,7 +458,7 @@ def _analytic(
     covariance = xr.Dataset({"covariance": (dims, np.array(matrices))})
     return {
         "covariance": covariance.assign_coords(population=list(POPULATIONS), **names),
-        "decomposition": group.assign_coords(names),
+        "decomposition": group,
     }
 
 
@@ -522,78 +499,27 @@ def _posterior(
 ) -> xr.Dataset:
     """Scores of joint draws of all entries."""
     per_chain = -(-n_draws // N_CHAINS)
-    drawn = DRAWN[metric.draws](
-        table, layout, metric, N_CHAINS * per_chain, seed, images, prior, cluster
-    )
-    scores = drawn.astype(np.float32)
-    shape = (N_CHAINS, per_chain, *scores.shape[1:])
-    return xr.Dataset(
-        {"score": (("chain", "draw", "level", "system"), scores.reshape(shape))},
-        {"level": _levels(layout), "system": layout.systems},
-    )
+    n = N_CHAINS * per_chain
 
+    def nested(values: NDArray[np.floating]) -> Floats:
+        return by_level(layout, nested_scores(layout, values))
 
-def _of_cells(
-    table: xr.Dataset,
-    layout: Layout,
-    metric: Metric,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-    images: NDArray[np.intp],
-    prior: Prior | None,
-    _cluster: str | None,
-) -> Floats:
-    drawn = joint_draws(table, n_draws, [metric], seed, images, prior)[metric.name]
-    return by_level(layout, nested_scores(layout, drawn))
-
-
-def _of_entries(draw: Callable[..., NDArray[np.floating]]) -> Callable[..., Floats]:
-    """Scores are nested means of draws of entries."""
-
-    def scores(
-        table: xr.Dataset,
-        layout: Layout,
-        metric: Metric,
-        n_draws: int,
-        seed: np.random.SeedSequence,
-        _images: NDArray[np.intp],
-        prior: Prior | None,
-        cluster: str | None,
-    ) -> Floats:
+    if metric.draws == "cells":
+        scores = nested(joint_draws(table, n, [metric], seed, images, prior)[metric.name])
+    elif metric.draws == "rows":
+        # Limits of entries do not average: these are of the scores themselves.
+        drawn = paired_row_draws(table, n, metric, seed)
+        scores = mean_draws(drawn.populations, nested)[0][:n]
+    else:
+        draw = agreement_draws if metric.draws == "labels" else process_draws
         given: dict[str, Any] = {} if prior is None else {"prior": prior}
         given |= {} if cluster is None else {"cluster": cluster}
-        return by_level(layout, nested_scores(layout, draw(table, n_draws, metric, seed, **given)))
-
-    return scores
-
-
-def _of_rows(
-    table: xr.Dataset,
-    layout: Layout,
-    metric: Metric,
-    n_draws: int,
-    seed: np.random.SeedSequence,
-    _images: NDArray[np.intp],
-    _prior: Prior | None,
-    _cluster: str | None,
-) -> Floats:
-    """Scores with limits of their own: those of entries do not average."""
-    drawn = paired_row_draws(table, n_draws, metric, seed)
-    values, _ = mean_draws(
-        drawn.populations, lambda values: by_level(layout, nested_scores(layout, values))
+        scores = nested(draw(table, n, metric, seed, **given))
+    chained = scores.astype(np.float32).reshape(N_CHAINS, per_chain, *scores.shape[1:])
+    return xr.Dataset(
+        {"score": (("chain", "draw", "level", "system"), chained)},
+        {"level": _levels(layout), "system": layout.systems},
     )
-    return values[:n_draws]
-
-
-# Ways of drawing the scores of all systems together, by what entries are drawn of.
-DRAWN: Mapping[str, Callable[..., Floats]] = {
-    "cells": _of_cells,
-    "labels": _of_entries(agreement_draws),
-    "readings": _of_entries(process_draws),
-    "options": _of_entries(process_draws),
-    "trials": _of_entries(process_draws),
-    "rows": _of_rows,
-}
 
 
 def _images(trials: Trials, layout: Layout) -> list[int]:
@@ -609,15 +535,3 @@ def _images(trials: Trials, layout: Layout) -> list[int]:
     ]
     means = [np.mean([of_part[d] for d in own]) for own in layout.levels.values()]
     return [*(int(mean) for mean in means), int(sum(means))]
-
-
-def _cohort_scores(fitted: xr.DataTree, layout: Layout) -> xr.Dataset:
-    """Error consistency under the cohort model, laid out as the other schools."""
-    draws = cohort_draws(fitted)["error_consistency"]
-    human = draws.sel(system=HUMANS)
-    scores = draws.reindex(level=_levels(layout), system=layout.systems)
-    taking_part = [part.name for part in layout.parts if len(part.machines)]
-    ceiling = human.sel(level=taking_part)
-    scores.loc[{"system": CEILING, "level": taking_part}] = ceiling
-    scores.loc[{"system": CEILING, "level": OVERALL}] = ceiling.mean("level")
-    return scores.astype(np.float32).to_dataset(name="score")

@@ -92,8 +92,8 @@ __all__ = [
     "too_few_humans",
 ]
 
-School = Literal["bootstrap", "posterior", "cohort"]
-METHODS = ("analytic", "bootstrap", "posterior", "cohort")
+School = Literal["bootstrap", "posterior"]
+METHODS = ("analytic", "bootstrap", "posterior")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # What stands behind every score, whatever its metric.
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
@@ -110,9 +110,7 @@ NO_METHOD = told(note("no-valid-interval"))
 SOURCES = {
     "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
     "posterior": "pass n_draws=4_000 to benchmark_scores",
-    "cohort": "pass cohort=True to benchmark_scores",
 }
-ONLY = {"posterior": "images", "cohort": "crossed"}
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
 # Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90, and
@@ -160,8 +158,6 @@ def drawn_methods(scores: Benchmark, population: Population) -> dict[School, str
     found: dict[School, str] = {"bootstrap": population}
     if population == "images":
         found["posterior"] = "score"
-    if population == "crossed":
-        found["cohort"] = "score"
     return {school: name for school, name in found.items() if school in scores.data.children}
 
 
@@ -184,10 +180,8 @@ def methods_shown(
 
 
 def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
-    only = ONLY.get(method, population)
-    if population != only:
-        what = {"images": "new images with these humans", "crossed": "new images and new humans"}
-        return f"it generalizes to {what[only]}, pass population={only!r}"
+    if method == "posterior" and population != "images":
+        return "it generalizes to new images with these humans, pass population='images'"
     if method == "posterior" and not scores.metric.draws:
         return f"none is known for {scores.metric.label}"
     if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):
@@ -198,7 +192,7 @@ def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
 def _absent_posterior(scores: Benchmark, population: Population) -> str:
     """Note that a table has no posterior; empty if it has one or its rows explain it already."""
     there = drawn_methods(scores, population)
-    if {"posterior", "cohort"} & {*there} or scores.data.attrs.get("posterior_withheld"):
+    if "posterior" in there or scores.data.attrs.get("posterior_withheld"):
         return ""
     return note("no-posterior", why=_why_absent(scores, "posterior", population))
 
@@ -207,10 +201,14 @@ def _absent_posterior(scores: Benchmark, population: Population) -> str:
 
 
 def _analytic_rows(
-    scores: Benchmark, weights: Floats, population: Population, level: str
+    scores: Benchmark,
+    weights: Floats,
+    population: Population,
+    level: str,
+    parts: xr.Dataset | None = None,
 ) -> pd.DataFrame:
     """Estimate, center and standard error of weighted sums, with degrees of freedom."""
-    parts = scores.decomposition(level)
+    parts = scores.decomposition(level) if parts is None else parts
     found = spread(parts, weights, population)
     return pd.DataFrame(
         {
@@ -330,7 +328,8 @@ def _score_rows(
     estimates = scores.estimates.sel(level=level)
     value, systems = estimates["estimate"].values, estimates["system"].values
     weights = np.eye(len(systems))
-    rows = _analytic_rows(scores, weights, population, level)
+    parts = scores.decomposition(level)
+    rows = _analytic_rows(scores, weights, population, level, parts)
     bounds = student_bounds(*_student(rows), ci_prob, scores.metric.bounds)
     outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
     frame = rows[["estimate", "centre", "se", "df"]]
@@ -351,7 +350,6 @@ def _score_rows(
     ceiling = scores.systems.index(CEILING)
     machines = [s for s, x in enumerate(value) if s < len(scores.models) and np.isfinite(x)]
     machines = machines if value[ceiling] > 0 else []
-    parts = scores.decomposition(level)
     shares = shares_of_ceiling(parts, machines, ceiling, population, ci_prob)
     shares["ratio"] = value[machines] / value[ceiling]
     bounded = bool(shares["bounded"].all())

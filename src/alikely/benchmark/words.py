@@ -346,7 +346,7 @@ def _method(scores: Benchmark, school: str, population: Population, kind: CiKind
     if school == "bootstrap":
         name = "bootstrap" if kind == "hdi" else "percentile bootstrap"
         return f"{name}, {counted(n, 'replicate')}"
-    name = "posterior" if school == "posterior" else "posterior of the cohort model"
+    name = "posterior"
     if model := str(scores.data.attrs.get("model", "")).replace("_", " "):
         name += f" of the model '{model}'"
     return f"{name}, {'equal-tailed, ' if kind == 'eti' else ''}{counted(n, 'draw')}"

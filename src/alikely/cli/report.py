@@ -24,7 +24,7 @@ MOST_CONDITIONS = 6
     al.error_consistency,
     al.benchmark_scores,
     al.Result.summary,
-    omit=("intervals", "bayes_factor", "sampler", "prior", "model", "include", "cohort", "metric"),
+    omit=("intervals", "bayes_factor", "sampler", "prior", "model", "include", "metric"),
     defaults={"n_resamples": 2_000, "n_null": 2_000},
     out="The HTML file (default report.html)",
     where="report.html",
