@@ -347,7 +347,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
         (lambda t: al.benchmark_scores(drop_humans(t, 1)), "at least two observers of kind"),
         (lambda t: al.benchmark_scores(t.select(kind="human")), "no observer is of kind 'model'"),
         (lambda t: al.benchmark_scores(t, models="net"), "no observer is of kind 'net'; kinds are"),
-        (lambda t: al.benchmark_scores(t, missing="drop"), "missing must be 'error' or"),
+        (lambda t: al.benchmark_scores(t, missing="drop"), "missing must be one of 'error'"),
         (lambda t: al.benchmark_scores(t, exclude="imagenet"), "exclude must be one of model-vs-h"),
         (lambda t: al.benchmark_scores(t, exclude={"all": ["fog"]}), "data set 'all' has no"),
         (

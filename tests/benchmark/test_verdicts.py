@@ -232,7 +232,7 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark)
     claimed = np.maximum(table["p_positive"], 1 - table["p_positive"]) >= 0.8
     assert claimed.tolist() == [True, True, False]
     assert (table["note"].str.contains("depends on its prior") == claimed).all()
-    assert "leans on its prior" in str(scores.verdict("model_3", "model_6"))
+    assert "depends on its prior" in str(scores.verdict("model_3", "model_6"))
     sure = difference_table(["a", "b"], np.array([9.0, 0.0]), independent(np.array([9.0, 0.0])),
                             "images", 1.0)  # fmt: skip
     assert sure["note"].tolist() == [""]

@@ -472,7 +472,7 @@ class Benchmark(Tree):
         >>> import alikely as al
         >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
         >>> print(scores.verdict("model_1", "model_2", "images"))  # doctest: +ELLIPSIS
-        Error consistency with the humans, model_1 less model_2: ...
+        Error consistency with the humans, model_1 minus model_2: ...
         """
         tables.require_analytic(self, "verdicts")
         table, prob = self._compared(groups, population, level, ci_prob)

@@ -426,8 +426,7 @@ def _analytic(
     cluster: str | None,
 ) -> dict[str, xr.Dataset]:
     """Decompositions of all levels, and the covariances that they make."""
-    how: Any = {"people": people, "items": items}
-    levels = decompositions(table, layout, metric, **how, cluster=cluster)
+    levels = decompositions(table, layout, metric, people=people, items=items, cluster=cluster)
     names: dict[str, Any] = {
         "level": _levels(layout),
         "system": layout.systems,
@@ -444,13 +443,8 @@ def _analytic(
         image_level=("image", np.repeat(np.arange(len(sizes)), sizes)),
     )
     if cluster is not None:
-        alone = decompositions(table, layout, metric, **how)
-        effects = [
-            _images_variance(a) / _images_variance(b) for a, b in zip(levels, alone, strict=True)
-        ]
         group = group.assign(
             most_df=("level", [float(parts["most_df"]) for parts in levels]),
-            design_effect=(("level", "system"), effects),
             n_clusters=("level", sizes),
         )
     matrices = [[joint_covariance(parts, name) for parts in levels] for name in POPULATIONS]
@@ -460,12 +454,6 @@ def _analytic(
         "covariance": covariance.assign_coords(population=list(POPULATIONS), **names),
         "decomposition": group,
     }
-
-
-def _images_variance(parts: xr.Dataset) -> Floats:
-    """Variance of each score for new images, or for new clusters of images."""
-    with np.errstate(invalid="ignore"):
-        return np.where((found := np.diag(joint_covariance(parts, "images"))) > 0, found, np.nan)
 
 
 def _replicates(

@@ -77,6 +77,12 @@ TEMPLATES = {
     "(consensus bounds), which generalize to {population}.",
     "shares": " Scores over the ceiling{met} ranged over {n} from {least} to {most}; {whose} 1 "
     "({prob}, not adjusted for multiple comparisons).",
+    "identical": "{head}: both gave the same answers, there is no difference to judge.",
+    "verdict": "{head}: {difference}. For {population}, it {tested}",
+    "adjusted": "; after adjustment for all {n} differences, it {tested}",
+    "above": ". Probability that it is above 0: {p}",
+    "undecided": ", which depends on its prior: no two scores differ significantly after "
+    "adjustment",
 }
 
 
@@ -450,27 +456,28 @@ class Verdict:
 
     def _said(self) -> str:
         where = "" if self.level == OVERALL else f" in {self.level}"
-        head = f"{self.metric} with the humans{where}, {self.first} less {self.second}"
-        head = capital(head)
+        head = capital(f"{self.metric} with the humans{where}, {self.first} minus {self.second}")
         if np.isnan(self.se):
-            return f"{head}: both gave the same answers, there is no difference to judge."
-        population = SPEAKS[self.population].split(" (")[0]
-        alone = self._judged("alone", self.p_value, self.interval)
-        text = f"{head}: {_plain(self.difference)}. For {population}, {alone}"
-        if self.n_differences > 1:
-            among = f"among all {self.n_differences} differences"
-            text += f"; {self._judged(among, self.p_value_simultaneous, self.simultaneous)}"
-        lean = ", which leans on its prior: no two scores are told apart among all"
-        return (
-            f"{text}. Probability that it is above 0: {_probability(self.p_positive)}"
-            f"{lean if self.undecided else ''}."
+            return TEMPLATES["identical"].format(head=head)
+        text = TEMPLATES["verdict"].format(
+            head=head,
+            difference=_plain(self.difference),
+            population=SPEAKS[self.population].split(" (")[0],
+            tested=self._tested(self.p_value, self.interval),
         )
+        if self.n_differences > 1:
+            text += TEMPLATES["adjusted"].format(
+                n=self.n_differences,
+                tested=self._tested(self.p_value_simultaneous, self.simultaneous),
+            )
+        text += TEMPLATES["above"].format(p=_probability(self.p_positive))
+        return f"{text}{TEMPLATES['undecided'] if self.undecided else ''}."
 
-    def _judged(self, how: str, p: float, ends: tuple[float, float]) -> str:
-        told = "told" if p <= 1 - self.ci_prob else "not told"
+    def _tested(self, p: float, ends: tuple[float, float]) -> str:
+        differs = "differs" if p <= 1 - self.ci_prob else "does not differ"
         return (
-            f"{how} {told} from 0 ({percent(self.ci_prob)} interval {_plain(ends[0])} to "
-            f"{_plain(ends[1])}, p {_probability(p, equals='= ')})"
+            f"{differs} significantly from 0 ({percent(self.ci_prob)} interval {_plain(ends[0])} "
+            f"to {_plain(ends[1])}, p {_probability(p, equals='= ')})"
         )
 
 
