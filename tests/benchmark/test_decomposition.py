@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import alikely as al
 from alikely.benchmark.decomposition import (
     ALIKE,
     NOISE,
+    _summed,
     added_count,
     block_influence,
     decomposition,
@@ -338,7 +340,7 @@ def two_parts(images: float, people: np.ndarray, shared: float, df_people: float
     )
 
 
-@pytest.mark.parametrize("df", [2, 3, 5, 9])
+@pytest.mark.parametrize("df", [2, 3, 9])
 def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> None:
     """Coverage by quadrature, for a known variance of images and one of people that is chi-square.
 
@@ -346,7 +348,7 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
     who hardly differ and for people who differ much. Satterthwaite's with all noise counted as
     people's ranges from .925 to .990 here.
     """
-    share = (np.arange(200) + 0.5) / 200
+    share = (np.arange(60) + 0.5) / 60
     for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
         people = (1 + differ) * stats.chi2.ppf(share, df) / df
         found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "crossed")
@@ -496,3 +498,17 @@ def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
     values = [float(found.value(cells_of(right[h], right[3], added))) for h in range(3)]
     assert parts["centre"].values[0] == pytest.approx(np.mean(values), rel=1e-12)
     assert parts["people"].values[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
+
+
+def test_memory_of_sums_grows_with_images_not_with_their_square() -> None:
+    n = 20_000
+    columns, number = np.random.default_rng(1).random((4, n)), np.arange(n)[::-1]
+    tracemalloc.start()
+    try:
+        found = _summed(columns, number)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(found, columns[:, ::-1])
+    # A few numbers for each image and pair; a square would hold 3.2 GB.
+    assert peak < 200 * 8 * n

@@ -108,7 +108,7 @@ def test_the_command_line_ranks_only_by_valid_intervals(
         assert any("rank" in line for line in head[:6]) == ranked
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=6)
 @example(seed=2178, accuracy=0.78125, same=0.75, metric="copy_probability")
 @given(
     seed=st.integers(0, 10_000),

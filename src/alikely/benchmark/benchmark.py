@@ -13,13 +13,22 @@ from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely._base.frames import As, Columns, Sort, given_as, ordered, with_columns
+from alikely._base.frames import (
+    As,
+    Columns,
+    Sort,
+    given_as,
+    known_columns,
+    ordered,
+    with_columns,
+)
 from alikely._base.intervals import CiKind, Intervals
 from alikely._base.names import counted
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking, tables, words
 from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
-from alikely.estimates.latex import Environment
+from alikely.estimates.latex import Environment, latex_table
+from alikely.estimates.sentences import is_wide
 from alikely.estimates.result import Tree
 
 __all__ = ["Benchmark"]
@@ -285,10 +294,17 @@ class Benchmark(Tree):
             population, level, intervals=methods, columns="all", ci_prob=prob, ci_kind=kind,
             sort=sort,
         )  # fmt: skip
-        return words.latex_of(
-            self.metric, frame, (*methods, "")[0], kind, prob, columns,
-            digits=digits, caption=caption, label=label, environment=environment,
-        )  # fmt: skip
+        known_columns(frame, columns or (), "columns")
+        shown = words.shown(frame, (*methods, "")[0], kind, prob)
+        return latex_table(
+            shown if columns is None else frame[list(columns)],
+            digits=digits,
+            caption=caption,
+            label=label,
+            environment=environment,
+            headings=words.headings_of(self.metric),
+            leading_zero=is_wide(self.metric) or None,
+        )
 
     def _repr_html_(self) -> str:
         """What notebooks show: the humans' score and the first machines', with intervals."""

@@ -118,8 +118,7 @@ def scores_of(
             score[:, place, s] = _mean(draws[:, at], weights)
             for name, value in values.items():
                 found[name][place, s] = within(value[at] @ weights, -1)
-    per_chain = result.data["posterior"].sizes
-    n_chains = int(per_chain["chain"])
+    n_chains = int(result.data["posterior"].sizes["chain"])
     coords = {"level": [*datasets, OVERALL], "system": systems}
     estimates = {name: (BY, value) for name, value in (found | counts).items()}
     estimates["reason"] = (BY, reason)
@@ -170,14 +169,9 @@ def _entries(
     if reference is not None:
         names = [reference] if isinstance(reference, str) else list(reference)
     elif "is_machine" in result.table:
-        machine = dict(
-            zip(
-                result.table["observer"].values.tolist(),
-                result.table["is_machine"].values.tolist(),
-                strict=True,
-            )
-        )
-        names = [name for name in everybody if not machine[name]]
+        table = result.table
+        machines = set(table["observer"].values[table["is_machine"].values.astype(bool)])
+        names = [name for name in everybody if name not in machines]
     else:
         raise ValueError(
             "name whom systems are scored against, reference=[...], of "

@@ -236,16 +236,7 @@ def _draws(draws: ArrayLike) -> NDArray[np.float64]:
 
 def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
     """Ranks within each draw, 1 for the greatest; ties share the better rank."""
-    order = np.argsort(-draws, axis=1, kind="stable")
-    ranks = np.empty(draws.shape, dtype=np.intp)
-    np.put_along_axis(ranks, order, np.arange(1, draws.shape[1] + 1)[None], axis=1)
-    ordered = np.take_along_axis(draws, order, axis=1)
-    tied = np.zeros(draws.shape, dtype=bool)
-    tied[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-    if tied.any():
-        position = np.where(tied, 0, np.arange(1, draws.shape[1] + 1))
-        np.put_along_axis(ranks, order, np.maximum.accumulate(position, axis=1), axis=1)
-    return ranks
+    return np.asarray(stats.rankdata(-draws, method="min", axis=1), dtype=np.intp)
 
 
 def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:

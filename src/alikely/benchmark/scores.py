@@ -223,7 +223,8 @@ def benchmark_scores(  # noqa: PLR0913
         "ci_prob": options.ci_prob,
         "ci_kind": options.ci_kind,
         "exclude": str(exclude or ""),
-        **_missing(trials, no_response, models, humans),
+        "no_response": no_response,
+        "missing_note": missing_note_of(trials.data, no_response, models, humans),
         "humans": humans,
         "people": one_person,
         "items": one_image,
@@ -237,12 +238,6 @@ def benchmark_scores(  # noqa: PLR0913
         **estimand.options,
     }
     return Benchmark(tree)
-
-
-def _missing(trials: Trials, no_response: str, *kinds: str) -> dict[str, str]:
-    """How missing responses are treated, and how many of these kinds are missing."""
-    note = missing_note_of(trials.data, no_response, *kinds)
-    return {"no_response": no_response, "missing_note": note}
 
 
 def _dependence(

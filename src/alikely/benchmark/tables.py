@@ -475,7 +475,6 @@ def contrast_table(
     methods = methods_shown(scores, population, intervals)
     named = intervals not in (None, "all")
     one_of("level", level, (*scores.datasets, OVERALL))
-    used = np.flatnonzero(weights[0])
     found: dict[str, dict[str, Any]] = {}
     if scores.is_analytic:
         row = _analytic_rows(scores, weights, population, level).iloc[0]
@@ -496,7 +495,7 @@ def contrast_table(
             found[method].setdefault("note", _bootstrap_note(away))
         else:
             found[method] = describe_draws(drawn, ci_prob, ci_kind, rope)
-            shifts = _prior_shift(scores, level)[used] if method == "posterior" else ()
+            shifts = _prior_shift(scores, level)[weights[0] != 0]
             if why := "".join(_moved_notes(shifts, shown=named)):
                 found[method] = {**(found[method] if named else {}), "note": why}
     frame = pd.DataFrame.from_dict(found, orient="index")
@@ -527,10 +526,9 @@ def _student_row(
         row["se"], text = np.nan, note("identical-responses")
     elif row["se"] == 0 and is_difference:
         row["se"], text = np.nan, note("equal-differences")
-    value = scores.values(level)
-    if lacking := [s for s, x in zip(scores.systems, w, strict=True) if x and np.isnan(
-        value[scores.systems.index(s)])]:  # fmt: skip
-        text = note("no-score", system=lacking[0])
+    lacking = np.flatnonzero((w != 0) & np.isnan(scores.values(level)))
+    if len(lacking):
+        text = note("no-score", system=scores.systems[lacking[0]])
     one = pd.DataFrame([row[["centre", "se", "df"]].astype(float)])
     bounds = student_bounds(*_student(one), ci_prob, _limits(scores.metric, weights))
     return {

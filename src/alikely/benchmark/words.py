@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from alikely._base.frames import ROWS, html_of, known_columns
+from alikely._base.frames import ROWS, html_of
 from alikely._base.intervals import CiKind, bound_names, percent
 from alikely._base.names import MISSING, counted, listed, nearest, number, p_words, span
 from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
@@ -21,7 +20,7 @@ from alikely.benchmark.tables import (
     population_of,
     too_few_humans,
 )
-from alikely.estimates.latex import Environment, latex_table, printed
+from alikely.estimates.latex import printed
 from alikely.estimates.sentences import (
     bounds_of,
     capital,
@@ -41,10 +40,11 @@ __all__ = [
     "Verdict",
     "ceiling_sentence",
     "equality_sentence",
-    "latex_of",
+    "headings_of",
     "notebook_of",
     "rank_sentence",
     "score_sentence",
+    "shown",
     "verdict_of",
 ]
 
@@ -54,7 +54,6 @@ SPEAKS: dict[Population, str] = {
     "humans": "new humans and these images (humans random; images and machines fixed)",
     "crossed": "new images and new humans (both random; machines fixed)",
 }
-HEADINGS = {"ceiled": "share of ceiling", "n_entries": "entries"}
 TEMPLATES = {
     "none": "No score of {label} with {reference}{where} is defined, of {n}.",
     "one": "The {label} of {system} with {reference}{where} was {reached}.",
@@ -230,31 +229,9 @@ def ceiling_sentence(
     )  # fmt: skip
 
 
-def latex_of(
-    metric: Metric,
-    frame: pd.DataFrame,
-    school: str,
-    kind: CiKind,
-    prob: float,
-    columns: Sequence[str] | None,
-    *,
-    digits: int,
-    caption: str | None,
-    label: str | None,
-    environment: Environment | None,
-) -> str:
-    """Lay scores out as a table for LaTeX."""
-    if columns is not None:
-        known_columns(frame, columns, "columns")
-    return latex_table(
-        _shown(frame, school, kind, prob) if columns is None else frame[list(columns)],
-        digits=digits,
-        caption=caption,
-        label=label,
-        environment=environment,
-        headings={**HEADINGS, "estimate": metric.label},
-        leading_zero=is_wide(metric) or None,
-    )
+def headings_of(metric: Metric) -> dict[str, str]:
+    """Headings of a summary where they are not its columns."""
+    return {"ceiled": "share of ceiling", "n_entries": "entries", "estimate": metric.label}
 
 
 def notebook_of(scores: Benchmark) -> str:
@@ -265,8 +242,8 @@ def notebook_of(scores: Benchmark) -> str:
     own = frame["system"].isin([HUMANS, CEILING])
     turned = pd.concat([frame[own], frame[~own]], ignore_index=True)
     cells, numbers, _ = printed(
-        _shown(turned.head(ROWS), (*methods, "")[0], kind, prob),
-        headings={**HEADINGS, "estimate": scores.metric.label},
+        shown(turned.head(ROWS), (*methods, "")[0], kind, prob),
+        headings=headings_of(scores.metric),
         leading_zero=is_wide(scores.metric) or None,
     )
     return html_of(
@@ -278,7 +255,7 @@ def notebook_of(scores: Benchmark) -> str:
     )
 
 
-def _shown(frame: pd.DataFrame, school: str, kind: CiKind, prob: float) -> pd.DataFrame:
+def shown(frame: pd.DataFrame, school: str, kind: CiKind, prob: float) -> pd.DataFrame:
     """The columns of a summary that a page has room for."""
     several = ["level"] if frame["level"].nunique() > 1 else []
     median = ["posterior_median"] if school == "posterior" and "posterior_median" in frame else []
