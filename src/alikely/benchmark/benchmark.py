@@ -28,8 +28,8 @@ from alikely._base.random import RandomState
 from alikely.benchmark import ranking, tables, words
 from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
 from alikely.estimates.latex import Environment, latex_table
-from alikely.estimates.sentences import is_wide
 from alikely.estimates.result import Tree
+from alikely.estimates.sentences import is_wide
 
 __all__ = ["Benchmark"]
 
