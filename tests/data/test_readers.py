@@ -17,6 +17,11 @@ from alikely.data.readers import readers
 from alikely.data.trials import NO_RESPONSE, Trials
 
 
+def refused(message: str, *given: Any, **options: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        Trials.read(*given, **options)
+
+
 def right(trials: Trials) -> dict[tuple[str, ...], int]:
     """Correctness by observer, data set, condition, item."""
     data = trials.data
@@ -92,10 +97,8 @@ def test_lm_eval_likelihood_by_length_of_options(tmp_path: Path) -> None:
     for sample, norm in zip(both, (0.0, 0.0, 1.0), strict=True):
         sample["acc_norm"] = norm
     harness(tmp_path, both)
-    with pytest.raises(ValueError, match=r"has 2 scores, acc, acc_norm; choose one with score='a"):
-        Trials.read(tmp_path)
-    with pytest.raises(ValueError, match=r"has no score 'f1'; there are: acc, acc_norm"):
-        Trials.read(tmp_path, score="f1")
+    refused(r"has 2 scores, acc, acc_norm; choose one with score='a", tmp_path)
+    refused(r"has no score 'f1'; there are: acc, acc_norm", tmp_path, score="f1")
     trials = Trials.read(tmp_path, score="acc_norm")
     assert trials.data["response"].values.tolist() == [[1, 1, 1]]
     # One contradicted by its score is known to be right or wrong, and no more.
@@ -154,8 +157,7 @@ def test_lm_eval_targets_as_text_and_older_versions(tmp_path: Path) -> None:
     assert trials.data["truth"].values.tolist() == [0, 2, 1]
     for sample in old:
         del sample["acc"]
-    with pytest.raises(ValueError, match="has no score: nothing says whether answers are right"):
-        Trials.read(harness(tmp_path, old))
+    refused("has no score: nothing says whether answers are right", harness(tmp_path, old))
 
 
 def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
@@ -175,8 +177,7 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
         for i, score in enumerate(scores)
     ]
     harness(tmp_path, samples)
-    with pytest.raises(ValueError, match="has 2 filters, strict-match, flexible-extract; choose"):
-        Trials.read(tmp_path)
+    refused("has 2 filters, strict-match, flexible-extract; choose", tmp_path)
     trials = Trials.read(tmp_path, filter="strict-match")
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[0, 1]]
@@ -186,12 +187,18 @@ def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
     said = Trials.read(harness(tmp_path, repeated), filter="strict-match").notes
     assert any("up to 2 answers to a question, of which" in note for note in said)
     samples[0]["exact_match"] = 0.5
-    with pytest.raises(ValueError, match=r"exact_match of .*sample 0 is 0.5, neither 0 nor 1"):
-        Trials.read(harness(tmp_path, samples), filter="strict-match")
+    refused(
+        r"exact_match of .*sample 0 is 0.5, neither 0 nor 1",
+        harness(tmp_path, samples),
+        filter="strict-match",
+    )
     del samples[0]["doc_id"]
     samples[0]["exact_match"] = 1.0
-    with pytest.raises(ValueError, match=r"no field 'doc_id': a version of this log that is not"):
-        Trials.read(harness(tmp_path, samples), filter="strict-match")
+    refused(
+        r"no field 'doc_id': a version of this log that is not",
+        harness(tmp_path, samples),
+        filter="strict-match",
+    )
 
 
 def test_lm_eval_of_the_second_leaderboard(tmp_path: Path) -> None:
@@ -215,14 +222,14 @@ def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
 def test_items_are_one_question(tmp_path: Path) -> None:
     harness(tmp_path, SAMPLES)
     harness(tmp_path, [SAMPLES[0] | {"doc_hash": "1" * 8}], "other")
-    message = r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/"
-    with pytest.raises(ValueError, match=message):
-        Trials.read(tmp_path)
+    refused(
+        r"item '0' of 'mmlu_anatomy' is one question in 'org__net-7b/.*and another in 'other/",
+        tmp_path,
+    )
 
 
 def test_samples_without_fields(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"jsonl', entry 0 is int; expected an object with fields"):
-        Trials.read(harness(tmp_path, [1]))
+    refused(r"jsonl', entry 0 is int; expected an object with fields", harness(tmp_path, [1]))
 
 
 def test_files_that_are_no_samples_are_told(tmp_path: Path) -> None:
@@ -344,8 +351,7 @@ def test_inspect_logs_of_other_questions_or_solvers(tmp_path: Path) -> None:
 
     written("a.json", one)
     written("b.json", other, model="openai/other")
-    with pytest.raises(ValueError, match=r"item '2' of 'arc' is one question in 'a.json' and anot"):
-        Trials.read(tmp_path)
+    refused(r"item '2' of 'arc' is one question in 'a.json' and anot", tmp_path)
     written("b.json", [*other[:1], one[1]], solver="chain_of_thought")
     written("a.json", one, solver="generate")
     assert Trials.read(tmp_path).observers == [
@@ -374,27 +380,22 @@ def test_inspect_questions_without_text(tmp_path: Path) -> None:
     written("b.json", "Which?", "arc-copy")
     assert Trials.read(tmp_path).observers == ["a.json", "b.json"]
     written("b.json", "Who?")
-    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
-        Trials.read(tmp_path)
+    refused(r"one question in 'a\.json' and another in 'b\.json'", tmp_path)
     for name, data in (("a.json", "arc"), ("b.json", "arc-hard")):
         written(name, [{"type": "image", "image": "data:"}], data)
-    with pytest.raises(ValueError, match=r"one question in 'a\.json' and another in 'b\.json'"):
-        Trials.read(tmp_path)
+    refused(r"one question in 'a\.json' and another in 'b\.json'", tmp_path)
 
 
 def test_several_scorers_of_inspect(tmp_path: Path) -> None:
     sample = scored(1, 1, "C", "B")
     sample["scores"]["f1"] = {"value": 0.0, "answer": "B"}
     path = archive(tmp_path / "a.eval", {"header.json": header(), "summaries.json": [sample]})
-    with pytest.raises(ValueError, match=r"has 2 scorers, choice, f1; choose one with score='cho"):
-        Trials.read(path)
+    refused(r"has 2 scorers, choice, f1; choose one with score='cho", path)
     assert right(Trials.read(path, score="choice"))["openai/net", "arc", "all", "1"] == 1
     path = archive(tmp_path / "b.eval", {"_journal/start.json": {}})
-    with pytest.raises(ValueError, match=r"has no header.json: a log that was not finished"):
-        Trials.read(path)
+    refused(r"has no header.json: a log that was not finished", path)
     (tmp_path / "c.eval").write_text("no zip")
-    with pytest.raises(ValueError, match="cannot be read as an Inspect log: File is not a zip"):
-        Trials.read(tmp_path / "c.eval")
+    refused("cannot be read as an Inspect log: File is not a zip", tmp_path / "c.eval")
 
 
 # Every Eval Ever ---------------------------------------------------------------------------------
@@ -427,12 +428,10 @@ def test_every_eval_ever(tmp_path: Path) -> None:
     path.write_text(
         lines([ever(1, True), ever(2, None), ever(1, False, "f1"), ever(2, True, "f1")])
     )
-    with pytest.raises(ValueError, match="has 2 evaluation_result_ids, acc, f1; choose one with"):
-        Trials.read(path)
+    refused("has 2 evaluation_result_ids, acc, f1; choose one with", path)
     assert list(right(Trials.read(path, score="acc")).values()) == [1, 0]
     path.write_text(lines([ever(1, None, evaluation={"score": 0.3, "is_correct": None})]))
-    with pytest.raises(ValueError, match=r"sample 0 is 0.3, neither 0 nor 1"):
-        Trials.read(path)
+    refused(r"sample 0 is 0.3, neither 0 nor 1", path)
     path.write_text(lines([ever(1, True, input={"reference": ["Paris"]})]))
     assert not Trials.read(path).has_classes
 
@@ -575,16 +574,16 @@ def test_helm_takes_the_first_of_options_that_tie(tmp_path: Path) -> None:
 
 def test_helm_scores(tmp_path: Path) -> None:
     both = [of_instance("id1", stat("exact_match", 1.0), stat("quasi_exact_match", 0.0))]
-    with pytest.raises(ValueError, match="has 2 stats, exact_match, quasi_exact_match; choose one"):
-        Trials.read(helm(tmp_path, both))
+    refused("has 2 stats, exact_match, quasi_exact_match; choose one", helm(tmp_path, both))
     assert list(right(Trials.read(tmp_path, score="quasi_exact_match")).values()) == [0]
     separate = [of_instance("id1", stat("exact_match", 0.0), stat("predicted_index", 0.0))]
     assert Trials.read(helm(tmp_path, separate)).data["response"].values.tolist() == [[0]]
-    with pytest.raises(ValueError, match=r"exact_match of .*'id1' is 0.5, neither 0 nor 1"):
-        Trials.read(helm(tmp_path, [of_instance("id1", stat("exact_match", 0.5))]))
+    refused(
+        r"exact_match of .*'id1' is 0.5, neither 0 nor 1",
+        helm(tmp_path, [of_instance("id1", stat("exact_match", 0.5))]),
+    )
     (tmp_path / "per_instance_stats.json").unlink()
-    with pytest.raises(ValueError, match=r"there is no per_instance_stats.json, which holds"):
-        Trials.read(tmp_path, format="helm")
+    refused(r"there is no per_instance_stats.json, which holds", tmp_path, format="helm")
 
 
 # lighteval and the Open LLM Leaderboard ----------------------------------------------------------
@@ -631,8 +630,7 @@ def test_lighteval_of_generated_text(tmp_path: Path) -> None:
     row["model_response"]["logprobs"] = None
     row["metric"]["extractive_match"] = 0.0
     details(tmp_path / "net" / "d" / "details_gsm8k_2026-01-02T03-04-05.6.parquet", [row])
-    with pytest.raises(ValueError, match="has 2 metrics, acc, extractive_match; choose one with"):
-        Trials.read(tmp_path)
+    refused("has 2 metrics, acc, extractive_match; choose one with", tmp_path)
     trials = Trials.read(tmp_path, score="extractive_match")
     assert not trials.has_classes
     assert right(trials) == {("net", "gsm8k", "all", "0"): 0}
@@ -666,11 +664,12 @@ def test_leaderboard(tmp_path: Path) -> None:
     np.testing.assert_allclose(trials.data["probability"].values, np.tile(p, (1, 2, 1)))
     normed = [row | {"acc_norm": 1.0} for row in rows]
     details(folder / "2024" / name.format("2024-08-01T00:00:00.0"), normed)
-    with pytest.raises(ValueError, match="has 2 scores, acc, acc_norm; choose one with"):
-        Trials.read(tmp_path)
+    refused("has 2 scores, acc, acc_norm; choose one with", tmp_path)
     assert not Trials.read(tmp_path, score="acc_norm").has_classes
-    with pytest.raises(ValueError, match="is in no folder such as details_org__model"):
-        Trials.read(details(tmp_path / name.format("2024-08-01T00:00:00.0"), rows))
+    refused(
+        "is in no folder such as details_org__model",
+        details(tmp_path / name.format("2024-08-01T00:00:00.0"), rows),
+    )
 
 
 # Experiments -------------------------------------------------------------------------------------
@@ -731,8 +730,7 @@ def test_jspsych(tmp_path: Path, suffix: str) -> None:
     rows = js(correct_response="f")
     text = quoted(rows) if suffix == "csv" else json.dumps(rows)
     (tmp_path / f"anna.{suffix}").write_text(text)
-    with pytest.raises(ValueError, match=r"has 2 trial_types, html-keyboard-response, categorize"):
-        Trials.read(tmp_path)
+    refused(r"has 2 trial_types, html-keyboard-response, categorize", tmp_path)
     trials = Trials.read(tmp_path, filter="categorize")
     assert right(trials) == {
         ("anna", "all", "all", "a.png"): 1,
@@ -770,8 +768,7 @@ def test_psychopy(tmp_path: Path) -> None:
     ]
     path = tmp_path / "p1_exp.csv"
     path.write_bytes(b"\xef\xbb\xbf" + (PSYCHO + "\n".join(rows) + "\n").encode())
-    with pytest.raises(ValueError, match=r"name it by item=, one of image, corrAns, participant"):
-        Trials.read(path)
+    refused(r"name it by item=, one of image, corrAns, participant", path)
     trials = Trials.read(path, item="image")
     assert right(trials) == {
         ("p1", "all", "all", "a.png"): 1,
@@ -785,8 +782,7 @@ def test_psychopy(tmp_path: Path) -> None:
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[1, NO_RESPONSE, 0]]
     path.write_text(judged.replace("image,", "image,other.keys,").replace(".png,", ".png,,"))
-    with pytest.raises(ValueError, match="has 2 key components, other, key_resp; choose one"):
-        Trials.read(path, item="image")
+    refused("has 2 key components, other, key_resp; choose one", path, item="image")
 
 
 def test_the_docstring_names_every_reader() -> None:
@@ -797,5 +793,4 @@ def test_the_docstring_names_every_reader() -> None:
 def test_a_folder_without_logs(tmp_path: Path, name: str) -> None:
     """Asked for by name, of files that are none of its own: one clear line."""
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"'a.csv'|no .* was found|no file|has no"):
-        Trials.read(tmp_path, format=name)
+    refused(r"'a.csv'|no .* was found|no file|has no", tmp_path, format=name)

@@ -31,6 +31,11 @@ def text(sep: str = ",", table: pd.DataFrame = TABLE) -> str:
     return table.to_csv(sep=sep, index=False)
 
 
+def refused(message: str, *given: Any, **options: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        Trials.read(*given, **options)
+
+
 def write(folder: Path, **files: str | bytes) -> Path:
     """Files by name: `_` stands for a dot, `__` for a folder."""
     for name, content in files.items():
@@ -88,10 +93,10 @@ def test_latin_1_is_said(tmp_path: Path) -> None:
     assert "t.csv' is not UTF-8; read as Latin-1" in trials.notes[0]
     assert "\n  note: " in repr(trials)
     assert Trials.read(tmp_path / "t.csv", encoding="latin-1").notes == []
-    with pytest.raises(ValueError, match=r"t.csv' cannot be read as a csv file: 'utf-8' codec"):
-        Trials.read(tmp_path / "t.csv", encoding="utf-8")
-    with pytest.raises(ValueError, match="encoding 'latin-one' is unknown"):
-        Trials.read(tmp_path / "t.csv", encoding="latin-one")
+    refused(
+        r"t.csv' cannot be read as a csv file: 'utf-8' codec", tmp_path / "t.csv", encoding="utf-8"
+    )
+    refused("encoding 'latin-one' is unknown", tmp_path / "t.csv", encoding="latin-one")
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:
@@ -152,8 +157,7 @@ def test_patterns_that_do_not_fit(tmp_path: Path, pattern: str, message: str) ->
     part = TABLE.drop(columns="observer")
     (tmp_path / "anna_1.csv").write_text(text(table=part[:2]))
     (tmp_path / "net_2_2.csv").write_text(text(table=part[2:]))
-    with pytest.raises(ValueError, match=message):
-        Trials.read(tmp_path, pattern=pattern)
+    refused(message, tmp_path, pattern=pattern)
 
 
 def test_what_means_missing(tmp_path: Path) -> None:
@@ -169,21 +173,19 @@ def test_what_means_missing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(response=["cat", "-", "cat", "dog"])))
     other = Trials.read(tmp_path / "t.csv", na_values=["-"])
     assert (other.data["correct"].values == NO_RESPONSE).sum() == 1
-    with pytest.raises(ValueError, match=r"na_values must be a list of texts, got '-'; give"):
-        Trials.read(tmp_path / "t.csv", na_values="-")
-    with pytest.raises(ValueError, match=r"'-' \(column 'response', row 1\).*name it in na_values"):
-        Trials.read(tmp_path / "t.csv")
+    refused(r"na_values must be a list of texts, got '-'; give", tmp_path / "t.csv", na_values="-")
+    refused(r"'-' \(column 'response', row 1\).*name it in na_values", tmp_path / "t.csv")
 
 
 def test_missing_elsewhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text(table=TABLE.assign(item=["NA", "y", "NA", "y"])))
-    message = r"column 'item' has 'NA' in row 0, which means missing; .* or give na_values=\[\]"
-    with pytest.raises(ValueError, match=message):
-        Trials.read(tmp_path / "t.csv")
+    refused(
+        r"column 'item' has 'NA' in row 0, which means missing; .* or give na_values=\[\]",
+        tmp_path / "t.csv",
+    )
     assert set(Trials.read(tmp_path / "t.csv", na_values=[]).data["item"].values) == {"NA", "y"}
     (tmp_path / "t.csv").write_text(text(table=TABLE.replace({"dog": "NA"})))
-    with pytest.raises(ValueError, match="column 'truth' has 'NA' in row 1, which means missing"):
-        Trials.read(tmp_path / "t.csv")
+    refused("column 'truth' has 'NA' in row 1, which means missing", tmp_path / "t.csv")
     assert same(
         Trials.read(tmp_path / "t.csv", classes=["NA", "cat"]),
         TABLE.replace({"dog": "NA"}),
@@ -263,8 +265,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
 def test_bad_folders(
     tmp_path: Path, files: dict[str, str | bytes], options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=message):
-        Trials.read(write(tmp_path, **files), **options)
+    refused(message, write(tmp_path, **files), **options)
 
 
 def test_the_same_rows_of_two_observers_are_noted(tmp_path: Path) -> None:
@@ -332,8 +333,7 @@ def test_rows_of_wide_tables_are_named_by_column() -> None:
 def test_json_keeps_numbers_and_texts_apart(tmp_path: Path) -> None:
     rows = TABLE.assign(item=["x", 1, "x", 1]).to_dict("records")
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(ValueError, match="column 'item' mixes text and numbers"):
-        Trials.read(tmp_path / "t.jsonl")
+    refused("column 'item' mixes text and numbers", tmp_path / "t.jsonl")
 
 
 @pytest.mark.parametrize("made", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas])

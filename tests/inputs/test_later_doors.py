@@ -57,7 +57,6 @@ CASES = table(
 value must be one number or several, got => items('x', 0.2)
 cohen_kappa must be at least 0, .*; got nan => items(nan, 0.2)
 value must be one number or => items(0.6 + 1j, 0.2)
-value must be one number or several => items(t(), 0.2)
 width must lie in \(0, 2\], as agreement => items(0.6, nan)
 inputs must broadcast, got shapes => items([0.6, 0.7], [0.1, 0.2, 0.3])
 n_items must be whole numbers of at least => items(0.6, n_items=1.5)

@@ -29,8 +29,6 @@ WORKS => compare t.csv --n-resamples 1 --n-draws 1 --n-null 1 --quiet
 --n-resamples must be at => compare t.csv --n-resamples 99999999999999999999999 --quiet
 --ci-prob must lie strictly between 0 and 1, got => compare t.csv --ci-prob 1
 --ci-prob must lie strictly between 0 and 1, got => compare t.csv --ci-prob 0
---ci-prob must lie strictly between 0 and 1 => compare t.csv --ci-prob 95
---ci-prob must lie strictly between 0 and 1 => compare t.csv --ci-prob nan
 --ci-prob: unable to convert => compare t.csv --ci-prob 0,95
 WORKS => compare t.csv --ci-prob 1e-9 --n-null 50 $Q
 --seed must not be negative, got -1 => compare t.csv --seed -1 $Q
@@ -93,11 +91,9 @@ these trials have no probabilities => compare t.csv --n-options 3 --metric kappa
 prior of u must be two positive => compare t.csv --prior u=-1:1 $Q
 unknown name in prior: w; give Beta => compare t.csv --prior w=1:1 $Q
 prior of u must be two positive Beta => compare t.csv --prior u=nan:1 $Q
-prior of u must be two positive Beta => compare t.csv --prior u=inf:1 $Q
 --prior is of the four cells of a pair, and => compare t.csv --metric ma --prior u=1:1
 --alpha must be above 0 and => compare t.csv --metric cles --alpha -1
 --alpha must be above 0 and finite => compare t.csv --metric cles --alpha nan
---alpha must be above 0 => compare t.csv --metric cles --alpha 0 --n-permutations 20 $Q
 WORKS => compare t.csv --metric cles --n-permutations 0 $Q
 --n-permutations must => compare t.csv --metric cles --n-permutations 1000000000000 $Q
 --null needs at least one draw => compare t.csv --null --n-draws 0
@@ -129,8 +125,6 @@ confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.
 no file 'a\.csv'; give => compare --confusions a.csv b.csv --no-paired => {'b.csv': conf}
 'a\.csv' cannot be read as a matrix of counts: 'utf-8' codec can't => compare --confusions a.csv
     b.csv --no-paired => {'a.csv': b'\xff\xfe\x00', 'b.csv': conf}
-'a\.csv' cannot be read as a matrix of counts: Error tokenizing data\. => compare --confusions
-    a.csv b.csv --no-paired => {'a.csv': conf + 'c,1,2,3,4,5\n', 'b.csv': conf}
 give FILE, with trials, or => compare t.csv --confusions t.csv
 give FILE, with trials, or --confusions: one of => compare
 WORKS => matrix t.csv --n-resamples 20 --quiet --out o
@@ -153,8 +147,6 @@ no observer is of kind => benchmark t.csv $Q => {'t.csv': w.text(P[P.kind == 'mo
 pairs='human-human' needs at least two observers of kind 'human', got => benchmark t.csv $Q --out
     o => {'t.csv': w.text(P[~P.observer.isin(['ben', 'carl'])])}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': w.text(P[~P.observer.isin(['ben'])])}
-no observer is of kind => benchmark t.csv $Q => {'t.csv': w.text(P.drop(columns='kind'))}
-no observer is of kind => benchmark t.csv --models network
 WORKS => benchmark t.csv --n-resamples 0 --n-draws 0 --quiet --out o
 WORKS => benchmark t.csv --n-resamples 1 --n-draws 1 --quiet
 --level must be one of => benchmark t.csv $Q --level nowhere
@@ -193,13 +185,6 @@ column 'margin' must hold finite numbers, got nan for observer => margins t.csv 
     => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.nan))}
 column 'margin' must hold finite numbers, got inf for observer => margins t.csv --margins m.csv
     => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.inf))}
-column 'margin' must hold numbers up to 1e\+100, got 3\.323e\+300 for => margins t.csv --margins
-    m.csv $Q => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=lambda f: f.margin *
-    1e+300))}
-column 'margin' must hold numbers, got 'high' in row 0; write numbers => margins t.csv --margins
-    m.csv => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin='high'))}
-column 'margin' must hold numbers, got '0,5' in row 0; write numbers => margins t.csv --margins
-    m.csv => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin='0,5'))}
 --m must be a whole => margins t.csv --margins m.csv --m -4 => FM
 --m must be a whole => margins t.csv --margins m.csv --m 1 => FM
 WORKS => margins t.csv --margins m.csv --m 1000000000 $Q => FM

@@ -72,8 +72,6 @@ def is_number(column: pd.Series) -> bool:
 
 def _frame(kind: str, given: Any) -> pd.DataFrame:
     """Any table as one of pandas, named by its index."""
-    if isinstance(given, pd.DataFrame):
-        _refuse_names(kind, given)
     try:
         frame = frame_of(given).to_pandas()
     except TypeError:
@@ -89,17 +87,6 @@ def _frame(kind: str, given: Any) -> pd.DataFrame:
             f"{listed(frame.columns)}"
         )
     return frame
-
-
-def _refuse_names(kind: str, table: pd.DataFrame) -> None:
-    """Refuse what pandas takes as names of columns, and other tables do not."""
-    for name in table.columns[table.columns.duplicated()]:
-        raise ValueError(
-            f"covariates of {kind} have two columns {name!r}; give them different names"
-        )
-    for name in table.columns:
-        if not isinstance(name, str):
-            raise ValueError(f"{NAMED}, got {name!r}")
 
 
 def _in_order(kind: str, table: pd.DataFrame, labels: Sequence[Any] | NDArray[Any]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from alikely._base.checks import known_kind
 from alikely._base.names import listed, nearest
 from alikely.data.columns import NOT_SHOWN, NOTES
-from alikely.data.ingest import label, open_tables
+from alikely.data.ingest import frame_of, label, open_tables
 
 __all__ = [
     "INCLUSION",
@@ -101,18 +101,15 @@ def _table(plan: Any) -> pd.DataFrame:
             f"expected a StimulusPlan or its table, got {type(plan).__name__}; read a file with "
             "pandas.read_csv(path, dtype={'item': str})"
         )
-    opened = open_tables([source])
-    names = [str(name) for name in source.columns]
-    if "item" not in names and "image" in names:
-        names = ["item" if name == "image" else name for name in names]
-    columns = source.to_pandas() if hasattr(source, "to_pandas") else source
-    del opened
-    table = pd.DataFrame({name: columns.iloc[:, at].to_numpy() for at, name in enumerate(names)})
+    open_tables([source])  # which refuses an empty one
+    table = frame_of(source).to_pandas().reset_index(drop=True)
+    if "item" not in table:
+        table = table.rename(columns={"image": "item"})
     for name in ("item", INCLUSION):
         if name not in table:
             raise ValueError(
-                f"the table of a plan needs a column {name!r}; it has {listed(names)}"
-                f"{nearest(name, names)}"
+                f"the table of a plan needs a column {name!r}; it has {listed(table.columns)}"
+                f"{nearest(name, table.columns)}"
             )
     for name in (*PLACE, STRATUM, *BETWEEN):
         if name in table:

@@ -15,7 +15,6 @@ from alikely.data.blocks import LEFT_OUT, blocks
 __all__ = [
     "ONE_ANSWER",
     "Presented",
-    "Recurring",
     "condition_labels",
     "nested_labels",
     "presented",
@@ -114,16 +113,12 @@ def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
     return out
 
 
-class Recurring(NamedTuple):
-    """What repeated labels of items in other conditions of a data set mean."""
+def recurring(data: xr.Dataset) -> tuple[bool, list[str], str]:
+    """Find out what repeated labels of items in other conditions of a data set mean.
 
-    shared: bool
-    numbered: list[str]
-    odd: str
-
-
-def recurring(data: xr.Dataset) -> Recurring:
-    """Find out what repeated labels of items in other conditions mean."""
+    Whether they are one item in some data set; the data sets that number the items of each
+    condition; and an item of a data set that does so by mistake.
+    """
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
     if "truth" in data:
@@ -140,7 +135,7 @@ def recurring(data: xr.Dataset) -> Recurring:
         numbered.append(str(dataset))
         if several.mean() <= FEW:
             odd = f"item {several.idxmax()!r} of data set {dataset!r}"
-    return Recurring(shared, numbered, odd)
+    return shared, numbered, odd
 
 
 def nested_labels(datasets: Iterable[str], names: Iterable[str]) -> list[str]:

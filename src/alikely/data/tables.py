@@ -134,7 +134,7 @@ def joint_correctness(
     refuse_lists(data, first, second)
     labels = "response" in data if labels == "any" else labels
     found = answers(data, correct) if labels else {}
-    meaning = recurring(data)
+    shared, numbered, _ = recurring(data)
     items = presented(data)
     if items is not None and repeats == "crossed":
         items.require_one_truth(data)
@@ -172,7 +172,7 @@ def joint_correctness(
             "condition": ("pair", group_labels["condition"].to_numpy(object)[pair_group]),
             "cell": list(CELLS),
             "observer": names,
-            "item": ("trial", _item_labels(data, meaning.numbered)),
+            "item": ("trial", _item_labels(data, numbered)),
             "trial_dataset": ("trial", data["dataset"].values),
             "trial_condition": ("trial", data["condition"].values),
             **{name: ("trial", data[name].values) for name in data.attrs.get(ITEM_COLUMNS, ())},
@@ -180,8 +180,8 @@ def joint_correctness(
         attrs={
             "by": by or "all trials",
             "no_response": no_response,
-            "recurring": "one item" if meaning.shared else "",
-            "numbered": SEPARATOR.join(meaning.numbered),
+            "recurring": "one item" if shared else "",
+            "numbered": SEPARATOR.join(numbered),
             "repeats": repeats if items is not None else "",
             ITEM_COLUMNS: SEPARATOR.join(data.attrs.get(ITEM_COLUMNS, ())),
         },

@@ -541,12 +541,9 @@ class Trials:
         """
         data = self.data
         wanted: dict[str, Any] = {
-            "condition": condition,
-            "dataset": dataset,
-            "kind": kind,
-            "observer": observer,
+            "condition": condition, "dataset": dataset, "kind": kind, "observer": observer,
             "repeat": repeat,
-        }
+        }  # fmt: skip
         for name, value in wanted.items():
             if value is None:
                 continue

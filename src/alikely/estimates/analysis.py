@@ -223,7 +223,7 @@ def counted(
 ) -> xr.Dataset:
     """Table of counts, made of trials or given; `once`: of one response to each item."""
     if isinstance(trials, Trials):
-        if design.cluster is None and (odd := recurring(trials.data).odd):
+        if design.cluster is None and (odd := recurring(trials.data)[2]):
             raise ValueError(
                 f"{odd} has several truths, and hardly any other label does: give it one truth, "
                 "or cluster='trial' if labels are of other items in each condition"

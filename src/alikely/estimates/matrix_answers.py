@@ -45,7 +45,7 @@ def answers_of(
     refuse_inclusion(data, "matrix")
     correct = correctness(data["correct"].values, no_response)
     if cluster is None:
-        again = presented(data) is not None or (by != "condition" and recurring(data).shared)
+        again = presented(data) is not None or (by != "condition" and recurring(data)[0])
         if again:
             raise ValueError(
                 "items came back, and their answers are not independent: al.compare treats items "
