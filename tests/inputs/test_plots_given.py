@@ -47,7 +47,7 @@ WORKS => plot(al.plot_agreement, w.result())
 WORKS => plot(al.plot_matrix, w.result())
 WORKS => plot(al.plot_benchmark, w.scores())
 scores must be a Benchmark, got Result; make => plot(al.plot_benchmark, w.result())
-level must be one of all, overall; got 'nowhere' => plot(al.plot_benchmark, w.scores(),
+level must be one of 'all', 'overall'; got 'nowhere' => plot(al.plot_benchmark, w.scores(),
     population='crossed', level='nowhere')
 WORKS => plot(al.plot_benchmark, w.scores(), 'ranks')
 scores must be a Benchmark, got => plot(al.plot_benchmark, w.result(), 'ranks')
