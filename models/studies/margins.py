@@ -12,7 +12,7 @@ from scipy import special
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import difference
 from alikely.estimates.pairs import decision_margin_consistency
-from alikely.margins.entries import SAYS
+from alikely.margins.posterior import SAYS
 from studies.harness import Rows, Study, checked, summarized
 from studies.simulators.margins import (
     MARGIN_WORLDS,

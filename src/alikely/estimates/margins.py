@@ -32,9 +32,8 @@ from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighted import student_deviate
 from alikely.margins.checks import entry_remarks, model_checks
-from alikely.margins.entries import entry_draws
 from alikely.margins.machines import decision_margins
-from alikely.margins.posterior import MarginModel, margin_draws
+from alikely.margins.posterior import MarginModel, entry_draws, margin_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, class_answers, margin_table
 from alikely.metrics import ERROR_CONSISTENCY, Metric

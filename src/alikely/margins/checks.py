@@ -21,9 +21,8 @@ from scipy import special, stats
 
 from alikely._base.arrays import Floats, normal_nodes, within
 from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
-from alikely.margins.posterior import MarginModel
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
-from alikely.margins.tables import answers_of_group, common_items
+from alikely.margins.tables import MarginModel, answers_of_group, common_items
 from alikely.metrics.alternatives import Link, distractor_nodes
 from alikely.metrics.margins import repeated
 

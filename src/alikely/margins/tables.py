@@ -32,7 +32,10 @@ from alikely.data.tables import (
 from alikely.data.trials import NO_RESPONSE, Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["answers_of_group", "class_answers", "common_items", "margin_table"]
+__all__ = ["MarginModel", "answers_of_group", "class_answers", "common_items", "margin_table"]
+
+# Models by chains.
+MarginModel = Literal["items", "observers", "criteria"]
 
 # Of the items of a machine, or of those that were answered, as many must be found.
 LEAST_MATCHED = 0.5
