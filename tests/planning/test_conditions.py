@@ -9,7 +9,7 @@ import pytest
 
 import alikely as al
 from alikely.planning import choose_conditions
-from alikely.planning.conditions import _part, _separation
+from alikely.planning.choosing import _part, _separation
 
 
 def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:

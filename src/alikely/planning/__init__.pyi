@@ -1,12 +1,12 @@
 from .agreement import items_for_agreement as items_for_agreement
 from .choosing import StimulusPlan as StimulusPlan
+from .choosing import choose_conditions as choose_conditions
 from .choosing import choose_images as choose_images
 from .components import best_design as best_design
 from .components import expected_errors as expected_errors
 from .components import further_repeats as further_repeats
 from .components import readers as readers
 from .components import variance_components as variance_components
-from .conditions import choose_conditions as choose_conditions
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
 from .margins import items_for_margins as items_for_margins
