@@ -27,6 +27,7 @@ from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import check_counts
 from alikely.inference.features import weighted_cells
 from alikely.inference.process import n_pieces, prior_pieces
+from alikely.inference.resampling import units_of_trials
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import (
     CellPrior,
@@ -174,23 +175,27 @@ def _joint_blocks(
     prior: PatternPrior,
     seed: np.random.SeedSequence,
 ) -> list[dict[str, NDArray[np.float32]]]:
-    """Draws of groups whose images hang together."""
-    if images is None or (len(own) == 1 and len(np.unique(images[0])) == len(images[0])):
-        return [_joint_block(own[0], n_draws, metrics, prior, seed)]
-    used, every = np.unique(np.concatenate(images), return_inverse=True)
-    members = np.split(every, np.cumsum([len(unit) for unit in images])[:-1])
+    """Draws of groups whose images are shared."""
+    if images is not None and len(own) == 1 and len(np.unique(images[0])) == len(images[0]):
+        images = None
+    counts, seen, members = units_of_trials(own, images, patterns=True)
     rng = np.random.default_rng(seed)
     out = [
         {m.name: np.full((n_draws, len(block.a)), np.nan, dtype=np.float32) for m in metrics}
         for block in own
     ]
-    shares = [block.shares() for block in own]
+    shares = [block.shares() for block in seen]
+    # Without a common trial the prior alone would speak.
     common = [share.any(axis=(1, 2)) for share in shares]
-    widest = max(8 * len(block.a) + len(block.correct) ** 2 for block in own)
-    step = max(1, CHUNK // (len(used) + max(map(len, members)) + widest))
+    n_observers = max(len(block.correct) for block in own)
+    widest = max(8 * len(block.a) for block in own) + n_observers**2
+    held = max(map(len, members)) + n_observers * n_pieces(prior.mass)
+    step = max(1, CHUNK // (len(counts) + held + widest))
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
-        weights = rng.standard_gamma(1.0, size=(size, len(used)))
+        # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
+        # precision, because masses of rare patterns decide near the ceiling.
+        weights = rng.standard_gamma(counts, size=(size, len(counts)))
         # Images that nobody was shown bear one mass in all groups, with patterns of each.
         pieces = prior_pieces(rng, size, prior.mass)
         for block, share, member, known, drawn in zip(
@@ -201,40 +206,6 @@ def _joint_blocks(
             for metric in metrics:
                 values = metric.value(cells)
                 drawn[metric.name][start : start + size][:, known] = values[:, known]
-    return out
-
-
-def _joint_block(
-    block: Block,
-    n_draws: int,
-    metrics: Sequence[Metric],
-    prior: PatternPrior,
-    seed: np.random.SeedSequence,
-) -> dict[str, NDArray[np.float32]]:
-    if not block.correct.shape[1]:
-        nothing = np.full((n_draws, len(block.a)), np.nan, dtype=np.float32)
-        return {metric.name: nothing for metric in metrics}
-    rng = np.random.default_rng(seed)
-    # A trial's mass matters only to pairs that both saw it; equal patterns are one kind of trial.
-    patterns, counts = np.unique(block.correct, axis=1, return_counts=True)
-    shares = block._replace(correct=patterns).shares()
-    n_pairs, n_observers = len(shares), len(patterns)
-    out = {m.name: np.empty((n_draws, n_pairs), dtype=np.float32) for m in metrics}
-    width = len(counts) + 8 * n_pairs + n_observers * (n_observers + n_pieces(prior.mass))
-    step = max(1, CHUNK // width)
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        # Gamma masses instead of Dirichlet ones: every estimand is free of scale. In double
-        # precision, because masses of rare patterns decide near the ceiling.
-        weights = rng.standard_gamma(counts, size=(size, len(counts)))
-        cells = weighted_cells(weights, shares)
-        cells += _prior_cells(rng, prior, prior_pieces(rng, size, prior.mass), block)
-        for metric in metrics:
-            out[metric.name][start : start + size] = metric.value(cells)
-    common = shares.any(axis=(1, 2))
-    for values in out.values():
-        # Without a common trial the prior alone would speak.
-        values[:, ~common] = np.nan
     return out
 
 

@@ -18,7 +18,6 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -32,12 +31,12 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.size import check_array
 from alikely.data.tables import check_counts
+from alikely.inference.conjugate import independence_draws
 from alikely.inference.fisher import fisher_log10_p
 from alikely.metrics import ERROR_CONSISTENCY, Metric, consistency
 from alikely.metrics.cell_priors import (
     Prior,
     cell_prior,
-    check_accuracy_priors,
     check_prior,
 )
 
@@ -68,11 +67,10 @@ def null_draws(
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
-    priors = check_accuracy_priors(None)
     starts = range(0, len(counts), CHUNK)
     seeds = seed_sequence(rng).spawn(len(starts))
     jobs = [
-        (counts[start : start + CHUNK], n_draws, metric, priors, seed)
+        (counts[start : start + CHUNK], n_draws, metric, seed)
         for start, seed in zip(starts, seeds, strict=True)
     ]
     check_array(n_draws, len(counts), "null draws", FEWER)
@@ -83,21 +81,13 @@ def null_draws(
 
 
 def _null_chunk(
-    counts: NDArray[np.int64],
-    n_draws: int,
-    metric: Metric,
-    priors: Mapping[str, tuple[float, float]],
-    seed: np.random.SeedSequence,
+    counts: NDArray[np.int64], n_draws: int, metric: Metric, seed: np.random.SeedSequence
 ) -> NDArray[np.float32]:
-    rng = np.random.default_rng(seed)
-    total = counts.sum(axis=-1)
-    right_a = counts[:, 0] + counts[:, 1]
-    right_b = counts[:, 0] + counts[:, 2]
-    shape = (n_draws, len(counts))
-    (a, b), (c, d) = priors["p_a"], priors["p_b"]
-    accuracy_a = rng.beta(right_a + a, total - right_a + b, size=shape)
-    accuracy_b = rng.beta(right_b + c, total - right_b + d, size=shape)
-    return metric.value(independent_cells(total, accuracy_a, accuracy_b, rng)).astype(np.float32)
+    of_accuracies, of_cells = seed.spawn(2)
+    drawn = independence_draws(counts, n_draws, of_accuracies)
+    rng, n_trials = np.random.default_rng(of_cells), counts.sum(axis=-1)
+    cells = independent_cells(n_trials, drawn["p_a"], drawn["p_b"], rng)
+    return metric.value(cells).astype(np.float32)
 
 
 def independent_cells(

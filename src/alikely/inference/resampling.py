@@ -31,6 +31,7 @@ __all__ = [
     "bca_interval",
     "bca_of_table",
     "bootstrap",
+    "units_of_trials",
 ]
 
 # Numbers held at a time by one worker (weights plus cells), about 15 MB in float32: with four times
@@ -155,14 +156,9 @@ def _bootstrap_blocks(
     seed: np.random.SeedSequence,
 ) -> list[NDArray[np.float32]]:
     """Replicates of groups whose trials are resampled together: (resample, pair) of each."""
-    if own[0].chosen:
-        return [_bootstrap_chosen(own[0], metric, n_resamples, seed)]
-    if units is None:
-        counts, own, members = _kinds_of_trials(own[0], metric)
-    else:
-        used, every = np.unique(np.concatenate(units), return_inverse=True)
-        counts = np.ones(len(used), dtype=np.intp)
-        members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
+    chosen, design = own[0].chosen, own[0]
+    patterns = metric.counts == "correctness" and not chosen
+    counts, own, members = units_of_trials(own, units, patterns)
     rng = np.random.default_rng(seed)
     out = [np.full((n_resamples, len(block.a)), np.nan, dtype=np.float32) for block in own]
     ready = [
@@ -172,43 +168,39 @@ def _bootstrap_blocks(
     ]
     if not ready:
         return out
+    population: Population = "pool" if design.population == "pool" else "images"
+    weights: NDArray[np.floating]
     step = max(1, CHUNK // (int(counts.sum()) + max(each.width for _, each, _ in ready)))
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
-        weights = _unit_weights(counts, size, kind, rng)
+        if chosen:
+            # Images that a plan chose: its weights, resampled with the design.
+            weights = multiplicities(design.inclusion, size, population, rng)
+        else:
+            weights = _unit_weights(counts, size, kind, rng)
         for values, each, member in ready:
             values[start : start + size] = each.values(weights[:, member])
     return out
 
 
-def _bootstrap_chosen(
-    block: Block, metric: Metric, n_resamples: int, seed: np.random.SeedSequence
-) -> NDArray[np.float32]:
-    """Replicates of a group whose images a plan chose: its weights, resampled with the design."""
-    rng = np.random.default_rng(seed)
-    ready, n_trials = evaluator(block, metric), block.correct.shape[1]
-    population: Population = "pool" if block.population == "pool" else "images"
-    out = np.empty((n_resamples, len(block.a)), dtype=np.float32)
-    step = max(1, CHUNK // (n_trials + ready.width))
-    for start in range(0, n_resamples, step):
-        size = min(step, n_resamples - start)
-        weights = multiplicities(block.inclusion, size, population, rng)
-        out[start : start + size] = ready.values(weights)
-    return out
-
-
-def _kinds_of_trials(
-    block: Block, metric: Metric
+def units_of_trials(
+    own: list[Block], units: list[NDArray[np.intp]] | None, patterns: bool
 ) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
-    """How often each kind of trial occurs, a block of these kinds, and where they stand."""
+    """How often each kind of unit occurs, blocks of these, and the unit of each of their trials.
+
+    Without units each trial is one. Trials of a pattern that all pairs see alike are then one kind.
+    """
+    if units is not None:
+        used, every = np.unique(np.concatenate(units), return_inverse=True)
+        members = np.split(every, np.cumsum([len(u) for u in units])[:-1])
+        return np.ones(len(used), dtype=np.intp), own, members
+    (block,) = own
     n_trials = block.correct.shape[1]
-    if metric.counts != "correctness" or not n_trials:
-        return np.ones(n_trials, dtype=np.intp), [block], [np.arange(n_trials)]
-    # Trials that all pairs see alike are exchangeable: resample the patterns, by their counts.
+    if not patterns or not n_trials:
+        return np.ones(n_trials, dtype=np.intp), own, [np.arange(n_trials)]
     alike = block.correct if block.crossed else block.codes()
     _, first, counts = np.unique(alike, axis=1, return_index=True, return_counts=True)
-    seen = block._replace(correct=block.correct[:, first])
-    return counts, [seen], [np.arange(len(counts))]
+    return counts, [block._replace(correct=block.correct[:, first])], [np.arange(len(counts))]
 
 
 def _unit_weights(
