@@ -100,7 +100,7 @@ def test_prior_on_the_copy_probability_at_the_ceiling_samples_well() -> None:
 def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior: Any) -> None:
     # As many tables as others here: compiled already.
     table = from_counts([[0, 0, 0, 0], *TABLES[:4]])
-    draws = sampling.posterior(table, sampler, prior, n_draws=1_000, rng=1)["posterior"]
+    draws = sampling.posterior(table, sampler, prior, n_draws=4_000, rng=1)["posterior"]
     missing = np.isnan(draws["error_consistency"].values).mean(axis=(0, 1))
     assert missing.tolist() == [1, 0, 0, 0, 0]
 

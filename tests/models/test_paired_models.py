@@ -258,7 +258,7 @@ def swept(counts: np.ndarray) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("name", TABLES)
 def test_chains_equal_gibbs_sweeps(name: str) -> None:
     counts, _ = simulated(*TABLES[name], seed=3)
-    tree = al.inference.nuts(built(counts), 2_000, rng=1)
+    tree = al.inference.nuts(built(counts), 4_000, rng=1)
     assert not tree["sample_stats"]["diverging"].any()
     posterior = tree["posterior"]
     found = {

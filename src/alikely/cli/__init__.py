@@ -1,4 +1,4 @@
-"""The `alikely` command: subcommands are imported when they are called."""
+"""The `alikely` command: one file for each subcommand, imported when it is asked for."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from alikely.metrics.rows import (
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import TINY, informed_logits, spread
 
-__all__ = ["class_copying", "error_distributions"]
+__all__ = ["class_coords", "class_copying", "error_distributions"]
 
 # With so many rows around them base rows are known better than their spread; with fewer, deviates
 # in units of the spread are the freer parameters.
@@ -92,7 +92,7 @@ def error_distributions(
     """
     counts, labels = check_errors(rows, ROW_DIMS)
     n_systems, n_classes = counts.shape[:2]
-    with pm.Model(coords=_coords(labels)) as model:
+    with pm.Model(coords=class_coords(labels)) as model:
         errors = pm.Data("errors", drop_true(counts), dims=WRONG_DIMS)
         # Logits: Dirichlet base rows of small parameters crowd at the simplex's edges.
         sd = spread("base_sd", 1, n_classes)
@@ -118,7 +118,8 @@ def error_distributions(
     return with_priors(model, priors)
 
 
-def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
+def class_coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
+    """Labels of classes, and numbers of the wrong ones."""
     classes = labels["true_class"]
     return {**labels, "response_class": classes, "wrong_class": list(range(len(classes) - 1))}
 
@@ -182,7 +183,7 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
     n_classes = tables.shape[1]
     dims = ("pair", "true_class", "wrong_class")
     same = np.diagonal(tables, axis1=-2, axis2=-1)
-    coords = _coords(labels)
+    coords = class_coords(labels)
     coords["label_of_b"] = [f"{k} {j}" for k in ("same", "other") for j in coords["wrong_class"]]
     with pm.Model(coords=coords) as model:
         of_a = pm.Data("errors_of_a", drop_true(tables.sum(axis=-1)), dims=dims)

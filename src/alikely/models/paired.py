@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely.metrics.rows import check_errors, drop_true, insert_true
 from alikely.models._given_priors import Priors, with_priors
 from alikely.models._parts import tensor_within
+from alikely.models.errors import class_coords
 
 __all__ = ["paired_errors"]
 
@@ -116,20 +117,16 @@ def paired_errors(
     given = (agreed, apart_a, apart_b, alone_a, alone_b)
     counts, labels = _checked(dict(zip(KINDS, given, strict=True)))
     n_classes = counts["agreed"].shape[-1]
-    with pm.Model(coords=_coords(labels)) as model:
+    coords = {**labels, "side": ["a", "b"], **class_coords(labels)}
+    coords["copied_or_own"] = ["copied", "own"]
+    kinds = ("same", "of a", "of b")
+    coords["label_of_both"] = [f"{k} {j}" for k in kinds for j in coords["wrong_class"]]
+    with pm.Model(coords=coords) as model:
         data = {k: pm.Data(k, drop_true(v), dims=WRONG_DIMS) for k, v in counts.items()}
-        parts = _rows(data, n_classes)
-        _likelihoods(data, parts)
-        _reported(data, parts, n_classes)
+        logs = _rows(data, n_classes)
+        _likelihoods(data, *logs)
+        _reported(data, *logs)
     return with_priors(model, priors)
-
-
-class _Parts(NamedTuple):
-    """Logarithms of rows over wrong classes, and of shares of copied and other labels."""
-
-    own: Any  # (pair, side, true_class, wrong_class)
-    copied: Any  # (pair, true_class, wrong_class)
-    copying: Any  # (pair, true_class, 2)
 
 
 def _checked(
@@ -172,21 +169,12 @@ def _checked(
     return checked, labels["agreed"]
 
 
-def _coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
-    classes = labels["true_class"]
-    wrong = list(range(len(classes) - 1))
-    return {
-        **labels,
-        "side": ["a", "b"],
-        "response_class": classes,
-        "wrong_class": wrong,
-        "copied_or_own": ["copied", "own"],
-        "label_of_both": [f"{k} {j}" for k in ("same", "of a", "of b") for j in wrong],
-    }
+def _rows(data: dict[str, Any], n_classes: int) -> tuple[Any, Any, Any]:
+    """Draw from the prior: logarithms of own and copied rows, and of shares of copies and others.
 
-
-def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
-    """All that is drawn from the prior."""
+    Of shapes (pair, side, true_class, wrong_class), (pair, true_class, wrong_class) and
+    (pair, true_class, 2).
+    """
     k = n_classes - 1
     spread = pm.HalfNormal("spread", 2, dims="pair")
     deviate = pm.Normal("class_deviate", 0, 0.15, dims=WRONG_DIMS[:2])
@@ -226,19 +214,19 @@ def _rows(data: dict[str, Any], n_classes: int) -> _Parts:
         seen,
         (*WRONG_DIMS[:2], "copied_or_own"),
     )
-    return _Parts(of_own, of_copied, copying)
+    return of_own, of_copied, copying
 
 
-def _likelihoods(data: dict[str, Any], parts: _Parts) -> None:
+def _likelihoods(data: dict[str, Any], own: Any, copied: Any, copying: Any) -> None:
     """Of labels where both err, and where one does."""
     both = pt.concatenate([data[name] for name in KINDS[:3]], axis=-1)
     alone = pt.stack([data[name] for name in KINDS[3:]], axis=1)
     pm.CustomDist(
         "labels_of_both",
-        parts.copying,
-        parts.copied,
-        parts.own[:, 0],
-        parts.own[:, 1],
+        copying,
+        copied,
+        own[:, 0],
+        own[:, 1],
         # For its length, and the number of items.
         both,
         logp=_log_both,
@@ -251,7 +239,7 @@ def _likelihoods(data: dict[str, Any], parts: _Parts) -> None:
     )
     pm.CustomDist(
         "labels_alone",
-        parts.own,
+        own,
         alone.sum(axis=-1),
         logp=lambda value, rows, n: pt.switch(
             pt.eq(value.sum(axis=-1), n), (value * rows).sum(axis=-1), -np.inf
@@ -321,15 +309,14 @@ def _whole(logs: NDArray[np.floating]) -> NDArray[np.floating]:
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
-def _reported(data: dict[str, Any], parts: _Parts, n_classes: int) -> None:
+def _reported(data: dict[str, Any], log_own: Any, log_copied: Any, log_copying: Any) -> None:
     """What users want to know, of rows with all classes."""
     side_dims = ("pair", "side", *PAIR_DIMS[1:])
-    copied, own = pt.exp(parts.copied), pt.exp(parts.own)
+    copied, own = pt.exp(log_copied), pt.exp(log_own)
+    n_classes = len(pm.modelcontext(None).coords["true_class"])
     pm.Deterministic("copied_rows", insert_true(copied, n_classes), dims=PAIR_DIMS)
     pm.Deterministic("own_rows", insert_true(own, n_classes), dims=side_dims)
-    copying = pm.Deterministic(
-        "copy_probability", pt.exp(parts.copying[..., 0]), dims=PAIR_DIMS[:2]
-    )
+    copying = pm.Deterministic("copy_probability", pt.exp(log_copying[..., 0]), dims=PAIR_DIMS[:2])
     both = (data["agreed"] + data["apart_a"]).sum(axis=-1)[:, None]
     alone = pt.stack([data["alone_a"].sum(axis=-1), data["alone_b"].sum(axis=-1)], axis=1)
     part = (copying[:, None] * both / pt.maximum(both + alone, 1))[..., None]
