@@ -29,19 +29,6 @@ from alikely.simulate import detection_experiment
 from studies.harness import Rows, Study, checked, of_claims, short_shares, summarized
 from studies.simulators.margins import MarginWorld, true_margin_consistency
 
-__all__ = [
-    "BENCHMARKS",
-    "COHORTS",
-    "FOUR_MACHINES",
-    "MARGIN_SCORES",
-    "ORDERS",
-    "BenchmarkDesign",
-    "Observers",
-    "Scores",
-    "population_scores",
-    "simulated_benchmark",
-]
-
 CI_PROB = 0.95
 # Benchmarks of one cell of a study.
 BATCH = 20

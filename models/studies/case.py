@@ -11,7 +11,6 @@ from alikely.calibration.ranks import Derive, Likelihood, Replicate, Simulate
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["DEFAULT", "N_REPLICATES", "Case", "named"]
 
 # Of the bootstrap, in each simulation.
 N_REPLICATES = 500

@@ -32,8 +32,6 @@ from alikely.planning.choosing import (
 )
 from studies.harness import Rows, Study, checked
 
-__all__ = ["Pool", "chosen_images_study", "chosen_summary", "kinds_of_pairs"]
-
 # Share of images on which two machines differ in correctness, and difference of their accuracies.
 SIMILAR, UNLIKE = (0.05, 0.15, 0.05), (0.2, 0.1)
 DESIGNS = ("random", "strata", "strata, weighted", "sizes")

@@ -39,8 +39,6 @@ from studies.simulators.labels import (
     shared_label_agreement,
 )
 
-__all__ = ["AGREEMENT", "EQUAL_ROWS", "SIMILARITY", "STATEMENTS", "ErrorDesign"]
-
 # Of an item, for a system that errs as often as the other; how often one draw decides for both.
 WRONG, TOGETHER = 0.5, 0.5
 # Mean Dirichlet parameter of rows of what items suggest, and of kinds of items.

@@ -25,8 +25,6 @@ from alikely.simulate import cohort
 from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
-__all__ = ["BRANCHES", "COPYING_FAMILIES", "FAMILIES", "JUDGES"]
-
 # Ends of classes of support.
 BINS = (0.0, 0.5, 0.8, 0.95, np.inf)
 

@@ -28,17 +28,6 @@ from scipy import stats
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 
-__all__ = [
-    "PROMISED",
-    "Study",
-    "adjusted",
-    "checked",
-    "of_claims",
-    "short_counts",
-    "short_shares",
-    "summarized",
-]
-
 # Coverage that no scenario may fall short of.
 PROMISED = 0.93
 Rows = list[dict[str, Any]]

@@ -17,8 +17,6 @@ from alikely.estimates.sentences import METHODS
 from alikely.simulate.readers import repeated_answers
 from studies.harness import Rows, Study, checked
 
-__all__ = ["ITEMS", "ItemDesign"]
-
 N_ITEMS, ACCURACY, CORRELATION = 160, 0.75, 0.6
 # Both observers' evidence in two modalities: alike by .6 in one and by .3 in the other, and each
 # observer with itself by .7 between them.

@@ -23,8 +23,6 @@ from studies.simulators.margins import (
     true_strength_consistency,
 )
 
-__all__ = ["MARGINS"]
-
 LEVEL = 0.05
 # Checks are of the first machine and the first group.
 PAIRS = [("first", "one"), ("first", "other"), ("first", "second")]

@@ -18,8 +18,6 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, within
 from alikely.metrics import get_metric
 
-__all__ = ["WORLDS", "copying_recovery", "sharing_cells"]
-
 # Midpoints of equal shares of the images.
 N_IMAGES = 400
 LOADING = 0.8

@@ -28,13 +28,15 @@ def example(tmp_path: Path) -> Path:
 
 def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "out"
-    assert main(["demo", "--out", str(folder)]) == 0
+    with al.options(n_resamples=200, n_draws=200):
+        assert main(["demo", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "24 pairs, 72 estimates; 0 with an undefined estimate." in printed
     assert "only the posterior" not in printed
     assert f"Written to {folder}" in printed
     frame = pd.read_csv(folder / "error_consistency.csv", dtype={"note": str})
-    expected = al.error_consistency(al.load_example(), "human-model", rng=1).summary()
+    with al.options(n_resamples=200, n_draws=200):
+        expected = al.error_consistency(al.load_example(), "human-model", rng=1).summary()
     np.testing.assert_allclose(frame["posterior_eti95_ub"], expected["posterior_eti95_ub"])
     assert al.Result.load(folder / "error_consistency.nc").table.sizes["pair"] == 72
     assert (folder / "error_consistency.png").read_bytes().startswith(b"\x89PNG")

@@ -121,6 +121,15 @@ def test_numbers_and_intervals() -> None:
     assert span(0.5, np.inf) == "[0.50, inf]"
 
 
+def test_formats_and_headings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Text that is missing, as of a merged table, is a dash like a number."""
+    made = pd.DataFrame({"n_trials": [1200, 5], "share_found": [0.5, np.nan], "best": ["x", None]})
+    show(made, ["n_trials", "share_found:%", "best:s=to best", "width"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[-2:] == [["1,200", "50.0", "%", "x", "-"], ["5", "-", "-", "-"]]
+    assert lines[0] == ["share"]
+
+
 def test_letters_that_are_two_columns_wide(capsys: pytest.CaptureFixture[str]) -> None:
     show(pd.DataFrame({"observer": ["模型", "a"], "x": [1.0, 2.0]}), ["observer=o", "x"])
     assert len({cell_len(line.rstrip()) for line in capsys.readouterr().out.splitlines()}) == 1

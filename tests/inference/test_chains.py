@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import gc
 import os
 import re
 import runpy
@@ -289,23 +287,6 @@ def test_chains_start_where_counts_place_variables() -> None:
 
 
 @pytest.mark.slow
-def test_levels_start_near_what_counts_show() -> None:
-    """Within one unit of a coordinate: their standard error, and what the prior takes off."""
-    counts = cohort_counts(al.load_example())
-    model = al.models.cohort(counts)
-    right, shown = (counts[n].sum("person").values for n in ("human_right", "human_shown"))
-    wanted = np.log((right + 0.5) / (shown - right + 0.5))
-    made, start = graphs(model), ready._starting_point(model)
-    # Four humans whose answers hang together say at least as much as one.
-    error = np.sqrt(1 / (right / 4) + 1 / ((shown - right) / 4))
-    for seed in range(20):
-        found = saved_at(made, {}, start({}, seed))
-        shrunk = 1 / (1 + (found["human_level_sd"] / error) ** 2)
-        room = error + np.abs(found["human_level_mean"] - wanted) * shrunk
-        assert (np.abs(found["human_level"] - wanted) <= room).all()
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_compiled_models_start_there_too() -> None:
     """In the order of the parameters, which shows by their size."""
@@ -328,25 +309,6 @@ def drawn(tree: xr.DataTree) -> NDArray[Any]:
     return np.asarray(tree["posterior"]["mean"].values)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("empty")
-def test_draws_do_not_tell_whether_a_model_was_compiled_before() -> None:
-    data = ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0])
-    fresh = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
-    ready.cache_clear()
-    al.inference.nuts(toy(data[0]), 200, 300, rng=1, n_models=2)
-    found = al.inference.nuts(toy(data[1]), 200, 300, rng=1, n_models=2)
-    np.testing.assert_array_equal(drawn(found), drawn(fresh))
-    model = toy(data[0])
-    many = al.inference.nuts_many(model, [{"y": y} for y in data], 200, 300, rng=1)
-    for y, tree in zip(data, many, strict=True):
-        residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
-        np.testing.assert_allclose(residual, y[0], rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(model["y"].get_value(), data[0])
-    info = ready.cache_info()
-    assert (info.misses, info.hits) == (1, 2)
-
-
 @pytest.mark.usefixtures("empty")
 def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
     trees = [
@@ -357,6 +319,12 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
     assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
+    model, data = toy([0.5, 1.0, 1.5]), ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0])
+    many = al.inference.nuts_many(model, [{"y": y} for y in data], 200, 300, rng=1)
+    for y, tree in zip(data, many, strict=True):
+        residual = tree["posterior"]["residual"][..., 0] + tree["posterior"]["mean"]
+        np.testing.assert_allclose(residual, y[0], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(model["y"].get_value(), data[0])
 
 
 @pytest.mark.slow
@@ -519,33 +487,6 @@ def test_the_result_of_the_fallback_names_its_evaluator() -> None:
     assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
 
 
-def correlated() -> pm.Model:
-    with pm.Model() as model:
-        parts = pm.LKJCholeskyCov("c", n=2, eta=2, sd_dist=pm.Exponential.dist(1, size=2))
-        pm.MvNormal("y", np.zeros(2), chol=parts[0], observed=np.eye(2))
-    return model
-
-
-def gaussian_process() -> pm.Model:
-    with pm.Model() as model:
-        process = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=pm.HalfNormal("length")))
-        process.prior("f", X=np.arange(3.0)[:, None])
-    return model
-
-
-@pytest.mark.usefixtures("empty")
-@pytest.mark.parametrize("build", [correlated, gaussian_process])
-def test_what_needs_linear_algebra_is_compiled_with_a_warning(
-    build: Callable[[], pm.Model], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
-    monkeypatch.setattr(ready.dataclasses, "replace", lambda code, **_: code)
-    found = ready.compiled(build())({})
-    assert found.evaluator == "numba"
-    assert re.search("UnsupportedError: no tape knows", found.reason)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-
-
 @pytest.mark.usefixtures("empty")
 def test_the_interpreter_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nutpie.compile_pymc_model", lambda model: Compiled())
@@ -636,22 +577,6 @@ def test_the_warning_names_the_line_that_asked() -> None:
         warnings.simplefilter("always")
         chains._warn_of_trouble(tree, ["x"])
     assert [warning.filename for warning in caught] == [__file__]
-
-
-@pytest.mark.parametrize("before", [(700, 10, 10), (0, 10, 10), (500_000, 10, 10)])
-def test_garbage_is_looked_for_as_before(before: tuple[int, int, int]) -> None:
-    """After graphs were made, whatever came of it; and who wants no looking gets none."""
-    own = gc.get_threshold()
-    gc.set_threshold(*before)
-    try:
-        with contextlib.suppress(RuntimeError), ready._many_objects():
-            with ready._many_objects():
-                inside = gc.get_threshold()[0]
-            raise RuntimeError
-        assert gc.get_threshold() == before
-        assert inside == (max(before[0], 100_000) if before[0] else 0)
-    finally:
-        gc.set_threshold(*own)
 
 
 def test_a_model_without_dims_can_be_fitted_again() -> None:

@@ -28,15 +28,17 @@ Null = tuple[np.ndarray, np.ndarray, float]
 
 
 def all_tables(cells: np.ndarray, prior_a: tuple[float, float] = (1, 1)) -> Null:
-    """Values of EC with their probabilities given that it is defined, and what is not.
-
-    Beta-binomial numbers correct, hypergeometric overlap.
-    """
+    """Values of EC with their probabilities given that it is defined, and what is not."""
     n = int(cells.sum())
     k_a, k_b = cells[0] + cells[1], cells[0] + cells[2]
+    of_a = stats.betabinom(n, k_a + prior_a[0], n - k_a + prior_a[1])
+    return tables_of(n, of_a, stats.betabinom(n, k_b + 1, n - k_b + 1))
+
+
+def tables_of(n: int, of_a: Any, of_b: Any) -> Null:
+    """The same of any distributions of numbers correct, with hypergeometric overlap."""
     k = np.arange(n + 1)
-    first = stats.betabinom(n, k_a + prior_a[0], n - k_a + prior_a[1]).pmf(k)
-    second = stats.betabinom(n, k_b + 1, n - k_b + 1).pmf(k)
+    first, second = of_a.pmf(k), of_b.pmf(k)
     i, j, x = np.meshgrid(k, k, k, indexing="ij")
     mass = first[i] * second[j] * np.nan_to_num(stats.hypergeom(n, i, j).pmf(x))
     keep = mass > 0
@@ -172,29 +174,30 @@ def test_without_common_trials_nothing_is_said() -> None:
         assert np.isnan(replicates).all(("chain", "draw")).values.tolist() == [True, False, False]
 
 
+def beyond_thresholds(draws: np.ndarray, values: np.ndarray, mass: np.ndarray, lost: float) -> None:
+    """Shares of undefined values and of tails, within four Monte-Carlo errors."""
+    missing = np.isnan(draws)
+    error = math.sqrt(lost * (1 - lost) / len(draws))
+    assert missing.mean() == pytest.approx(lost, abs=4 * error)
+    for threshold in (-0.2, 0.0, 0.2, 0.5):
+        # No value falls within single precision of these but for exact zeros.
+        beyond = mass[values > threshold + 1e-6].sum()
+        error = math.sqrt(beyond * (1 - beyond) / (~missing).sum())
+        assert np.mean(draws[~missing] > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
+
+
+def test_null_draws_have_the_null_distribution() -> None:
+    draws = null.null_draws(CELLS[0], n_draws=200_000, rng=4)[:, 0]
+    beyond_thresholds(draws, *all_tables(CELLS[0]))
+
+
 def test_bootstrap_of_independent_observers() -> None:
     """Observed accuracies: two binomials and a hypergeometric overlap; a ceiling never errs."""
     cells = np.array([[12, 3, 4, 1], [20, 0, 0, 0], [0, 0, 0, 0]])
     draws = null_bootstrap(cells, 40_000, rng=1)
     assert np.isnan(draws[:, 1:]).all()
-    k = np.arange(21)
-    first, second = stats.binom(20, 15 / 20).pmf(k), stats.binom(20, 16 / 20).pmf(k)
-    i, j, x = np.meshgrid(k, k, k, indexing="ij")
-    mass = first[i] * second[j] * np.nan_to_num(stats.hypergeom(20, i, j).pmf(x))
-    keep = mass > 0
-    kappa = consistency.error_consistency(
-        np.stack([x, i - x, j - x, 20 - i - j + x], axis=-1)[keep]
-    )
-    defined, mass = ~np.isnan(kappa), mass[keep]
-    seen = draws[~np.isnan(draws[:, 0]), 0]
-    undefined = mass[~defined].sum()
-    error = math.sqrt(undefined * (1 - undefined) / len(draws))
-    assert 1 - len(seen) / len(draws) == pytest.approx(undefined, abs=4 * error)
-    mass = mass[defined] / mass[defined].sum()
-    for threshold in (-0.2, 0.0, 0.2, 0.5):
-        beyond = mass[kappa[defined] > threshold + 1e-6].sum()
-        error = math.sqrt(beyond * (1 - beyond) / len(seen))
-        assert np.mean(seen > threshold + 1e-6) == pytest.approx(beyond, abs=4 * error)
+    of_a, of_b = stats.binom(20, 15 / 20), stats.binom(20, 16 / 20)
+    beyond_thresholds(draws[:, 0], *tables_of(20, of_a, of_b))
 
 
 posterior = independent_posterior

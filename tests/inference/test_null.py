@@ -137,33 +137,6 @@ def test_ties_count_as_at_least_as_large() -> None:
     assert null.p_value([kappa], np.full((9, 1), kappa, dtype=np.float32)) == pytest.approx([1.0])
 
 
-def test_null_draws_follow_the_exact_distribution() -> None:
-    """Compare with all tables: beta-binomial numbers correct, hypergeometric overlap."""
-    cells = np.array([12, 3, 4, 1])
-    n, k_a, k_b, n_draws = 20, 15, 16, 200_000
-    k = np.arange(n + 1)
-    first = stats.betabinom(n, k_a + 1, n - k_a + 1).pmf(k)
-    second = stats.betabinom(n, k_b + 1, n - k_b + 1).pmf(k)
-    i, j, x = np.meshgrid(k, k, k, indexing="ij")
-    overlap = stats.hypergeom(n, i, j).pmf(x)
-    mass = first[i] * second[j] * np.nan_to_num(overlap)
-    keep = mass > 0
-    tables = np.stack([x, i - x, j - x, n - i - j + x], axis=-1)[keep]
-    kappa, mass = consistency.error_consistency(tables), mass[keep]
-    draws = null.null_draws(cells, n_draws=n_draws, rng=4)[:, 0]
-    undefined = mass[np.isnan(kappa)].sum()
-    spread = np.sqrt(undefined * (1 - undefined) / n_draws)
-    assert np.isnan(draws).mean() == pytest.approx(undefined, abs=4 * spread)
-    defined = ~np.isnan(kappa)
-    weight = mass[defined] / mass[defined].sum()
-    for threshold in (-0.2, 0.0, 0.2, 0.5):
-        # No table's kappa falls within single precision of these thresholds but for exact zeros.
-        expected = weight[kappa[defined] > threshold + 1e-6].sum()
-        seen = np.mean(draws[~np.isnan(draws)] > threshold + 1e-6)
-        spread = np.sqrt(expected * (1 - expected) / (~np.isnan(draws)).sum())
-        assert seen == pytest.approx(expected, abs=4 * spread)
-
-
 def test_same_seed_same_draws_whatever_the_workers() -> None:
     import joblib
 

@@ -136,9 +136,19 @@ def test_constant_margins_have_no_consistency() -> None:
     assert np.isnan(margins.margin_influence(np.ones(6), np.arange(6), "spearman")).all()
 
 
+def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -> None:
+    """Means of k measures that correlate by r: their covariance is r, their variance less."""
+    r, k = np.linspace(0, 1, 11), 5
+    np.testing.assert_allclose(margins.spearman_brown(r, k), r / (r + (1 - r) / k), rtol=1e-14)
+    np.testing.assert_allclose(
+        margins.spearman_brown(margins.spearman_brown(r, k), 1 / k), r, atol=1e-14
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: margins.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
         (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
         (lambda: alternatives.d_prime([0.5, 1.0], 4), "strictly between 0 and 1, got 1"),
         (lambda: margins.machine_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),

@@ -68,7 +68,10 @@ def test_panels_of_the_highest_pairs_show_all_data_sets() -> None:
     plt.close("all")
 
 
-def test_a_heatmap_uses_its_colors_and_hatching_is_said_where_it_is() -> None:
+def test_a_heatmap_uses_its_colors_and_hatching_is_said_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "svg_of", lambda draw, label: "<svg></svg>")
     trials = al.load_example().select(condition="noise")
     result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0, rng=1)
     value = result.estimates["estimate"].values

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from edge_numbers import SEEDS, N, assert_within, edges, nearly, shares, tables
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 import alikely as al
 from alikely.data.blocks import blocks
@@ -137,9 +137,9 @@ def test_class_level_error_similarity(rng: np.random.Generator) -> None:
         assert_within(errors.expected_divergence(*whole, mixture=mixture), 0, most)
 
 
-@pytest.mark.parametrize("metric", of("readings"), ids=repr)
+@settings(max_examples=40)
 @given(rng=SEEDS)
-def test_agreement_of_readings(metric: Any, rng: np.random.Generator) -> None:
+def test_agreement_of_readings(rng: np.random.Generator) -> None:
     """Weighted, as in the bootstrap and the posterior: sums are sparse matrix products."""
     codes = rng.integers(0, 3, (2, 25))
     codes[1] = np.where(rng.random(25) < rng.choice([0, 0.1, 0.5]), codes[1], codes[0])
@@ -149,7 +149,9 @@ def test_agreement_of_readings(metric: Any, rng: np.random.Generator) -> None:
     (block,) = blocks(table)
     weights = tables(rng, 25) + 1e-12
     weights *= 25 / weights.sum(axis=1, keepdims=True)
-    assert_within(metric.value(reading_features(block).sums(weights)), *metric.bounds)
+    sums = reading_features(block).sums(weights)
+    for metric in of("readings"):
+        assert_within(metric.value(sums), *metric.bounds)
 
 
 @given(rng=SEEDS)
@@ -173,24 +175,28 @@ def test_agreement_on_options(rng: np.random.Generator) -> None:
             assert_within(share)
 
 
-@pytest.mark.parametrize("metric", of("options") + of("probabilities"), ids=repr)
+@settings(max_examples=40)
 @given(rng=SEEDS)
-def test_agreement_on_weighted_options(metric: Any, rng: np.random.Generator) -> None:
+def test_agreement_on_weighted_options(rng: np.random.Generator) -> None:
     p = shares(rng, 2, 25, 3)
     p[1, ::2] = p[0, ::2]
     letters = np.array(["x", "y", "z"])
     truth = letters[rng.integers(0, 3, 25)]
-    trials = al.Trials.from_arrays(
+    plain = al.Trials.from_arrays(
         letters[p.argmax(axis=2)].tolist(), truth.tolist(), classes=letters.tolist()
     )
-    soft = metric.counts == "probabilities"
-    trials = trials.with_probabilities(p) if soft else trials.with_options(3)
-    table = al.data.joint_correctness(trials, labels="options")
-    (block,) = blocks(table)
-    sums = option_features(block, soft).sums(tables(rng, 25) + 1e-12)
-    values = metric.value(sums)
-    if np.isfinite(values).any():
-        assert_within(values, *metric.bounds)
+    weights = tables(rng, 25) + 1e-12
+    for kind, trials in (
+        ("options", plain.with_options(3)),
+        ("probabilities", plain.with_probabilities(p)),
+    ):
+        table = al.data.joint_correctness(trials, labels="options")
+        (block,) = blocks(table)
+        sums = option_features(block, kind == "probabilities").sums(weights)
+        for metric in of(kind):
+            values = metric.value(sums)
+            if np.isfinite(values).any():
+                assert_within(values, *metric.bounds)
 
 
 @example(rng=np.random.default_rng(50742))
@@ -215,6 +221,7 @@ def test_similarity_of_representations(rng: np.random.Generator) -> None:
         assert_within(kernels.weighted_cka(x, y, weights))
 
 
+@settings(max_examples=25)
 @given(rng=SEEDS)
 def test_limits_of_agreement_on_options(rng: np.random.Generator) -> None:
     counts = rng.integers(0, 60, (20, 5)) * 10 ** rng.integers(0, 4)

@@ -11,8 +11,6 @@ import pkgutil
 
 from studies.case import Case
 
-__all__ = ["CASES"]
-
 CASES: dict[str, Case] = {
     part.name: importlib.import_module(f"{__name__}.{part.name}").CASE
     for part in pkgutil.iter_modules(__path__)

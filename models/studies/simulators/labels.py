@@ -12,8 +12,6 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.metrics import errors
 
-__all__ = ["ErrorPopulation", "label_trials", "shared_errors", "shared_label_agreement"]
-
 
 class ErrorPopulation(NamedTuple):
     """How systems err on items of some kinds, all of them equally frequent.

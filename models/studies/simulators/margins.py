@@ -21,16 +21,6 @@ from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics.alternatives import m_afc_probability
 
-__all__ = [
-    "MARGIN_WORLDS",
-    "MarginData",
-    "MarginWorld",
-    "margin_data",
-    "true_group_consistency",
-    "true_margin_consistency",
-    "true_strength_consistency",
-]
-
 Law = Literal["normal", "t4", "skewed", "bimodal"]
 Relation = Literal["linear", "exp", "tanh", "coarse"]
 # Strengths between which the probability to be right is read off a line: 1e-5 at most from exact.

@@ -10,8 +10,6 @@ from alikely._base.arrays import Floats, within
 from alikely._base.random import RandomState, seed_sequence
 from alikely.metrics import ERROR_CONSISTENCY
 
-__all__ = ["normal_consistency", "random_tree", "tree_answers", "true_consistency"]
-
 
 def normal_consistency(correlation: Floats, ability_a: Floats | float, ability_b: Floats) -> Floats:
     """Error consistency of observers who are right where a normal part is below their ability."""

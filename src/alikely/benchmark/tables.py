@@ -347,9 +347,9 @@ def _score_rows(
         if method == "posterior" and not named:
             bounds[np.abs(moved) > MOVED] = np.nan
         frame = frame.assign(**bound_columns(method, ci_kind, ci_prob, bounds))
-    ceiling = scores.systems.index(CEILING)
-    machines = [s for s, x in enumerate(value) if s < len(scores.models) and np.isfinite(x)]
-    machines = machines if value[ceiling] > 0 else []
+    ceiling = int(np.flatnonzero(systems == CEILING)[0])
+    scored = np.isfinite(value) & ~np.isin(systems, [HUMANS, CEILING]) & (value[ceiling] > 0)
+    machines = np.flatnonzero(scored).tolist()
     shares = shares_of_ceiling(parts, machines, ceiling, population, ci_prob)
     shares["ratio"] = value[machines] / value[ceiling]
     bounded = bool(shares["bounded"].all())
@@ -567,13 +567,14 @@ def _compared(
 ) -> tuple[list[str], Floats]:
     """Machines with a score and an error, or groups of them, and their weights."""
     one_of("level", level, (*scores.datasets, OVERALL))
-    every = np.eye(len(scores.systems))
+    systems = scores.systems
+    every = np.eye(len(systems))
     if scores.is_analytic:
         known = np.isfinite(_analytic_rows(scores, every, population, level)["se"].to_numpy())
     else:
         _require_joint(scores)
         known = ~np.isnan(scores.draws("posterior", level=level)).any(axis=0)
-    names = [name for name in scores.models if known[scores.systems.index(name)]]
+    names = [name for name in scores.models if known[systems.index(name)]]
     if len(names) < 2:
         few = too_few_humans(scores, population, level) if scores.is_analytic else ""
         raise ValueError(
@@ -581,7 +582,7 @@ def _compared(
             or f"differences need two machines with a score and its error, got {len(names)} at "
             f"level {level!r} for population {population!r}"
         )
-    weights = every[[scores.systems.index(name) for name in names]]
+    weights = every[[systems.index(name) for name in names]]
     if groups is None:
         return names, weights
     labels, own = group_weights(names, _groups_of(scores, groups, names))
@@ -850,7 +851,8 @@ def rank_table(
 
 def machine_draws(scores: Benchmark, population: Population, level: str = OVERALL) -> Floats:
     """Bootstrap replicates of the scores of the machines."""
-    columns = [scores.systems.index(name) for name in scores.models]
+    systems = scores.systems
+    columns = [systems.index(name) for name in scores.models]
     return scores.draws("bootstrap", population, level)[:, columns]
 
 

@@ -1,4 +1,4 @@
-"""The `alikely` command: one file for each subcommand, imported when it is asked for."""
+"""The `alikely` command: subcommands are imported when they are called."""
 
 from __future__ import annotations
 

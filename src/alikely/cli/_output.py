@@ -127,7 +127,7 @@ def _parts(frame: pd.DataFrame, column: str) -> tuple[str, str, str]:
 
 def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
     if form in ("text", "s"):
-        return frame[name].astype(str).tolist()
+        return [DASH if pd.isna(text) else str(text) for text in frame[name]]
     if name not in frame:
         if f"{name}_lb" not in frame:
             return [DASH] * len(frame)

@@ -165,7 +165,8 @@ def difference(
     ['analytic']
     """
     if isinstance(result, MatrixResult):
-        return _of_matrix(result, first, second, ci_prob)
+        unused = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
+        return _of_matrix(result, first, second, ci_prob, **unused)
     if not isinstance(result, Result):
         more = {} if intervals is None else {"intervals": intervals}
         return _scores(result).contrast(
@@ -231,7 +232,8 @@ def mean(
     True
     """
     if isinstance(result, MatrixResult):
-        return _of_matrix(result, {} if which is None else which, None, ci_prob)
+        unused = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
+        return _of_matrix(result, {} if which is None else which, None, ci_prob, **unused)
     if not isinstance(result, Result):
         scores = _scores(result)
         machines = scores.models if which is None else which
@@ -299,9 +301,18 @@ def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.Da
 
 
 def _of_matrix(
-    matrix: MatrixResult, first: Which, second: Which | None, ci_prob: float | None
+    matrix: MatrixResult,
+    first: Which,
+    second: Which | None,
+    ci_prob: float | None,
+    **unused: object,
 ) -> pd.DataFrame:
     """Mean or difference of entries of a matrix, averaged over its places."""
+    if given := [name for name, value in unused.items() if value is not None]:
+        raise ValueError(
+            f"sums of a matrix have the analytic interval alone, got {given[0]}; leave it out, or "
+            "take compare(trials, metric, pairs) for the other methods"
+        )
     metric, estimates = matrix.metric, matrix.estimates["estimate"]
     value, n_places = estimates.values.ravel(), len(matrix.places)
     weights = np.zeros((2, len(value)))

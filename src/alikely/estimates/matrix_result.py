@@ -335,31 +335,34 @@ class MatrixResult(Tree):
             writer.close()
         write_file(path, sink.getvalue().to_pybytes())
 
-    def labels(self) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
-        """Labels of all entries as numbers, in the order of the estimates, with their names."""
+    def labels(
+        self, flat: NDArray[np.intp] | None = None
+    ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
+        """Labels of entries as numbers, with their names. Default: all, as the estimates stand."""
         estimates = self.estimates
-        shape, (first, second) = estimates["estimate"].shape, self.ends()
-        if "order" in estimates["estimate"].dims:
-            first, second = np.stack([first, second]), np.stack([second, first])
-        place = np.arange(len(self.places)).reshape(-1, *[1] * (len(shape) - 1))
-        names = np.array(self.observers, dtype=object)
+        at = self._at(np.arange(estimates["estimate"].size) if flat is None else flat)
+        ends = self.ends()[:, at["pair"]]
+        if "order" in at:
+            ends = np.where(at["order"] == 1, ends[::-1], ends)
         found = {}
         for name in LABELS[:2]:
             there = estimates.coords.get(f"of_{name}")
             known = np.full(len(self.places), "all", object) if there is None else there.values
             codes, unique = pd.factorize(known)
-            found[name] = np.broadcast_to(codes[place], shape).ravel(), unique
-        for name, ends in zip(LABELS[2:], (first, second), strict=True):
-            found[name] = np.broadcast_to(ends, shape).ravel(), names
-        return found
+            found[name] = codes[at["place"]], unique
+        names = np.array(self.observers, dtype=object)
+        return found | {name: (own, names) for name, own in zip(LABELS[2:], ends, strict=True)}
+
+    def _at(self, flat: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
+        """Place, pair and, if it matters, order of entries."""
+        like = self.estimates["estimate"]
+        at = dict(zip(map(str, like.dims), np.unravel_index(flat, like.shape), strict=True))
+        return {"place": at.get(self.place, np.zeros(len(flat), dtype=np.intp)), **at}
 
     def entries(self, flat: NDArray[np.intp], *, answers: bool = False) -> Result:
         """Some entries as a result of pairs, if wanted with the answers that they are of."""
-        estimates = self.estimates
-        dims = estimates["estimate"].dims
-        at = dict(zip(dims, np.unravel_index(flat, estimates["estimate"].shape), strict=True))
-        place = at.get(self.place, np.zeros(len(flat), dtype=np.intp))
-        labels = {name: (codes[flat], names) for name, (codes, names) in self.labels().items()}
+        estimates, at, labels = self.estimates, self._at(flat), self.labels(flat)
+        dims, place = estimates["estimate"].dims, at["place"]
         cells = estimates["cells"].values
         counts = (cells[place, at["pair"]] if self.place else cells[at["pair"]]).astype(np.int64)
         if "order" in dims:

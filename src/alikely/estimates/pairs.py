@@ -559,7 +559,11 @@ def decision_margin_consistency(  # noqa: PLR0913
         errors, bootstrap, reliability and ``"moments"``. Or ``"item"``, for items that are in
         several conditions of a group. Default: classes, where these are known and at least 5 in
         each group of trials.
-    n_resamples, n_draws, ci_prob, rng
+    n_resamples : int
+        Number of bootstrap replicates of items. 0 disables them.
+    n_draws : int
+        Number of draws of the noise-corrected correlation. 0 disables them.
+    ci_prob, rng
         As in `error_consistency`.
 
     Returns

@@ -71,6 +71,9 @@ def wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 OPTIONS = "ABCDEFGHIJ"
+# Gain of ability for each factor of e in size, and standard deviation of preferences for letters in
+# logits. Sizes run from 1 to 100 billion parameters; families prefer other sizes.
+SCALING, PREFERENCE = 0.3, 0.5
 
 
 def leaderboard(
@@ -80,9 +83,6 @@ def leaderboard(
     *,
     n_options: int = 4,
     shared: float = 0.3,
-    difficulty: float = 1.0,
-    scaling: float = 0.3,
-    preference: float = 0.5,
     rng: RandomState = None,
 ) -> Trials:
     """Simulate models of some families that answer multiple-choice questions.
@@ -99,13 +99,6 @@ def leaderboard(
         From 2 to 10.
     shared : float
         Share of a model's own part, in variance, that its family has in common, in [0, 1].
-    difficulty : float
-        Standard deviation of difficulties; the own part has 1.
-    scaling : float
-        Gain of ability for each factor of e in size; sizes run from 1 to 100 billion parameters.
-        Families prefer other sizes, so that family and accuracy go together.
-    preference : float
-        Standard deviation of models' preferences for letters, in logits.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -134,9 +127,9 @@ def leaderboard(
     family = np.arange(n_models) * n_families // n_models
     typical = generator.normal(0, 1, n_families)
     log_size = np.clip(generator.normal(2.3 + typical[family], 0.8), 0, np.log(100))
-    ability = 0.4 + scaling * (log_size - 2.3) + generator.normal(0, 0.2, n_models)
+    ability = 0.4 + SCALING * (log_size - 2.3) + generator.normal(0, 0.2, n_models)
 
-    hard = generator.normal(0, difficulty, n_questions)
+    hard = generator.normal(0, 1, n_questions)
     of_family = generator.standard_normal((n_families, n_questions))
     own = generator.standard_normal((n_models, n_questions))
     part = np.sqrt(shared) * of_family[family] + np.sqrt(1 - shared) * own
@@ -144,7 +137,7 @@ def leaderboard(
 
     truth = generator.integers(0, n_options, n_questions)
     attraction = generator.normal(0, 1, (n_questions, n_options))
-    liking = generator.normal(0, preference, (n_models, n_options))
+    liking = generator.normal(0, PREFERENCE, (n_models, n_options))
     # The largest of logits with Gumbel noise is drawn with the probabilities of their softmax.
     picked = np.empty((n_models, n_questions), dtype=np.int64)
     for model in range(n_models):

@@ -21,6 +21,8 @@ from alikely.simulate.cells import check_ranges
 
 __all__ = ["cohort", "detection_experiment", "difficulty", "example", "observers"]
 
+# Of how people take single conditions, in logits.
+INTERACTION_SD = 0.05
 PLACE = ["dataset", "condition", "item"]
 
 
@@ -367,7 +369,6 @@ def difficulty(
     sds: Sequence[float] = (0.2, 0.3, 0.3, 0.25),
     weights: Sequence[float] = (0.2, 0.25, 0.3, 0.25),
     ability_sd: float = 0.25,
-    interaction_sd: float = 0.05,
     rng: RandomState = None,
 ) -> tuple[Trials, NDArray[np.intp]]:
     """Simulate people in conditions whose logit accuracies come from a mixture of regimes.
@@ -383,8 +384,8 @@ def difficulty(
         People of a data set, and trials of a condition.
     means, sds, weights : sequence of float
         Of the regimes, on the logit scale, hardest first; weights are scaled to sum to 1.
-    ability_sd, interaction_sd : float
-        Spread of people, and of how they take single conditions, in logits.
+    ability_sd : float
+        Spread of people, in logits.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -416,7 +417,7 @@ def difficulty(
             "means must increase and have one sd and one weight each, got "
             f"{mean.tolist()}, {sd.tolist()}, {weight.tolist()}"
         )
-    if (sd < 0).any() or (weight <= 0).any() or ability_sd < 0 or interaction_sd < 0:
+    if (sd < 0).any() or (weight <= 0).any() or ability_sd < 0:
         raise ValueError("weights must be positive, and no spread negative")
     generator = np.random.default_rng(seed_sequence(rng))
     n_conditions = n_datasets * n_levels
@@ -424,7 +425,7 @@ def difficulty(
     regime[::n_levels] = len(mean) - 1
     ease = generator.normal(mean[regime], sd[regime]).reshape(n_datasets, 1, n_levels)
     ability = generator.normal(0, ability_sd, (n_datasets, n_humans, 1))
-    own = generator.normal(0, interaction_sd, (n_datasets, n_humans, n_levels))
+    own = generator.normal(0, INTERACTION_SD, (n_datasets, n_humans, n_levels))
     p = special.expit(ease + ability + own)
     correct = generator.random((*p.shape, n_items)) < p[..., None]
     levels = ["reference", *(f"level_{i}" for i in range(1, n_levels))]
