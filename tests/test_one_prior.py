@@ -18,8 +18,7 @@ import alikely as al
 from alikely.data import from_counts
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.conjugate import joint_draws
-from alikely.inference.null import bayes_factor
-from alikely.inference.predictive import elpd, elpd_mid_p
+from alikely.inference.null import bayes_factor, elpd, elpd_mid_p
 from alikely.metrics import cell_priors
 from alikely.metrics.cell_priors import cell_prior
 

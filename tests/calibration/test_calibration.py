@@ -17,7 +17,7 @@ from scipy import stats
 
 import alikely as al
 from alikely._base.parallel import at_most
-from alikely.inference.uniformity import rank_band, uniformity
+from alikely.inference.intervals import rank_band, uniformity
 
 # Chains differ between processors; truths and data do not. With exact draws in the place of chains,
 # each broken model below had the least p-value there is, 1 of 4,001, in all of 100 experiments of

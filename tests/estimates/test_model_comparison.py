@@ -12,7 +12,7 @@ from names_page import ROOT
 from scipy import special, stats
 
 import alikely as al
-from alikely.inference.predictive import elpd, elpd_mid_p
+from alikely.inference.null import elpd, elpd_mid_p
 from alikely.simulate.cells import copy_cell_probabilities
 
 # Log probability of tables that are left out of an enumeration.

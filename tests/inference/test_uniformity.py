@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from alikely.inference import uniformity as bands
+from alikely.inference import intervals as bands
 
 
 @pytest.mark.parametrize("n", [2, 7, 150])

@@ -15,7 +15,7 @@ import alikely as al
 from alikely._base.arrays import normal_nodes, within
 from alikely.benchmark import entries, judges, ranking, tables
 from alikely.errors import posteriors
-from alikely.inference import conjugate, fisher, intervals, permutation, uniformity
+from alikely.inference import conjugate, fisher, intervals, permutation
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
@@ -126,7 +126,7 @@ def test_tails_of_tables(rng: np.random.Generator) -> None:
 
 @given(rng=SEEDS)
 def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
-    assert_within(uniformity._tails(int(rng.integers(2, 60))), 0, 2)
+    assert_within(intervals._tails(int(rng.integers(2, 60))), 0, 2)
     n = rng.integers(1, 400, N)
     assert_within(margin_plans._outside(edges(rng), n, edges(rng) / 2))
     center, spread = rng.normal(0, 10.0 ** rng.uniform(-3, 3), N), 10.0 ** rng.uniform(-9, 2, N)

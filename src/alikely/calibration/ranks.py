@@ -31,7 +31,7 @@ from alikely._base.random import RandomState, spawn_integer
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
 from alikely.inference.interpreter.ready import LOCK, Ready, compiled
-from alikely.inference.uniformity import uniformity
+from alikely.inference.intervals import uniformity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -180,7 +180,7 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
     -------
     pandas.DataFrame
         One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
-        (`alikely.inference.uniformity.uniformity`)
+        (`alikely.inference.intervals.uniformity`)
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one

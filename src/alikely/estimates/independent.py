@@ -32,8 +32,7 @@ from alikely.estimates.analysis import check_numbers
 from alikely.estimates.result import Result
 from alikely.inference.independent import independent_posterior, null_bootstrap
 from alikely.inference.intervals import interval
-from alikely.inference.null import bayes_factor_prior, log_bayes_factor, p_value
-from alikely.inference.predictive import elpd, elpd_mid_p
+from alikely.inference.null import bayes_factor_prior, elpd, elpd_mid_p, log_bayes_factor, p_value
 from alikely.inference.sampling import Sampler, trial_log_likelihood
 
 __all__ = ["compare_models", "correctness_cells", "independent_observers", "null_table"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.names import listed, nearest
-from alikely.inference.uniformity import rank_band
+from alikely.inference.intervals import rank_band
 from alikely.plots._style import (
     COLORS,
     MARKERS,
