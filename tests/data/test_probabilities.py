@@ -177,18 +177,21 @@ def test_bad_tables(change: Any, message: str) -> None:
         trials().with_probabilities(change(table()))
 
 
-def test_tables_tell_trials_apart() -> None:
+@pytest.mark.parametrize(("name", "labels"), [("condition", ["c", "d"]), ("repeat", [0, 1])])
+def test_tables_tell_trials_apart(name: Any, labels: list[Any]) -> None:
     twice = al.Trials.from_arrays(
-        [["A", "B"]], ["A", "B"], item=["q", "q"], condition=["c", "d"], observers=["x"]
+        [["A", "B"]], ["A", "B"], item=["q", "q"], observers=["x"], **{name: labels}
     )
     rows = pd.DataFrame(
-        {"observer": "x", "item": "q", "condition": ["c", "c", "d", "d"], "option": list("ABAB"),
+        {"observer": "x", "item": "q", name: np.repeat(labels, 2), "option": list("ABAB"),
          "probability": [0.9, 0.1, 0.4, 0.6]}
     )  # fmt: skip
     found = twice.with_probabilities(rows).data["probability"].values
     np.testing.assert_array_equal(found, [[[0.9, 0.1], [0.4, 0.6]]])
     with pytest.raises(ValueError, match=r"item do not tell trials apart; .* dataset, condition"):
-        twice.with_probabilities(rows.drop(columns="condition"))
+        twice.with_probabilities(rows.drop(columns=name))
+    with pytest.raises(ValueError, match=rf"no trial of item 'q', {name} '5' \(row 0\)"):
+        twice.with_probabilities(rows.assign(**{name: "5"}))
 
 
 def test_a_table_says_its_options_itself() -> None:

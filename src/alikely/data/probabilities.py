@@ -225,7 +225,11 @@ def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArra
     observers = source.read("observer")
     roles = ["item", *(role for role in OF_TRIAL if source.has(role))]
     keys = {role: source.read(role).texts() for role in roles}
-    of_trials = pd.MultiIndex.from_arrays([data[role].values.astype(str) for role in roles])
+    # Numbers of repeats are texts here, as labels are.
+    values = {role: data[role].values for role in roles}
+    of_trials = pd.MultiIndex.from_arrays(
+        [v.astype(str).astype(object) if role == "repeat" else v for role, v in values.items()]
+    )
     if not of_trials.is_unique:
         lacking = [role for role in OF_TRIAL if role not in keys]
         raise ValueError(
