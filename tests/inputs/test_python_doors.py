@@ -214,7 +214,7 @@ no data set has a machine to score => al.benchmark_scores(t(), models='human', *
 exclude must be one of => al.benchmark_scores(t(), exclude='imagenet', **K)
 condition 'all:clean' is in => al.benchmark_scores(t(), levels={'clean': 'a'}, **K)
 people must be one of => al.benchmark_scores(t(), people='both', **K)
-missing must be 'error' or => al.benchmark_scores(t(), missing='drop', **K)
+missing must be one of 'error' => al.benchmark_scores(t(), missing='drop', **K)
 ceiled must be finite => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
 ceiled must be finite, got nan; leave such a condition out of all =>
     al.papers.reconstruct_score([nan], [0.4], [[0.8, 0.8]], 100)

@@ -617,6 +617,8 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
     >>> items = trials.data["item"].values
