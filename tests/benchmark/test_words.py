@@ -127,7 +127,11 @@ def test_who_is_no_human_is_not_called_one() -> None:
     right = np.random.default_rng(1).random((6, 60)) < 0.7
     trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
     scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)
-    assert scores.summary()["note"].str.contains("only 3 observers of kind gpt: the interval").all()
+    assert (
+        scores.summary()["note"]
+        .str.contains("only 3 observers of kind gpt: the analytic interval")
+        .all()
+    )
     said = [scores.sentence(), repr(scores), str(scores.verdict("observer_3", "observer_4"))]
     for text in said:
         assert "human" not in text
@@ -171,5 +175,8 @@ def test_humans_are_counted_where_machines_are() -> None:
     every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
     assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
-    assert f"Scores over the ceiling ({own}, of the 4 humans of data sets with machines)" in said
+    assert (
+        f"The ratio of the score to the ceiling ({own}, of the 4 humans of data sets with machines)"
+        in said
+    )
     assert "with 3 humans in t" in scores.sentence(level="t")

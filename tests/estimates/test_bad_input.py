@@ -195,7 +195,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: matrix().to_frame(intervals=["bootstrap"]), "must be among analytic, posterior"),
     (lambda: nearest_observers(matrix(), "human_11"), "did you mean 'human_1'"),
     (lambda: al.mean(matrix(), ["human_1"]), "no entry matches"),
-    (lambda: al.mean(matrix(), rope=(-0.1, 0.1)), "have the analytic interval alone, got rope"),
+    (lambda: al.mean(matrix(), rope=(-0.1, 0.1)), "have only analytic intervals, got rope="),
     (
         lambda: al.difference(matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
         "select the same entries",

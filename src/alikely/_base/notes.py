@@ -251,14 +251,15 @@ NOTES: dict[str, Note] = {
         "Report the interval as approximate, or treat these humans as fixed.",
     ),
     "few-humans-bootstrap": Note(
-        "Only {n} humans: the interval is approximate, and the bootstrap has none",
+        "Only {n} humans: the analytic interval is approximate, and no bootstrap interval is "
+        "available",
         "intervals for new humans are based on 3 humans",
         "Report the interval as approximate, or use `population='images'`.",
     ),
     "too-few-humans": Note(
         "Only {n} humans: too few to generalize to others. Use population='images'",
         "intervals for new humans need at least 3 humans",
-        "Use `population='images'`, or collect data of more humans.",
+        "Use `population='images'`, or collect data from more humans.",
     ),
     "ceiling-zero": Note(
         "The ceiling is not above 0: no ratio to it",
@@ -276,13 +277,14 @@ NOTES: dict[str, Note] = {
         "None.",
     ),
     "estimate-outside": Note(
-        "The estimate lies outside its interval, whose center has pseudocounts: too few errors "
-        "for this metric. Report the interval with its center",
+        "The estimate lies outside its interval, because pseudocounts shift the interval where "
+        "errors are few. Report the interval with its center",
         "pseudocounts move the center of the analytic interval away from the estimate",
         "Report `centre` with the interval.",
     ),
     "accuracies-bound": Note(
-        "The accuracies allow at most {most}: compare metrics by al.benchmark.rank_by_metric",
+        "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
+        "metrics with al.benchmark.rank_by_metric",
         "the maximum possible mean error consistency is below 0.5, given the accuracies",
         "Compare metrics by `al.benchmark.rank_by_metric`.",
     ),
@@ -292,7 +294,8 @@ NOTES: dict[str, Note] = {
         "None.",
     ),
     "bootstrap-off": Note(
-        "Bootstrap centered {away} standard errors off: its interval is too narrow. Report the "
+        "The bootstrap center is {away} standard errors from the analytic center: its interval is "
+        "too narrow. Report the "
         "analytic interval",
         "pseudocounts move the analytic center by more than 0.5 standard errors",
         "Report the analytic interval.",
@@ -303,13 +306,13 @@ NOTES: dict[str, Note] = {
         "Report the analytic interval.",
     ),
     "posterior-biased": Note(
-        "Posterior biased: the prior of single pairs moves their mean by {by} posterior SDs. "
+        "The priors of single pairs shift the posterior mean by {by} posterior SDs. "
         "Report the analytic interval",
         "the posterior mean is more than 0.5 posterior SDs from the analytic center",
         "Report the analytic interval.",
     ),
     "posterior-not-reported": Note(
-        "Posterior not reported: the prior of single pairs moves their mean by {by} posterior SDs",
+        "Posterior not reported: the priors of single pairs shift its mean by {by} posterior SDs",
         "the posterior mean is more than 0.5 posterior SDs from the analytic center",
         "Report the analytic interval.",
     ),
@@ -324,7 +327,7 @@ NOTES: dict[str, Note] = {
         "See the reason.",
     ),
     "chosen-images": Note(
-        "Images chosen by a plan, weighted, {population}: no posterior",
+        "Images were selected with unequal probabilities: no posterior for {population}",
         "images have unequal probabilities of selection",
         "Report the analytic interval.",
     ),
@@ -351,7 +354,7 @@ NOTES: dict[str, Note] = {
     "no-score": Note(
         "{system} has no score here",
         "a system of a contrast has no score in this data set",
-        "Choose another level.",
+        "Choose another data set.",
     ),
     "significant-alone": Note(
         "Significant alone, not after adjustment for all {n} differences",
@@ -359,8 +362,8 @@ NOTES: dict[str, Note] = {
         "Report the simultaneous interval, unless the comparison was planned.",
     ),
     "prior-dominated": Note(
-        "p_positive depends on its prior: no two scores differ significantly after adjustment",
-        "`p_positive` is beyond 0.8 or 0.2, and no difference is significant after adjustment",
+        "No difference is significant after adjustment, so p_positive depends mainly on the prior",
+        "`p_positive` is above 0.8 or below 0.2, and no difference is significant after adjustment",
         "Report the simultaneous interval.",
     ),
     "entries-without-posterior": Note(
@@ -386,7 +389,7 @@ NOTES: dict[str, Note] = {
     "noise-unknown": Note(
         "Too few humans to estimate the noise: no latent correlation",
         "a data set has fewer than 3 humans",
-        "Collect data of more humans.",
+        "Collect data from more humans.",
     ),
     "reliability-unclear": Note(
         "A reliability does not differ significantly from 0: no bounds",
@@ -394,9 +397,9 @@ NOTES: dict[str, Note] = {
         "Report the raw correlation, or collect more trials.",
     ),
     "correlation-beyond-one": Note(
-        "Beyond 1: corrected for the mean noise, not clipped",
+        "The noise-corrected correlation is outside [-1, 1] and not clipped",
         "a latent correlation is above 1 or below -1",
-        "Report it as it is, with its interval.",
+        "Report it unclipped, with its interval.",
     ),
     "mostly-noise": Note(
         "Scores are mostly noise",

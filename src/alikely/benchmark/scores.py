@@ -397,7 +397,7 @@ def _consensus(
 
 
 def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> None:
-    """Refuse clusters that are none of items, and what takes items for independent."""
+    """Refuse clusters that are none of items, and what assumes independent items."""
     if cluster is None:
         return
     require_clusters(table, cluster)
@@ -407,7 +407,7 @@ def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> No
         )
     if metric.draws == "rows":
         raise ValueError(
-            f"the posterior of {metric.label} takes items for independent; leave out cluster, or "
+            f"the posterior of {metric.label} assumes independent items; leave out cluster, or "
             "give n_draws=0"
         )
 

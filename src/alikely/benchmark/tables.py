@@ -147,8 +147,8 @@ def population_of(scores: Benchmark, population: Population | None) -> Populatio
         return population or "crossed"
     if population is not None:
         raise ValueError(
-            "these scores are joint posterior draws of the entries of a result, which decide what "
-            "intervals generalize to; leave population out"
+            "population= cannot be set for scores made from a result, which determines what "
+            "intervals generalize to; leave it out"
         )
     return "images"
 
@@ -181,7 +181,7 @@ def methods_shown(
 
 def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
     if method == "posterior" and population != "images":
-        return "it generalizes to new images with these humans, pass population='images'"
+        return "it generalizes only to new images; pass population='images'"
     if method == "posterior" and not scores.metric.draws:
         return f"none is known for {scores.metric.label}"
     if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):

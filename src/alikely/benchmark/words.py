@@ -65,22 +65,22 @@ TEMPLATES = {
     "interval).",
     "differences": "Of {of:,} differences between machines, {n} {differ} significantly from 0 "
     "(simultaneous {prob} intervals).",
-    "equality": "That all {n} machines have the same score: {p}, by the largest difference in "
-    "standard errors ({system} minus {other}), adjusted for all differences. The test generalizes "
-    "to {population}.",
+    "equality": "A test of equal scores of all {n} machines gave {p}, based on the largest "
+    "standardized difference ({system} minus {other}) and adjusted for all differences. It "
+    "generalizes to {population}.",
     "ranks": "The highest score is that of {first}; {tied}. The sets contain the true ranks of "
     "all {n} machines simultaneously in {prob} of experiments; they generalize to {population}.",
     "ceiling": "The {humans}{every} reached {value} among themselves (standard error {se}){test}. "
     "This generalizes to {population}.",
     "consensus": " A system without response noise could reach between {low} and {high} "
     "(consensus bounds), which generalize to {population}.",
-    "shares": " Scores over the ceiling{met} ranged over {n} from {least} to {most}; {whose} 1 "
-    "({prob}, not adjusted for multiple comparisons).",
+    "shares": " The ratio of the score to the ceiling{met} ranged over {n} from {least} to {most}; "
+    "{whose} 1 ({prob}, not adjusted for multiple comparisons).",
     "identical": "{head}: both gave the same answers, there is no difference to judge.",
     "verdict": "{head}: {difference}. For {population}, it {tested}",
     "adjusted": "; after adjustment for all {n} differences, it {tested}",
     "above": ". Probability that it is above 0: {p}",
-    "undecided": ", which depends on its prior: no two scores differ significantly after "
+    "undecided": ", which depends mainly on the prior, because no difference is significant after "
     "adjustment",
 }
 

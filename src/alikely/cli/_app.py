@@ -232,7 +232,8 @@ TEXTS = {
     ),
     "include": Text(str, "Groups GROUP,... that a fit by MCMC keeps besides its draws, or all",
                     groups_of),
-    "cluster": Text(str, "Column of FILE whose items have dependent responses, such as template"),
+    "cluster": Text(str, "Column of FILE that assigns items to clusters of dependent responses, "
+                    "such as template"),
     "paired": Text(bool, "Whether the systems of --confusions responded to the same items"),
     "base": Text(Literal["2", "e", "10"], "Base of the logarithm (default 2)",
                  lambda text: math.e if text == "e" else float(text)),

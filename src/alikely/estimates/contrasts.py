@@ -310,8 +310,8 @@ def _of_matrix(
     """Mean or difference of entries of a matrix, averaged over its places."""
     if given := [name for name, value in unused.items() if value is not None]:
         raise ValueError(
-            f"sums of a matrix have the analytic interval alone, got {given[0]}; leave it out, or "
-            "take compare(trials, metric, pairs) for the other methods"
+            f"means and differences of a matrix have only analytic intervals, got {given[0]}=; "
+            "leave it out, or use compare(trials, metric, pairs) for the other methods"
         )
     metric, estimates = matrix.metric, matrix.estimates["estimate"]
     value, n_places = estimates.values.ravel(), len(matrix.places)

@@ -39,7 +39,7 @@ def answer_noise(
     no_response: Literal["error", "drop"] = "error",
     ci_prob: float | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Estimate how much of observers' errors is noise, and how alike they are beyond it.
+    """Estimate the part of errors due to response noise, and noise-corrected correlations.
 
     For observers who answered the same items several times, such as language models that were
     sampled.

@@ -54,7 +54,7 @@ def representation_similarity(
     n_resamples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How alike every two systems represent the same items [K19]_ [X25]_.
+    """Compute representational similarity for all pairs of systems [K19]_ [X25]_.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def items_for_agreement(
     against: float | None = None,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Find the items for a width of an interval of agreement, or the width of a number of items.
+    """Compute the number of items for an interval width of agreement, or the reverse.
 
     Of readers who are alike and read all items but those that are missing at random; for readers
     who are a sample of readers there is `alikely.planning.readers`, and from a pilot

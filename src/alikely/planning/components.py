@@ -289,7 +289,7 @@ def best_design(
     most_repeats: int = 1,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Find the humans, images and repeats with the narrowest interval for a budget.
+    """Find numbers of humans, images and repeats that minimize interval width for a budget.
 
     Parameters
     ----------
@@ -619,7 +619,7 @@ def further_repeats(
     n_repeats_b: ArrayLike | None = None,
     n_items: int | None = None,
 ) -> pd.DataFrame:
-    """Compute standard errors with other numbers of answers to each item, and of items.
+    """Predict standard errors for other numbers of items and of responses per item.
 
     The variance of an estimate over items is that of what the items are, and of the noise of single
     answers of either observer: components of a design in which answers are nested in items [B01]_,
