@@ -103,6 +103,8 @@ def test_the_table_of_coefficients() -> None:
     assert table["posterior_eti95_lb"].notna().all()
     with pytest.raises(ValueError, match="must name at least one"):
         al.estimates.agreement_table(simulated(2, 40), [])
+    with pytest.raises(TypeError, match=r"got 'gwet_ac1'; give \['gwet_ac1'\]"):
+        al.estimates.agreement_table(simulated(2, 40), "gwet_ac1")
 
 
 def test_names_of_books_are_understood() -> None:

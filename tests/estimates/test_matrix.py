@@ -175,6 +175,8 @@ def test_sums_of_other_metrics_are_those_of_tables(
     others = al.Trials.from_correct(turned, observers=names)
     with pytest.raises(ValueError, match="are not those of the matrix"):
         again.with_trials(others)
+    with pytest.raises(ValueError, match=r"got 'human_1'; give \{'observer': 'human_1'\} or"):
+        al.mean(again, "human_1")
     with pytest.raises(ValueError, match="no observers"):
         again.with_trials(trials.select(observer=names[1:]))
 

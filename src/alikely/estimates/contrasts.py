@@ -773,6 +773,11 @@ def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 def entries_of(result: Result | MatrixResult, which: Which) -> NDArray[np.intp]:
     """Positions of the entries of a result that are selected (`ValueError` if there are none)."""
     if isinstance(result, MatrixResult):
+        if isinstance(which, str):
+            raise ValueError(
+                f"entries of a matrix are chosen by a mapping, a pair or a list of observers, got "
+                f"{which!r}; give {{'observer': {which!r}}} or [{which!r}, ...]"
+            )
         if not isinstance(which, Mapping):
             pair = isinstance(which, tuple) and len(which) == 2
             ends = ([which[0]], [which[1]]) if pair else (list(which), list(which))

@@ -46,10 +46,11 @@ def metric_correlations(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Rank correlations [S04]_ between metrics over pairs of systems, as in [X25]_.
+    """Correlate the ranks of pairs between metrics.
 
-    Pairs that share a system are not independent; the intervals therefore resample systems, and
-    with them all their pairs [SB99]_.
+    The correlations [S04]_ are over pairs of systems, as in [X25]_. Pairs that share a system are
+    not independent; the intervals therefore resample systems, and with them all their pairs
+    [SB99]_.
 
     Parameters
     ----------

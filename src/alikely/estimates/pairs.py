@@ -787,6 +787,11 @@ def agreement_table(
     >>> table["coefficient"].tolist()[:2]
     ['cohen_kappa', 'fleiss_kappa']
     """
+    if isinstance(coefficients, str):
+        raise TypeError(
+            f"coefficients must be a sequence of names, got {coefficients!r}; give "
+            f"[{coefficients!r}]"
+        )
     if not coefficients:
         raise ValueError("coefficients must name at least one, got none; leave it out for all")
     frames = [

@@ -464,7 +464,7 @@ def option_limits(
 ) -> Floats:
     """Quantiles of the posterior of `kappa_p` of answers, by expansion about its moments.
 
-    The posterior is the Dirichlet of five cells of `option_draws`. It is that of four independent
+    The posterior is the Dirichlet of five cells, `FIVE_CELLS`. It is that of four independent
     beta variables: whether the first is right, whether the second is where the first is or is not,
     and whether joint errors are the same. Their logits have exact cumulants; Gauss-Hermite nodes of
     each, placed by the expansion of Cornish and Fisher [CF38]_, give four moments of Fisher's z of

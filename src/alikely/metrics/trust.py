@@ -80,7 +80,7 @@ TRUST: Mapping[str, Trust] = {
         FEW,
         _without_spread,
     ),
-    # Measured (`calibration.agreement_coverage`): below, the bootstrap falls short wherever labels
+    # Measured (`calibration.estimate_coverage`): below, the bootstrap falls short wherever labels
     # agree often or seldom.
     "labels": Trust(
         lambda known: known["cells"][:, 3],
