@@ -164,6 +164,30 @@ def test_clusters_of_one_item_are_items() -> None:
     assert again.estimates["se"].item() == pytest.approx(clustered.estimates["se"].item())
 
 
+def test_a_condition_of_one_cluster_has_no_posterior() -> None:
+    """Its estimate stays, and other conditions have their draws."""
+    right, margins, label = experiment(np.random.default_rng(1), SIZES, 0.5)
+    trials, table = tables(right, margins, label)
+    frames = [trials.to_table().assign(condition="many")]
+    frames.append(frames[0].assign(condition="one", template="z"))
+    frames[1]["item"] = "other " + frames[1]["item"]
+    both = al.Trials.from_table(pd.concat(frames), item_columns=["template"])
+    every = pd.concat([
+        table.assign(condition="many"),
+        table.assign(condition="one", item="other " + table["item"]),
+    ])  # fmt: skip
+    found = al.decision_margin_consistency(
+        both, every, cluster="template", n_resamples=0, n_draws=50, rng=1
+    )
+    assert np.isnan(found.draws("posterior")).all(axis=0).tolist() == [False, True]
+    many, one = (row for _, row in found.summary().iterrows())
+    assert one["estimate"] == pytest.approx(many["estimate"])
+    assert np.isnan(one["se"])
+    assert np.isnan(one["posterior_median"])
+    assert "all items are of one cluster" in one["note"]
+    assert "all items are of one cluster" not in many["note"]
+
+
 def test_reliability_resamples_clusters() -> None:
     right, _, label = experiment(np.random.default_rng(3), [10] * 20, 0.8)
     alone, of_items, clustered = (

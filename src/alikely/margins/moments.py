@@ -91,7 +91,10 @@ def moment_consistency(
         float(within(square / total, -np.inf)) if total > 0 else np.nan
         for square, total in zip(squares, totals, strict=True)
     )
-    if reason := _reason(squares, totals):
+    groups = np.arange(n) if clusters is None else clusters
+    n_groups = int(groups.max()) + 1
+    alone = "all items are of one cluster" if n_groups < 2 else ""
+    if reason := _reason(squares, totals) or alone:
         return unknown_moments(reason, n)._replace(
             covariance=covariance / shrunk, reliability=(reliability[0], reliability[1])
         )
@@ -108,8 +111,6 @@ def moment_consistency(
         for part, square, of_all in zip(parts, squares, counted, strict=True)
     )
     influence = np.stack([a - a.mean(), b - b.mean()])
-    groups = np.arange(n) if clusters is None else clusters
-    n_groups = int(groups.max()) + 1
     rho = covariance / scale
     df = float(n_groups - 1 if clusters is not None else n - n_strata - 1)
     if again is None:
