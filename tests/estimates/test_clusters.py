@@ -266,3 +266,19 @@ def test_size_of_the_test_of_independence(sizes: list[int], sets: Callable[..., 
         )
         rejected += float(result.estimates["p_null"][0]) <= 0.05
     assert rejected / n == pytest.approx(0.05, abs=4 * (0.05 * 0.95 / n) ** 0.5)
+
+
+def test_a_sum_without_a_standard_error_has_no_interval() -> None:
+    """All trials of one condition are of one cluster: without it, that condition has none."""
+    rng = np.random.default_rng(5)
+    label = ["a"] * 30 + list("bcdefgh") * 10
+    trials = al.Trials.from_correct(
+        (rng.random((2, 100)) < 0.7).astype(int),
+        condition=["one"] * 30 + ["two"] * 70,
+        item_columns={"template": label},
+    )
+    amounts = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
+    result = al.error_consistency(trials, cluster="template", rng=1, **amounts)
+    row = al.mean(result).loc["analytic"]
+    assert np.isfinite(row["estimate"])
+    assert np.isnan(row[["se", "eti95_lb", "eti95_ub"]].astype(float)).all()

@@ -181,6 +181,32 @@ def test_sums_of_other_metrics_are_those_of_tables(
         again.with_trials(trials.select(observer=names[1:]))
 
 
+@pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
+def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
+    """A mean of one condition, differences within and between conditions."""
+    trials = al.load_example()
+    matrix = al.matrix(trials, metric, "condition")
+    table = al.compare(trials, metric, n_resamples=0, n_draws=0)
+    blur, noise = {"condition": "blur"}, {"condition": "noise"}
+    one, other = (noise | {"observer": name} for name in ("model_1", "model_2"))
+    every = [[noise], [one, other]]
+    if metric == "error_consistency":
+        every += [[blur], [blur, noise]]
+    for sides in every:
+        of = al.mean if len(sides) == 1 else al.difference
+        expected, found = (of(result, *sides).loc["analytic"] for result in (table, matrix))
+        assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-9)
+        assert found["se"] == pytest.approx(expected["se"], rel=1e-6)
+    if metric != "error_consistency":
+        return
+    # The clean condition has a pair that is undefined: means are over the others.
+    clean = al.mean(matrix, {"condition": "clean"}).loc["analytic"]
+    apart = al.difference(matrix, blur, {"condition": "clean"}).loc["analytic"]
+    mean = al.mean(matrix, blur).loc["analytic"]
+    assert apart["estimate"] == pytest.approx(mean["estimate"] - clean["estimate"])
+    assert clean["n_pairs"] < mean["n_pairs"] == 45
+
+
 @pytest.mark.parametrize("metric", [*OPTIONS, "misclassification_agreement"])
 @pytest.mark.filterwarnings("error")
 def test_models_on_other_questions_are_told(metric: str) -> None:

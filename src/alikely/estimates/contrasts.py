@@ -313,27 +313,27 @@ def _of_matrix(
             f"means and differences of a matrix have only analytic intervals, got {given[0]}=; "
             "leave it out, or use compare(trials, metric, pairs) for the other methods"
         )
-    metric, estimates = matrix.metric, matrix.estimates["estimate"]
-    value, n_places = estimates.values.ravel(), len(matrix.places)
+    metric, value = matrix.metric, matrix.estimates["estimate"].values.ravel()
+    place = matrix.labels()[matrix.place][0] if matrix.place else np.zeros(len(value), np.intp)
     weights = np.zeros((2, len(value)))
     for side, which in enumerate((first, second)):
-        if which is not None:
-            chosen = entries_of(matrix, which)
-            weights[side, chosen] = n_places / len(chosen)
+        chosen = entries_of(matrix, which) if which is not None else np.zeros(0, np.intp)
+        _, number, size = np.unique(place[chosen], return_inverse=True, return_counts=True)
+        weights[side, chosen] = 1 / size[number]
+    every = weights[0] - weights[1]
     if second is not None:
         _require_apart(weights[0], weights[1], first, second)
-    place = matrix.labels()[matrix.place][0] if matrix.place else np.zeros(len(value), np.intp)
-    flat = np.flatnonzero(weights[0] != weights[1])
-    every = weights[0, flat] - weights[1, flat]
-    kept = np.zeros(len(flat))
-    for k in range(n_places):
-        here = place[flat] == k
-        kept[here] = _of_defined(every[here], np.isfinite(value[flat[here]]))
-    used = kept != 0
-    there, counts = np.unique(place[flat[used]], return_counts=True)
-    if used.any():
-        flat, every = flat[used], kept[used] / len(there)
-    if metric.all_pairs is None or matrix.cluster or not used.any():
+    sides = [set(place[side != 0]) for side in weights]
+    if second is None or sides[0] == sides[1]:
+        kept = _over_places(every, place, value)
+    else:
+        # Different places: each side is a mean of its own.
+        means = [_over_places(side, place, value) for side in weights]
+        kept = means[0] - means[1] if all(map(np.any, means)) else np.zeros(len(value))
+    flat = np.flatnonzero(kept if kept.any() else every)
+    there, counts = np.unique(place[kept != 0], return_counts=True)
+    every = (kept if kept.any() else every)[flat]
+    if metric.all_pairs is None or matrix.cluster or not kept.any():
         result = matrix.entries(flat, answers=True)
         frame = contrast(result, every, ci_prob=ci_prob, intervals=["analytic"])
     else:
@@ -367,6 +367,15 @@ def _of_influences(
     row = {"estimate": estimate, "se": se, names[0]: lower, names[1]: upper}
     row["p_value"] = float(2 * stats.norm.sf(abs(estimate) / se)) if se > 0 else np.nan
     return pd.DataFrame([row | {"note": matrix.missing_note}], index=["analytic"])
+
+
+def _over_places(weights: Floats, place: NDArray[np.intp], value: Floats) -> Floats:
+    """Weights of the defined entries of each place, averaged over the places that have any."""
+    kept = np.zeros(len(weights))
+    for k in np.unique(place[weights != 0]):
+        here = (place == k) & (weights != 0)
+        kept[here] = _of_defined(weights[here], np.isfinite(value[here]))
+    return kept / max(len(np.unique(place[kept != 0])), 1)
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
@@ -623,7 +632,9 @@ def sum_interval(
     df = float(freedom_of_sums(total, np.array(sampled), fourth, n))
     df = df if squares is None else min(df, float(most_freedom(squares)))
     lower, upper = _bounds(metric, weights, sums.value, se, df, ci_prob)
-    lower, upper = np.fmin(lower, value), np.fmax(upper, value)
+    # An undefined entry has pseudo-trials; without a standard error there is no interval.
+    held = value if np.isfinite(value) else sums.value
+    lower, upper = holding(lower, upper, np.array(held))
     return _Analytic(
         sums.value, se, df, float(lower), float(upper), float(np.sqrt(sampled)), sums.disagreements
     )
