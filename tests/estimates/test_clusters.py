@@ -282,3 +282,19 @@ def test_a_sum_without_a_standard_error_has_no_interval() -> None:
     row = al.mean(result).loc["analytic"]
     assert np.isfinite(row["estimate"])
     assert np.isnan(row[["se", "eti95_lb", "eti95_ub"]].astype(float)).all()
+    drawn = al.error_consistency(
+        trials, cluster="template", n_resamples=50, n_draws=40, n_null=0, rng=1
+    )
+    table = drawn.summary(intervals="all")
+    limits = table.filter(regex="analytic.*_lb|bootstrap.*_lb")
+    assert np.isfinite(limits).to_numpy().tolist() == [[False, False], [True, True]]
+    assert "one cluster of 'template': no interval" in table["note"].iloc[0]
+    assert "1 effective clusters" in table["note"].iloc[0]
+    four = al.Trials.from_correct(
+        (rng.random((4, 100)) < 0.7).astype(int),
+        kind=["human"] * 3 + ["model"],
+        condition=["one"] * 30 + ["two"] * 70,
+        item_columns={"template": label},
+    )
+    with pytest.raises(ValueError, match=r"two clusters in each condition, and 'one' has one"):
+        al.benchmark_scores(four, cluster="template")

@@ -129,6 +129,11 @@ NOTES: dict[str, Note] = {
         "fewer than 5 clusters",
         "Collect more clusters, or report the interval as approximate.",
     ),
+    "one-cluster": Note(
+        "All items are of one cluster of {column}: no interval. Collect more clusters",
+        "one cluster",
+        "Collect more clusters, or report the estimate without an interval.",
+    ),
     "few-clusters-posterior": Note(
         "{n} effective clusters: the posterior may be too narrow. Report the analytic interval",
         "fewer than 50 effective clusters",

@@ -55,6 +55,7 @@ from alikely.benchmark.layout import (
     undefined_entries,
 )
 from alikely.benchmark.tables import CONSENSUS
+from alikely.data.blocks import cluster_numbers
 from alikely.data.inclusion import INCLUSION, SPEAKS
 from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import DATA_SUMMARY, data_summary, missing_note_of
@@ -410,6 +411,13 @@ def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> No
             f"the posterior of {metric.label} assumes independent items; leave out cluster, or "
             "give n_draws=0"
         )
+    numbers, of_condition = cluster_numbers(table, cluster), table["trial_condition"].values
+    for name in dict.fromkeys(of_condition.tolist()):
+        if len(np.unique(numbers[of_condition == name])) < 2:
+            raise ValueError(
+                f"cluster={cluster!r} needs at least two clusters in each condition, and {name!r} "
+                "has one; exclude this condition, or leave cluster out"
+            )
 
 
 def _analytic(

@@ -181,6 +181,9 @@ def analyse(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
             replicates = bootstrap(
                 table, metric, design.n_resamples, cluster=cluster, rng=bootstrap_seed
             )
+        if "n_clusters" in estimates:
+            # One cluster drawn again and again has no variance.
+            replicates = replicates.where(estimates["n_clusters"] > 1)
         groups["bootstrap"] = replicates.to_dataset()
     if design.n_draws and metric.draws:
         with step(f"{of}: {design.n_draws:,} posterior draws"):

@@ -148,7 +148,8 @@ def require_clusters(table: xr.Dataset, cluster: str) -> None:
 
 def few_clusters(cluster: str, number: NDArray[Any]) -> NDArray[np.object_]:
     """Note of each entry that is based on fewer than `FEWEST` clusters."""
-    notes = {n: note("few-clusters", n=n, column=repr(cluster)) for n in range(1, FEWEST)}
+    notes = {n: note("few-clusters", n=n, column=repr(cluster)) for n in range(2, FEWEST)}
+    notes[1] = note("one-cluster", column=repr(cluster))
     return np.array([notes.get(int(n), "") for n in number], dtype=object)
 
 

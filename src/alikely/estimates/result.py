@@ -621,7 +621,9 @@ class Result(Tree):
         """Effective number of clusters of items, if some entry has too few for draws; else 0."""
         if "n_clusters" not in self.estimates:
             return 0
-        fewest = 1 + round(float(np.nanmin(self.estimates["df"].values, initial=FEW_CLUSTERS)))
+        one = self.estimates["n_clusters"].values == 1
+        df = np.where(one, 0.0, self.estimates["df"].values)
+        fewest = 1 + round(float(np.nanmin(df, initial=FEW_CLUSTERS)))
         return fewest if fewest < FEW_CLUSTERS else 0
 
     def cluster_note(self) -> str:
