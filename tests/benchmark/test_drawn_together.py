@@ -154,7 +154,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
 
 def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None:
     """At accuracy .95 it held .80 and less; at .75 nothing is said."""
-    said = "standard errors off: its interval is too narrow. Report the analytic interval"
+    said = "from the analytic center: its interval is too narrow. Report the analytic interval"
     rng = np.random.default_rng(7)
     few, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=80, accuracy=0.97), rng)
     many, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=400), rng)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -139,3 +140,82 @@ def test_lists_that_nobody_links_are_labels_that_do_not_match() -> None:
         al.error_consistency(on_two_lists(False, list("abab")), "a-b", **POINT)
     with pytest.raises(ValueError, match="check that items and conditions are labelled alike"):
         al.error_consistency(on_two_lists(False, list("abcd")), **POINT)
+
+
+def of_templates(rng: np.random.Generator) -> al.Trials:
+    """Yes or no of six observers on items of 12 templates of unequal size."""
+    template = np.repeat(np.arange(12), [3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 25, 30])
+    shared = rng.standard_normal(12)[template] + 0.5 * rng.standard_normal(len(template))
+    yes = rng.standard_normal((6, len(template))) + shared > 0
+    frame = pd.DataFrame({
+        "observer": np.repeat(list("abcdef"), len(template)),
+        "item": np.tile(np.arange(len(template)).astype(str), 6),
+        "template": np.tile(template, 6),
+        "truth": np.tile(np.where(shared > 0, "yes", "no"), 6),
+        "response": np.where(yes, "yes", "no").ravel(),
+        "kind": np.repeat(["one", "two"], 3 * len(template)),
+    })  # fmt: skip
+    return al.Trials.from_table(frame, item_columns=["template"])
+
+
+@pytest.mark.parametrize("metric", ["cohen_kappa", "error_consistency"])
+def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) -> None:
+    """Student's quantiles are in limits and tests alone: errors do not depend on ci_prob."""
+    trials = of_templates(np.random.default_rng(1))
+    options = {"n_resamples": 0, "n_draws": 0, "cluster": "template", "rng": 1}
+    wide, found = (
+        group_scores(trials, "kind", metric, ci_prob=prob, **options) for prob in (0.95, 0.5)
+    )
+    observers = found.observers.set_index("observer")
+    pd.testing.assert_series_equal(wide.observers.set_index("observer")["se"], observers["se"])
+    same = ["system", "other", "difference", "se", "p_value"]
+    pd.testing.assert_frame_equal(wide.differences[same], found.differences[same])
+    assert (wide.observers["note"] == "").all()
+    width = [
+        (each.differences.filter(like="_ub").iloc[:, 0] - each.differences["difference"])
+        for each in (wide, found)
+    ]
+    assert (width[0] > 1.5 * width[1]).all()
+    if metric == "error_consistency":
+        # Means of pooled tables have a center of their own.
+        return
+    weight = {
+        name: (found.result.pairs[["observer_a", "observer_b"]] == name).any(axis=1) / 5
+        for name in observers.index
+    }
+    for name in observers.index:
+        mean = al.mean(found.result, {"observer": name}, intervals=["analytic"]).iloc[0]
+        assert observers.loc[name, "estimate"] == pytest.approx(mean["estimate"])
+        assert observers.loc[name, "se"] == pytest.approx(mean["se"], rel=1e-9)
+    for _, row in found.differences.iterrows():
+        ends = [{"observer": row[side]} for side in ("system", "other")]
+        told = al.difference(found.result, *ends, intervals=["analytic"]).iloc[0]
+        assert row["difference"] == pytest.approx(told["estimate"], abs=1e-12)
+        assert row["se"] == pytest.approx(told["se"], rel=1e-9)
+        assert row["p_value"] == pytest.approx(told["p_value"], rel=1e-6)
+        signed = weight[row["system"]] - weight[row["other"]]
+        assert row["se"] == pytest.approx(
+            al.estimates.contrast(found.result, signed, intervals=["analytic"])["se"].iloc[0]
+        )
+
+
+@pytest.mark.parametrize("cluster", [None, "template"])
+def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
+    """Without errors there is no error consistency, and no ranks; groups stay in their table."""
+    trials = of_templates(np.random.default_rng(1))
+    table = trials.to_table()
+    perfect = al.Trials.from_table(
+        table.assign(response=table["truth"])[
+            ["observer", "kind", "item", "template", "truth", "response"]
+        ],
+        item_columns=["template"],
+    )
+    found = group_scores(perfect, "kind", cluster=cluster, rng=1, **POINT)
+    assert found.groups["estimate"].isna().all()
+    assert len(found.groups) == 8
+    assert found.observers["observer"].tolist() == list("abcdef")
+    assert found.observers[["estimate", "se", "rank"]].isna().all(axis=None)
+    assert (found.observers["note"] == "a pair is undefined, and with it the mean").all()
+    assert found.observers["n_pairs"].tolist() == [5] * 6
+    assert found.differences.empty
+    assert {"system", "other", "difference", "se", "p_value"} <= set(found.differences)

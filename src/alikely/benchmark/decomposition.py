@@ -58,6 +58,7 @@ __all__ = [
     "decompositions",
     "degrees_of_images",
     "degrees_of_people",
+    "deviates_of_pairs",
     "fieller_interval",
     "fieller_set",
     "invented_spread",
@@ -517,9 +518,14 @@ def normal_deviates(parts: xr.Dataset, systems: Sequence[int], population: Popul
     found = spread(parts, contrasts, population)
     t = weighted_sums(parts["centre"].values, contrasts) / np.sqrt(found["variance"].to_numpy())
     df_people = parts["df_people"].values[systems]
-    tail = stats.t.sf(np.abs(t), pooled_df(found, df_people, population))
-    deviates = np.zeros((n, n))
-    deviates[np.triu_indices(n, 1)] = np.sign(t) * -special.ndtri(tail)
+    return deviates_of_pairs(t, pooled_df(found, df_people, population), n)
+
+
+def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
+    """Normal deviates as unlikely as Student's t of all pairs: (system, system)."""
+    deviates = np.zeros((n_systems, n_systems))
+    tail = stats.t.sf(np.abs(t), df)
+    deviates[np.triu_indices(n_systems, 1)] = np.sign(t) * -special.ndtri(tail)
     return deviates - deviates.T
 
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
@@ -24,14 +23,14 @@ from alikely._base.intervals import Intervals
 from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
+from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
 from alikely.benchmark.ranking import rank_sets
 from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result
-from alikely.inference.influence import covariance_of, of_items, of_sum
-from alikely.inference.weighted import student_deviate
+from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
 
 __all__ = ["GroupScores", "group_scores"]
@@ -41,6 +40,14 @@ type Key = tuple[str, str]
 ALL = "all groups"
 WITHIN, BETWEEN, EXCESS = "within", "between", "within - between"
 ALONE = "one observer: nothing within"
+APART = "no common trial"
+UNDEFINED = "a pair is undefined, and with it the mean"
+FEW_MEANS = "fewer than two means are defined: no ranks"
+ONE_CLUSTER = "a mean is of one cluster: no standard error and no ranks"
+RANKS = (
+    "system", "estimate", "se", "rank", "rank_lb", "rank_ub", "marginal_lb", "marginal_ub", "tier",
+    "tied_with_top",
+)  # fmt: skip
 
 
 class GroupScores(NamedTuple):
@@ -56,7 +63,7 @@ class GroupScores(NamedTuple):
     observers : pandas.DataFrame
         One row per observer: ``group``, ``n_pairs`` and ``n_apart`` as there, the mean with all
         others (``estimate, se``), and ranks with the sets that admit ties [MRSW24]_, as from
-        `alikely.benchmark.ranking.rank_sets`.
+        `alikely.benchmark.ranking.rank_sets`; ``note`` says why a mean or its rank is missing.
     differences : pandas.DataFrame
         Of these means, two by two, as from `alikely.benchmark.tables.pairwise_differences`.
     result : Result
@@ -154,7 +161,7 @@ def group_scores(
         row: dict[str, Any] = {"statement": statement, "group": one, "other": other}
         row |= {"n_pairs": n_pairs, "n_apart": n_apart}
         if len(means) < (2 if statement == EXCESS else 1):
-            note = "no common trial" if n_pairs else ALONE
+            note = APART if n_pairs else ALONE
             rows.append(row | {"school": "analytic", "estimate": np.nan, "note": note})
             continue
         sign = means[0] if len(means) == 1 else means[0] - means[1]
@@ -238,23 +245,38 @@ def _observers(
     means = {name: _mean_over(result, (ends == name).any(axis=1).to_numpy()) for name in group}
     weights = {k: w for k, w in means.items() if w is not None and not np.isnan(value[w > 0]).any()}
     told, w = list(weights), np.reshape(list(weights.values()), (-1, len(value)))
+    estimate, contrasts = w @ np.nan_to_num(value), pair_contrasts(len(told))
     cluster = result.data.attrs["cluster"] or None
     spread = covariance_of(table, metric, cluster, w)
+    student: dict[str, Floats] = {}
+    deviates = None
     if cluster is not None and of_items(table, cluster):
-        # Normal limits become those of so many clusters.
-        found = [of_sum(table, metric, cluster, each) for each in w]
-        number, df = (min(getattr(each, name) for each in found) for name in ("number", "df"))
-        deviate = float(student_deviate(np.array(df), ci_prob))
-        spread *= number / max(number - 1, 1) * (deviate / special.ndtri((1 + ci_prob) / 2)) ** 2
+        sums = of_sums(table, metric, cluster, np.concatenate([w, contrasts @ w]))
+        variances, df, *_ = sums[:, len(told) :]
+        # The variance of each mean is that of its own number of clusters.
+        factor = np.sqrt(sums[0, : len(told)] / np.maximum(np.diag(spread), TINY))
+        spread *= np.outer(factor, factor)
+        student = {"variances": variances, "df": df}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = contrasts @ estimate / np.sqrt(variances)
+        deviates = deviates_of_pairs(t, df, len(told))
     ranking, differing = seed_sequence(rng).spawn(2)
-    estimate = w @ np.nan_to_num(value)
-    ranks = rank_sets(estimate, spread, told, ci_prob=ci_prob, rng=ranking)
-    observers = ranks.rename(columns={"system": "observer"})
-    lost = [name for name in group if name not in told]
-    if lost:
-        observers = pd.concat([observers, pd.DataFrame({"observer": lost})], ignore_index=True)
+    why = ONE_CLUSTER if not np.isfinite(spread).all() else FEW_MEANS if len(told) < 2 else ""
+    if why:
+        rows = {"system": told, "estimate": estimate, "se": np.sqrt(np.diag(spread)), "note": why}
+        ranks = pd.DataFrame(rows).reindex(columns=[*RANKS, "note"])
+        differences = pairwise_differences([], estimate[:0], spread[:0, :0], ci_prob)
+    else:
+        ranks = rank_sets(
+            estimate, spread, told, ci_prob=ci_prob, deviates=deviates, rng=ranking
+        ).assign(note="")
+        differences = pairwise_differences(told, estimate, spread, ci_prob, differing, **student)
+    lost = {name: APART if means[name] is None else UNDEFINED for name in group}
+    rest = pd.DataFrame({"system": lost.keys(), "note": lost.values()}).query("system not in @told")
+    parts = [part for part in (ranks, rest.reindex(columns=ranks.columns)) if len(part)]
+    observers = pd.concat(parts, ignore_index=True).rename(columns={"system": "observer"})
     observers.insert(1, "group", observers["observer"].map(group))
     for at, (name, rows) in enumerate({"n_pairs": ends, "n_apart": ends[result.apart()]}.items()):
         number_of = rows.drop_duplicates().stack().value_counts()
         observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))
-    return observers, pairwise_differences(told, estimate, spread, ci_prob, differing)
+    return observers, differences

@@ -753,15 +753,21 @@ def pairwise_differences(
     ci_prob: float = 0.95,
     rng: RandomState = None,
     *,
-    limit: float = np.inf,
+    variances: Floats | None = None,
+    df: Floats | float = np.inf,
 ) -> pd.DataFrame:
-    """All differences of estimates with a known covariance, with simultaneous intervals."""
+    """All differences of estimates with a known covariance, with simultaneous intervals.
+
+    Differences may have variances of their own, with degrees of freedom of Student's distribution.
+    """
     contrasts = pair_contrasts(len(names))
     difference = contrasts @ estimates
     variance = ((contrasts @ matrix) * contrasts).sum(axis=1)
     # Identical systems: what rounding leaves is no spread.
     size = np.abs(contrasts) @ np.diag(matrix)
-    se = np.sqrt(np.where(variance > 1e-12 * size, variance, np.nan))
+    se = sd = np.sqrt(np.where(variance > 1e-12 * size, variance, np.nan))
+    if variances is not None:
+        se = np.where(np.isfinite(sd), np.sqrt(variances), np.nan)
     values, vectors = np.linalg.eigh(matrix)
     generator = np.random.default_rng(seed_sequence(rng))
     normal = generator.standard_normal((20_000, len(names)))
@@ -770,10 +776,10 @@ def pairwise_differences(
     largest = np.zeros(len(normal))
     j, k = np.triu_indices(len(names), k=1)
     for pair in np.flatnonzero(known):
-        np.maximum(largest, np.abs(normal[:, j[pair]] - normal[:, k[pair]]) / se[pair], out=largest)
-    wide = np.quantile(largest, ci_prob) * se
-    p = 2 * special.ndtr(-np.abs(difference / se))
-    bounds = np.clip(np.stack([difference - wide, difference + wide], axis=-1), -limit, limit)
+        np.maximum(largest, np.abs(normal[:, j[pair]] - normal[:, k[pair]]) / sd[pair], out=largest)
+    wide = stats.t.isf(special.ndtr(-np.quantile(largest, ci_prob)), df) * se
+    p = 2 * stats.t.sf(np.abs(difference / se), df)
+    bounds = np.stack([difference - wide, difference + wide], axis=-1)
     return _pairs(
         names,
         {

@@ -46,6 +46,7 @@ __all__ = [
     "of_clusters",
     "of_items",
     "of_sum",
+    "of_sums",
     "squares_by_cluster",
 ]
 
@@ -308,19 +309,30 @@ class OfClusters(NamedTuple):
 
 def of_sum(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> OfClusters:
     """Variance of a weighted sum of estimates over clusters of items."""
-    (moved,) = _moved(_influence_columns(table, metric, cluster), weights[None])
-    single, used = np.zeros((2, table.sizes["trial"]))
-    for block in blocks(table):
-        rows = np.flatnonzero(weights[block.rows])
-        slopes = evaluator(block, metric).slopes()[rows]
-        single[block.trials] += weights[block.rows][rows] @ slopes
-        used[block.trials] += block.shown()[rows].any(axis=0)
+    variance, df, number, effect = of_sums(table, metric, cluster, weights[None])[:, 0].tolist()
+    return OfClusters(variance, df, int(number), effect)
+
+
+def of_sums(table: xr.Dataset, metric: Metric, cluster: str, weights: Floats) -> Floats:
+    """Fields of `OfClusters` of several weighted sums: (field, sum)."""
+    (moved,) = _moved(_influence_columns(table, metric, cluster), weights)
     membership, _ = indicator(cluster_numbers(table, cluster))
-    squares = squares_by_cluster(single[None], used[None], membership)
+    squares, alone = np.zeros(moved.shape), np.zeros(len(weights))
+    step = max(1, HELD // max(table.sizes["trial"], 1))
+    for start in range(0, len(weights), step):
+        some = weights[start : start + step]
+        single, used = np.zeros((2, len(some), table.sizes["trial"]))
+        for block in blocks(table):
+            own = some[:, block.rows]
+            rows = np.flatnonzero(own.any(axis=0))
+            single[:, block.trials] += own[:, rows] @ evaluator(block, metric).slopes()[rows]
+            used[:, block.trials] += (own[:, rows] != 0) @ block.shown()[rows].astype(np.float64)
+        squares[start : start + step] = squares_by_cluster(single, used, membership)
+        alone[start : start + step] = (single**2).sum(axis=1)
     square, df = of_clusters(moved, squares)
-    alone = float((single**2).sum())
-    effect = float(square[0] / alone) if alone > 0 else np.nan
-    return OfClusters(float(square[0]), float(df[0]), int((squares > 0).sum()), effect)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(alone > 0, square / alone, np.nan)
+    return np.stack([square, df, (squares > 0).sum(axis=1), effect])
 
 
 def cells_of_clusters(table: xr.Dataset, slopes: Floats, cluster: str) -> tuple[Floats, Floats]:
