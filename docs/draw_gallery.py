@@ -117,7 +117,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         (
             'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
             "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
-            'items = al.decision_margin_consistency(people, margins, model="items", rng=1)\n'
+            'items = al.decision_margin_consistency(people, margins, model="strengths", rng=1)\n'
             "observers = al.fit_observers(people, rng=1)"
         ),
         {

@@ -133,9 +133,9 @@ def test_a_prior_moves_every_posterior(name: str, monkeypatch: pytest.MonkeyPatc
 
 # Posteriors of other models or of other quantities: why `prior=` has no meaning there.
 OTHER_POSTERIORS = {
-    "misclassification_agreement": "labels of joint errors: Dirichlet process, `priors=` by MCMC",
-    "error_similarity": "error distributions by class: `priors=` of that model",
-    "decision_margin_consistency": "margins, not correctness: `priors=` of that model",
+    "misclassification_agreement": "labels of joint errors, not correctness",
+    "error_similarity": "error distributions by class",
+    "decision_margin_consistency": "margins, not correctness",
     "fit_spectrum": "difficulty of conditions, not pairs: priors of that model",
     "nuts": "samples any generative model, whose priors it has",
     "response_bias": "shares of the decisions of one observer, not of a pair",

@@ -8,7 +8,6 @@ References
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -29,7 +28,6 @@ from alikely.estimates.pairs import error_similarity, misclassification_agreemen
 from alikely.estimates.result import Result, School
 from alikely.estimates.sentences import METHODS
 from alikely.inference.intervals import interval
-from alikely.inference.sampling import Sampler
 from alikely.metrics import errors, get_metric
 from studies.harness import Rows, Study, checked, short_counts, summarized
 from studies.simulators.labels import (
@@ -394,14 +392,7 @@ INVITED, INVITING = 0.4, 11
 # Of trials that both may get right: that a system errs. One in four is a joint error.
 ERRING = 0.5
 N_OBSERVERS = 4
-# Method, the sampler of the public function that it takes, and the school.
-AGREEMENT_METHODS: dict[str, tuple[Sampler, School]] = {
-    "analytic": ("auto", "analytic"),
-    "bootstrap": ("auto", "bootstrap"),
-    "bca": ("auto", "bca"),
-    "exact": ("exact", "posterior"),
-    "auto": ("auto", "posterior"),
-}
+AGREEMENT_METHODS: tuple[School, ...] = ("analytic", "bootstrap", "bca", "posterior")
 
 
 def _wrong(liking: Floats) -> Floats:
@@ -461,18 +452,14 @@ def _agreement(
     """Intervals of pairs of two systems; of means and differences of the pairs of four."""
     if n_observers not in (2, N_OBSERVERS):
         raise ValueError(f"n_observers must be 2 or {N_OBSERVERS}, got {n_observers}")
-    data, drawing, exact = seed.spawn(3)
+    data, drawing = seed.spawn(2)
     rows = POPULATIONS[design.population](design.n_classes)
     shared, chance = np.mean(rows, axis=0), ERRING if design.random else 1.0
     of = rows[:n_observers], shared, design.copy_probability
     n_items = round(design.n_joint_errors / chance**2)
     trials = label_trials(*of, n_items, error_probability=chance, n_datasets=len(numbers), rng=data)
     truth = shared_label_agreement(*of)[np.triu_indices(n_observers, 1)]
-    call = functools.partial(misclassification_agreement, trials, n_draws=n_draws)
-    results = {
-        "auto": call(n_resamples=n_draws, rng=drawing),
-        "exact": call(n_resamples=0, sampler="exact", rng=exact),
-    }
+    result = misclassification_agreement(trials, n_draws=n_draws, n_resamples=n_draws, rng=drawing)
     unit = np.eye(len(truth))
     sums = {"pair": unit[0]}
     if n_observers > 2:
@@ -480,12 +467,12 @@ def _agreement(
     found: Rows = []
     for name, weights in sums.items():
         true = float(weights @ truth)
-        summed = {w: _summed(result, weights) for w, result in results.items() if name != "pair"}
-        for method, (which, school) in AGREEMENT_METHODS.items():
+        summed = _summed(result, weights) if name != "pair" else {}
+        for method in AGREEMENT_METHODS:
             if name == "pair":
-                ends = _bounds(results[which], school)
+                ends = _bounds(result, method)
             else:
-                ends = summed[which].get(school, np.empty((0, 2)))
+                ends = summed.get(method, np.empty((0, 2)))
             found += [
                 {"of": name, "method": method, **design._asdict(), **checked(true, *limits)}
                 | {"truth": true, "below": true < limits[0], "above": true > limits[1]}

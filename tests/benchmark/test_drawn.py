@@ -199,7 +199,11 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     for call, error, message in (
         (lambda: scores_of(made[0]), TypeError, "expected a Result, got Trials; make one with"),
         (lambda: scores_of(result, "humans"), ValueError, "named 'humans'.*did you mean 'human'"),
-        (lambda: scores_of(result).summary("images"), ValueError, "which determines what intervals generalize to; leave it out"),
+        (
+            lambda: scores_of(result).summary("images"),
+            ValueError,
+            "which determines what intervals generalize to; leave it out",
+        ),
         (lambda: scores_of(result).verdict("near", "far"), ValueError, "verdicts need scores of"),
         (lambda: scores_of(result, missing="none"), ValueError, "missing must be one of"),
         (lambda: scores_of(result).ranks(level="u"), ValueError, "level must be one of 's', 't'"),

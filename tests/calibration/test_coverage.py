@@ -283,23 +283,6 @@ def test_truth_of_margins_is_that_of_very_many_items(rho: float, n_answers: int,
     assert abs(margin_consistency(share, margin) - truth) <= 4 * error
 
 
-@pytest.fixture
-def exact_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Independent conjugate rows in place of the default."""
-    compare = functools.partial(scenarios.compare, sampler="exact")
-    monkeypatch.setattr(scenarios, "compare", compare)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("exact_rows")
-def test_posterior_of_similarity_is_right_under_its_own_prior() -> None:
-    """Rows from Dirichlet(1/2), the prior of exact rows: central intervals cover as promised."""
-    study = estimate_coverage(SIMILARITY, one(SIMILARITY, 0.5, 4, 40, 0), n_datasets=100, rng=3)
-    for _, row in study[study["method"] == "posterior"].iterrows():
-        p = row["ci_prob"]
-        assert abs(row["coverage"] - p) <= 4 * np.sqrt(p * (1 - p) / 100)
-
-
 @pytest.mark.slow
 def test_equal_systems_are_at_the_end_of_the_scale() -> None:
     study = estimate_coverage(SIMILARITY, one(SIMILARITY, np.inf, 4, 40, 0), n_datasets=10, rng=4)

@@ -145,17 +145,17 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_output, "save_plot", lambda *_: None)
 
 
-@pytest.mark.usefixtures("undrawn")
+@pytest.mark.usefixtures("undrawn", "few_sweeps")
 def test_they_do_what_python_does(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = ["--n-resamples", "30", "--n-draws", "30", "--n-permutations", "19", "--seed", "2"]
     given = ["--mixture", "pooled", "--alpha", "0.3", "--base", "e", "--cluster", "item"]
     arguments = ["compare", str(noise), "--metric", "cles", *few, *given, "--jobs", "1"]
-    assert main([*arguments, "--sampler", "exact", "--out", str(out)]) == 0
+    assert main([*arguments, "--out", str(out)]) == 0
     found = al.Result.load(out / "error_similarity.nc").summary()
     expected = al.compare(
         al.Trials.read(noise), "CLES", mixture="pooled", alpha=0.3, base=np.e, cluster="item",
-        n_permutations=19, n_resamples=30, n_draws=30, sampler="exact", rng=2,
+        n_permutations=19, n_resamples=30, n_draws=30, rng=2,
     ).summary()  # fmt: skip
     for name in ("estimate", "posterior_eti95_lb", "posterior_eti95_ub"):
         np.testing.assert_allclose(found[name], expected[name])

@@ -105,9 +105,6 @@ def test_draws_belong_together() -> None:
     assert gap.loc["posterior", "estimate"] == pytest.approx(
         np.median(drawn[:, 0] - drawn[:, 1]), abs=1e-6
     )
-    exact = al.misclassification_agreement(trials, n_resamples=0, sampler="exact", rng=4)
-    assert exact.data.attrs["model"] == "labels"
-    np.testing.assert_array_equal(result.estimates["estimate"], exact.estimates["estimate"])
 
 
 @pytest.mark.slow
@@ -191,7 +188,7 @@ def test_study_of_pairs_and_of_four_observers() -> None:
     fixed, drawn = [*designs][:2]
     both = {name: designs[name] for name in (fixed, drawn)}
     pairs = AGREEMENT.run(12, both, n_draws=100, rng=9)
-    assert AGREEMENT.summary(pairs)["scenario"].tolist() == [fixed] * 5 + [drawn] * 5
+    assert AGREEMENT.summary(pairs)["scenario"].tolist() == [fixed] * 4 + [drawn] * 4
     four = AGREEMENT.run(3, {fixed: designs[fixed]}, n_observers=4, n_draws=100, rng=9)
     assert set(four["of"]) == {"mean", "difference"}
     for table in (pairs, four):

@@ -22,14 +22,12 @@ from alikely.errors.limits import _tied_ranks, paired_row_draws
 from alikely.errors.paired import (
     Chain,
     PairedErrors,
-    dense_paired_errors,
     divergence,
     log_gamma_shares,
     paired_errors,
     plug_in,
     unseen_cells,
 )
-from alikely.errors.tables import dense_rows
 from alikely.inference.influence import covariance
 from alikely.metrics import errors
 from alikely.metrics.errors import error_similarity_metric
@@ -49,6 +47,23 @@ def noise() -> Block:
     return list(blocks(example()))[-1]
 
 
+def by_loop(block: Block) -> NDArray[np.int64]:
+    """Errors (kind, pair, class, label): agreed, apart of both, alone of both."""
+    out = np.zeros((5, len(block.a), block.n_classes, block.n_classes), dtype=np.int64)
+    wrong = block.wrong()
+    for pair, (a, b) in enumerate(zip(block.a, block.b, strict=True)):
+        for trial, true in enumerate(block.truth):
+            labels = block.response[[a, b], trial]
+            both = wrong[a, trial] and wrong[b, trial]
+            if both and labels[0] == labels[1]:
+                out[0, pair, true, labels[0]] += 1
+                continue
+            for side, of in enumerate((a, b)):
+                if wrong[of, trial]:
+                    out[(1 if both else 3) + side, pair, true, labels[side]] += 1
+    return out
+
+
 def packed(*dense: NDArray[np.int64]) -> PairedErrors:
     """Dense counts (pair, class, label): agreed, apart of both, alone of both."""
     seen = sum(dense) > 0
@@ -59,9 +74,8 @@ def packed(*dense: NDArray[np.int64]) -> PairedErrors:
 
 
 def test_counts_are_the_dense_ones() -> None:
-    """These equal a plain loop in `test_error_chains`."""
     block = noise()
-    found, dense = paired_errors(block), dense_paired_errors(block)
+    found, dense = paired_errors(block), by_loop(block)
     assert dense.sum() == dense[:, :, found.classes].sum()
     wanted = packed(*dense[:, :, found.classes])
     for one, other in zip(found[:5], wanted[:5], strict=True):
@@ -120,11 +134,9 @@ def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
     block = noise()
     # Dense rows have all classes.
     block = block._replace(n_possible=np.full(len(block.a), block.n_classes))
-    rows, data = dense_rows(block), paired_errors(block)
-    wanted = [
-        errors.error_divergence(rows[a], rows[b], **options)
-        for a, b in zip(block.a, block.b, strict=True)
-    ]
+    dense, data = by_loop(block), paired_errors(block)
+    rows_a, rows_b = dense[0] + dense[1] + dense[3], dense[0] + dense[2] + dense[4]
+    wanted = errors.error_divergence(rows_a, rows_b, **options)
     seen = (data.of_a + data.of_b > 0).astype(float)
     for rest in (unseen_cells(data.unseen), data.unseen[..., None].astype(float)):
         labels = np.concatenate([seen, rest], axis=-1)

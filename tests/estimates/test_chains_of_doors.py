@@ -7,7 +7,6 @@ import functools
 import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 
@@ -32,56 +31,11 @@ def example():
     return al.load_example()
 
 
-def three_classes(n_observers):
-    rng = np.random.default_rng(1)
-    truth = np.tile(np.arange(3), 30)
-    wrong = (truth + rng.integers(1, 3, (n_observers, 90))) % 3
-    response = np.where(rng.random((n_observers, 90)) < 0.4, truth, wrong)
-    return al.Trials.from_arrays(response, truth)
-
-
-def margins_of_net(trials):
-    items = trials.data["item"].values
-    rng = np.random.default_rng(1)
-    return pd.DataFrame(
-        {
-            "observer": "net",
-            "condition": "noise",
-            "item": items,
-            "dataset": trials.data["dataset"].values,
-            "margin": rng.normal(size=len(items)),
-        }
-    )
-
-
 def consistency():
     result = al.error_consistency(
         example(), "human-human", sampler="nuts", n_resamples=0, n_null=0, **SHORT
     )
     return result.chains["all pairs"]
-
-
-def agreement():
-    result = al.misclassification_agreement(
-        three_classes(3), sampler="nuts", n_resamples=0, **SHORT
-    )
-    (tree,) = result.chains.values()
-    return tree
-
-
-def similarity():
-    result = al.error_similarity(three_classes(2), sampler="nuts", n_resamples=0, **SHORT)
-    (tree,) = result.chains.values()
-    return tree
-
-
-def margins():
-    trials = example().select(condition="noise")
-    result = al.decision_margin_consistency(
-        trials.select(kind="human"), margins_of_net(trials), n_resamples=0, model="items", **SHORT
-    )
-    (tree,) = result.chains.values()
-    return tree
 
 
 def cohort():
@@ -111,9 +65,7 @@ def counted(tree, name):
     return xr.DataTree.from_dict(groups)
 
 
-DOORS = [
-    consistency, agreement, similarity, margins, cohort, spectrum, observers,
-]  # fmt: skip
+DOORS = [consistency, cohort, spectrum, observers]
 slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.margins.posterior import correlation_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
@@ -129,37 +128,6 @@ def test_influence_is_the_slope_in_the_weights(method: Any) -> None:
     np.testing.assert_allclose(psi, slope - slope.mean(), atol=tolerance)
 
 
-def test_exact_draws_at_the_edge_and_bad_input() -> None:
-    assert (correlation_draws(1.0, 10, 5, 1) == 1).all()
-    with pytest.raises(ValueError, match=r"r must be in \[-1, 1\]"):
-        correlation_draws(1.5, 10)
-
-
-def test_posterior_of_machines_and_humans_is_freed_of_noise(chains: bool) -> None:
-    rng = np.random.default_rng(6)
-    answers, margins = experiment(rng, rho=0.8, n_items=120, n_people=8, machines=("a", "b"))
-    trials = al.Trials.from_table(answers)
-    result = consistency(trials, margins, n_draws=2000, model="items")
-    table = result.summary(columns="all").set_index(["observer_a", "observer_b"])
-    for net in ("a", "b") if chains else ():
-        row = table.loc["human", net]
-        assert row["posterior_median"] > row["estimate"]
-        assert row["posterior_eti95_lb"] < 0.8 < row["posterior_eti95_ub"]
-        # Correction by reliability and the model agree within their error (about .04 each).
-        assert row["posterior_median"] == pytest.approx(row["corrected"], abs=0.15)
-    # What the model takes for granted is checked, of machines and people.
-    checked = np.isfinite(result.estimates["p_bend"].values)
-    assert checked.tolist() == [True, True, False]
-    exact = result.draws("posterior")[:, 2]
-    r = table.loc[("a", "b"), "estimate"]
-    assert np.median(exact) == pytest.approx(r, abs=4 * 0.1 / np.sqrt(2000) + 0.01)
-    strengths = result.data["strengths"].to_dataset()
-    assert np.isnan(strengths["mean"].values[2]).all()
-    shares = answers.groupby("item", sort=False)["correct"].mean()
-    if chains:
-        assert stats.spearmanr(strengths["mean"].values[0], shares).statistic > 0.9
-
-
 def test_spearman_is_an_estimand_of_its_own() -> None:
     answers, margins = experiment(np.random.default_rng(8))
     result = consistency(al.Trials.from_table(answers), margins, method="spearman")
@@ -266,7 +234,7 @@ def test_undefined_entries_say_why() -> None:
         al.Trials.from_table(answers[answers["observer"] == "p0"]),
         margins[margins["observer"] == "net"],
         n_draws=400,
-        model="items",
+        model="strengths",
     )
     row = alone.summary().iloc[0]
     assert np.isfinite(row["estimate"])

@@ -14,12 +14,8 @@ import xarray as xr
 from scipy import special
 
 import alikely as al
-from alikely.benchmark import cohorts
-from alikely.data.blocks import blocks
 from alikely.data.cohorts import cohort_counts
 from alikely.data.tables import joint_correctness
-from alikely.errors import chains
-from alikely.errors.tables import dense_joint_errors, dense_rows
 from alikely.models._asked import require_pairs
 from alikely.models.cohorts import cohort_layout
 
@@ -57,39 +53,6 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     # Tables are of the named quantity.
     shown = by_chains.summary()["posterior_median"].to_numpy()
     np.testing.assert_allclose(shown, np.median(found, axis=0), rtol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("prior_chains")
-def test_models_of_errors_are_of_one_group_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chains, "nuts", cohorts.nuts)  # type: ignore[attr-defined]
-    trials = al.load_example()
-    options: dict[str, Any] = {"sampler": "nuts", "n_resamples": 0, "n_draws": 40, "rng": 1}
-    one = al.misclassification_agreement(trials.select(condition="blur"), "human-human", **options)
-    assert list(one.chains) == ["all | blur"]
-    table = joint_correctness(trials.select(condition="blur"), "human-human", labels=True)
-    from alikely.data.blocks import blocks
-    from alikely.errors.tables import dense_joint_errors, dense_rows
-
-    (block,) = blocks(table)
-    own = al.models.class_copying(dense_joint_errors(block))
-    given = al.misclassification_agreement(
-        trials.select(condition="blur"), "human-human", model=own, **options
-    )
-    np.testing.assert_array_equal(given.draws("posterior"), one.draws("posterior"))
-    with pytest.raises(ValueError, match="one group of trials, and 3 have errors"):
-        al.misclassification_agreement(trials, "human-human", model=own, **options)
-    with pytest.raises(ValueError, match="model is of the model that chains sample, and sampler"):
-        al.misclassification_agreement(trials, "human-human", model=own)
-    rows = al.models.error_distributions(dense_rows(block))
-    of_rows = al.error_similarity(
-        trials.select(condition="blur"), "human-human", model=rows, **options
-    )
-    tree = of_rows.chains["all | blur"]
-    assert (
-        tree["posterior"]["base"].coords["true_class"].values.tolist()
-        == table["class"].values.tolist()
-    )
 
 
 def likelihoods_of(cells: np.ndarray, right: np.ndarray) -> dict[str, Callable[[], Any]]:
@@ -202,20 +165,10 @@ def other_models() -> dict[str, Callable[[], Any]]:
             blur, model=with_labels_of(blur, al.models.cohort(cohort_counts(noise)))
         )
 
-    def of_errors(door: Any, build: Any, dense: Any) -> Any:
-        (block,) = blocks(joint_correctness(noise, "human-human", labels=True))
-        return door(blur, "human-human", model=build(dense(block)), sampler="nuts", n_resamples=0)
-
     return {
         "fit_cohort": of_cohort,
         "fit_spectrum": of_spectrum,
         "fit_observers": of_observers,
-        "misclassification_agreement": lambda: of_errors(
-            al.misclassification_agreement, al.models.class_copying, dense_joint_errors
-        ),
-        "error_similarity": lambda: of_errors(
-            al.error_similarity, al.models.error_distributions, dense_rows
-        ),
     }
 
 
@@ -233,8 +186,6 @@ def with_labels_of(trials: al.Trials, model: pm.Model) -> pm.Model:
         "fit_cohort",
         "fit_spectrum",
         "fit_observers",
-        "misclassification_agreement",
-        "error_similarity",
     ],
 )
 def test_other_functions_refuse_models_of_other_trials(door: str) -> None:

@@ -194,7 +194,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
 # statistics.
 TOLD = {
     "answer_noise", "self_consistency", "fit_observers", "joint_correctness", "error_rows",
-    "exclude_conditions", "margin_table", "class_answers",
+    "exclude_conditions", "margin_table",
     "confusion_matrices",
 }  # fmt: skip
 

@@ -16,7 +16,6 @@ from scipy import special, stats
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.errors.posteriors import joint_error_log_likelihood
 from alikely.models._populations import drawn_totals
 from alikely.models.errors import drawn_labels
 
@@ -155,35 +154,3 @@ def copying() -> tuple[pm.Model, xr.Dataset]:
     with model:
         drawn = pm.sample_prior_predictive(5, random_seed=1, compile_kwargs={"mode": PLAIN})
     return model, drawn["prior"].to_dataset()
-
-
-@pytest.mark.slow
-def test_log_likelihood_of_joint_errors_adds_up_to_that_of_the_model(copying: Any) -> None:
-    """But for the numbers of ways to come by the counts, which are of the data alone."""
-    model, prior = copying
-    found = joint_error_log_likelihood(prior, TABLES)
-    assert dict(found.sizes) == {"chain": 1, "draw": 5, "observation": TABLES.sum()}
-    whole = pm.compute_log_likelihood(
-        xr.DataTree.from_dict({"posterior": prior}), model=model, extend_inferencedata=False,
-        progressbar=False, compile_kwargs={"mode": PLAIN},
-    ).sum(("pair", "true_class"))  # fmt: skip
-    parts = sum(whole[name] for name in whole.data_vars)
-    of_a = TABLES.sum(axis=-1)
-    ways = special.gammaln(TABLES.sum() + 1) - special.gammaln(of_a + 1).sum()
-    np.testing.assert_allclose(found["joint_errors"].sum("observation") + ways, parts)
-    # Each observation says which cell it is of.
-    cells = zip(
-        *(found[n].values.tolist() for n in ("true_class", "label_a", "label_b")), strict=True
-    )
-    assert all(TABLES[0, t, a, b] == n for (t, a, b), n in Counter(cells).items())
-
-
-def test_log_likelihood_of_too_much_is_refused(
-    copying: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("alikely.errors.posteriors.LARGEST_LOG_LIKELIHOOD", 10)
-    _, prior = copying
-    with pytest.raises(ValueError, match=r"would hold 380 numbers; choose fewer pairs or draws"):
-        joint_error_log_likelihood(prior, TABLES)
-    with pytest.raises(ValueError, match="take the counts that the model was given"):
-        joint_error_log_likelihood(prior, np.tile(TABLES, (2, 1, 1, 1)))

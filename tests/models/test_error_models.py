@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import integrate, special
 
 import alikely as al
-from alikely.errors.posteriors import error_divergence_draws, error_row_draws, replicated_agreement
+from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
 from alikely.metrics.rows import ROW_DIMS, drop_true, insert_true
 
@@ -157,19 +157,6 @@ def test_agreement_of_labels_is_that_of_the_implied_table(copied: Any) -> None:
     )
 
 
-@pytest.mark.slow
-def test_replicated_agreement_has_the_models_mean_and_spans_the_data(copied: Any) -> None:
-    _, tables, tree = copied
-    replicated = replicated_agreement(tree, tables, rng=1)
-    low, high = np.quantile(replicated, [0.0005, 0.9995], axis=0)
-    observed = misclassification_agreement(tables.sum(axis=1))
-    assert ((low <= observed) & (observed <= high)).all()
-    implied = tree["posterior"]["misclassification_agreement"]
-    # Kappa is biased by about one over the number of joint errors, 400.
-    bound = 4 * replicated.std("sample").values / 20 + 1 / 400
-    assert (np.abs(replicated.mean("sample") - implied.mean(("chain", "draw"))) < bound).all()
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -215,11 +202,6 @@ def test_bad_draws() -> None:
         error_divergence_draws(np.ones((5, 2, 4)), ROWS)
     with pytest.raises(ValueError, match=r"systems 0 to 1, got \(0, 2\)"):
         error_divergence_draws(np.ones((5, 2, 4, 4)), ROWS, [(0, 2)])
-    rows = (("chain", "draw", "pair", *ROW_DIMS[1:]), np.ones((1, 5, 1, 4, 4)))
-    copying = (("chain", "draw", "pair"), np.ones((1, 5, 1)))
-    draws = xr.Dataset({"copy_probability": copying, "errors_a": rows, "own_errors_b": rows})
-    with pytest.raises(ValueError, match="take the counts that the model was given"):
-        replicated_agreement(draws, TABLES)
 
 
 def test_labels_become_coords() -> None:

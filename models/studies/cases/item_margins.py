@@ -12,7 +12,6 @@ from alikely import models
 from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 from alikely.metrics.alternatives import Link
-from alikely.models.margins import class_criteria
 from studies.case import Case, named
 from studies.cases._margins import (
     ALTERNATIVES,
@@ -84,24 +83,6 @@ def _bent(u: Floats, truth: Values) -> Floats:
     return np.asarray(truth["strength_mean"] + unit * (curve(u) - curve(0.0)))
 
 
-CLASSES = np.repeat(np.arange(4), 4)
-
-
-def _design_of_criteria() -> pm.Model:
-    answers = np.full((len(CLASSES), 4), 2)
-    answers[np.arange(len(CLASSES)), CLASSES] = 4
-    return class_criteria(answers, CLASSES, np.linspace(-2, 2, len(CLASSES)))
-
-
-def _data_of_criteria(truth: Values, rng: np.random.Generator) -> Values:
-    """The answer is the class of the most evidence."""
-    made = with_margins(truth, len(CLASSES), rng)
-    mean = np.tile(truth["criterion"], (len(CLASSES), 1))
-    mean[np.arange(len(CLASSES)), CLASSES] += made["strength"]
-    chosen = rng.normal(mean, size=(N_ANSWERS, *mean.shape)).argmax(axis=-1)
-    return made | {"answers": (chosen[:, :, None] == np.arange(4)).sum(axis=0)}
-
-
 def _example() -> pm.Model:
     margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
     return models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, m=16)
@@ -119,16 +100,6 @@ MAIN = Case(
 GROUPS = "30 items, 10 answers of each of 2 groups"
 CASE = MAIN._replace(
     branches={
-        "criteria": MAIN.branch(
-            "16 items of 4 classes, 10 answers each, margins of a machine, criteria of classes",
-            _design_of_criteria,
-            simulate=_data_of_criteria,
-            quantities=named("rho criterion_sd criterion strength_mean strength_sd strength"),
-            n=200,
-            thin=10,
-            tune=1_000,
-            target_accept=0.95,
-        ),
         "probit": MAIN.branch(
             "30 items, 10 answers of a group each, margins of a machine, probit link",
             functools.partial(_design, "probit"),

@@ -41,11 +41,6 @@ NOTES: dict[str, Note] = {
         "a pair has fewer than 40 joint errors, for metrics of labels",
         "Report the posterior interval.",
     ),
-    "few-joint-errors-exact": Note(
-        "Fewer than {least} joint errors: the exact posterior is too narrow. Use sampler='auto'",
-        "a pair has fewer than 20 joint errors, with sampler='exact'",
-        "Use `sampler='auto'`.",
-    ),
     "too-few-joint-errors": Note(
         "Fewer than {least} joint errors: no interval is reliable",
         "a pair has fewer than 3 joint errors",
@@ -113,11 +108,6 @@ NOTES: dict[str, Note] = {
         "Chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
         "R-hat of a pair is above 1.2, for error similarity",
         "Increase `n_draws`.",
-    ),
-    "independent-rows": Note(
-        "Independent rows make the similarity too low. Use sampler='auto'",
-        "the posterior of independent rows lies below the estimate",
-        "Use `sampler='auto'`.",
     ),
     "clusters": Note(
         "Responses within {column} are correlated (design effect {effect}). Pass cluster={column}",

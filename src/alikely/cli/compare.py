@@ -149,8 +149,9 @@ def _confusion(path: Path) -> pd.DataFrame:
 
 def _of_metric(o: Options, metric: Metric, several: bool) -> dict[str, Any]:
     """Keywords that were given and that this metric has."""
-    common = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "sampler", "cluster",
-                    "ci_prob", "model", "include")  # fmt: skip
+    common = o.pick("pairs", "by", "no_response", "n_resamples", "n_draws", "cluster", "ci_prob")
+    if metric.counts not in ("labels", "rows") or not several:
+        common |= o.pick("sampler", "model", "include")
     prior = o.pick("prior") if metric.draws in OF_CELLS or not several else {}
     return common | prior | o.pick(*OF_COUNTS.get(metric.counts, ()))
 

@@ -1,8 +1,6 @@
 from .conditions import condition_divergences as condition_divergences
 from .posteriors import error_divergence_draws as error_divergence_draws
 from .posteriors import error_row_draws as error_row_draws
-from .posteriors import joint_error_log_likelihood as joint_error_log_likelihood
-from .posteriors import replicated_agreement as replicated_agreement
 from .tables import dense as dense
 from .tables import error_rows as error_rows
 
@@ -12,6 +10,4 @@ __all__ = [
     "error_divergence_draws",
     "error_row_draws",
     "error_rows",
-    "joint_error_log_likelihood",
-    "replicated_agreement",
 ]

@@ -40,7 +40,6 @@ __all__ = [
     "Drawn",
     "PairedErrors",
     "class_weights",
-    "dense_paired_errors",
     "divergence",
     "label_cells",
     "label_divergence",
@@ -122,13 +121,6 @@ def _codes(block: Block, a: NDArray[np.intp], b: NDArray[np.intp]) -> list[NDArr
         found.append((pair, trial, block.response[side[pair], trial]))
     k = block.n_classes
     return [(pair * k + block.truth[trial]) * k + label for pair, trial, label in found]
-
-
-def dense_paired_errors(block: Block) -> Counts:
-    """Count the errors of every pair of a block by kind, true class and label."""
-    shape = len(block.a), block.n_classes, block.n_classes
-    codes = _codes(block, block.a, block.b)
-    return np.array([np.bincount(c, minlength=int(np.prod(shape))).reshape(shape) for c in codes])
 
 
 def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> PairedErrors:

@@ -23,23 +23,19 @@ from scipy import sparse
 
 from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.data.blocks import Block, blocks
+from alikely.data.blocks import Block
 from alikely.errors.paired import divergence, log_gamma_shares
-from alikely.errors.tables import dense_rows
 from alikely.inference.features import joint_errors_of, wrong_answers
 from alikely.inference.process import (
     PATTERNS,
     ClusterWeights,
     drawn_by_block,
-    four_chains,
     process_weights,
 )
-from alikely.inference.sampling import LARGEST_LOG_LIKELIHOOD
-from alikely.metrics import Metric, errors
+from alikely.metrics import Metric
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT
 from alikely.metrics.rows import (
     ROW_DIMS,
-    TABLE_DIMS,
     Mixture,
     check_errors,
     check_options,
@@ -52,14 +48,8 @@ __all__ = [
     "chained",
     "error_divergence_draws",
     "error_row_draws",
-    "joint_error_log_likelihood",
-    "replicated_agreement",
-    "row_draws",
-    "row_similarities",
 ]
 
-# Numbers held at a time by one worker.
-CHUNK = 8_000_000
 # Ways to draw that are not exact.
 SAMPLERS = ("nuts", "gibbs", "moments", "strengths")
 # Mass of the prior of agreement: half a joint error that agrees, half a one that does not.
@@ -203,60 +193,6 @@ def error_divergence_draws(
     return out
 
 
-def row_similarities(
-    posterior: xr.Dataset,
-    rows: NDArray[np.integer],
-    block: Block,
-    generator: np.random.Generator,
-    *,
-    mixture: Mixture,
-    base: float,
-) -> Floats:
-    """Similarity of each pair of a group at each draw: shape (draw, pair)."""
-    per_chain = posterior.sizes["draw"]
-    n_draws = posterior.sizes["chain"] * per_chain
-    pairs = list(zip(block.a.tolist(), block.b.tolist(), strict=True))
-    out = np.empty((n_draws, len(pairs)))
-    step = max(1, CHUNK // rows.size)
-    # Rows are large and needed for a moment only.
-    for first in range(0, n_draws, step):
-        at = np.arange(first, min(first + step, n_draws))
-        part = posterior.isel(
-            chain=xr.DataArray(at // per_chain, dims="at"),
-            draw=xr.DataArray(at % per_chain, dims="at"),
-        )
-        part = part.reset_coords(drop=True).rename(at="draw").expand_dims("chain")
-        drawn = error_row_draws(part, rows, generator)
-        out[at] = error_divergence_draws(drawn, rows, pairs, mixture=mixture, base=base)
-    return np.asarray(errors.error_similarity(out))
-
-
-def row_draws(
-    table: xr.Dataset,
-    n_draws: int = 4_000,
-    *,
-    alpha: float = 0.5,
-    mixture: Mixture = "mean",
-    base: float = 2,
-    rng: RandomState = None,
-) -> NDArray[np.float32]:
-    """Exact draws of class-level error similarity from conjugate Dirichlet rows."""
-    n_draws = four_chains(n_draws)
-    generator = np.random.default_rng(seed_sequence(rng))
-    out = np.full((n_draws, table.sizes["pair"]), np.nan, dtype=np.float32)
-    for block in blocks(table):
-        rows = dense_rows(block)
-        if rows.any():
-            k = block.n_classes
-            fixed = xr.Dataset(
-                {"base": (ROW_DIMS[1:], (1 - np.eye(k)) / (k - 1)), "concentration": ((), alpha)}
-            ).expand_dims(chain=1, draw=n_draws)
-            out[:, block.rows] = row_similarities(
-                fixed, rows, block, generator, mixture=mixture, base=base
-            )
-    return out
-
-
 def chained(
     draws: NDArray[np.floating],
     table: xr.Dataset,
@@ -277,173 +213,6 @@ def chained(
             "clustered": int(clustered),
         },
     )
-
-
-def replicated_agreement(
-    posterior: xr.Dataset | xr.DataTree, counts: ArrayLike | xr.DataArray, rng: RandomState = None
-) -> xr.DataArray:
-    """Misclassification agreement of data that the model of copied labels might have produced.
-
-    As many joint errors of each true class as observed are drawn anew, once for each draw.
-
-    Parameters
-    ----------
-    posterior : xarray.Dataset or xarray.DataTree
-        ``copy_probability, errors_a`` and ``own_errors_b`` from `alikely.models.class_copying`;
-        of a DataTree the group ``posterior``.
-    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
-        The joint errors that the model was given.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness.
-
-    Returns
-    -------
-    xarray.DataArray
-        Dims ``sample, pair``; NaN where a replicate's agreement is undefined.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not valid or do not fit the draws.
-
-    Examples
-    --------
-    >>> copied = np.zeros((1, 3, 3, 3), dtype=int)
-    >>> copied[0, 0, 1, 1] = copied[0, 1, 2, 2] = 20
-    >>> rows = (np.full((1, 50, 1, 3, 3), 0.5)) * (1 - np.eye(3))
-    >>> dims = ("chain", "draw", "pair", "true_class", "response_class")
-    >>> posterior = xr.Dataset(
-    ...     {
-    ...         "copy_probability": (dims[:3], np.ones((1, 50, 1))),
-    ...         "errors_a": (dims, rows),
-    ...         "own_errors_b": (dims, rows),
-    ...     }
-    ... )
-    >>> replicated_agreement(posterior, copied, rng=1).min().item()
-    1.0
-    """
-    tables, labels = check_errors(counts, TABLE_DIMS)
-    names = ("copy_probability", "errors_a", "own_errors_b")
-    draws = _samples(posterior, names)
-    copying, rows_a, rows_b = (
-        draws[name].transpose("sample", "pair", ...).values for name in names
-    )
-    _refuse_other_counts(rows_a.shape[1:], tables)
-    generator = np.random.default_rng(seed_sequence(rng))
-    n_samples, n_pairs, n_classes = rows_a.shape[:3]
-    out = np.full((n_samples, n_pairs), np.nan)
-    for p in range(n_pairs):
-        true = np.repeat(np.arange(n_classes), tables[p].sum(axis=(-2, -1)))
-        if not len(true):
-            continue
-        label_a = _labels(rows_a[:, p], true, generator)
-        own = _labels(rows_b[:, p], true, generator)
-        copied = generator.random(own.shape) < copying[:, p, None]
-        label_b = np.where(copied, label_a, own)
-        cell = (np.arange(n_samples)[:, None] * n_classes + label_a) * n_classes + label_b
-        drawn = np.bincount(cell.ravel(), minlength=n_samples * n_classes**2)
-        out[:, p] = errors.misclassification_agreement(drawn.reshape(-1, n_classes, n_classes))
-    return xr.DataArray(out, dims=("sample", "pair"), coords={"pair": labels["pair"]})
-
-
-def joint_error_log_likelihood(
-    posterior: xr.Dataset | xr.DataTree, counts: ArrayLike | xr.DataArray
-) -> xr.Dataset:
-    """Log likelihood of each joint error, in the form that `arviz.loo` takes.
-
-    The unit is one trial that both observers got wrong, of one pair: its true class and both labels
-    are left out together. The likelihoods of the model itself are of counts, three for each pair
-    and class, none of which can be left out alone.
-
-    Parameters
-    ----------
-    posterior : xarray.Dataset or xarray.DataTree
-        ``class_share, copy_probability, errors_a`` and ``own_errors_b`` from
-        `alikely.models.class_copying`; of a DataTree the group ``posterior``.
-    counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
-        The joint errors that the model was given.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``joint_errors`` (chain, draw, observation), those of one cell of the counts after the
-        other; ``entry`` (observation) names the pair, ``true_class, label_a, label_b`` the cell.
-
-    Raises
-    ------
-    ValueError
-        If the counts are not valid or do not fit the draws, or it would hold more than 300 million
-        numbers.
-
-    Examples
-    --------
-    >>> counts = np.zeros((1, 3, 3, 3), dtype=int)
-    >>> counts[0, 0, 1, 1], counts[0, 0, 1, 2] = 3, 1
-    >>> dims = ("chain", "draw", "pair", "true_class", "response_class")
-    >>> rows = (dims, np.full((1, 2, 1, 3, 3), 0.5) * (1 - np.eye(3)))
-    >>> posterior = xr.Dataset(
-    ...     {
-    ...         "class_share": (dims[:4], np.full((1, 2, 1, 3), 1 / 3)),
-    ...         "copy_probability": (dims[:3], np.full((1, 2, 1), 0.4)),
-    ...         "errors_a": rows,
-    ...         "own_errors_b": rows,
-    ...     }
-    ... )
-    >>> found = joint_error_log_likelihood(posterior, counts)
-    >>> np.exp(found["joint_errors"].values[0, 0]).round(4).tolist()
-    [0.1167, 0.1167, 0.1167, 0.05]
-    """
-    tables, labels = check_errors(counts, TABLE_DIMS)
-    names = ("class_share", "copy_probability", "errors_a", "own_errors_b")
-    draws = _chosen(posterior, names)
-    share, copying, rows_a, rows_b = (
-        draws[name].transpose("chain", "draw", "pair", ...).values for name in names
-    )
-    _refuse_other_counts(rows_a.shape[2:], tables)
-    size = int(tables.sum()) * share.shape[0] * share.shape[1]
-    if size > LARGEST_LOG_LIKELIHOOD:
-        raise ValueError(
-            f"the log likelihood of every joint error at every draw would hold {size:,} numbers; "
-            "choose fewer pairs or draws"
-        )
-    pair, true, a, b = np.nonzero(tables)
-    c = copying[..., pair]
-    of_b = c * (a == b) + (1 - c) * rows_b[..., pair, true, b]
-    cells = np.log(share[..., pair, true]) + np.log(rows_a[..., pair, true, a]) + np.log(of_b)
-    each = np.repeat(np.arange(len(pair)), tables[pair, true, a, b])
-    classes = np.array(labels["true_class"], dtype=object)
-    named = {"true_class": true, "label_a": a, "label_b": b}
-    return xr.Dataset(
-        {"joint_errors": (("chain", "draw", "observation"), cells[..., each])},
-        coords={
-            "chain": np.arange(share.shape[0]),
-            "draw": np.arange(share.shape[1]),
-            "entry": ("observation", np.array(labels["pair"], dtype=object)[pair[each]]),
-            **{name: ("observation", classes[at[each]]) for name, at in named.items()},
-        },
-    )
-
-
-def _refuse_other_counts(shape: tuple[int, ...], tables: NDArray[np.int64]) -> None:
-    if shape != tables.shape[:3]:
-        raise ValueError(
-            f"posterior is of the shape {shape} (pair, true_class, response_class) and "
-            f"the counts of {tables.shape[:3]}; take the counts that the model was given"
-        )
-
-
-def _labels(
-    rows: NDArray[np.float64], true: NDArray[np.intp], generator: np.random.Generator
-) -> NDArray[np.intp]:
-    """One label for each joint error, shape (sample, error), from rows (sample, true, response)."""
-    steps = np.cumsum(rows, axis=-1)
-    # Rounding may leave the last step short of 1, and the true class has no width.
-    point = generator.random((len(rows), len(true))) * steps[:, true, -1]
-    out = np.empty(point.shape, dtype=np.intp)
-    for t in np.unique(true):
-        here = true == t
-        out[:, here] = (point[:, here, None] >= steps[:, t, None, :]).sum(axis=-1)
-    return out
 
 
 def _chosen(posterior: xr.Dataset | xr.DataTree, names: tuple[str, ...]) -> xr.Dataset:

@@ -16,7 +16,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.names import listed, nearest
-from alikely.data.blocks import LEFT_OUT, Block, blocks
+from alikely.data.blocks import LEFT_OUT, blocks
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.tables import By, answers, correctness, groups_of_trials
 from alikely.data.trials import Trials
@@ -29,8 +29,6 @@ __all__ = [
     "agreement_of_classes",
     "class_comparison",
     "dense",
-    "dense_joint_errors",
-    "dense_rows",
     "error_rows",
     "joint_errors",
 ]
@@ -173,24 +171,6 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
     np.add.at(out, at, counts["count"].values)
     coords = {dim: level.to_numpy(object) for dim, level in zip(dims, levels, strict=True)}
     return xr.DataArray(out, coords, dims, name="count")
-
-
-def dense_rows(block: Block) -> NDArray[np.int64]:
-    """Errors of every observer of a block by true class and response."""
-    k = block.n_classes
-    observer, trial = np.nonzero(block.wrong())
-    code = (observer * k + block.truth[trial]) * k + block.response[observer, trial]
-    return np.bincount(code, minlength=len(block.correct) * k * k).reshape(-1, k, k)
-
-
-def dense_joint_errors(block: Block) -> NDArray[np.int64]:
-    """Joint errors of every pair of a block by true class and both labels."""
-    k, wrong = block.n_classes, block.wrong()
-    pair, trial = np.nonzero(wrong[block.a] & wrong[block.b])
-    code = pair * k + block.truth[trial]
-    for observers in (block.a, block.b):
-        code = code * k + block.response[observers[pair], trial]
-    return np.bincount(code, minlength=len(block.a) * k**3).reshape(-1, k, k, k)
 
 
 def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:

@@ -19,10 +19,9 @@ from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.columns import SILENT
 from alikely.data.counting import confusion_trials
 from alikely.data.tables import pair_labels
-from alikely.errors.chains import class_copying_draws, paired_chain_draws, shared_base_draws
 from alikely.errors.equal_rows import N_PERMUTATIONS, equality
 from alikely.errors.limits import UNBOUNDED, paired_row_draws
-from alikely.errors.posteriors import agreement_draws, chained, row_draws
+from alikely.errors.posteriors import agreement_draws, chained
 from alikely.errors.tables import agreement_of_classes, class_comparison, error_counts
 from alikely.estimates.analysis import (
     Design,
@@ -58,17 +57,13 @@ __all__ = ["CORRECTNESS", "LABELS", "NOT_MET", "OPTIONS", "READINGS", "ROWS", "T
 
 Seed = np.random.SeedSequence
 
-# Options of the models that chains sample.
-FOR_CHAINS = ("priors", "model", "include")
 # What a result shows of chains of correctness; the rest is in their trees.
 SHOWN = ("error_consistency", "copy_probability")
-# Joint errors of a pair below which no posterior holds, and below which the exact one does not.
-TOO_FEW, FEW = 3, 20
+# Joint errors of a pair below which no posterior holds.
+TOO_FEW = 3
 # Where all trials are joint errors their number was chosen, and below this one the coverage of a
 # share of so many swings down to .87 (exact, for Jeffreys' prior); over random numbers it does not.
 CHOSEN = 40
-# Models of rows that chains sample: of systems with common items, and of others.
-PAIRED, SHARED_BASE = "paired_errors", "error_distributions"
 # Above, chains of a pair may not have seen all of its posterior. Limits up to it held as often as
 # others (card of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
 R_HAT = 1.2
@@ -100,10 +95,6 @@ def of_pairs(found: Mapping[str, Any], **attrs: str) -> Groups:
 
 def _texts(n: int) -> NDArray[np.object_]:
     return np.full(n, "", dtype=object)
-
-
-def _for_chains(design: Design) -> dict[str, Any]:
-    return {name: value for name in FOR_CHAINS if (value := design.options.get(name))}
 
 
 def draw_process(
@@ -257,18 +248,8 @@ def _draw_cells(
 def _count_labels(
     trials: Any, metric: Metric, design: Design, *, disjoint: bool = False
 ) -> xr.Dataset:
-    given = list(_for_chains(design))
-    if given and design.sampler != "nuts":
-        raise ValueError(
-            f"{given[0]} is of the model that chains sample, and sampler is {design.sampler!r}: "
-            "use sampler='nuts'"
-        )
+    _require_auto(metric, design)
     table = counted(trials, metric, design, labels=True, disjoint=disjoint)
-    if _crossed(table) and (design.sampler != "auto" or given):
-        raise ValueError(
-            f"items came back, and sampler={design.sampler!r} takes one answer to each item; use "
-            "sampler='auto', or give cluster='trial' to take all answers for independent"
-        )
     # A missing response that counts as an error is no label.
     n_labels = int((table["class"].values != SILENT).sum())
     if n_labels < 3:
@@ -300,37 +281,30 @@ def _draw_labels(
 ) -> Groups:
     if "inclusion" in table:
         return draw_strata(table, metric, design, seed)
-    # The copy model takes every pair for itself.
-    chains, groups = design.sampler == "nuts", Groups()
-    if chains:
-        found = class_copying_draws(table, design.n_draws, metric, seed, **_for_chains(design))
-        draws, groups = found[0], chain_groups(found[1])
-    else:
-        draw = process_draws if design.sampler == "exact" else agreement_draws
-        draws = draw(table, design.n_draws, metric, seed, cluster=design.unit(table))
-    own = chained(draws, table, metric, design.sampler, joint=not chains, clustered=not chains)
-    remarks = of_pairs({"posterior_remark": _few_joint_errors(table, design.sampler)})
-    return {"posterior": own} | groups | remarks
+    draws = agreement_draws(table, design.n_draws, metric, seed, cluster=design.unit(table))
+    own = chained(draws, table, metric, design.sampler, clustered=True)
+    return {"posterior": own} | of_pairs({"posterior_remark": _few_joint_errors(table)})
 
 
-def _few_joint_errors(table: xr.Dataset, sampler: str) -> NDArray[np.object_]:
+def _few_joint_errors(table: xr.Dataset) -> NDArray[np.object_]:
     """What to know of posteriors of pairs with few joint errors."""
     cells = table["cells"].values
     number = cells[:, 3]
     remarks = _texts(len(number))
     chosen = (number == cells.sum(axis=1)) & (number < CHOSEN)
     remarks[chosen] = note("all-joint-errors", least=CHOSEN)
-    if sampler == "exact":
-        remarks[number < FEW] = note("few-joint-errors-exact", least=FEW)
     remarks[number < TOO_FEW] = note("too-few-joint-errors", least=TOO_FEW)
     remarks[number == 0] = ""
     return remarks
 
 
-def _labels_model(design: Design) -> str:
-    if design.sampler == "nuts":
-        return model_name(design.options.get("model") or "class_copying")
-    return "labels" if design.sampler == "exact" else "distinct_labels"
+def _require_auto(metric: Metric, design: Design) -> None:
+    """Refuse a sampler that is of correctness (`ValueError`)."""
+    if design.sampler != "auto":
+        raise ValueError(
+            f"sampler must be 'auto' for {metric.name}, which is drawn in one way, got "
+            f"{design.sampler!r}; leave it out"
+        )
 
 
 # Rows of errors.
@@ -341,11 +315,11 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     options = design.options
     folder, paired = options.get("folder"), options.get("paired")
     check_numbers(n_permutations=options.get("n_permutations", N_PERMUTATIONS))
-    if folder is not None and (design.rng is None or design.sampler != "auto"):
+    _require_auto(metric, design)
+    if folder is not None and design.rng is None:
         raise ValueError(
-            "folder keeps the sweeps of sampler='auto' of a seed, and sampler is "
-            f"{design.sampler!r}, rng {design.rng!r}; give a seed, such as rng=1, or leave folder "
-            "out"
+            "folder keeps the sweeps of a seed, and rng is None; give a seed, such as rng=1, or "
+            "leave folder out"
         )
     if not isinstance(trials, Mapping) or isinstance(trials, xr.Dataset):
         if paired is not None:
@@ -393,55 +367,6 @@ def _beside_rows(
 def _draw_rows(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
-    if design.sampler == "auto":
-        return _draw_paired(table, metric, design, seed)
-    if design.sampler == "nuts":
-        return _draw_chains(table, metric, design, seed)
-    draws = row_draws(table, design.n_draws, rng=seed, **metric.options)
-    low = np.quantile(draws, 0.975, axis=0) < estimates["estimate"].values
-    remarks = np.where(low, note("independent-rows"), "").astype(object)
-    group = chained(draws, table, metric, design.sampler)
-    return {"posterior": group} | of_pairs({"posterior_remark": remarks})
-
-
-def _draw_chains(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
-    """Each group by the model asked for; else by that of its items, shared or not."""
-    from alikely.models._asked import is_named
-
-    asked = design.options.get("model")
-    own = asked is not None and not is_named(asked, (PAIRED, SHARED_BASE))
-    group = table["pair_group"].values
-    paired = np.isin(group, group[table["cells"].values[:, 3] > 0])
-    if asked is not None:
-        paired[:] = asked == PAIRED if isinstance(asked, str) else False
-    options = {
-        "n_draws": design.n_draws,
-        "mixture": metric.options["mixture"],
-        "base": metric.options["base"],
-        **{name: value for name, value in _for_chains(design).items() if name != "model"},
-    }
-    draws = np.full((four_chains(design.n_draws), len(group)), np.nan, dtype=np.float32)
-    fits: dict[str, xr.DataTree] = {}
-    names = []
-    for name, here, draw in (
-        (PAIRED, paired, paired_chain_draws),
-        (
-            SHARED_BASE,
-            ~paired,
-            functools.partial(shared_base_draws, model=asked if own else SHARED_BASE),
-        ),
-    ):
-        if here.any():
-            part = draw(table.isel(pair=np.flatnonzero(here)), rng=seed.spawn(1)[0], **options)
-            draws[:, here] = part.values
-            fits |= part.fits
-            names.append(name)
-    model = model_name(asked) if own else " and ".join(names)
-    groups = {"posterior": chained(draws, table, metric, design.sampler)}
-    return groups | chain_groups(fits) | of_pairs({}, model=model)
-
-
-def _draw_paired(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
     n_draws, prob = four_chains(design.n_draws), design.ci_prob
     unit, folder = design.unit(table), design.options.get("folder")
     drawn = paired_row_draws(table, n_draws, metric, seed, unit, folder)
@@ -674,13 +599,13 @@ CORRECTNESS = Kind(
     ("model", "include"),
     _closed,
 )
-LABELS = Kind(_count_labels, _beside_labels, _draw_labels, _labels_model, FOR_CHAINS)
+LABELS = Kind(_count_labels, _beside_labels, _draw_labels, lambda _: "distinct_labels")
 ROWS = Kind(
     functools.partial(_count_labels, disjoint=True),
     _beside_rows,
     _draw_rows,
-    lambda design: "independent_rows" if design.sampler == "exact" else PAIRED,
-    (*FOR_CHAINS, "n_permutations", "folder", "paired"),
+    lambda _: "paired_errors",
+    ("n_permutations", "folder", "paired"),
 )
 READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", ("readers",))
 OPTIONS = Kind(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from alikely._base.checks import of_type
+from alikely._base.checks import of_type, one_of
 from alikely.data.blocks import cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.tables import By, joint_correctness
@@ -21,8 +20,6 @@ from alikely.estimates.analysis import (
     Design,
     Groups,
     Kind,
-    chain_groups,
-    model_name,
     sampling_unit,
 )
 from alikely.estimates.kinds import of_pairs
@@ -31,21 +28,17 @@ from alikely.inference.influence import covariance_of, estimate, of_items, of_su
 from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighted import student_deviate
-from alikely.margins.checks import entry_remarks, model_checks
+from alikely.margins.checks import entry_remarks
 from alikely.margins.machines import decision_margins
-from alikely.margins.posterior import MarginModel, entry_draws, margin_draws
+from alikely.margins.posterior import CHECKED, MarginModel, entry_draws
 from alikely.margins.reliability import split_half_reliability
-from alikely.margins.tables import answers_of_group, class_answers, margin_table
+from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.alternatives import check_task
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["MARGINS", "Model", "consistency_table"]
+__all__ = ["MARGINS", "consistency_table"]
 
-Direct = Literal["moments", "strengths"]
-Model = Direct | MarginModel
-# Without chains: what is of chains is refused.
-DIRECT = get_args(Direct)
 PLACE = ["dataset", "condition", "item"]
 
 
@@ -67,42 +60,22 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
         **{name: options[name] for name in ("group", "unmatched")}, cluster=design.cluster,
     )  # fmt: skip
     if design.n_draws:
-        if of_items(table, design.cluster) and _direct(options) != "moments":
-            raise ValueError(
-                f"model={model_name(options['model'])!r} has no posterior for clusters of items, "
-                f"got cluster={design.cluster!r}; use model='moments', or n_draws=0 for the "
-                "analytic interval"
-            )
-        if _direct(options) != "moments" or options["m"] is not None or trials.has_classes:
-            table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
-        if isinstance(options["model"], str) and options["model"] == "criteria":
-            attrs = table.attrs
-            table = class_answers(trials, table).assign_attrs(attrs)
-    return table
-
-
-def _direct(options: dict[str, Any]) -> Direct | None:
-    """Which estimator without chains, if any; refuses what only models take."""
-    model = options["model"]
-    if isinstance(model, str) and model in DIRECT:
-        given = [name for name in ("priors", "include") if options[name]]
-        if given:
-            raise ValueError(
-                f"{given[0]} is of a model that chains sample, and model is {model!r}: use "
-                "model='items', 'observers' or 'criteria'"
-            )
+        model = options["model"]
+        one_of("model", model, get_args(MarginModel))
         if model == "moments" and options["link"] != DEFAULTS["link"]:
             raise ValueError(
                 f"link is of models of strengths, and model is {model!r}, which has none: use "
-                "model='strengths' or 'items'"
+                "model='strengths'"
             )
-        return cast(Direct, model)
-    if not (isinstance(model, str) and model in get_args(MarginModel)):
-        # The models' room imports PyMC: only when needed.
-        from alikely.models._asked import is_named
-
-        is_named(model, (*DIRECT, *get_args(MarginModel)))
-    return None
+        if of_items(table, design.cluster) and model != "moments":
+            raise ValueError(
+                f"model={model!r} has no posterior for clusters of items, got "
+                f"cluster={design.cluster!r}; use model='moments', or n_draws=0 for the analytic "
+                "interval"
+            )
+        if model != "moments" or options["m"] is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+    return table
 
 
 def _beside(
@@ -114,9 +87,7 @@ def _beside(
 ) -> Groups:
     """Reliability of the groups, and the estimate freed of what they lack."""
     ceilings = _ceilings(table, design, seed)
-    model = (DEFAULTS | dict(design.options))["model"]
-    remarks = entry_remarks(table, model if design.n_draws else None)
-    variables: dict[str, Any] = {"remark": remarks}
+    variables: dict[str, Any] = {"remark": entry_remarks(table)}
     if "corrected" in metric.beside:
         variables |= _corrected(table, ceilings, estimates["estimate"].values)
     return {"ceilings": ceilings} | of_pairs(variables)
@@ -130,94 +101,30 @@ def _draw(
     seed: np.random.SeedSequence,
 ) -> Groups:
     options = DEFAULTS | dict(design.options)
-    if direct := _direct(options):
-        return _draw_directly(table, metric, design, direct, seed)
-    drawn = margin_draws(
-        table,
-        design.n_draws,
-        m=table.attrs["n_alternatives"],
-        link=options["link"],
-        model=options["model"],
-        priors=options["priors"],
-        include=options["include"],
-        rng=seed,
-    )
-    groups = {
-        "posterior": chained(drawn.values, table, metric, "nuts", joint=False),
-        "strengths": _strengths(table, drawn.strength, drawn.spread),
-    }
-    if "answers" in table:
-        groups["criteria"] = _criteria(table, drawn.fits)
-    variables: dict[str, Any] = {"scale": _scale(table, "strength")}
-    remarks = drawn.reasons
-    if isinstance(options["model"], str):
-        fitted = remarks == ""
-        m = table.attrs["n_alternatives"]
-        p_values, told = model_checks(table, options["model"], m, options["link"], fitted)
-        variables |= p_values
-        remarks = np.where(fitted, told, remarks)
-    variables["posterior_remark"] = remarks
-    return groups | chain_groups(drawn.fits) | of_pairs(variables)
-
-
-def _criteria(table: xr.Dataset, fits: Mapping[str, xr.DataTree]) -> xr.Dataset:
-    """How much more often than by the strengths each class is the answer, in units of the noise."""
-    of_fit = {name: fit["posterior"]["criterion"] for name, fit in fits.items()}
-    empty = np.full(table.sizes["class"], np.nan)
-    labels = table["pair"].values
-    moments = {
-        name: np.array(
-            [
-                getattr(of_fit[label], name)(("chain", "draw")).values if label in of_fit else empty
-                for label in labels
-            ]
-        )
-        for name in ("mean", "std")
-    }
-    return xr.Dataset(
-        {
-            "mean": (("pair", "class"), moments["mean"]),
-            "sd": (("pair", "class"), moments["std"]),
-        },
-        coords={"pair": labels, "class": table["class"].values},
-    )
-
-
-def _scale(table: xr.Dataset, of_people: str) -> NDArray[np.object_]:
-    """Scale of what is freed of noise; two machines have none."""
-    systems = np.stack([table["first"].values, table["second"].values])
-    machines = table["is_machine"].values[systems].all(axis=0)
-    return np.where(machines, "margin", of_people).astype(object)
-
-
-def _draw_directly(
-    table: xr.Dataset, metric: Metric, design: Design, model: Direct, seed: np.random.SeedSequence
-) -> Groups:
-    drawn = entry_draws(
+    model = options["model"]
+    found = entry_draws(
         table,
         four_chains(design.n_draws),
         model=model,
         m=table.attrs.get("n_alternatives"),
-        link=(DEFAULTS | dict(design.options))["link"],
+        link=options["link"],
         ci_prob=design.ci_prob,
         cluster=design.cluster,
         rng=seed,
     )
-    variables: dict[str, Any] = dict(drawn.checks)
-    variables["scale"] = _scale(table, "share" if model == "moments" else "strength")
-    groups = {"posterior": chained(drawn.values, table, metric, model)}
+    groups = {"posterior": chained(found["draws"].values.astype(np.float32), table, metric, model)}
     if model == "strengths":
-        groups["strengths"] = _strengths(table, drawn.strength, drawn.spread)
-    variables["posterior_remark"] = drawn.reasons
+        groups["strengths"] = found[["mean", "sd"]]
+    systems = np.stack([table["first"].values, table["second"].values])
+    machines = table["is_machine"].values[systems].all(axis=0)
+    variables: dict[str, Any] = {
+        "scale": np.where(machines, "margin", "share" if model == "moments" else "strength").astype(
+            object
+        ),
+        "posterior_remark": found["note"].values,
+        **{name: found[name].values for name in CHECKED[model]},
+    }
     return groups | of_pairs(variables)
-
-
-def _strengths(table: xr.Dataset, mean: NDArray[np.float64], sd: NDArray[np.float64]) -> xr.Dataset:
-    """Posterior of the item strengths behind each machine's entry."""
-    return xr.Dataset(
-        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), sd)},
-        coords={"pair": table["pair"].values},
-    )
 
 
 def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
@@ -336,15 +243,13 @@ DEFAULTS: dict[str, Any] = {
     "m": None,
     "link": "m_afc",
     "model": "moments",
-    "priors": None,
-    "include": (),
     "unmatched": "error",
 }
 MARGINS = Kind(
     _count,
     _beside,
     _draw,
-    lambda design: model_name((DEFAULTS | dict(design.options))["model"]),
+    lambda design: (DEFAULTS | dict(design.options))["model"],
     tuple(DEFAULTS),
 )
 

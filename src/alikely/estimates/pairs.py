@@ -24,9 +24,10 @@ from alikely.estimates.kinds import (
     TRIALS,
     analyse_rows,
 )
-from alikely.estimates.margins import MARGINS, Model
+from alikely.estimates.margins import MARGINS
 from alikely.estimates.result import Result
 from alikely.inference.sampling import Sampler
+from alikely.margins.posterior import MarginModel
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.metrics.cell_priors import Prior
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from alikely.models._asked import AskedModel
-    from alikely.models._given_priors import Priors
 
     Confusions = Mapping[str, ArrayLike | pd.DataFrame]
 
@@ -278,7 +278,7 @@ def error_consistency(  # noqa: PLR0913
     return compare(metric=ERROR_CONSISTENCY, **locals())
 
 
-def misclassification_agreement(  # noqa: PLR0913
+def misclassification_agreement(
     trials: Trials | xr.Dataset,
     pairs: Pairs = "all",
     by: By = "condition",
@@ -286,10 +286,6 @@ def misclassification_agreement(  # noqa: PLR0913
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
     n_draws: int | None = None,
-    sampler: Sampler = "auto",
-    priors: Priors | None = None,
-    model: AskedModel | None = None,
-    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float | None = None,
     rng: RandomState = None,
@@ -309,23 +305,14 @@ def misclassification_agreement(  # noqa: PLR0913
     no_response : {"error", "drop"}
         Take a missing response for an error with a label of its own, ``(no response)``, or leave
         the trial out of that observer's pairs.
-    sampler : {"auto", "exact", "nuts"}
-        - ``"auto"``: draws that take chance over different joint errors, see Notes
-        - ``"exact"``: the joint posterior of labels; needs about 20 joint errors
-        - ``"nuts"``: the copy model of wrong labels, `alikely.models.class_copying`, by group
-    priors, model, include
-        For ``sampler="nuts"``: other priors of that model's variables by name; a custom model of
-        the errors of one group of trials; groups to add to ``result.chains``, as in
-        `alikely.inference.extended`.
     n_resamples, n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
     Returns
     -------
     Result
-        One entry per pair and group; with ``sampler="nuts"`` ``result.chains`` has the fits by
-        group, for ArviZ. Beside the estimate ``n_joint_errors`` and ``expected``: the
-        agreement that the true classes alone would bring about, since some classes invite some
+        One entry per pair and group. Next to the estimate are ``n_joint_errors`` and ``expected``:
+        the agreement that the true classes alone would bring about, since some classes invite some
         errors.
 
     Raises
@@ -341,7 +328,7 @@ def misclassification_agreement(  # noqa: PLR0913
     Intervals are for the agreement of all joint errors that there could be, of which the trials are
     a sample. The published estimate takes agreement by chance from products of margins, which pair
     every joint error with itself: with few of them it is too low where labels agree often. The
-    draws of ``"auto"`` take chance over different joint errors, and their median lies above such an
+    posterior draws take chance over different joint errors, and their median lies above such an
     estimate; analytic intervals and the bootstrap are centred on it.
 
     Where both give one and the same wrong label throughout, the estimate is undefined and says so;
@@ -363,7 +350,7 @@ def misclassification_agreement(  # noqa: PLR0913
     return compare(metric=MISCLASSIFICATION_AGREEMENT, **locals())
 
 
-def error_similarity(  # noqa: PLR0913
+def error_similarity(
     trials: Trials | xr.Dataset | Confusions,
     pairs: Pairs = "all",
     by: By = "condition",
@@ -374,10 +361,6 @@ def error_similarity(  # noqa: PLR0913
     n_permutations: int = N_PERMUTATIONS,
     paired: bool | None = None,
     folder: str | Path | None = None,
-    sampler: Sampler = "auto",
-    priors: Priors | None = None,
-    model: AskedModel | None = None,
-    include: Sequence[str] = (),
     cluster: str | None = None,
     ci_prob: float | None = None,
     rng: RandomState = None,
@@ -411,16 +394,6 @@ def error_similarity(  # noqa: PLR0913
     folder : str or path, optional
         Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
         goes on there when it is asked for again with the same data, options and seed.
-    sampler : {"auto", "exact", "nuts"}
-        - ``"auto"``: paired rows by Gibbs sampling, also for shared items; see Notes
-        - ``"exact"``: independent conjugate rows, for systems that saw different items
-        - ``"nuts"``: by group, the same model of paired rows, `alikely.models.paired_errors` (many
-          minutes for some pairs of 16 classes), or rows around a shared base,
-          `alikely.models.error_distributions`, where no two systems erred on a common item
-    priors, model, include
-        For ``sampler="nuts"``: other priors of that model's variables by name; the name of one of
-        these models, or a custom model of the errors of one group of trials; groups to add to
-        ``result.chains``, as in `alikely.inference.extended`.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
@@ -434,13 +407,11 @@ def error_similarity(  # noqa: PLR0913
         - ``log_bayes_factor`` (nats; positive for the same distribution of errors)
         - ``p_equal`` of a permutation test of equal rows, ``p_equal_adjusted`` over all pairs
           (Benjamini-Hochberg); they account for the items on which both erred
-        - with ``sampler="auto"``, ``model_low`` and ``model_high``, quantiles of the posterior
-          alone for `ci_prob`, and ``copy_probability``, the share of items on which both erred
-          where one
-          label was a copy of the other (NaN without such items)
+        - ``model_low`` and ``model_high``, quantiles of the posterior alone for `ci_prob`, and
+          ``copy_probability``, the proportion of items on which both erred where one label was a
+          copy of the other (NaN without such items)
 
-        ``result.estimates`` has the divergence and the Bayes factor of each class; with
-        ``sampler="nuts"`` ``result.chains`` has the fits by group, for ArviZ.
+        ``result.estimates`` has the divergence and the Bayes factor of each class.
 
     Raises
     ------
@@ -459,7 +430,7 @@ def error_similarity(  # noqa: PLR0913
     the bootstrap and the analytic interval are biased further. Their coverage is 0 to 0.98 (nominal
     0.95), and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose
     rows differ. The summary shows these only if they are named, with the reason in the note; report
-    ``p_equal_adjusted``. The interval of ``"auto"`` may lie below the divergence that is estimated
+    ``p_equal_adjusted``. The posterior interval may lie below the divergence that is estimated
     (above the similarity), as it must where systems are alike; its limit is a similarity of exactly
     1 where the data allow that.
 
@@ -495,9 +466,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     *,
     group: str = "kind",
     m: int | None = None,
-    model: Model | AskedModel = "moments",
-    priors: Priors | None = None,
-    include: Sequence[str] = (),
+    model: MarginModel = "moments",
     unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
     n_resamples: int | None = None,
@@ -531,24 +500,16 @@ def decision_margin_consistency(  # noqa: PLR0913
         `alikely.Trials`, or ``"observer"`` for each on its own.
     m : int, optional
         Number of alternatives of the task; the number of classes if not given.
-    model : {"moments", "strengths", "items", "observers", "criteria"} or pymc.Model
+    model : {"moments", "strengths"}
         What corrects the correlation for noise:
 
         - ``"moments"``, milliseconds a pair: on the scale of proportion correct, the correlation of
           normal scores of margins with the proportions in a population of such observers; assumes
           no distribution of strengths. Even a perfect model scores below 1 if proportions are a
-          nonlinear function of its normal scores. The others are on the scale of strengths
-        - ``"strengths"``, 0.1 seconds a pair: with strengths of any skewness and tail, of a model
-          and a group, and room for what that distribution leaves out
-        - ``"items"``: MCMC, `alikely.models.item_margins`, seconds a pair
-        - ``"observers"``: MCMC, `alikely.models.observer_margins`, up to a minute a pair, where few
-          observers answered each item often
-        - ``"criteria"``: MCMC, a criterion for each class, which removes the response bias of the
-          group from the strengths; needs responses and at least 3 classes, takes minutes per pair,
-          and attributes all incorrect responses to bias, none to similar classes
-        - a custom model of one entry, with ``rho`` and, for a model, ``strength`` (item)
-    priors, include
-        For MCMC, as in `misclassification_agreement`.
+          nonlinear function of its normal scores
+        - ``"strengths"``, 0.1 seconds a pair: on the scale of strengths, of any skewness and tail,
+          of a model and a group, with room for what that distribution leaves out; the posterior of
+          `alikely.models.item_margins` by quadrature
     unmatched : {"error", "accept"}
         As in `alikely.margins.tables.margin_table`.
     no_response : {"error", "drop"}
@@ -581,9 +542,8 @@ def decision_margin_consistency(  # noqa: PLR0913
           ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of strengths), ``p_repeats``
           (observers differ by item) and ``p_classes``; ``note`` reports those that matter
         - ``result.data["ceilings"]``: reliability of each group with its interval
-        - ``result.data["strengths"]`` and ``["criteria"]``: posterior mean and standard deviation
-          of item strengths behind each model's entry, and of the criterion of each class
-        - ``result.chains``: the fit of each entry that has one, for ArviZ
+        - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
+          of item strengths behind each model's entry
 
     Raises
     ------
@@ -592,11 +552,6 @@ def decision_margin_consistency(  # noqa: PLR0913
     ValueError
         If an option is invalid, or trials and margins do not allow the comparison; the message
         says why.
-
-    Warns
-    -----
-    SamplingWarning
-        If chains did not do what they should.
 
     Notes
     -----
@@ -608,8 +563,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     new people like these; items of a class err together, where classes are known and at least 5.
     Its draws have its limits as quantiles, and belong together over pairs, as influences of items
     on both do; so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and
-    1 where a reliability may be 0. The others' posterior takes answers of an item as those of any
-    like observers.
+    1 where a reliability may be 0.
 
     References
     ----------

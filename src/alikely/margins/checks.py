@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -22,13 +22,12 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, normal_nodes, within
 from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
-from alikely.margins.tables import MarginModel, answers_of_group, common_items
+from alikely.margins.tables import answers_of_group
 from alikely.metrics.alternatives import Link, distractor_nodes
 from alikely.metrics.margins import repeated
 
 __all__ = [
     "LEVEL",
-    "LISTS_AS_ONE",
     "Known",
     "bend_check",
     "class_check",
@@ -36,7 +35,6 @@ __all__ = [
     "entry_remarks",
     "is_moved",
     "known_strengths",
-    "model_checks",
     "pair_checks",
     "pair_sides",
     "raw_consistency",
@@ -54,14 +52,6 @@ FREE = np.sqrt(np.finfo(np.float64).eps)
 FEWEST_OF_CLASS = 2
 # Where all holds, a remark in less than one of ten data sets: the checks share its probability.
 LEVEL = 0.08
-# Of models by chains; that of observers knows that answers repeat themselves.
-SAYS = {
-    "p_bend": "strengths bend along the margins, which the model takes for a line",
-    "p_skew": "strengths are skewed, and the model takes them for normal",
-    "p_repeats": "answers repeat themselves, and the model takes them for chance",
-}
-REMARKED = LEVEL / len(SAYS)
-LISTS_AS_ONE = "lists that different people saw are taken for one"
 # Margins of networks have tails, of up to some tens of these spreads; saturated or broken ones lie
 # orders of magnitude beyond.
 FAR = 1_000
@@ -237,28 +227,6 @@ def _around(strength: Floats, spread: float, m: int) -> float:
 # Checks of the entries of a table
 
 
-def model_checks(
-    table: xr.Dataset, model: str, m: int, link: Link = "m_afc", fitted: ArrayLike = True
-) -> tuple[dict[str, Floats], NDArray[np.object_]]:
-    """Test what a model by chains takes for granted of each entry: p-values and remarks."""
-    n_pairs = table.sizes["pair"]
-    found = {name: np.full(n_pairs, np.nan) for name in SAYS}
-    remarks = np.full(n_pairs, "", dtype=object)
-    known: Known = {}
-    for pair in np.flatnonzero(np.broadcast_to(fitted, n_pairs)).tolist():
-        a, b, items = common_items(table, pair)
-        sides, strata = pair_sides(table, (a, b), items, None)
-        if len(items) < int(strata.max()) + 3:
-            continue
-        said = []
-        for name, p in pair_checks(table, (a, b), items, sides, m, known, link).items():
-            found[name][pair] = p
-            if p < REMARKED and not (name == "p_repeats" and model == "observers"):
-                said.append(SAYS[name])
-        remarks[pair] = "; ".join(said)
-    return found, remarks
-
-
 def pair_checks(
     table: xr.Dataset,
     systems: tuple[int, int],
@@ -366,7 +334,7 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
     return texts
 
 
-def entry_remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
+def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
     """Say what a reader of each entry should know of its data."""
     names, machine = table["observer"].values, table["is_machine"].values
     known: dict[tuple[int, int], list[str]] = {}
@@ -379,34 +347,11 @@ def entry_remarks(table: xr.Dataset, model: Any) -> NDArray[np.object_]:
         for system in (int(table["first"].values[p]), int(table["second"].values[p])):
             key = system, int(table["pair_group"].values[p])
             if key not in known:
-                if machine[system]:
-                    known[key] = machine_remarks(table, *key)
-                else:
-                    known[key] = group_remarks(table, *key) + _for_model(table, *key, model)
+                remarks = machine_remarks if machine[system] else group_remarks
+                known[key] = remarks(table, *key)
             texts += known[key]
         found.append("; ".join(texts))
     return np.array(found, dtype=object)
-
-
-def _for_model(table: xr.Dataset, system: int, group: int, model: Any) -> list[str]:
-    """What a model by chains makes of a group's answers."""
-    if not (isinstance(model, str) and model in get_args(MarginModel)):
-        return []
-    items = np.flatnonzero(
-        (table["trial_group"].values == group) & (table["shown"].values[system] > 0)
-    )
-    _, shown = answers_of_group(table, system, items)
-    texts = []
-    if len(shown) > 1:
-        if model == "observers" and not repeated(shown):
-            texts.append("one answer each: stable deviations of observers count as noise")
-        if model != "observers" and repeated(shown):
-            texts.append("repeats count as new people; model='observers' knows better")
-        if lists_of_items(shown).max() > 0:
-            texts.append(LISTS_AS_ONE)
-    if "answers" in table and (silent := int(table["n_silent"].values[system, items].sum())):
-        texts.append(f"{silent} trials without a response are in no class")
-    return texts
 
 
 def _odd(own: Floats, name: str) -> list[str]:

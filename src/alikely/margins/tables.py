@@ -29,13 +29,10 @@ from alikely.data.tables import (
     groups_of_trials,
     pair_labels,
 )
-from alikely.data.trials import NO_RESPONSE, Trials
+from alikely.data.trials import Trials
 from alikely.metrics.margins import FEWEST_ITEMS
 
-__all__ = ["MarginModel", "answers_of_group", "class_answers", "common_items", "margin_table"]
-
-# Models by chains.
-MarginModel = Literal["items", "observers", "criteria"]
+__all__ = ["answers_of_group", "common_items", "margin_table"]
 
 # Of the items of a machine, or of those that were answered, as many must be found.
 LEAST_MATCHED = 0.5
@@ -178,32 +175,6 @@ def answers_of_group(
     shown = table["member_shown"].values[np.ix_(members, items)]
     some = shown.any(axis=1)
     return right[some], shown[some]
-
-
-def class_answers(trials: Trials, table: xr.Dataset) -> xr.Dataset:
-    """How often each group gave each class as its answer to each item."""
-    if not trials.has_classes:
-        raise ValueError(
-            "response bias shows in which class was answered, and these trials hold correctness "
-            "only; use model='items', or trials with truth and response"
-        )
-    data = trials.data
-    # Items of trials stand first in the table.
-    _, of_trial, _ = _items(data, None)
-    response, correct = data["response"].values, data["correct"].values
-    names = data["observer"].values.astype(object)
-    member, owner = table["member"].values, table["member_group"].values
-    counts = np.zeros((table.sizes["observer"], table.sizes["trial"], len(trials.classes)), int)
-    silent = np.zeros(counts.shape[:2], int)
-    for name, system in zip(member, owner, strict=True):
-        row = int(np.flatnonzero(names == name)[0])
-        given = response[row] >= 0
-        np.add.at(counts[system], (of_trial[given], response[row, given]), 1)
-        np.add.at(silent[system], of_trial[correct[row] == NO_RESPONSE], 1)
-    dims = ("observer", "trial")
-    return table.assign(answers=((*dims, "class"), counts), n_silent=(dims, silent)).assign_coords(
-        {"class": np.array(trials.classes, dtype=object)}
-    )
 
 
 def _systems(

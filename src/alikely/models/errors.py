@@ -168,8 +168,7 @@ def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = N
     Each likelihood is of its data given those of the one before, so that draws of all three are a
     new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
     what: its counts are as probable as that times the number of ways to come by them, which hangs
-    on no parameter. For leave-one-out take `joint_error_log_likelihood`, whose unit
-    is one joint error.
+    on no parameter.
 
     Examples
     --------
