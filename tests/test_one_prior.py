@@ -85,9 +85,6 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "trials_for_power": lambda p: al.trials_for_power(
         *ACCURACIES, 0.4, n_coverage=100, prior=p, rng=1
     )["posterior_width"],
-    "sequential_design": lambda p: al.planning.sequential_design(
-        *ACCURACIES, 0.4, 0.3, prior=p, **SIMULATED
-    )["expected_trials"],
     "posterior": lambda p: (
         al.inference.posterior(from_counts(CELLS[0]), prior=p, rng=1)["posterior"][
             "error_consistency"
@@ -107,7 +104,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
 # A wide posterior grows narrower under a strong prior; the middle of the others rises.
 NARROWER = {
     "difference", "plan_from", "assurance", "interval_width", "trials_for_width",
-    "trials_for_power", "sequential_design",
+    "trials_for_power",
 }  # fmt: skip
 EITHER_WAY = {
     "benchmark_scores", "scores_of", "group_scores", "compare", "compare_models", "elpd",

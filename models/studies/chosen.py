@@ -35,7 +35,6 @@ from studies.harness import Rows, Study, checked
 # Share of images on which two machines differ in correctness, and difference of their accuracies.
 SIMILAR, UNLIKE = (0.05, 0.15, 0.05), (0.2, 0.1)
 DESIGNS = ("random", "strata", "strata, weighted", "sizes")
-NONE = np.empty(0, dtype=np.intp)
 N_DRAWS = 1_000
 ROUNDING = 1e-9
 
@@ -67,21 +66,22 @@ def _design(
     contrasts, wanted = _contrast(machines, pair), _contrast(machines, planned)
     size = sizes(machines, wanted)
     if name.startswith("strata"):
-        strata = strata_of(machines, planned)
-        shown, held = allocation(strata.number, size, n), np.bincount(strata.number)
-        drawing = Drawing((shown / held)[strata.number], strata, shown)
+        stratum = strata_of(machines, planned)
+        inclusion = allocation(stratum, size, n) / np.bincount(stratum)
+        drawing = Drawing(inclusion[stratum], stratum)
     else:
         drawing = Drawing(np.full(count, n / count) if name == "random" else probabilities(size, n))
 
     def drawn(r: Any, population: Population, rng: np.random.Generator) -> Floats:
         at = drawing.draw(rng)
-        own = NONE if drawing.strata is None else drawing.strata.number[at]
+        both, pi = (machines[:, at], r[:, at]), drawing.inclusion[at]
+        if drawing.stratum is None:
+            return by_weights(*both, pi, contrasts, population)
+        own = drawing.stratum[at]
         if name == "strata":
-            both = machines[:, at], r[:, at]
+            held = np.bincount(drawing.stratum)
             return by_strata(*both, own, held, contrasts, N_DRAWS, population, rng)
-        return by_weights(
-            machines[:, at], r[:, at], drawing.inclusion[at], contrasts, population, stratum=own
-        )
+        return by_weights(*both, pi, contrasts, population, stratum=own)
 
     return drawn
 

@@ -695,6 +695,8 @@ def trials_for_width(rng: int) -> pd.DataFrame:
 def trials_for_power(rng: int) -> pd.DataFrame:
     plan = al.trials_for_power(0.75, 0.8, 0.2, n_datasets=2000, n_coverage=200, rng=rng)
     other = al.planning.trials_for_difference(0.75, 0.7, 0.7, 0.5, 0.2, n_coverage=200, rng=rng)
+    # Stored when a plan could have several humans.
+    other = other.assign(n_humans=1, ec_humans=np.nan)
     return stacked(zero=frame(plan), difference=frame(other))
 
 

@@ -48,8 +48,6 @@ n_trials must be whole numbers of at least 2 => P.interval_width(0.8, 0.8, 0.3, 
 n_trials must be one number or several => P.interval_width(0.8, 0.8, 0.3, 'many')
 WORKS => P.interval_width(0.8, 0.8, 0.3, 10 ** 12)
 ec_a and ec_b must differ: a => P.trials_for_difference(0.8, 0.8, 0.8, 0.3, 0.3)
-n_humans must be 1 to 4 whole people, got 9; plan more from => P.trials_for_difference(0.8, 0.8,
-    0.8, 0.4, 0.1, n_humans=9, ec_humans=0.3)
 width must lie in => P.assurance((80, 20), (80, 20), (3, 7), n_trials=100, width=0)
 could not convert => P.assurance('high', (80, 20), (3, 7), n_trials=100, width=0.2)
 n_trials or width is needed: a => P.plan_from(w.result())
@@ -61,7 +59,6 @@ variance components need at least 4 humans in a data set, 'all' has =>
 variance components => P.expected_errors(P.variance_components(w.trials()), 5, nan)
 variance components => P.best_design(P.variance_components(w.trials()), 0, 1, 1)
 variance components => P.best_design(P.variance_components(w.trials()), nan, 1, 1)
-batch must be whole numbers => P.sequential_design(0.8, 0.8, 0.3, 0.2, batch=0)
 accuracy must lie strictly => P.item_precision(nan, 10)
 n_answers must be whole => P.item_precision(0.8, 10.5)
 dmc must lie strictly between => P.items_for_margins(2)

@@ -167,25 +167,3 @@ def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
     found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(10)]
     # The pilot's standard error of 100 clusters is known within 1/sqrt(200) or so: five errors.
     assert planned == pytest.approx(np.mean(found), rel=5 / np.sqrt(200))
-
-
-def test_stopping_is_what_single_studies_do() -> None:
-    """Study by study, with the intervals of `pairwise_draws` after each batch."""
-    rng, p = np.random.default_rng(2), simulate.cell_probabilities(0.75, 0.75, 0.5)
-    stopped = []
-    for _ in range(30):
-        looks = rng.multinomial(100, p, 8).cumsum(axis=0)
-        draws = al.inference.pairwise_draws(looks, n_draws=1_000, rng=rng)["error_consistency"]
-        width = np.ptp(np.quantile(draws, [0.025, 0.975], axis=0), axis=0)
-        stopped.append(100 * (1 + np.flatnonzero(width <= 0.2)[0]))
-    plan = al.planning.sequential_design(0.75, 0.75, 0.5, 0.2, n_datasets=300, rng=3)
-    # Of 30 studies here and 300 there.
-    assert abs(np.mean(stopped) - plan["expected_trials"][0]) <= 4 * np.std(stopped) / np.sqrt(27)
-
-
-def test_studies_end_at_the_most_trials() -> None:
-    plan = al.planning.sequential_design(
-        0.75, 0.75, 0.5, 0.05, most_trials=250, n_datasets=100, rng=1
-    )
-    assert plan["unfinished_share"][0] == 1
-    assert plan["expected_trials"][0] == 250

@@ -116,7 +116,7 @@ def test_a_difference_of_proportions_has_no_bias() -> None:
 
 
 THREE = plans.Setting(
-    pattern_probabilities([0.75, 0.8, 0.65], [[1, 0.5, 0.3], [0.5, 1, 0.4], [0.3, 0.4, 1]]),
+    pattern_probabilities(0.75, 0.8, 0.65, 0.5, 0.3, 0.4),
     np.array([pattern_cells(3, 0, 1), pattern_cells(3, 0, 2)]),
     np.array([1.0, -1.0]),
     ERROR_CONSISTENCY,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 TESTED = "error_consistency"
 # Options that say more of another one.
 NEEDS = {
-    "rope": "pilot", "n_humans": "difference", "ec_humans": "difference", "interval": "assurance",
-    "most_images": "budget", "most_observers": "budget", "most_repeats": "budget",
+    "rope": "pilot", "interval": "assurance", "most_images": "budget", "most_observers": "budget",
+    "most_repeats": "budget",
 }  # fmt: skip
 # In addition to the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
@@ -49,7 +49,6 @@ def plan(  # noqa: PLR0913
     n_trials: list[int] | None = None,
     power: float = 0.8,
     difference: bool = False,
-    ec_humans: float | None = None,
     pilot: Path | None = None,
     keep_pilot: bool = False,
     rope: tuple[float, float] | None = None,
@@ -76,9 +75,7 @@ def plan(  # noqa: PLR0913
     power : float
         Probability to find a consistency or difference that is there.
     difference : bool
-        Compare two models with the same humans.
-    ec_humans : float
-        Error consistency of two humans, with --n-humans.
+        Compare two models with the same human.
     pilot : path
         Plan from these trials, read as by alikely compare.
     keep_pilot : bool
@@ -200,7 +197,7 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
 
 
 def _from_difference(o: Options, _: Metric) -> Answer:
-    """Two models against one human or several."""
+    """Two models against one human."""
     human, a, b = _stated(o.accuracy, "--accuracy", (3,), "accuracies of the human and both models")
     ec = _stated(o.ec, "--ec", (2, 3), "error consistency of each model with the human (and of "
                  "both)")  # fmt: skip
@@ -209,18 +206,14 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     models = ec[2] if len(ec) == 3 else None
     powers = sorted({0.5, 0.8, 0.9, 0.95, o.power})
     table = al.planning.trials_for_difference(
-        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - o.ci_prob, rng=o.seed,
-        **o.pick("n_humans", "ec_humans"),
-    )  # fmt: skip
+        human, a, b, ec[0], ec[1], models, power=powers, alpha=1 - o.ci_prob, rng=o.seed
+    )
     row = table[table["target"] == o.power].iloc[0]
     closer = "first" if ec[0] > ec[1] else "second"
-    people = "human" if o.n_humans == 1 else "humans"
-    what = (
-        f"the {closer} model errs more like the {people} ({max(ec[:2]):g} against {min(ec[:2]):g})"
-    )
-    _say_tested(int(row["n_trials"]), what, row["power"], f"all {o.n_humans + 2} observers")
+    what = f"the {closer} model errs more like the human ({max(ec[:2]):g} against {min(ec[:2]):g})"
+    _say_tested(int(row["n_trials"]), what, row["power"], "all 3 observers")
     if models is None:
-        say("If the models agree more than their agreement with humans explains, fewer trials "
+        say("If the models agree more than their agreement with the human explains, fewer trials "
             "suffice: give their error consistency as the third number of --ec.")  # fmt: skip
     columns = ["power:%=found in", "n_trials", "bias:4", "width:3=width of\ndifference"]
     show(table, [*columns, *_covered(o)], "")

@@ -33,7 +33,7 @@ POPULATIONS = ("pool", "images")
 SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
 # Columns of a plan that name the machines whose answers make its strata.
-BETWEEN = ("machine_a", "machine_b", "machine_c", "machine_d")
+BETWEEN = ("machine_a", "machine_b")
 
 
 def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:

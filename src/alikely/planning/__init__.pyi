@@ -13,7 +13,6 @@ from .margins import items_for_margins as items_for_margins
 from .trials import assurance as assurance
 from .trials import interval_width as interval_width
 from .trials import plan_from as plan_from
-from .trials import sequential_design as sequential_design
 from .trials import trials_for_difference as trials_for_difference
 from .trials import trials_for_power as trials_for_power
 from .trials import trials_for_width as trials_for_width
@@ -33,7 +32,6 @@ __all__ = [
     "items_for_margins",
     "plan_from",
     "readers",
-    "sequential_design",
     "trials_for_difference",
     "trials_for_power",
     "trials_for_width",

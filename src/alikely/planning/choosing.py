@@ -24,14 +24,14 @@ import dataclasses
 import itertools
 import json
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import special
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import entries, known_kind, of_type, one_of
@@ -43,7 +43,6 @@ from alikely._base.size import check_memory
 from alikely._base.steps import tracked
 from alikely.data.blocks import Block
 from alikely.data.columns import NOT_SHOWN
-from alikely.data.inclusion import BETWEEN
 from alikely.data.repeats import refuse_repeats
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
@@ -59,15 +58,15 @@ from alikely.inference.weighted import (
     student_deviate,
 )
 from alikely.metrics.consistency import ERROR_CONSISTENCY
-from alikely.planning.numbers import check_whole
+from alikely.planning.numbers import check_between, check_whole
 
 __all__ = ["StimulusPlan", "choose_conditions", "choose_images"]
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
-# Machines whose cells are strata: of five some intervals cover a sixth of what they say.
-MOST_SETTLED = 4
-OF_SEVERAL = "such a difference (root mean square)"
+# Machines whose cells are strata.
+MOST_OF_STRATA = 2
+SEVERAL = "such a difference (root mean square)"
 
 
 class Pool(NamedTuple):
@@ -144,11 +143,10 @@ def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp
 
 
 class Target(NamedTuple):
-    """Contrasts of machines that a plan is made for."""
+    """Contrasts of machines that a plan is made for; None for all pairs."""
 
     text: str
     contrasts: Floats | None
-    settled: tuple[int, ...]
     question: str
     error: str
 
@@ -160,21 +158,23 @@ class Target(NamedTuple):
         eye = np.eye(n_machines)
         return np.asarray(eye[first] - eye[second])
 
+    def of_strata(self, n_machines: int) -> NDArray[np.intp]:
+        """Machines whose answers make strata: one or two, otherwise none."""
+        used = np.flatnonzero(self.each(n_machines).any(axis=0))
+        return used if len(used) <= MOST_OF_STRATA else used[:0]
+
 
 def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
     """Read what a user wants to know."""
-    eye = np.eye(len(machines))
+    eye, number = np.eye(len(machines)), len(machines)
     if isinstance(target, str):
         if target in ALL and target not in machines:
-            if len(machines) < 2:
+            if number < 2:
                 raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
-            text = f"the differences of all pairs of {len(machines)} machines"
-            question = f"which of {len(machines)} machines err more like a person"
-            return Target(text, None, _few(range(len(machines))), question, OF_SEVERAL)
-        (at,) = _numbers([target], machines, ALL)
-        return Target(
-            target, eye[[at]], (at,), f"how much {target} errs like a person", "that value"
-        )
+            text = f"the differences of all pairs of {number} machines"
+            return Target(text, None, f"which of {number} machines err more like a person", SEVERAL)
+        (one,) = _numbers([target], machines, ALL)
+        return Target(target, eye[[one]], f"how much {target} errs like a person", "that value")
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
         got = "nothing" if isinstance(target, Iterable) else type(target).__name__
@@ -189,23 +189,17 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
         names = [str(n) for n in entry] if isinstance(entry, list | tuple) else [str(entry)]
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
-        pairs.append((names, _numbers(names, machines, ALL)))
-    one = len(pairs) == 1
-    either = " and whether ".join(" or ".join(names) for names, _ in pairs)
+        pairs.append(names)
+    at = np.array([_numbers(names, machines, ALL) for names in pairs])
+    single = len(pairs) == 1
     return Target(
-        ("the difference of " if one else "the differences of ")
-        + ", of ".join(" and ".join(names) for names, _ in pairs),
-        np.array([eye[first] - eye[second] for _, (first, second) in pairs]),
-        _few(dict.fromkeys(at for _, both in pairs for at in both)),
-        f"whether {either} errs more like a person",
-        "that difference" if one else OF_SEVERAL,
+        ("the difference of " if single else "the differences of ")
+        + ", of ".join(" and ".join(names) for names in pairs),
+        eye[at[:, 0]] - eye[at[:, 1]],
+        f"whether {' and whether '.join(' or '.join(names) for names in pairs)} errs more like a "
+        "person",
+        "that difference" if single else SEVERAL,
     )
-
-
-def _few(machines: Iterable[int]) -> tuple[int, ...]:
-    """Machines that make strata; none of too many."""
-    numbers = tuple(machines)
-    return numbers if len(numbers) <= MOST_SETTLED else ()
 
 
 def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> list[int]:
@@ -247,7 +241,6 @@ CHUNK = 4_096
 FEWEST_TO_SPLIT, FEWEST = 16, 4
 # Proportion of the trials that are spread evenly, whatever the sizes say.
 EVEN = 0.15
-NO_STRATA = np.empty(0, dtype=np.intp)
 HARD = (
     "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
     "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
@@ -331,30 +324,18 @@ def _variances(
     return np.maximum(total[:-1], 0), float(total[-1])
 
 
-class Strata(NamedTuple):
-    """Groups of images that some machines answered alike."""
-
-    number: NDArray[np.intp]
-    machines: tuple[int, ...]
-    right: NDArray[np.bool_]
-    hard: NDArray[np.intp]
-
-
-def strata_of(correct: NDArray[np.bool_], machines: Sequence[int]) -> Strata:
-    """Cells of machines' correctness; of one or two machines in an easier and a harder half."""
-    ease = easiness(correct)
-    used = tuple(machines)
-    place = 1 << np.arange(len(used))[::-1]
-    cell = place @ correct[list(used)].astype(np.intp)
+def strata_of(correct: NDArray[np.bool_], machines: ArrayLike) -> NDArray[np.intp]:
+    """Stratum of each image: a cell of machines' answers, in an easier and a harder half."""
+    ease, right = easiness(correct), correct[np.asarray(machines)].astype(np.intp)
+    cell = (1 << np.arange(len(right))[::-1]) @ right
     half = np.zeros(len(cell), dtype=np.intp)
     for number in np.unique(cell):
         own = np.flatnonzero(cell == number)
-        if len(own) >= FEWEST_TO_SPLIT and len(used) <= 2:
+        if len(own) >= FEWEST_TO_SPLIT:
             # By rank, so that halves are equal however many images tie.
             order = np.argsort(-ease[own], kind="stable")
             half[own[order[(len(own) + 1) // 2 :]]] = 1
-    kinds, number_of = np.unique(2 * cell + half, return_inverse=True)
-    return Strata(number_of, used, (kinds // 2 & place[:, None]) > 0, kinds % 2)
+    return np.unique(2 * cell + half, return_inverse=True)[1]
 
 
 def _multiple(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:
@@ -406,76 +387,53 @@ def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
     return np.asarray(base + more)
 
 
-def systematic(
-    probability: Floats, rng: np.random.Generator, classes: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
-    """Draw images systematically, in random order [M49]_; class by class if these are given."""
-    if classes is None:
-        order = rng.permutation(len(probability))
-    else:
-        # Neighbors are seldom drawn.
-        place = rng.permutation(int(classes.max(initial=0)) + 1)
-        order = np.lexsort((rng.random(len(classes)), place[classes]))
-    edges = np.cumsum(probability[order])
-    n = round(float(edges[-1]))
-    # Rounding must not lose the last image.
-    edges *= n / edges[-1]
-    at = np.searchsorted(edges, np.arange(n) + rng.random(), side="right")
-    return np.sort(order[np.minimum(at, len(order) - 1)])
-
-
 class Drawing(NamedTuple):
-    """How images of a pool are drawn."""
+    """How images of a pool are drawn: strata of known sizes, or systematically in random order."""
 
     inclusion: Floats
-    strata: Strata | None = None
-    shown: NDArray[np.intp] = NO_STRATA
+    stratum: NDArray[np.intp] | None = None
     classes: NDArray[np.intp] | None = None
     even: float | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw positions of images, ascending."""
-        if self.strata is None:
-            return systematic(self.inclusion, rng, self.classes)
-        number = self.strata.number
-        if self.classes is None:
-            order = np.lexsort((rng.random(len(number)), number))
-            starts = np.concatenate([[0], np.cumsum(np.bincount(number))[:-1]])
-            rank = np.arange(len(number)) - starts[number[order]]
-            return np.sort(order[rank < self.shown[number[order]]])
-        parts = []
-        for g in np.flatnonzero(self.shown):
-            own = np.flatnonzero(number == g)
-            parts.append(own[systematic(self.inclusion[own], rng, self.classes[own])])
-        return np.sort(np.concatenate(parts))
-
-
-def lacks_room(pool: Pool, target: Target, n: int) -> bool:
-    """Whether the strata of a target need more images than are shown."""
-    if not target.settled:
-        return False
-    return fewest_images(strata_of(pool.correct, target.settled).number) > n
+        """Draw positions of images, ascending [M49]_."""
+        pi, stratum, classes = self.inclusion, self.stratum, self.classes
+        # Neighbors are seldom drawn together: those of a class, if classes are to be balanced.
+        keys = () if stratum is None else (stratum,)
+        if classes is not None:
+            keys = (rng.permutation(int(classes.max(initial=0)) + 1)[classes], *keys)
+        order = np.lexsort((rng.random(len(pi)), *keys))
+        if stratum is not None and classes is None:
+            starts = np.concatenate([[0], np.cumsum(np.bincount(stratum))[:-1]])
+            rank = np.arange(len(pi)) - starts[stratum[order]]
+            shown = np.round(np.bincount(stratum, pi)).astype(np.intp)
+            return np.sort(order[rank < shown[stratum[order]]])
+        edges = np.cumsum(pi[order])
+        n = round(float(edges[-1]))
+        # Rounding must not lose the last image.
+        edges *= n / edges[-1]
+        at = np.searchsorted(edges, np.arange(n) + rng.random(), side="right")
+        return np.sort(order[np.minimum(at, len(order) - 1)])
 
 
 def drawing_of(
     pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
 ) -> Drawing:
-    """Design of one pool: strata where few machines make them, else by sizes."""
+    """Design of one pool: strata where one or two machines make them, else by sizes."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
-    if not target.settled:
+    machines = target.of_strata(len(pool.machines))
+    if not len(machines):
         if even == 0 and not size.all():
             raise ValueError(
                 f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell "
                 "nothing of the target and would never be shown, whatever else is asked later"
             )
-        inclusion = probabilities(size, n, EVEN if even is None else even)
-        return Drawing(inclusion, classes=classes, even=even)
-    strata = strata_of(pool.correct, target.settled)
+        return Drawing(probabilities(size, n, EVEN if even is None else even), None, classes, even)
+    stratum = strata_of(pool.correct, machines)
     # Spread evenly over the pool: as if each image had at least that size.
     mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
-    shown = allocation(strata.number, mixed, n)
-    inclusion = (shown / np.bincount(strata.number))[strata.number]
-    return Drawing(inclusion, strata, shown, classes, even)
+    inclusion = allocation(stratum, mixed, n) / np.bincount(stratum)
+    return Drawing(inclusion[stratum], stratum, classes, even)
 
 
 def expected_of(
@@ -491,7 +449,7 @@ def expected_of(
         if numbers is None:
             tables.append(_expected(pool, size, target, drawing))
             continue
-        least = 2 if drawing.strata is None else fewest_images(drawing.strata.number)
+        least = 2 if drawing.stratum is None else fewest_images(drawing.stratum)
         for n in numbers:
             if least <= n <= pool.n_images:
                 by_class = drawing.classes is not None
@@ -513,11 +471,11 @@ def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.
     square = size**2 * many
     per_image = float(square.mean())
     ours = float((square * (1 - pi) / pi).sum()) / count**2
-    if drawing.strata is not None:
-        number = drawing.strata.number
-        held = np.bincount(number)
-        within, per_image = _variances(pool.correct, target.each(machines), number)
-        ours = float((held**2 * (1 / drawing.shown - 1 / held) * within).sum()) / count**2
+    if drawing.stratum is not None:
+        held = np.bincount(drawing.stratum)
+        within, per_image = _variances(pool.correct, target.each(machines), drawing.stratum)
+        shown = np.round(np.bincount(drawing.stratum, pi))
+        ours = float((held**2 * (1 / shown - 1 / held) * within).sum()) / count**2
     variance = np.array([per_image * (1 / n - 1 / count), ours, 0.0])
     # Of an image beyond the pool all that the pool leaves open is added.
     beyond = per_image / count
@@ -535,7 +493,7 @@ def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.
     )
 
 
-def rows_of(pool: Pool, drawing: Drawing, at: NDArray[np.intp]) -> pd.DataFrame:
+def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) -> pd.DataFrame:
     """Rows of the table of a plan for some images."""
     frame = pd.DataFrame(
         {"dataset": pool.dataset, "condition": pool.condition, "item": pool.items[at]}
@@ -544,8 +502,7 @@ def rows_of(pool: Pool, drawing: Drawing, at: NDArray[np.intp]) -> pd.DataFrame:
         frame["truth"] = pool.truth[at]
     frame["inclusion"] = drawing.inclusion[at]
     frame["pool_images"] = pool.n_images
-    strata = drawing.strata
-    if strata is None:
+    if drawing.stratum is None:
         share = pool.correct[:, at].mean(axis=0)
         certain = drawing.inclusion[at] > 1 - 1e-9
         frame["reason"] = [
@@ -553,28 +510,36 @@ def rows_of(pool: Pool, drawing: Drawing, at: NDArray[np.intp]) -> pd.DataFrame:
             for right, sure in zip(share, certain, strict=True)
         ]
         return frame
-    machines = [pool.machines[i] for i in strata.machines]
-    # A whole cell has no halves to name.
-    split = (strata.right[:, :, None] == strata.right[:, None, strata.hard == 1]).all(axis=0)
-    half = np.array(["", ", easier half", ", harder half"])[split.any(axis=1) * (1 + strata.hard)]
-    names = [
-        ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(machines, row, strict=True))
-        + h
-        for row, h in zip(strata.right.T, half, strict=True)
-    ]
-    own = strata.number[at]
-    frame["stratum"] = [names[g] for g in own]
-    frame["stratum_images"] = np.bincount(strata.number)[own]
-    for column, name in zip(BETWEEN, machines, strict=False):
+    machines = target.of_strata(len(pool.machines))
+    right, names = pool.correct[machines], [pool.machines[i] for i in machines]
+    frame["stratum"] = _strata_names(right, names, drawing.stratum)[drawing.stratum[at]]
+    frame["stratum_images"] = np.bincount(drawing.stratum)[drawing.stratum[at]]
+    for column, name in zip(("machine_a", "machine_b"), names, strict=False):
         frame[column] = name
-    if len(machines) == 1:
-        what = ("the machine is right", "the machine is wrong")
-        frame["reason"] = np.where(strata.right[0, own], *what)
-        return frame
-    some, all_ = ("the two apart", "both") if len(machines) == 2 else ("some of them apart", "all")
-    differ = (strata.right != strata.right[:1]).any(axis=0)[own]
-    frame["reason"] = np.where(differ, f"tells {some}", f"how people fare where {all_} agree")
+    if len(names) == 1:
+        frame["reason"] = np.where(right[0, at], "the machine is right", "the machine is wrong")
+    else:
+        differ = right[0, at] != right[1, at]
+        frame["reason"] = np.where(
+            differ, "tells the two apart", "how people fare where both agree"
+        )
     return frame
+
+
+def _strata_names(
+    right: NDArray[np.bool_], machines: Sequence[str], stratum: NDArray[np.intp]
+) -> NDArray[np.object_]:
+    """Name of each stratum; a whole cell has no halves to name."""
+    first = np.unique(stratum, return_index=True)[1]
+    cells = [
+        ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(machines, row, strict=True))
+        for row in right[:, first].T
+    ]
+    halves = [
+        "" if cells.count(cell) == 1 else ", harder half" if cell in cells[:g] else ", easier half"
+        for g, cell in enumerate(cells)
+    ]
+    return np.array([cell + half for cell, half in zip(cells, halves, strict=True)], dtype=object)
 
 
 def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
@@ -597,7 +562,6 @@ def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
     return notes
 
 
-Human = Literal["model", "machines"] | Trials
 N_DRAWS = 1_000
 FEWEST_DESIGNS = 20
 # Limits that are the truth but for rounding.
@@ -618,16 +582,17 @@ def _pairs(
     inclusion: Floats,
     contrasts: Floats,
     population: Population,
-    stratum: NDArray[np.intp] = NO_STRATA,
+    stratum: NDArray[np.intp] | None = None,
 ) -> tuple[Block, Floats]:
     """Each person with each machine of the contrasts, and the weights of these pairs in them."""
     used = contrasts.any(axis=0)
     n, m = len(people), int(used.sum())
     first, second = np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)
     answers = np.concatenate([people, correct[used]]).astype(np.int8)
+    number = np.empty(0, dtype=np.intp) if stratum is None else stratum
     block = Block(
         slice(0, n * m), first, second, answers, np.arange(len(inclusion)), inclusion=inclusion,
-        stratum=stratum, asked=np.arange(n + m) < n, population=population,
+        stratum=number, asked=np.arange(n + m) < n, population=population,
     )  # fmt: skip
     return block, np.tile(contrasts[:, used], n) / n
 
@@ -639,7 +604,7 @@ def by_weights(
     contrasts: Floats,
     population: Population,
     ci_prob: float = 0.95,
-    stratum: NDArray[np.intp] = NO_STRATA,
+    stratum: NDArray[np.intp] | None = None,
 ) -> Floats:
     """Estimate contrasts from chosen images by weighted influence.
 
@@ -690,67 +655,8 @@ def simulated_people(
     """People who find images as easy as machines do, more or less."""
     own = rng.normal(size=len(ease))
     logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
-    low, high = -30.0, 30.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if special.expit(logit + middle).mean() < accuracy:
-            low = middle
-        else:
-            high = middle
-    return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + low))
-
-
-# What is known of people; answers of machines and of people, contrasts, and the plan for them.
-type Scene = tuple[dict[str, Any], NDArray[np.bool_], NDArray[np.bool_], Floats, Drawing]
-
-
-def _earlier(trials: Trials, pool: Pool, drawing: Drawing, target: Target) -> Iterator[Scene]:
-    """Earlier people who answered all images of a pool."""
-    data = trials.data
-    here = (data["dataset"].values == pool.dataset) & (data["condition"].values == pool.condition)
-    at = pd.Index(data["item"].values[here].astype(str)).get_indexer(pool.items.astype(str))
-    found = 0
-    if len(at) and (at >= 0).all():
-        raw = data["correct"].values[:, np.flatnonzero(here)[at]]
-        for name, row in zip(trials.observers, raw, strict=True):
-            if (row != NOT_SHOWN).all() and name not in pool.machines:
-                found += 1
-                known = {"person": name, "accuracy": float((row == 1).mean()), "follows": np.nan}
-                each = target.each(len(pool.machines))
-                yield known, pool.correct, (row == 1)[None], each, drawing
-    if not found:
-        raise ValueError(
-            f"none of these people answered all {pool.n_images} images of {pool.name}; simulate "
-            "with human='model'"
-        )
-
-
-def _left_out(pool: Pool, drawing: Drawing, target: Target) -> Iterator[Scene]:
-    """Each machine outside the target as if it were human, and a plan without it."""
-    used = np.zeros(len(pool.machines), dtype=bool)
-    if target.contrasts is not None:
-        used = target.contrasts.any(axis=0)
-    others = np.flatnonzero(~used)
-    if not len(others) or len(pool.machines) < 3:
-        raise ValueError(
-            "no machine is left to stand in for a human: all are in the target; use human='model'"
-        )
-    n = round(float(drawing.inclusion.sum()))
-    for out in others:
-        kept = np.delete(np.arange(len(pool.machines)), out)
-        names = [pool.machines[i] for i in kept]
-        rest = pool._replace(machines=names, correct=pool.correct[kept])
-        contrasts = None if target.contrasts is None else target.contrasts[:, kept]
-        settled = tuple(int(i - (i > out)) for i in target.settled if i != out)
-        own = target._replace(contrasts=contrasts, settled=settled)
-        if lacks_room(rest, own, n):
-            # Two machines have halved cells, which may need more than cells of three.
-            own = own._replace(settled=())
-        size = sizes(rest.correct, own.contrasts)
-        again = drawing_of(rest, size, own, n, drawing.even, drawing.classes is not None)
-        person = pool.correct[[out]]
-        known = {"person": pool.machines[out], "accuracy": float(person.mean()), "follows": np.nan}
-        yield known, rest.correct, person, own.each(len(kept)), again
+    level = optimize.brentq(lambda x: special.expit(logit + x).mean() - accuracy, -30.0, 30.0)
+    return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + level))
 
 
 def _tried(
@@ -758,29 +664,29 @@ def _tried(
     people: NDArray[np.bool_],
     contrasts: Floats,
     drawing: Drawing,
-    population: Population,
     n_designs: int,
     rng: np.random.Generator,
 ) -> Iterator[dict[str, Any]]:
     """Rows of known people: random sampling and the plan, by each of its estimators."""
     truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
-    shown, strata = round(float(drawing.inclusion.sum())), drawing.strata
-    found: dict[str, list[Floats]] = {"random": [], "chosen": []}
-    if strata is not None:
-        found["strata"], held = [], np.bincount(strata.number)
+    shown = round(float(drawing.inclusion.sum()))
+    found: dict[str, list[Floats]] = {"random": [], "chosen": [], "strata": []}
     for _ in range(n_designs):
         for name, way in {"random": Drawing(np.full(n, shown / n)), "chosen": drawing}.items():
             at = way.draw(rng)
             own = correct[:, at], people[:, at]
-            stratum = NO_STRATA if way.strata is None else way.strata.number[at]
+            stratum = None if way.stratum is None else way.stratum[at]
             pi = way.inclusion[at]
-            found[name].append(by_weights(*own, pi, contrasts, population, stratum=stratum))
-            if way.strata is not None:
+            found[name].append(by_weights(*own, pi, contrasts, "pool", stratum=stratum))
+            if way.stratum is not None and stratum is not None:
+                held = np.bincount(way.stratum)
                 found["strata"].append(
-                    by_strata(*own, stratum, held, contrasts, N_DRAWS, population, rng)
+                    by_strata(*own, stratum, held, contrasts, N_DRAWS, "pool", rng)
                 )
     chance, defined = np.nan, np.isfinite(truth)
     for name, estimates in found.items():
+        if not estimates:
+            continue
         value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)[:, :, defined]
         square = float(np.nanmean((value - truth[defined]) ** 2))
         # Where all that matters was shown, limits are the truth but for rounding.
@@ -804,10 +710,6 @@ def _tried(
         }
 
 
-TOO_FEW = (
-    "{name}: strata of these machines need {least} images; all are drawn by size, weighted, "
-    "without a posterior"
-)
 # Of a row of the table, as it is put together: its texts are shared, its columns are not.
 TABLE_BYTES = 300
 Layout = Literal["plan", "psychopy", "jspsych"]
@@ -822,7 +724,7 @@ LAYOUTS: dict[str, dict[str, str]] = {
 
 def choose_images(
     trials: Trials,
-    n: int | Mapping[str, int],
+    n: int,
     target: WhatFor = "all pairs",
     *,
     machines: str | Sequence[str] = "model",
@@ -842,12 +744,12 @@ def choose_images(
     ----------
     trials : Trials
         Answers of the machines to all images that could be shown; people take no part.
-    n : int or mapping of str to int
-        Images to show in each condition, or in each by name.
+    n : int
+        Images to show in each condition, at least 2.
     target : str, (str, str) or sequence of (str, str)
         What is wanted of the machines' consistency with people: the difference of two
         (``("A", "B")``), several differences, ``"all pairs"`` (or ``"ranking"``), or that of one
-        machine (``"A"``). For up to four machines images are drawn by strata of their answers
+        machine (``"A"``). For one or two machines images are drawn by strata of their answers
         [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
     machines : str or sequence of str
         Kind of the machines, or their names. All of them say how hard an image is.
@@ -880,8 +782,7 @@ def choose_images(
     Notes
     -----
     A design for differences makes the consistencies themselves less precise, and one for two models
-    may leave too few for others; every result marks estimates from few images. If the strata of
-    three or four models need more than `n` images, images are drawn by size, with a note.
+    may leave too few for others; every result marks estimates from few images.
 
     Examples
     --------
@@ -904,29 +805,26 @@ def choose_images(
         raise ValueError("by_class needs true classes; these trials hold correctness only")
     wanted = target_of(target, pools[0].machines)
     seeds = seed_sequence(rng).spawn(len(pools))
-    lists = n_people or 1
-    rows, drawings, notes = [], [], _unknown(trials, seen)
-    counts = _counts(n, pools)
+    rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_people or 1
+    check_whole(n, "n")
     for pool in pools:
+        if n > pool.n_images:
+            raise ValueError(
+                f"n must be at most {pool.n_images}, the images of {pool.name} that people can "
+                f"still see; got {n}"
+            )
         require_apart(pool, wanted)
-    short = [p for p, c in zip(pools, counts, strict=True) if lacks_room(p, wanted, c)]
-    if short and len(wanted.settled) > 2:
-        for pool in short:
-            least = fewest_images(strata_of(pool.correct, wanted.settled).number)
-            notes.append(TOO_FEW.format(name=pool.name, least=least))
-        wanted = wanted._replace(settled=())
-    for pool, count, seed in zip(pools, counts, seeds, strict=True):
-        size = sizes(pool.correct, wanted.contrasts)
-        check_memory(
-            TABLE_BYTES * lists * count * len(pools),
-            f"{lists:,} lists of {count:,} images in {len(pools):,} conditions",
-            "fewer n_people",
-        )
-        drawing = drawing_of(pool, size, wanted, count, even, by_class)
+    check_memory(
+        TABLE_BYTES * lists * n * len(pools),
+        f"{lists:,} lists of {n:,} images in {len(pools):,} conditions",
+        "fewer n_people",
+    )
+    for pool, seed in zip(pools, seeds, strict=True):
+        drawing = drawing_of(pool, sizes(pool.correct, wanted.contrasts), wanted, n, even, by_class)
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
-            rows.append(rows_of(pool, drawing, at).assign(list=number))
+            rows.append(rows_of(pool, drawing, wanted, at).assign(list=number))
         drawings.append(drawing)
         notes += notes_of(pool, drawing, len(pools) > 1)
     table = pd.concat(rows, ignore_index=True).sort_values("list", kind="stable", ignore_index=True)
@@ -949,34 +847,6 @@ def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
     return [f"{len(lost)} items of shown are none of these trials: {listed(lost, most=3)}"]
 
 
-def _counts(n: int | Mapping[str, int], pools: Sequence[Pool]) -> list[int]:
-    """Images to show in each pool."""
-    each = dict.fromkeys((pool.condition for pool in pools), n)
-    if isinstance(n, Mapping):
-        if unknown := [name for name in n if name not in each]:
-            raise ValueError(
-                f"n has a number for {unknown[0]!r}, and there is no such condition; there are: "
-                f"{listed(each)}{nearest(unknown[0], each)}"
-            )
-        if lacking := [name for name in each if name not in n]:
-            raise ValueError(
-                f"n has no number for condition {lacking[0]!r}; it has {listed(map(str, n))}"
-            )
-        each = dict(n)
-    counts = []
-    for pool in pools:
-        count = each[pool.condition]
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 2:
-            raise ValueError(f"n must be a whole number of at least 2, got {count!r}")
-        if count > pool.n_images:
-            raise ValueError(
-                f"n must be at most {pool.n_images}, the images of {pool.name} that people can "
-                f"still see; got {count}"
-            )
-        counts.append(int(count))
-    return counts
-
-
 @dataclasses.dataclass(frozen=True)
 class StimulusPlan:
     """Which images to show, with which probability each was chosen.
@@ -988,8 +858,8 @@ class StimulusPlan:
     table : pandas.DataFrame
         Images to show, in random order within a list and condition: ``list`` (who sees it, from 1),
         ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
-        ``reason``, and of plans for up to four machines ``stratum, stratum_images, machine_a``,
-        ``machine_b`` and so on. `alikely.Trials.with_inclusion` needs nothing else, also if it is
+        ``reason``, and of plans for one or two machines ``stratum, stratum_images, machine_a`` and
+        ``machine_b``. `alikely.Trials.with_inclusion` needs nothing else, also if it is
         read from a file.
     expected : pandas.DataFrame
         For each condition and ``design`` (``random``, ``chosen``, ``all``): ``n_images``,
@@ -1120,38 +990,31 @@ class StimulusPlan:
                     "right": pool.correct.mean(axis=0),
                 }
             )
-            if drawing.strata is not None:
-                frame["stratum"] = drawing.strata.number
+            if drawing.stratum is not None:
+                frame["stratum"] = drawing.stratum
             parts.append(frame)
         return pd.concat(parts, ignore_index=True)
 
     def simulate(
         self,
-        human: Human = "model",
         *,
         accuracy: Sequence[float] = (0.5, 0.65, 0.8, 0.92),
         follows: Sequence[float] = (0.0, 0.5, 0.9),
         n_people: int = 1,
-        population: Population = "pool",
         n_designs: int = 200,
         rng: RandomState = None,
     ) -> pd.DataFrame:
-        """Try the plan on people who are known, before money is spent.
+        """Try the plan on simulated people, before money is spent.
+
+        People find images as hard as machines do to the degree `follows`. Intervals are those for
+        the pool.
 
         Parameters
         ----------
-        human : {"model", "machines"} or Trials
-            Simulated people of each `accuracy`, who find images as hard as machines do to the
-            degree `follows`; each machine in turn that is not in the target, as if it were human,
-            of which the plan then knows nothing; or earlier people who answered all images of the
-            pool. (By a fitted cohort: simulate trials from it and give these.)
         accuracy, follows : sequence of float
             Values of simulated people, in (0, 1) and [0, 1].
         n_people : int
             Number of simulated people, who see the same images; the mean over them is estimated.
-        population : {"pool", "images"}
-            Whose intervals are taken. What they are held against is the pool: intervals for
-            further images cover it more often than they say.
         n_designs : int
             Draws of the images for each, at least 20.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -1170,42 +1033,22 @@ class StimulusPlan:
         Raises
         ------
         ValueError
-            If a number is out of range, no machine is left to be human, or earlier people lack
-            images of the pool.
+            If a number is out of range.
         """
-        if n_designs < FEWEST_DESIGNS:
-            raise ValueError(f"n_designs must be at least {FEWEST_DESIGNS}, got {n_designs}")
-        one_of("population", population, ("pool", "images"))
-        if not isinstance(human, Trials) and human not in ("model", "machines"):
-            raise ValueError(
-                f"human must be 'model', 'machines' or Trials of earlier people, got {human!r}"
-            )
-        if not all(0 < value < 1 for value in accuracy):
-            raise ValueError(f"accuracy must lie in (0, 1), got {list(accuracy)}")
+        check_whole(n_designs, "n_designs", FEWEST_DESIGNS)
+        check_whole(n_people, "n_people", 1)
+        check_between(accuracy, "accuracy", "try 0.75")
         if not all(0 <= value <= 1 for value in follows):
             raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
-        if n_people < 1:
-            raise ValueError(f"n_people must be at least 1, got {n_people}")
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
-            scenes: Iterable[Scene]
-            if isinstance(human, Trials):
-                scenes = _earlier(human, pool, drawing, self._target)
-            elif human == "machines":
-                scenes = _left_out(pool, drawing, self._target)
-            else:
-                each, ease = self._target.each(len(pool.machines)), easiness(pool.correct)
-                scenes = (
-                    (
-                        {"person": "simulated", "accuracy": share, "follows": degree}, pool.correct,
-                        simulated_people(ease, share, degree, n_people, generator), each, drawing,
-                    )
-                    for share in accuracy for degree in follows
-                )  # fmt: skip
             place = {"dataset": pool.dataset, "condition": pool.condition}
-            for known, correct, people, each, drawn in scenes:
-                tried = _tried(correct, people, each, drawn, population, n_designs, generator)
-                rows += [{**place, **known, **row} for row in tried]
+            each, ease = self._target.each(len(pool.machines)), easiness(pool.correct)
+            for share, degree in itertools.product(accuracy, follows):
+                people = simulated_people(ease, share, degree, n_people, generator)
+                known = {**place, "accuracy": share, "follows": degree}
+                tried = _tried(pool.correct, people, each, drawing, n_designs, generator)
+                rows += [{**known, **row} for row in tried]
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:

@@ -16,8 +16,7 @@ __all__ = [
     "check_whole",
     "check_width",
     "grid",
-    "number_for_power",
-    "number_for_width",
+    "simulated_number",
     "smallest_with",
 ]
 
@@ -80,50 +79,29 @@ AROUND = np.array([0.7, 0.84, 1.0, 1.19, 1.42])
 FEWEST, MOST = 2, 10_000_000
 
 
-def number_for_width(
-    width: Callable[[int, np.random.SeedSequence], float],
+def simulated_number(
+    value: Callable[[int, np.random.SeedSequence], float],
     start: float,
     goal: float,
     seed: np.random.SeedSequence,
-    slack: float,
-    rounds: int,
+    *,
+    power: bool = False,
+    slack: float = 0.02,
+    rounds: int = 2,
 ) -> int:
-    """Number of trials at which a width that is simulated is no larger than a goal."""
+    """Number of trials at which a simulated width is at most a goal, or power at least."""
+    # A width is a power of the number of trials; power is normal in its root.
+    scale, number = (np.sqrt, np.square) if power else (np.log, np.exp)
 
-    def narrowness(n: int) -> float:
-        found = width(n, _own_seed(seed, n))
+    def gain(n: int) -> float:
+        # A stream of random numbers for each number of trials.
+        own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n))
+        found = value(n, own)
         # All estimates alike: nothing narrower is to be had.
-        return -float(np.log(found)) if found != 0 else np.inf
+        with np.errstate(divide="ignore"):
+            return float(special.ndtri(found) if power else -np.log(found))
 
-    return _smallest_number(narrowness, start, -np.log(goal), np.log, np.exp, slack, rounds)
-
-
-def number_for_power(
-    power: Callable[[int, np.random.SeedSequence], float],
-    start: float,
-    goal: float,
-    seed: np.random.SeedSequence,
-    rounds: int,
-) -> int:
-    """Number of trials at which a power that is simulated reaches a goal."""
-
-    def deviate(n: int) -> float:
-        return float(special.ndtri(power(n, _own_seed(seed, n))))
-
-    wanted = float(special.ndtri(goal))
-    return _smallest_number(deviate, start, wanted, np.sqrt, np.square, 0.03, rounds)
-
-
-def _smallest_number(
-    gain: Callable[[int], float],
-    start: float,
-    goal: float,
-    scale: Callable[[float], float],
-    number: Callable[[float], float],
-    slack: float,
-    rounds: int,
-) -> int:
-    """Number of trials at which a gain that is known with noise reaches a goal."""
+    wanted = float(special.ndtri(goal) if power else -np.log(goal))
     guess = float(np.clip(start, 2 * FEWEST, MOST))
     for _ in range(rounds):
         tried = np.unique(np.ceil(guess * AROUND)).astype(int).tolist()
@@ -131,16 +109,15 @@ def _smallest_number(
         known = np.isfinite(gains)
         if known.sum() < 2:
             # All is gained around here, or next to nothing: look elsewhere.
-            guess *= 0.5 if gains.max() > goal else 2.0
+            guess *= 0.5 if gains.max() > wanted else 2.0
             continue
-        x = np.array([scale(n) for n in tried])
-        slope, level = np.polyfit(x[known], gains[known], 1)
-        wanted = number((goal - level) / slope) if slope > 0 else 2 * guess
+        slope, level = np.polyfit(scale(np.array(tried))[known], gains[known], 1)
+        reached = number((wanted - level) / slope) if slope > 0 else 2 * guess
         # One round does not go further than the line can be trusted.
-        guess = float(np.clip(wanted, guess / 3, guess * 3))
+        guess = float(np.clip(reached, guess / 3, guess * 3))
     found = int(np.ceil(np.clip(guess, FEWEST, MOST)))
     # With very few trials gains go by steps, which no line follows.
-    while not gain(found) >= goal - slack and found < MOST:
+    while not gain(found) >= wanted - slack and found < MOST:
         found = min(int(np.ceil(1.02 * found)) + 1, MOST)
     return found
 
@@ -154,8 +131,3 @@ def smallest_with(power: Callable[[int], float], goal: float, fewest: int = 2) -
         middle = (low + high) // 2
         low, high = (low, middle) if power(middle) >= goal else (middle, high)
     return high
-
-
-def _own_seed(seed: np.random.SeedSequence, n_trials: int) -> np.random.SeedSequence:
-    """A stream of its own for each number of trials that a search tries."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n_trials))

@@ -13,11 +13,8 @@ References
    calculation of P. doi:10.2307/2340521
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
-.. [H65] Harkness (1965). Properties of the extended hypergeometric distribution.
-   doi:10.1214/aoms/1177700170
 .. [JWB95] Joseph, Wolfson, du Berger (1995). Sample size calculations for binomial proportions via
    highest posterior density intervals. doi:10.2307/2348439
-.. [K13] Kruschke (2013). Bayesian estimation supersedes the t test. doi:10.1037/a0029146
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -25,7 +22,6 @@ References
    coefficients that are accurate, not simply significant. doi:10.1037/1082-989X.8.3.305
 .. [OSC05] O'Hagan, Stevens, Campbell (2005). Assurance in clinical trial design.
    doi:10.1002/pst.175
-.. [R14] Rouder (2014). Optional stopping: no problem for Bayesians. doi:10.3758/s13423-014-0595-4
 .. [Y34] Yates (1934). Contingency tables involving small numbers and the chi-squared test.
    doi:10.2307/2983604
 """
@@ -39,7 +35,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from alikely._base.arrays import Floats, within
 from alikely._base.checks import of_type, one_of
@@ -48,7 +44,8 @@ from alikely._base.parallel import in_parallel
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.estimates.result import Result
-from alikely.inference.intervals import defined_quantiles, mean_of_defined, variance_of_defined
+from alikely.inference.fisher import fisher_log10_p
+from alikely.inference.intervals import defined_quantiles, mean_of_defined
 from alikely.metrics import ERROR_CONSISTENCY, Metric, bounds, consistency, get_metric
 from alikely.metrics.cell_priors import Prior, cell_prior
 from alikely.planning.numbers import (
@@ -56,8 +53,7 @@ from alikely.planning.numbers import (
     check_whole,
     check_width,
     grid,
-    number_for_power,
-    number_for_width,
+    simulated_number,
     smallest_with,
 )
 from alikely.simulate import cell_probabilities
@@ -67,7 +63,6 @@ __all__ = [
     "assurance",
     "interval_width",
     "plan_from",
-    "sequential_design",
     "trials_for_difference",
     "trials_for_power",
     "trials_for_width",
@@ -286,13 +281,22 @@ def is_simulated(setting: Setting, n_trials: NDArray[np.int64], method: str) -> 
     return few if method == "auto" else np.full(few.shape, method == "simulated")
 
 
-def central_range(values: NDArray[np.float64], ci_prob: float) -> tuple[float, float]:
-    """Bounds of the central range of the defined values; NaN where hardly any is defined."""
+def spread(
+    setting: Setting, n_trials: int, n_datasets: int, ci_prob: float, seed: np.random.SeedSequence
+) -> tuple[float, float, float, float]:
+    """Central range, standard deviation and bias of the defined estimates of simulated data."""
+    values = estimates(draw_tables(setting, n_trials, n_datasets, seed), setting)
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan, np.nan
     lower, upper = np.quantile(defined, [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    return float(lower), float(upper)
+    bias = float(defined.mean() - true_value(setting))
+    return float(lower), float(upper), float(defined.std()), bias
+
+
+def trials_of_formula(width: Floats | float, variance: Floats | float, ci_prob: float) -> Floats:
+    """Number of trials for an interval of a width, by the variance of the estimate from one."""
+    return np.asarray((2 * special.ndtri((1 + ci_prob) / 2) / width) ** 2 * variance)
 
 
 def row_by_row(
@@ -332,7 +336,7 @@ def describe(
     lower, upper = value - z * se, value + z * se
     first, second = seed_sequence(rng).spawn(2)
     if len(at := np.flatnonzero(simulated)):
-        found = row_by_row(_spread, setting, first, n_trials, n_datasets, ci_prob, at=at)
+        found = row_by_row(spread, setting, first, n_trials, n_datasets, ci_prob, at=at)
         lower[at], upper[at], se[at], bias[at] = np.transpose(found)
     share = undefined_share(setting, n_trials)
     table = rows.assign(
@@ -359,18 +363,6 @@ def describe(
     return table
 
 
-def _spread(
-    setting: Setting, n: int, n_datasets: int, ci_prob: float, seed: np.random.SeedSequence
-) -> tuple[float, float, float, float]:
-    """Central range, standard deviation and bias of the defined estimates."""
-    values = estimates(draw_tables(setting, n, n_datasets, seed), setting)
-    bounds = central_range(values, ci_prob)
-    if np.count_nonzero(~np.isnan(values)) < 2:
-        return *bounds, np.nan, np.nan
-    sd = float(np.sqrt(variance_of_defined(values, ddof=0)))
-    return *bounds, sd, float(mean_of_defined(values) - true_value(setting))
-
-
 Alternative = Literal["two-sided", "greater", "less"]
 School = Literal["posterior", "bootstrap", "analytic"]
 NO_ERRORS = "without errors (or correct responses) nobody can say whose errors are alike"
@@ -378,21 +370,12 @@ NO_ERRORS = "without errors (or correct responses) nobody can say whose errors a
 MOST_TRIALS = 1e12
 # Data sets behind each number of trials that a search for an assurance tries.
 N_SEARCH = 200
-# Each doubles the number of patterns of answers.
-MOST_HUMANS = 4
 N_DATASETS = 20_000
 ALTERNATIVES = ("two-sided", "greater", "less")
 FISHER, SCORE, INTERVAL = "Fisher's exact", "score", "analytic interval"
 # Measured: with so many trials expected in every cell, the power of Fisher's test by its formula is
 # within .01 of the exact one; with 10, off by up to .03.
 ENOUGH_FOR_FISHER = 100
-# So many data sets drawn for each pair of numbers of right answers, over whose overlaps power is
-# summed: what varies between pairs is little.
-DRAWN_PER_PAIR = 10
-# Tables that are equally probable differ by rounding, never by this much: as `fisher_exact`.
-ROUNDING = 1e-7
-# Overlaps beyond so many standard deviations, and so many more, have a probability below 1e-12.
-REACH, MORE = 7, 10
 
 
 def interval_width(
@@ -532,9 +515,8 @@ def trials_for_width(
     one_of("interval", interval, SCHOOLS)
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
-    z = special.ndtri((1 + ci_prob) / 2)
     # Rounding must not cost a trial where the formula gives a whole number.
-    exact = (2 * z / goals) ** 2 * unit_variance(setting)
+    exact = trials_of_formula(goals, unit_variance(setting), ci_prob)
     if (exact > MOST_TRIALS).any():
         raise ValueError(
             f"this takes {exact.max():.1e} trials, and plans go up to {MOST_TRIALS:.0e}; ask for a "
@@ -565,8 +547,7 @@ def _number_for_width(
 ) -> int:
     def width(n: int, own: np.random.SeedSequence) -> float:
         if assurance is None:
-            values = estimates(draw_tables(setting, n, n_datasets, own), setting)
-            lower, upper = central_range(values, ci_prob)
+            lower, upper, _, _ = spread(setting, n, n_datasets, ci_prob, own)
             return upper - lower
         counts = draw_tables(setting, n, n_datasets if interval == "analytic" else N_SEARCH, own)
         rng = np.random.default_rng(own.spawn(1)[0])
@@ -576,7 +557,7 @@ def _number_for_width(
         return float(np.quantile(widths, assurance, method="inverted_cdf"))
 
     slack, rounds = (0.02, 4) if assurance is None else (0.01, 2)
-    return number_for_width(width, start, goal, seed, slack, rounds)
+    return simulated_number(width, start, goal, seed, slack=slack, rounds=rounds)
 
 
 def trials_for_power(
@@ -658,33 +639,26 @@ def trials_for_difference(
     ec_b: ArrayLike,
     ec_models: ArrayLike | None = None,
     *,
-    n_humans: int = 1,
-    ec_humans: ArrayLike | None = None,
     power: ArrayLike = 0.8,
     alpha: float = 0.05,
     n_coverage: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials at which two models' consistencies with the same humans differ.
+    """Find the number of trials at which two models' consistencies with the same human differ.
 
     All observers answer the same trials, so that the two estimates are dependent: their joint
     distribution is the one of greatest entropy with these pairs. The test is whether the analytic
-    interval of the difference (of the means over humans) excludes 0.
+    interval of the difference excludes 0. Plan for several humans by `variance_components`.
 
     Parameters
     ----------
     accuracy_human, accuracy_a, accuracy_b : array_like
-        Accuracies of each human and of the two models, in (0, 1).
+        Accuracies of the human and of the two models, in (0, 1).
     ec_a, ec_b : array_like
-        Error consistency of either model with each human.
+        Error consistency of either model with the human.
     ec_models : array_like, optional
         Error consistency of the two models: the more they share, the fewer trials are needed.
-        Default: nothing beyond what both share with the humans.
-    n_humans : int
-        Humans that both models are compared with, from 1 to 4. These are fixed; for people in
-        general see `variance_components`.
-    ec_humans : array_like, optional
-        Error consistency of two humans; needed with more than one.
+        Default: nothing beyond what both share with the human.
     power : array_like
         Probability to find the difference, in (0, 1). All arrays broadcast.
     alpha : float
@@ -714,23 +688,11 @@ def trials_for_difference(
     [278, 183]
     """
     check_options("auto", N_DATASETS, n_coverage)
-    if n_humans not in range(1, MOST_HUMANS + 1):
-        raise ValueError(
-            f"n_humans must be 1 to {MOST_HUMANS} whole people, got {n_humans}; plan more from "
-            "variance_components"
-        )
-    if n_humans > 1 and (ec_humans is None or np.isnan(np.asarray(ec_humans, dtype=float)).any()):
-        raise ValueError("ec_humans is needed with more than one human: how alike are two of them?")
-    rows = grid(
-        accuracy_human=accuracy_human,
-        accuracy_a=accuracy_a,
-        accuracy_b=accuracy_b,
-        ec_a=ec_a,
-        ec_b=ec_b,
-        ec_models=np.nan if ec_models is None else ec_models,
-        ec_humans=np.nan if ec_humans is None else ec_humans,
-        target=power,
-    )
+    given = {
+        "accuracy_human": accuracy_human, "accuracy_a": accuracy_a, "accuracy_b": accuracy_b,
+        "ec_a": ec_a, "ec_b": ec_b, "ec_models": np.nan if ec_models is None else ec_models,
+    }  # fmt: skip
+    rows = grid(**given, target=power)
     _check_power(rows["target"], alpha)
     for name in ("ec_a", "ec_b"):
         _check_stated(rows[name], name)
@@ -740,9 +702,15 @@ def trials_for_difference(
         )
     for name in ("accuracy_human", "accuracy_a", "accuracy_b"):
         check_between(rows[name], name, NO_ERRORS)
-    rows.insert(7, "n_humans", n_humans)
-    rows.insert(8, "difference", rows["ec_a"] - rows["ec_b"])
-    setting = _two_models(rows, n_humans)
+    probabilities = [pattern_probabilities(*row) for row in rows[[*given]].to_numpy().tolist()]
+    rows.insert(6, "difference", rows["ec_a"] - rows["ec_b"])
+    setting = Setting(
+        np.array(probabilities),
+        np.array([pattern_cells(3, 0, model) for model in (1, 2)]),
+        np.array([1.0, -1.0]),
+        ERROR_CONSISTENCY,
+        cell_prior(None).patterns("planning of a difference").parameters(3),
+    )
     return _plan(
         rows, setting, unit_variance(setting), INTERVAL, alpha, 0.0, "two-sided", "auto",
         N_DATASETS, n_coverage, rng,
@@ -811,24 +779,6 @@ def _null_tables(counts: NDArray[np.int64], against: float) -> NDArray[np.float6
     return within(tables)
 
 
-def _two_models(rows: pd.DataFrame, n_humans: int) -> Setting:
-    """Humans first, then both models; the difference of their means over humans."""
-    n = n_humans + 2
-    a, b = n - 2, n - 1
-    parameters = cell_prior(None).patterns("planning of a difference").parameters(n)
-    probabilities = []
-    for _, row in rows.iterrows():
-        ec = np.full((n, n), row["ec_humans"])
-        ec[:n_humans, a], ec[:n_humans, b], ec[a, b] = row["ec_a"], row["ec_b"], row["ec_models"]
-        accuracy = [row["accuracy_human"]] * n_humans + [row["accuracy_a"], row["accuracy_b"]]
-        names = [f"human {i + 1}" for i in range(n_humans)] + ["model a", "model b"]
-        probabilities.append(pattern_probabilities(accuracy, ec, names))
-    pairs = [(h, model) for model in (a, b) for h in range(n_humans)]
-    cells = np.array([pattern_cells(n, *pair) for pair in pairs])
-    weights = np.repeat([1.0, -1.0], n_humans) / n_humans
-    return Setting(np.array(probabilities), cells, weights, ERROR_CONSISTENCY, parameters)
-
-
 def _plan(
     rows: pd.DataFrame,
     setting: Setting,
@@ -889,10 +839,11 @@ def _number(
         return float(sides[alternative])
 
     def simulated(n: int, own: np.random.SeedSequence) -> float:
-        if test == FISHER:
-            pairs, rng = max(n_datasets // DRAWN_PER_PAIR, 1), np.random.default_rng(own)
-            return _power_of_fisher(setting.probabilities, n, alpha, alternative, pairs, rng)
         counts = draw_tables(setting, n, n_datasets, own)
+        if test == FISHER:
+            tables, times = np.unique(counts, axis=0, return_counts=True)
+            rejected = fisher_log10_p(tables, alternative) <= np.log10(alpha)
+            return float(times @ rejected / n_datasets)
         found = estimates(counts, setting) - against
         # The score test of a pair, the analytic interval of a difference; undefined: no rejection.
         if test == SCORE:
@@ -908,67 +859,8 @@ def _number(
     if not (is_simulated(setting, np.array(n), method) or (method == "auto" and few)):
         return n, approximate(n), False
     searching, checking = seed.spawn(2)
-    n = number_for_power(simulated, n, goal, searching, rounds=2 if test == FISHER else 4)
+    n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03, rounds=4)
     return n, simulated(n, checking), bool(is_simulated(setting, np.array(n), method))
-
-
-def _power_of_fisher(
-    probabilities: Floats,
-    n_trials: int,
-    alpha: float,
-    alternative: Alternative,
-    n_datasets: int,
-    rng: np.random.Generator,
-) -> float:
-    """Share of data sets in which Fisher's exact test [F22]_ rejects independence."""
-    tables = rng.multinomial(n_trials, probabilities, size=n_datasets)
-    right = tables[:, [0]] + tables[:, [1, 2]]
-    right, times = np.unique(right, axis=0, return_counts=True)
-    overlap, null = _overlaps(right, n_trials, probabilities)
-    rejected = _p_values(null, alternative) <= alpha
-    # What is certain of the true overlap has infinite odds: hardly more is as good.
-    logs = np.log(np.maximum(probabilities, 1e-300))
-    log_odds = logs[0] + logs[3] - logs[1] - logs[2]
-    with np.errstate(divide="ignore"):
-        truth = special.softmax(np.log(null) + overlap * log_odds, axis=1)
-    return float(times @ (truth * rejected).sum(axis=1) / n_datasets)
-
-
-def _overlaps(
-    right: NDArray[np.int64], n: int, probabilities: Floats
-) -> tuple[NDArray[np.int64], Floats]:
-    """Overlaps to reckon with, one row for each pair of numbers, and their null probabilities."""
-    k_a, k_b = right.T
-    lowest, highest = np.maximum(0, k_a + k_b - n), np.minimum(k_a, k_b)
-    mean = k_a * k_b / n
-    spread = np.sqrt(mean * (n - k_a) * (n - k_b) / n)
-    # The truth lies as far from the null as the correlation of right answers says.
-    p_a, p_b = probabilities[:2].sum(), probabilities[[0, 2]].sum()
-    correlation = (probabilities[0] - p_a * p_b) / np.sqrt(p_a * (1 - p_a) * p_b * (1 - p_b))
-    more, reach = correlation * spread, REACH * spread / np.sqrt(max(n - 1, 1)) + MORE
-    first = np.maximum(lowest, np.floor(mean + np.minimum(more, 0) - reach).astype(np.int64))
-    last = np.minimum(highest, np.ceil(mean + np.maximum(more, 0) + reach).astype(np.int64))
-    overlap = first[:, None] + np.arange(int((last - first).max()) + 1)
-    n11 = np.minimum(overlap, last[:, None])
-    null = stats.hypergeom.pmf(n11, n, k_a[:, None], k_b[:, None])
-    return n11, np.where(overlap <= last[:, None], null, 0.0)
-
-
-def _p_values(null: Floats, alternative: Alternative) -> Floats:
-    """P-value of each overlap, from the null probabilities of those of each row."""
-    if alternative == "less":
-        return np.cumsum(null, axis=1)
-    if alternative == "greater":
-        return np.cumsum(null[:, ::-1], axis=1)[:, ::-1]
-    order = np.argsort(null, axis=1, kind="stable")
-    mass = np.take_along_axis(null, order, axis=1)
-    total = np.cumsum(mass, axis=1)
-    # One overlap on either side of the mode may be as probable.
-    tied = mass[:, 1:] <= mass[:, :-1] * (1 + ROUNDING)
-    total[:, :-1] = np.where(tied, total[:, 1:], total[:, :-1])
-    found = np.empty_like(total)
-    np.put_along_axis(found, order, total, axis=1)
-    return found
 
 
 # If fewer prior draws can be, the priors contradict each other.
@@ -988,61 +880,52 @@ class Distribution(Protocol):
 Belief = float | Distribution | ArrayLike
 
 
-class _Goals(NamedTuple):
-    """What a study is to show, the numbers of trials that are tried, and simulated studies."""
+def _check_goals(
+    n_trials: ArrayLike | None,
+    width: float | None,
+    assurance: float,
+    rope: tuple[float, float] | None,
+    ci_prob: float,
+    n_datasets: int,
+) -> None:
+    check_interval(ci_prob, "eti")
+    if n_trials is not None:
+        check_whole(n_trials, "n_trials")
+    elif width is None:
+        raise ValueError("n_trials or width is needed: a number of trials, or what it should reach")
+    if width is not None:
+        check_width(width)
+    check_between(assurance, "assurance", "try 0.8")
+    if rope is not None and not rope[0] < rope[1]:
+        raise ValueError(f"rope must be (lower, upper) with lower < upper, got {rope}")
+    check_whole(n_datasets, "n_datasets", 100)
 
-    width: float | None
-    assurance: float
-    against: float
-    rope: tuple[float, float] | None
-    ci_prob: float
-    n_trials: ArrayLike | None
-    n_datasets: int
 
-    def check(self) -> None:
-        """Refuse what cannot be reached (`ValueError`)."""
-        check_interval(self.ci_prob, "eti")
-        if self.n_trials is not None:
-            check_whole(self.n_trials, "n_trials")
-        elif self.width is None:
-            raise ValueError(
-                "n_trials or width is needed: a number of trials, or what it should reach"
-            )
-        if self.width is not None:
-            check_width(self.width)
-        check_between(self.assurance, "assurance", "try 0.8")
-        if self.rope is not None and not self.rope[0] < self.rope[1]:
-            raise ValueError(f"rope must be (lower, upper) with lower < upper, got {self.rope}")
-        check_whole(self.n_datasets, "n_datasets", 100)
-
-    def numbers(self, find: Callable[[], int]) -> list[int]:
-        """Numbers of trials that are given, or the one that is found."""
-        given = find() if self.n_trials is None else self.n_trials
-        return [int(n) for n in np.ravel(given)]
-
-    def trials(self, variance: Floats | float) -> Floats | float:
-        """Trials for an interval of the width, by the variance of the estimate from one."""
-        assert self.width is not None
-        return (2 * special.ndtri((1 + self.ci_prob) / 2) / self.width) ** 2 * variance
-
-    def shares(self, both: Floats, truth: Floats) -> dict[str, float]:
-        """How wide intervals of simulated studies are, and how often they show what is wanted."""
-        lower, upper = both.T
-        found = {
-            "expected_width": (upper - lower).mean(),
-            "assured_width": np.quantile(upper - lower, self.assurance),
-            "p_excludes": ((lower > self.against) | (upper < self.against)).mean(),
-        }
-        if self.width is not None:
-            found["p_width"] = (upper - lower <= self.width).mean()
-        if self.rope is not None:
-            low, high = self.rope
-            found["p_outside_rope"] = ((lower > high) | (upper < low)).mean()
-            found["p_inside_rope"] = ((lower >= low) & (upper <= high)).mean()
-        shares = np.array([value for name, value in found.items() if name.startswith("p_")])
-        found["coverage"] = _covered(both, truth)
-        found["mc_error"] = np.sqrt(shares * (1 - shares) / len(both)).max()
-        return {name: float(value) for name, value in found.items()}
+def _shares(
+    both: Floats,
+    truth: Floats,
+    width: float | None,
+    assurance: float,
+    against: float,
+    rope: tuple[float, float] | None,
+) -> dict[str, float]:
+    """How wide intervals of simulated studies are, and how often they show what is wanted."""
+    lower, upper = both.T
+    shown = {"p_excludes": (lower > against) | (upper < against)}
+    if width is not None:
+        shown["p_width"] = upper - lower <= width
+    if rope is not None:
+        shown["p_outside_rope"] = (lower > rope[1]) | (upper < rope[0])
+        shown["p_inside_rope"] = (lower >= rope[0]) & (upper <= rope[1])
+    shares = {name: float(each.mean()) for name, each in shown.items()}
+    found = np.array([*shares.values()])
+    return {
+        "expected_width": float((upper - lower).mean()),
+        "assured_width": float(np.quantile(upper - lower, assurance)),
+        **shares,
+        "coverage": float(((lower <= truth) & (truth <= upper)).mean()),
+        "mc_error": float(np.sqrt(found * (1 - found) / len(both)).max()),
+    }
 
 
 def assurance(
@@ -1115,13 +998,13 @@ def assurance(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = _Goals(width, assurance, against, rope, ci_prob, n_trials, n_datasets)
-    goals.check()
+    _check_goals(n_trials, width, assurance, rope, ci_prob, n_datasets)
+    goals = {"width": width, "assurance": assurance, "against": against, "rope": rope}
     priors, studies = seed_sequence(rng).spawn(2)
     beliefs = {"accuracy_a": accuracy_a, "accuracy_b": accuracy_b, "ec": ec}
     truths, impossible = _possible(beliefs, n_datasets, np.random.default_rng(priors))
     setting = one_pair(cell_probabilities(*truths), prior=prior)
-    table = _simulated(setting, np.zeros(4, dtype=np.int64), goals, studies)
+    table = _simulated(setting, np.zeros(4, dtype=np.int64), n_trials, goals, ci_prob, studies)
     return table.assign(impossible_share=impossible)
 
 
@@ -1179,39 +1062,25 @@ def plan_from(
     [0.3, 0.2]
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    goals = _Goals(width, assurance, against, rope, ci_prob, n_trials, n_datasets)
-    goals.check()
+    _check_goals(n_trials, width, assurance, rope, ci_prob, n_datasets)
+    goals = {"width": width, "assurance": assurance, "against": against, "rope": rope}
     of_type(result, Result, "make one with al.compare or another door")
-    n_pilot = result.summary(intervals=())["n_trials"].to_numpy()
-    seeds = seed_sequence(rng).spawn(len(n_pilot))
-    jobs = [
-        (result, i, int(n), keep_pilot, goals, seed)
-        for i, (n, seed) in enumerate(zip(n_pilot, seeds, strict=True))
-    ]
-    return pd.concat(list(in_parallel(_entry, jobs)), ignore_index=True)
-
-
-def _entry(
-    result: Result,
-    entry: int,
-    n_pilot: int,
-    keep_pilot: bool,
-    goals: _Goals,
-    seed: np.random.SeedSequence,
-) -> pd.DataFrame:
-    """Plan from one entry of a pilot."""
-    value, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
+    pilots = result.summary(intervals=())["n_trials"].to_numpy()
     clustered = "design_effect" in result.estimates
-    if result.metric.counts == "correctness" and not clustered:
-        plan = _from_counts(result, entry, keep_pilot, goals, seed)
-    else:
-        draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
-        known = draws[np.isfinite(draws)], value, se, n_pilot
-        plan = _from_normal(*known, keep_pilot, goals, seed)
-    own = result.pairs.iloc[[entry]].assign(pilot_trials=n_pilot, pilot_estimate=value)
+    counted = result.metric.counts == "correctness" and not clustered
+    plan = _from_counts if counted else _from_normal
+    jobs = [
+        (result, i, int(pilots[i]) if keep_pilot else 0, n_trials, goals, ci_prob, n_datasets, own)
+        for i, own in enumerate(seed_sequence(rng).spawn(len(pilots)))
+    ]
+    value = result.estimates["estimate"].values
+    labels = result.pairs.assign(pilot_trials=pilots, pilot_estimate=value)
     if clustered:
-        own = own.assign(design_effect=float(result.estimates["design_effect"].values[entry]))
-    return own.merge(plan, how="cross")
+        labels["design_effect"] = result.estimates["design_effect"].values
+    parts = [
+        labels.iloc[[i]].merge(part, how="cross") for i, part in enumerate(in_parallel(plan, jobs))
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> tuple[Floats, float]:
@@ -1250,7 +1119,9 @@ def _believed(belief: Belief, name: str, n: int, rng: np.random.Generator) -> Fl
 def _simulated(
     setting: Setting,
     pilot: NDArray[np.int64],
-    goals: _Goals,
+    n_trials: ArrayLike | None,
+    goals: dict[str, Any],
+    ci_prob: float,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Simulate studies of each number of trials: a data set for each truth of the setting."""
@@ -1260,193 +1131,84 @@ def _simulated(
     def study(n: int, few: int, n_draws: int, own: np.random.SeedSequence) -> dict[str, float]:
         rng = np.random.default_rng(own)
         counts = pilot + rng.multinomial(n, p[:few])
-        both = intervals(counts, setting, "posterior", n_draws, goals.ci_prob, rng)
-        undefined = float(np.isnan(estimates(counts, setting)).mean())
-        return {"n_trials": n} | goals.shares(both, truth[:few]) | {"undefined_share": undefined}
+        both = intervals(counts, setting, "posterior", n_draws, ci_prob, rng)
+        found = {"n_trials": n} | _shares(both, truth[:few], **goals)
+        return found | {"undefined_share": float(np.isnan(estimates(counts, setting)).mean())}
 
     def width(n: int, own: np.random.SeedSequence) -> float:
         return study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"]
 
-    def found() -> int:
+    searching, describing = seed.spawn(2)
+    if n_trials is None:
         # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
         variance = np.nan_to_num(unit_variance(setting)[:SEARCHED])
-        needed = float(goals.trials(np.quantile(variance, goals.assurance)))
+        typical = float(np.quantile(variance, goals["assurance"]))
+        needed = float(trials_of_formula(goals["width"], typical, ci_prob))
         start = max(needed - pilot.sum(), 2)
-        return number_for_width(width, start, goals.width or 0.0, searching, 0.02, 2)
-
-    searching, describing = seed.spawn(2)
-    numbers = goals.numbers(found)
+        n_trials = simulated_number(width, start, goals["width"], searching)
+    numbers = np.ravel(n_trials).astype(int).tolist()
     seeds = describing.spawn(len(numbers))
     jobs = [(n, len(p), N_DRAWS, own) for n, own in zip(numbers, seeds, strict=True)]
     return pd.DataFrame(list(in_parallel(study, jobs))).assign(method="simulated")
 
 
-def _covered(both: Floats, truth: Floats | float) -> float:
-    return float(((both[:, 0] <= truth) & (truth <= both[:, 1])).mean())
-
-
 def _from_counts(
     result: Result,
     entry: int,
-    keep_pilot: bool,
-    goals: _Goals,
+    kept: int,
+    n_trials: ArrayLike | None,
+    goals: dict[str, Any],
+    ci_prob: float,
+    n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
     """Truths from the pilot's posterior, data sets from the truths."""
     # Items that recur count once, as shares of the cells.
     counts = result.table["cells"].values[entry]
     repeated = counts.dtype.kind == "f"
-    if keep_pilot and repeated:
+    if kept and repeated:
         raise ValueError(
             "keep_pilot adds new trials to those of the pilot, and its items recur: plan new "
             "items with keep_pilot=False, or more answers with al.planning.further_repeats"
         )
     drawing, studying = seed.spawn(2)
     known = counts + result.prior.cells("planning")
-    truths = np.random.default_rng(drawing).dirichlet(known, size=goals.n_datasets)
+    truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
     setting = one_pair(truths, result.metric, result.prior)
-    kept = counts if keep_pilot else np.zeros_like(counts)
+    pilot = counts if kept else np.zeros_like(counts)
     note = "of single answers: see further_repeats" if repeated else ""
-    return _simulated(setting, kept, goals, studying).assign(note=note)
+    return _simulated(setting, pilot, n_trials, goals, ci_prob, studying).assign(note=note)
 
 
 def _from_normal(
-    draws: Floats,
-    estimate: float,
-    se: float,
-    n_pilot: int,
-    keep_pilot: bool,
-    goals: _Goals,
-    seed: np.random.SeedSequence,
-) -> pd.DataFrame:
-    """Truths from the posterior; estimates normal around them, as exact as the pilot's were."""
-    if not (len(draws) and np.isfinite(estimate) and se > 0):
-        note = "no plan: the pilot's estimate is undefined or has no standard error"
-        return pd.DataFrame({"method": ["normal"], "note": [note]})
-    kept, unit = n_pilot if keep_pilot else 0, se * np.sqrt(n_pilot)
-    numbers = goals.numbers(lambda: max(2, int(np.ceil(goals.trials(unit**2))) - kept))
-    rows = []
-    for n, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
-        rng = np.random.default_rng(own)
-        truth = rng.choice(draws, goals.n_datasets)
-        new = truth + unit / np.sqrt(n) * rng.standard_normal(len(truth))
-        value = (kept * estimate + n * new) / (kept + n)
-        half = special.ndtri((1 + goals.ci_prob) / 2) * unit / np.sqrt(kept + n)
-        both = np.stack([value - half, value + half], axis=1)
-        rows.append({"n_trials": n} | goals.shares(both, truth))
-    return pd.DataFrame(rows).assign(method="normal", note="")
-
-
-def sequential_design(
-    accuracy_a: ArrayLike,
-    accuracy_b: ArrayLike,
-    ec: ArrayLike,
-    width: ArrayLike,
-    *,
-    batch: int = 100,
-    most_trials: int = 10_000,
-    ci_prob: float | None = None,
-    metric: str | Metric = ERROR_CONSISTENCY,
-    n_datasets: int = 2_000,
-    prior: Prior | None = None,
-    rng: RandomState = None,
-) -> pd.DataFrame:
-    """Simulate studies that stop when the posterior interval is narrow enough.
-
-    The posterior is right whenever one looks [R14]_, and precision is a fairer reason to stop than
-    significance [K13]_; but for a fixed truth a study that may stop on a lucky look does not cover
-    exactly as one of fixed size.
-
-    Parameters
-    ----------
-    accuracy_a, accuracy_b, ec : array_like
-        The truth, as in `interval_width`.
-    width : array_like
-        Interval width to stop at, in (0, 2]. All four broadcast.
-    batch : int
-        Trials between looks, at least 2.
-    most_trials : int
-        Trials at which a study ends in any case, at least one batch.
-    ci_prob, metric, prior, rng
-        As in `interval_width`.
-    n_datasets : int
-        Simulated studies, at least 100.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per setting: the inputs (``target`` the width); ``expected_trials``,
-        ``trials_q05``, ``trials_q95``; at stopping ``coverage`` of the interval, ``bias`` of the
-        estimate, ``mean_width``; ``unfinished_share`` of studies that reached `most_trials` first;
-        ``fixed_trials``, what a study of fixed size needs, and ``fixed_coverage`` there;
-        ``mc_error`` of either coverage, if it is `ci_prob`.
-
-    Raises
-    ------
-    ValueError
-        If an input is out of range.
-
-    Examples
-    --------
-    >>> import alikely as al
-    >>> plan = al.planning.sequential_design(0.75, 0.75, 0.5, 0.2, n_datasets=200, rng=1)
-    >>> bool(350 < plan["expected_trials"][0] < 450)
-    True
-    """
-    ci_prob = resolve("ci_prob", ci_prob)
-    rows, setting = stated_pairs(metric, accuracy_a, accuracy_b, ec, prior, target=width)
-    check_whole(batch, "batch")
-    check_width(rows["target"])
-    check_interval(ci_prob, "eti")
-    check_whole(n_datasets, "n_datasets", 100)
-    if most_trials < batch:
-        raise ValueError(
-            f"most_trials must be at least one batch of {batch} trials, got {most_trials}"
-        )
-    goals = rows["target"].to_numpy()
-    study = (goals, batch, most_trials, ci_prob, n_datasets)
-    return rows.join(pd.DataFrame(row_by_row(_stopped, setting, seed_sequence(rng), *study)))
-
-
-def _stopped(
-    setting: Setting,
-    goal: float,
-    batch: int,
-    most_trials: int,
+    result: Result,
+    entry: int,
+    kept: int,
+    n_trials: ArrayLike | None,
+    goals: dict[str, Any],
     ci_prob: float,
     n_datasets: int,
     seed: np.random.SeedSequence,
-) -> dict[str, float]:
-    """Run studies until each has stopped."""
-    rng = np.random.default_rng(seed)
-    p = setting.probabilities / setting.probabilities.sum()
-    truth = float(true_value(setting))
-    counts = np.zeros((n_datasets, 4), dtype=np.int64)
-    bounds = np.full((n_datasets, 2), np.nan)
-    running = np.arange(n_datasets)
-    n = 0
-    while len(running) and n < most_trials:
-        step = min(batch, most_trials - n)
-        n += step
-        counts[running] += rng.multinomial(step, p, size=len(running))
-        found = intervals(counts[running], setting, "posterior", N_DRAWS, ci_prob, rng)
-        bounds[running] = found
-        running = running[found[:, 1] - found[:, 0] > goal]
-    n_trials, value = counts.sum(axis=1), estimates(counts, setting)
-    z = special.ndtri((1 + ci_prob) / 2)
-    fixed = max(2, int(np.ceil((2 * z / goal) ** 2 * unit_variance(setting))))
-    same = rng.multinomial(fixed, p, size=n_datasets)
-    fixed_bounds = intervals(same, setting, "posterior", N_DRAWS, ci_prob, rng)
-    early, late = np.quantile(n_trials, [0.05, 0.95])
-    return {
-        "expected_trials": float(n_trials.mean()),
-        "trials_q05": early,
-        "trials_q95": late,
-        "coverage": _covered(bounds, truth),
-        "bias": float(mean_of_defined(value) - truth),
-        "mean_width": float((bounds[:, 1] - bounds[:, 0]).mean()),
-        "unfinished_share": len(running) / n_datasets,
-        "fixed_trials": fixed,
-        "fixed_coverage": _covered(fixed_bounds, truth),
-        "mc_error": float(np.sqrt(ci_prob * (1 - ci_prob) / n_datasets)),
-    }
+) -> pd.DataFrame:
+    """Truths from the posterior; estimates normal around them, as exact as the pilot's were."""
+    estimate, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
+    draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
+    draws = draws[np.isfinite(draws)]
+    if not (len(draws) and np.isfinite(estimate) and se > 0):
+        note = "no plan: the pilot's estimate is undefined or has no standard error"
+        return pd.DataFrame({"method": ["normal"], "note": [note]})
+    unit = se * np.sqrt(int(result.summary(intervals=())["n_trials"].iloc[entry]))
+    if n_trials is None:
+        needed = float(trials_of_formula(goals["width"], unit**2, ci_prob))
+        n_trials = max(2, int(np.ceil(needed)) - kept)
+    numbers = np.ravel(n_trials).astype(int).tolist()
+    rows = []
+    for n, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
+        rng = np.random.default_rng(own)
+        truth = rng.choice(draws, n_datasets)
+        new = truth + unit / np.sqrt(n) * rng.standard_normal(len(truth))
+        value = (kept * estimate + n * new) / (kept + n)
+        half = special.ndtri((1 + ci_prob) / 2) * unit / np.sqrt(kept + n)
+        both = np.stack([value - half, value + half], axis=1)
+        rows.append({"n_trials": n} | _shares(both, truth, **goals))
+    return pd.DataFrame(rows).assign(method="normal", note="")
