@@ -1,4 +1,4 @@
-"""Regression of agreement: the door, its table, its words, and what hangs together."""
+"""Regression of agreement: its table, its draws, and the dependence of pairs."""
 
 from __future__ import annotations
 
@@ -99,20 +99,10 @@ def test_arviz_reads_the_draws(found: al.benchmark.AgreementRegression, tmp_path
     posterior = found.data["posterior"]
     assert float(az.ess(posterior.to_dataset())["tau"]) > 100
     assert posterior["u"].dims == ("chain", "draw", "observer")
-    assert posterior["label_of"].values.tolist() == ["family"] * 6
+    assert posterior["v"].dims == ("chain", "draw", "group")
     found.data.to_netcdf(tmp_path / "found.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "found.nc", engine="h5netcdf") as again:
         xr.testing.assert_equal(again["posterior"]["b"], posterior["b"])
-
-
-def test_the_sentence_says_the_summary(found: al.benchmark.AgreementRegression) -> None:
-    row = found.summary().loc["same_family"]
-    text = found.sentence()
-    for name in ("estimate", "eti95_lb", "eti95_ub"):
-        assert f"{row[name]:.2f}".removeprefix("0") in text
-    assert "error consistency" in text
-    with pytest.raises(ValueError, match="no label 'kin'"):
-        found.sentence("kin")
 
 
 def test_errors_that_pairs_share_are_summed_by_influence(
@@ -122,8 +112,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     part = matrix.select(matrix.observers[::3])
     pairs = al.benchmark.agreement_table(part)
     names = part.observers
-    groups = {"family": [family[name] for name in names]}
-    design, _ = agreement._regression(pairs, names, groups, ["accuracy_gap"])
+    design, _ = agreement._regression(pairs, names, family, ["accuracy_gap"])
     scales = np.array([0.05, 0.02, 0.03])
     drawn = xr.Dataset(
         {"tau": ("draw", scales[:1]), "sigma": ("draw", scales[1:2])}
@@ -145,30 +134,12 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     assert np.trace(root @ root.T) > 0
 
 
-def test_a_matrix_is_its_table_and_the_errors_that_pairs_share(
-    matrix: MatrixResult, family: dict[str, str], found: al.benchmark.AgreementRegression
-) -> None:
-    labels = pd.DataFrame({"observer": list(family), "family": list(family.values())})
-    alone = al.benchmark.agreement_regression(
-        al.benchmark.agreement_table(matrix), labels=labels, predictors=agreement.ACCURACIES,
-        n_draws=1_000, rng=1,
-    )  # fmt: skip
-    xr.testing.assert_equal(alone.data["posterior"]["tau"], found.data["posterior"]["tau"])
-    assert (found.summary()["sd"] > 0.95 * alone.summary()["sd"]).all()
-
-
-def test_two_labels_have_spreads_of_their_own(board: al.Trials, matrix: MatrixResult) -> None:
-    labels = pd.DataFrame(
-        {name: board.data[name].values for name in ("family", "size")}, index=board.observers
-    )
-    found = al.benchmark.agreement_regression(
-        matrix, ("family", "size"), labels=labels, n_draws=100, rng=1
-    )
-    summary = found.summary()
-    assert {"same_family", "same_size", "omega_family", "omega_size"} <= set(summary.index)
-    assert "only 3 groups" in summary.loc["same_size", "note"]
-    assert summary.loc["same_family", "note"] == ""
-    assert "size: small" in found.data["posterior"]["group"].values.tolist()
+def test_few_families_have_a_note(board: al.Trials, matrix: MatrixResult) -> None:
+    size = dict(zip(board.observers, board.data["size"].values.tolist(), strict=True))
+    summary = al.benchmark.agreement_regression(matrix, size, n_draws=100, rng=1).summary()
+    for name in ("same_family", "omega_family"):
+        assert "only 3 groups" in summary.loc[name, "note"]
+    assert "only" not in summary.loc["tau", "note"]
 
 
 def test_conditions_are_averaged() -> None:
@@ -182,38 +153,31 @@ def test_conditions_are_averaged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "arguments", "message"),
+    ("change", "family", "predictors", "message"),
     [
-        ({}, {"labels": {"o1": "a"}}, "labels have no family of .*name every observer"),
-        ({}, {"labels": dict.fromkeys(NAMES, "a")}, "same_family is the same for all pairs"),
-        ({}, {"same": ("family", "size")}, "a mapping holds one label, and same names 2"),
-        ({}, {"labels": pd.DataFrame({"kin": NAMES}, index=NAMES)}, "no label 'family' in labels"),
-        ({}, {"predictors": ["sizes"]}, "no column 'sizes' in the pairs.*size"),
-        ({"se": -1.0}, {}, "se must be 0 or more, got -1"),
-        ({"estimate": np.nan}, {}, "estimate of 45 pairs is missing"),
-        ({"estimate": 0.5}, {}, "at least 3 pairs with different estimates"),
-        ({"observer_b": "o0"}, {}, "a pair is of two observers, got 'o0' twice"),
-        ({"double": 1.0}, {"predictors": ["double"]}, "double is the same for all pairs"),
-        ({}, {"predictors": ["size", "size"]}, "predictors say the same"),
-        ({}, {"n_draws": 1}, "n_draws must be at least 2, got 1"),
+        ({}, dict.fromkeys(NAMES, "a"), [], "same_family is the same for all pairs"),
+        ({"estimate": 0.5}, FAMILY, [], "at least 3 pairs with different estimates"),
+        ({"double": 1.0}, FAMILY, ["double"], "double is the same for all pairs"),
+        ({"again": SIZE}, FAMILY, ["size", "again"], "predictors say the same"),
     ],
 )
-def test_refusals(change: dict[str, Any], arguments: dict[str, Any], message: str) -> None:
-    given = {"labels": FAMILY, **arguments}
+def test_bad_pairs(
+    change: dict[str, Any], family: dict[str, str], predictors: list[str], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        al.benchmark.agreement_regression(table().assign(**change), **given)
+        agreement._regression(table().assign(**change), NAMES, family, predictors)
 
 
-def test_other_refusals() -> None:
-    pairs = table()
-    with pytest.raises(ValueError, match="the pair o0 x o1 stands in the table twice"):
-        al.benchmark.agreement_regression(pd.concat([pairs, pairs[:1]]), labels=FAMILY)
-    with pytest.raises(TypeError, match="expected a MatrixResult or a DataFrame, got int"):
-        al.benchmark.agreement_regression(1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"write \('family',\)"):
-        al.benchmark.agreement_regression(pairs, "family", labels=FAMILY)
-    with pytest.raises(TypeError, match=r"labels must be a mapping .* got NoneType"):
-        al.benchmark.agreement_regression(pairs)
+def test_bad_input(matrix: MatrixResult, family: dict[str, str]) -> None:
+    regression = al.benchmark.agreement_regression
+    with pytest.raises(ValueError, match=r"labels have no family of .*name every observer"):
+        regression(matrix, {matrix.observers[0]: "a"})
+    with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
+        regression(matrix, family, n_draws=1)
+    with pytest.raises(TypeError, match="make one with al"):
+        regression(1, family)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="give the family of each observer"):
+        regression(matrix, None)  # type: ignore[arg-type]
     example = al.load_example()
     with pytest.raises(ValueError, match="directed; take error_consistency"):
         al.benchmark.agreement_table(al.matrix(example, "copy_probability", by=None))
@@ -227,10 +191,9 @@ def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
     pairs = table()
     tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)
     chains = tree["posterior"]
-    fast = al.benchmark.agreement_regression(
-        pairs, labels=FAMILY, predictors=["size"], n_draws=8_000, rng=2
-    )
-    posterior, n = fast.data["posterior"], fast.data.attrs["n_effective"]
+    regression, _ = agreement._regression(pairs, NAMES, FAMILY, ["size"])
+    posterior = regression.draws(8_000, np.random.default_rng(2))
+    n = posterior.attrs["n_effective"]
     worst = 0.0
     for name in ("b", "tau", "sigma", "omega", "u", "v"):
         shape = (posterior.sizes["draw"], -1)
