@@ -11,7 +11,7 @@ import xarray as xr
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.cohorts import cohort_draws, cohort_scores, compare_cohorts
+from alikely.benchmark.cohorts import cohort_draws, cohort_scores
 from alikely.benchmark.humans import note_on_alike
 from alikely.data.cohorts import cohort_counts
 
@@ -129,8 +129,6 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
         differ = cohort_scores(plain)["note"].str.startswith("Humans differ in accuracy (Cochran's")
         assert (differ == (effects is False)).all()
         assert "ceiled_these" not in cohort_scores(plain)
-        with pytest.raises(ValueError, match="or one counts them by who was right"):
-            compare_cohorts({"people": tree, "plain": plain})
 
 
 @pytest.mark.slow

@@ -212,36 +212,6 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
 
 
 @pytest.mark.slow
-def test_comparison_equals_loo_over_single_answers(cohort_fit: xr.DataTree) -> None:
-    half = cohort_fit.isel(draw=slice(250))
-    table = al.benchmark.compare_cohorts({"all": cohort_fit, "half": half}).set_index("model")
-    layout = layout_of(cohort_fit)
-    for name, tree in (("all", cohort_fit), ("half", half)):
-        p = tree["posterior"].to_dataset()["row_probability"]
-        right = layout["right"].values
-        wrong = layout["shown"].values - right
-        single = np.concatenate(
-            [
-                np.repeat(np.log(p.values), right, axis=-1),
-                np.repeat(np.log1p(-p.values), wrong, axis=-1),
-            ],
-            axis=-1,
-        )
-        likelihood = xr.Dataset({"y": (("chain", "draw", "answer"), single)})
-        whole = xr.DataTree.from_dict(
-            {
-                "posterior": tree["posterior"].to_dataset()[["level_mean"]],
-                "log_likelihood": likelihood,
-            }
-        )
-        # The relative efficiency of the draws enters the fit of the tail; here it is taken as 1.
-        loo = azs.loo(whole, reff=1)
-        assert table.loc[name, "elpd"] == pytest.approx(loo.elpd, abs=1e-6)
-        assert table.loc[name, "se"] == pytest.approx(loo.se, rel=1e-3)
-        assert table.loc[name, "p"] == pytest.approx(loo.p, abs=1e-6)
-
-
-@pytest.mark.slow
 def test_exchangeability_is_cochrans_q() -> None:
     rng = np.random.default_rng(4)
     right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)
@@ -280,7 +250,6 @@ def unequal_columns(tree: Any) -> None:
             lambda tree: al.benchmark.cohort_check(tree, "human"),
             "by must be one of 'all', 'machine'",
         ),
-        (lambda tree: al.benchmark.compare_cohorts({"one": tree}), "at least two fits, got 1"),
         (
             lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),
             "no observer is of kind 'robot'; .* with humans=",

@@ -73,17 +73,12 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.slow
 @pytest.mark.usefixtures("prior_chains")
 def test_with_the_generative_model(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Two numbers of regimes are enough to see all that is printed; each is compiled anew.
-    monkeypatch.setattr("alikely.cli.spectrum.FEWEST", 1)
-    monkeypatch.setattr("alikely.cli.spectrum.MOST", 2)
     arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--k", "2"]
     mcmc = ["--mcmc", "--n-draws", "1000", "--out", str(tmp_path)]
     printed = printed_by([*arguments, *mcmc], capsys)
     assert "posterior 95 %" in printed
-    compared = pd.read_csv(tmp_path / "compared.csv")
-    assert sorted(compared["n_regimes"]) == [1, 2]
     with xr.open_datatree(tmp_path / "posterior.nc") as tree:
         assert tree["posterior"].sizes["regime"] == 2
 

@@ -406,7 +406,7 @@ def counts_of_labels(_: int) -> pd.DataFrame:
 
 @golden("papers.response_bias")
 def cue_bias(rng: int) -> pd.DataFrame:
-    return frame(al.papers.response_bias(data.cues()).summary(n_resamples=400, rng=rng))
+    return frame(al.papers.response_bias(data.cues(), n_resamples=400, rng=rng))
 
 
 @golden("papers.family_scores", "papers.outside_correlations")

@@ -12,10 +12,7 @@ from pytensor.compile.mode import Mode
 from scipy import special, stats
 
 import alikely as al
-from alikely.inference.complete import labelled
 from alikely.simulate import difficulty
-from alikely.spectrum import posterior as spectrum_posterior
-from alikely.spectrum.posterior import condition_log_likelihood
 
 REFERENCE = [f"distortion_{d}:reference" for d in range(5)]
 # Graphs that run a few times are not worth compiling.
@@ -114,65 +111,6 @@ def test_density_is_the_stated_one() -> None:
     np.testing.assert_allclose(values[2], (point["logit_accuracy"] - centre) / scale)
 
 
-@pytest.mark.parametrize("case", range(4))
-def test_integrated_likelihood_against_a_fine_grid(case: int) -> None:
-    rng = np.random.default_rng(case)
-    n_people = 1 + case % 3
-    shown = rng.choice([20.0, 160.0, 640.0], n_people)
-    right = rng.binomial(shown.astype(int), rng.uniform(0.3, 0.7)).astype(float)
-    if case == 0:
-        right = shown.copy()
-    weight = rng.dirichlet(np.full(3, 3.0))
-    mean, sd = np.sort(rng.normal(0, 2, 3)), rng.uniform(0.1, 0.8, 3)
-    centre, own = rng.normal(0, 0.3, n_people), rng.uniform(0.2, 0.6, n_people)
-    found = spectrum_posterior._integrated(
-        right, shown, centre[None], own[None], weight[None], mean[None], sd[None]
-    )
-    ease, u = np.linspace(-9, 9, 4001), np.linspace(-8, 8, 321)
-    log_likelihood = np.zeros_like(ease)
-    for h in range(n_people):
-        logit = ease[:, None] + centre[h] + own[h] * u
-        p = stats.binom.pmf(right[h], shown[h], special.expit(logit))
-        with np.errstate(divide="ignore"):
-            log_likelihood += np.log((p * stats.norm.pdf(u)).sum(axis=1) * (u[1] - u[0]))
-    prior = stats.norm.pdf(ease[:, None], mean, sd) @ weight
-    expected = np.log((np.exp(log_likelihood) * prior).sum() * (ease[1] - ease[0]))
-    assert found[0] == pytest.approx(expected, abs=1e-3)
-
-
-def test_ability_given_the_other_conditions_against_a_fine_grid() -> None:
-    right, shown = np.array([300.0, 200.0, 410.0]), np.array([400.0, 400.0, 500.0])
-    ease, ability_sd, own_sd = np.array([0.8, -0.3, 1.0]), (0.3, 0.5), 0.1
-    draws = xr.Dataset(
-        {
-            "ability_sd": (("chain", "draw", "population"), [[ability_sd]]),
-            "interaction_sd": (("chain", "draw"), [[own_sd]]),
-            "logit_accuracy": (("chain", "draw", "condition"), [[ease]]),
-        }
-    )
-    entries = xr.Dataset(
-        {
-            "condition_of_entry": ("entry", [0, 1, 2]),
-            "person_of_entry": ("entry", [0, 0, 1]),
-            "is_reference": ("condition", [True, False, False]),
-        }
-    )
-    centre, own = spectrum_posterior._left_out_people(draws, entries, right, shown)
-    # The first condition left out, the second tells the ability of its person.
-    z, u = np.linspace(-6, 6, 1201), np.linspace(-6, 6, 201)
-    logit = ease[1] + 0.5 * z[:, None] + own_sd * u
-    likelihood = (stats.binom.pmf(200, 400, special.expit(logit)) * stats.norm.pdf(u)).sum(axis=1)
-    weight = likelihood * stats.norm.pdf(z)
-    weight /= weight.sum()
-    mean = (weight * z).sum()
-    sd = np.sqrt((weight * (z - mean) ** 2).sum())
-    # The counts are taken for a normal likelihood: right to a few per cent of the spread.
-    assert centre[0, 0] == pytest.approx(0.3 * mean, abs=0.05 * 0.3 * sd)
-    assert own[0, 0] == pytest.approx(np.hypot(own_sd, 0.3 * sd), rel=0.03)
-    # The person with one condition is unknown.
-    assert (centre[0, 2], own[0, 2]) == (0, pytest.approx(np.hypot(own_sd, 0.5)))
-
-
 @pytest.mark.slow
 def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTree]) -> None:
     posterior = trees[2]["posterior"].to_dataset()
@@ -188,34 +126,6 @@ def test_regimes_are_recovered(spectrum: xr.Dataset, trees: dict[int, xr.DataTre
     truth = np.where(spectrum["accuracy"] > 0.5, "regime 2", "regime 1")
     assert (table["regime"] == truth).all()
     np.testing.assert_allclose(table[["p_regime 1", "p_regime 2"]].sum(axis=1), 1)
-
-
-@pytest.mark.slow
-def test_two_regimes_predict_better_than_one(trees: dict[int, xr.DataTree]) -> None:
-    table = al.spectrum.compare_regimes(trees)
-    assert table["n_regimes"].tolist() == [2, 1]
-    assert table["elpd_diff"].tolist()[0] == 0
-    # Twice its standard error, about. Fits of other seeds gave -13.13 and -12.35, so that the draws
-    # of one move it by about .4: four times that, and an eighth of it for the standard error.
-    assert table["elpd_diff"].tolist()[1] == pytest.approx(-12.7, abs=1.6)
-    assert table["diff_se"].tolist()[1] == pytest.approx(6.3, abs=0.5)
-    assert table["weight"].sum() == pytest.approx(1)
-    # Left out one at a time, conditions are predicted worse than when they are seen.
-    seen = condition_log_likelihood(trees[2])
-    lpd = special.logsumexp(seen.values, axis=(0, 1)) - np.log(
-        seen.sizes["chain"] * seen.sizes["draw"]
-    )
-    assert table["elpd"][0] < lpd.sum()
-    assert table["p"][0] == pytest.approx(lpd.sum() - table["elpd"][0], abs=1e-6)
-
-
-@pytest.mark.slow
-def test_draws_taken_are_spread_over_the_chains(trees: dict[int, xr.DataTree]) -> None:
-    part = condition_log_likelihood(trees[1], 40)
-    assert dict(part.sizes) == {"chain": 4, "draw": 10, "condition": 30}
-    whole = condition_log_likelihood(trees[1], 10_000)
-    assert whole.sizes["draw"] == trees[1]["posterior"].sizes["draw"]
-    np.testing.assert_allclose(part.values[:, [0, -1]], whole.values[:, [0, -1]])
 
 
 @pytest.mark.parametrize(
@@ -245,16 +155,6 @@ def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> Non
     with pytest.raises(ValueError, match=message) as error:
         al.models.spectrum(**(given | change))  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.slow
-def test_comparison_refuses_what_cannot_be_compared(trees: dict[int, xr.DataTree]) -> None:
-    with pytest.raises(ValueError, match="at least 2 fits, got 1"):
-        al.spectrum.compare_regimes({2: trees[2]})
-    other = trees[1].copy()
-    other = labelled(other, condition=[f"x{i}" for i in range(30)])
-    with pytest.raises(ValueError, match="fits are of different conditions"):
-        al.spectrum.compare_regimes({1: other, 2: trees[2]})
 
 
 @pytest.mark.parametrize(

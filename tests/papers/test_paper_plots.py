@@ -48,19 +48,14 @@ def legend(ax: plt.Axes) -> list[str]:
 
 
 def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
-    compared = pd.DataFrame({"n_regimes": [2, 3], "elpd_diff": [0.0, -2.5], "diff_se": [0.0, 1.5]})
-    ax = al.plot_regimes(found, "numbers", compared=compared)
+    ax = al.plot_regimes(found, "numbers")
     lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
     for name in ("bic", "converged_bic"):
         value = found[name].values
         assert tuple(np.round(value - value.min(), 6)) in lines
-    # Twice the difference of elpd.
-    assert (0.0, 5.0) in lines
     (share,) = [other for other in ax.figure.axes if other is not ax]
     heights = [patch.get_height() for patch in share.patches]
     assert heights == pytest.approx(found["resampled_best"].values.tolist())
-    with pytest.raises(ValueError, match="must be the difference to the best"):
-        al.plot_regimes(found, "numbers", compared=compared.assign(elpd_diff=[0.0, 2.5]))
 
 
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
@@ -100,28 +95,6 @@ def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) ->
     # Best on top.
     assert [text.get_text() for text in ax.texts] == last
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
-
-
-def test_the_best_machines_are_drawn() -> None:
-    table = pd.DataFrame(
-        {
-            "scheme": ["pairs"] * 3 + ["shared trials"] * 3,
-            "system": ["a", "b", "c"] * 2,
-            "estimate": [0.3, 0.2, 0.1] * 2,
-            "ci95_lb": [0.25, 0.15, 0.05, 0.2, 0.1, 0.0],
-            "ci95_ub": [0.35, 0.25, 0.15, 0.4, 0.3, 0.2],
-            "rank": [1, 2, 3] * 2,
-        }
-    )
-    ax = al.papers.plot_leaderboard(table, top=2)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
-    assert ax.get_ylabel() == "first 2 of 3 machines"
-    ends = [bar.get_segments()[0][:, 0] for bar in ax.collections]
-    np.testing.assert_allclose(ends, [[0.25, 0.35], [0.2, 0.4]])
-    with pytest.raises(ValueError, match="must be one of reconstruct_leaderboard"):
-        al.papers.plot_leaderboard(table.drop(columns="rank"))
-    with pytest.raises(ValueError, match="top must be at least 1, got 0"):
-        al.papers.plot_leaderboard(table, top=0)
 
 
 def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None:

@@ -326,17 +326,6 @@ def confusions(n: int) -> xr.DataArray:
     return al.estimates.confusion_matrices(observed, groups)
 
 
-def leaderboard(n: int) -> pd.DataFrame:
-    score = np.sort(np.random.default_rng(1).normal(0.2, 0.05, n))[::-1]
-    parts = [
-        pd.DataFrame({"scheme": scheme, "system": names(n), "estimate": score,
-                      "ci95_lb": score - half, "ci95_ub": score + half,
-                      "rank": np.arange(1, n + 1)})
-        for scheme, half in (("pairs", 0.011), ("optimistic", 0.01), ("shared trials", 0.017))
-    ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
-
-
 def family(n: int) -> dict[str, str]:
     return {name: ("CNN", "transformer", "self-supervised")[k % 3] for k, name in
             enumerate(names(n))}  # fmt: skip
@@ -394,7 +383,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_plan images": lambda n: al.plot_plan(image_choice(n), "images"),
     "plot_intervals": lambda n, **rows: al.plot_intervals(consistency(n), **rows),
     "plot_plan items": lambda n: al.plot_plan(precision(n), "items"),
-    "plot_leaderboard": lambda n: al.papers.plot_leaderboard(leaderboard(n)),
     "plot_alignment levels": lambda n: al.plot_alignment(
         alignment(n), "levels", dataset="phase-scrambling-0"
     ),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy import integrate, special, stats
+from scipy import special, stats
 
 import alikely as al
-from alikely.spectrum.posterior import condition_log_likelihood
 
 CONTRAST = np.array([1.0, 0.5, 0.2])
 
@@ -76,55 +73,6 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
     parts = np.log(weight) + stats.norm.logpdf((ease - told)[:, None], mean, sd)
     found = model.compile_logp(vars=[model["logit_accuracy"]], jacobian=False)(point)
     assert found == pytest.approx(special.logsumexp(parts, axis=1).sum())
-
-
-@pytest.mark.slow
-def test_likelihood_of_a_condition_left_out_by_quadrature(tree: xr.DataTree) -> None:
-    """One person a condition: ease, ability and own part are one normal for each regime."""
-    one = tree.isel(chain=[0], draw=[7])
-    entries = one["constant_data"].to_dataset()
-    own = entries["person_of_entry"].values == entries["condition_of_entry"].values
-    kept = {
-        name: ("entry", entries[name].values[own])
-        for name in ("right", "shown", "condition_of_entry", "person_of_entry")
-    }
-    one["constant_data"] = entries.drop_dims("entry").assign(kept)
-    draw = one["posterior"].to_dataset().isel(chain=0, draw=0)
-    found = condition_log_likelihood(one, 1).values.ravel()
-    weight, mean, sd = (draw[f"regime_{part}"].values for part in ("weight", "mean", "sd"))
-    for c in range(3):
-        ability = float(draw["ability_sd"][0 if entries["is_reference"].values[c] else 1])
-        spread = np.sqrt(sd**2 + ability**2 + float(draw["interaction_sd"]) ** 2)
-        told = float(draw["logit_accuracy_told"][c]) + float(draw["ability_told"][c])
-        right, shown = (int(kept[name][1][c]) for name in ("right", "shown"))
-
-        def density(
-            x: float, told: float = told, spread: Any = spread, of: Any = (right, shown)
-        ) -> float:
-            prior = (weight * stats.norm.pdf(x, mean + told, spread)).sum()
-            return float(prior * stats.binom.pmf(*of, special.expit(x)))
-
-        logit = special.logit((right + 0.5) / (shown + 1))
-        wanted = integrate.quad(density, -15, 15, points=[logit], limit=400)[0]
-        # As good as the nodes that the package takes are said to be.
-        assert found[c] == pytest.approx(np.log(wanted), abs=1e-3)
-
-
-@pytest.mark.slow
-def test_contrasts_are_in_logits_and_in_units_of_the_reference(tree: xr.DataTree) -> None:
-    posterior = tree["posterior"].to_dataset()
-    table = al.spectrum.covariate_contrasts(tree, "contrast", [1.0, 0.2]).set_index("quantity")
-    moved = 0.8 * posterior["logit_accuracy_contrast"]
-    assert table.loc["logit_accuracy", "difference"] == pytest.approx(float(moved.mean()))
-    units = moved / posterior["reference_sd"]
-    assert table.loc["delta", "eti95_lb"] == pytest.approx(float(units.quantile(0.025)))
-    ability = al.spectrum.covariate_contrasts(tree, "group").set_index("quantity")
-    groups = posterior["ability_group"]
-    difference = groups.sel(group="a") - groups.sel(group="b")
-    assert ability.index.tolist() == ["ability"]
-    assert ability.loc["ability", "difference"] == pytest.approx(float(difference.mean()))
-    with pytest.raises(ValueError, match="no covariate 'size'; it has contrast, age, group"):
-        al.spectrum.covariate_contrasts(tree, "size")
 
 
 @pytest.mark.parametrize(

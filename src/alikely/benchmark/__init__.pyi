@@ -8,7 +8,6 @@ from .choices import sensitivity_band as sensitivity_band
 from .cohorts import cohort_check as cohort_check
 from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
-from .cohorts import compare_cohorts as compare_cohorts
 from .cohorts import fit_cohort as fit_cohort
 from .entries import scores_of as scores_of
 from .groups import GroupScores as GroupScores
@@ -41,7 +40,6 @@ __all__ = [
     "cohort_check",
     "cohort_contrasts",
     "cohort_scores",
-    "compare_cohorts",
     "consensus_ceilings",
     "exchangeability",
     "exclude_conditions",

@@ -295,9 +295,9 @@ def _regression(
     if np.linalg.matrix_rank(x / np.linalg.norm(x, axis=0)) < len(titles):
         raise ValueError(f"predictors say the same: {listed(titles[1:])}; leave one of them out")
     coords = {"predictor": titles, "observer": list(names), "group": groups.astype(object)}
-    values = (table[name].to_numpy(np.float64) for name in ("estimate", "se"))
+    value, se = (table[name].to_numpy(np.float64) for name in ("estimate", "se"))
     of_family = np.zeros(len(groups), dtype=np.intp)
-    return PairRegression(*values, x, first, second, of_pair[None], of_family), coords
+    return PairRegression(value, se, x, first, second, of_pair[None], of_family), coords
 
 
 def _shared_errors(

@@ -8,20 +8,17 @@ References
    doi:10.1080/01621459.1965.10480807
 .. [R86] Robins (1986). A new approach to causal inference in mortality studies with a sustained
    exposure period. doi:10.1016/0270-0255(86)90088-6
-.. [VGG17] Vehtari, Gelman, Gabry (2017). Practical Bayesian model evaluation using leave-one-out
-   cross-validation and WAIC. doi:10.1007/s11222-016-9696-4
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from arviz_stats.base import array_stats
 from numpy.typing import NDArray
 from scipy import special
 
@@ -56,7 +53,6 @@ __all__ = [
     "cohort_draws",
     "cohort_effects",
     "cohort_scores",
-    "compare_cohorts",
     "contrast_table",
     "covariate_values",
     "effect_at",
@@ -138,7 +134,7 @@ def fit_cohort(
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`. The log likelihood of the machines,
         ``machine_right``, is of a row: all answers of a machine to trials of a condition that as
-        many humans got right; `compare_cohorts` leaves out single answers.
+        many humans got right.
 
     Returns
     -------
@@ -413,81 +409,6 @@ def cohort_check(
     )
 
 
-def compare_cohorts(trees: Mapping[str, xr.DataTree]) -> pd.DataFrame:
-    """Compare cohort models by leave-one-out prediction of the machines' answers [VGG17]_.
-
-    Each answer of a machine is left out in turn. Answers of a machine to trials of one condition
-    that as many humans got right are alike: the importance weights are computed once for a right
-    and once for a wrong one.
-
-    Parameters
-    ----------
-    trees : mapping of str to xarray.DataTree
-        Fits by name, of the same trials.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Best first: ``model``, ``elpd`` (nats, over all answers), its standard error ``se``,
-        ``p`` (effective parameters), ``elpd_diff`` to the best and ``diff_se``,
-        ``pareto_k_above_0.7`` (share of answers whose weights are not to be trusted).
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two fits, or they are of different trials.
-
-    Examples
-    --------
-    >>> half = tree.isel(draw=slice(500))  # tree = al.fit_cohort(trials)
-    >>> sorted(compare_cohorts({"all": tree, "half": half})["model"])
-    ['all', 'half']
-    """
-    if len(trees) < 2:
-        raise ValueError(f"a comparison needs at least two fits, got {len(trees)}")
-    layouts = {name: layout_of(tree) for name, tree in trees.items()}
-    first = next(iter(layouts))
-    for name, layout in layouts.items():
-        if not all(
-            np.array_equal(layout[v].values, layouts[first][v].values) for v in ("shown", "right")
-        ):
-            raise ValueError(
-                f"{name!r} and {first!r} are fits of different trials, or one counts them by who "
-                "was right (human_effects='drawn') and one by how many were; compare fits of a kind"
-            )
-    layout = layouts[first]
-    right, wrong = layout["right"].values, (layout["shown"] - layout["right"]).values
-    times = np.concatenate([right, wrong])
-    used = times > 0
-    times = times[used]
-    total = times.sum()
-    pointwise, rows = {}, []
-    for name, tree in trees.items():
-        p = tree["posterior"].to_dataset()["row_probability"].values
-        flat = p.reshape(-1, p.shape[-1])
-        log_likelihood = np.concatenate([np.log(flat), np.log1p(-flat)], axis=1)[:, used]
-        log_weights, pareto_k = array_stats.psislw(log_likelihood.T)
-        loo = np.logaddexp.reduce(log_weights.T + log_likelihood, axis=0)
-        everything = np.logaddexp.reduce(log_likelihood, axis=0) - np.log(len(flat))
-        pointwise[name] = loo
-        rows.append(
-            {
-                "model": name,
-                "elpd": (times * loo).sum(),
-                "se": _spread_of_sum(loo, times),
-                "p": (times * (everything - loo)).sum(),
-                "pareto_k_above_0.7": times[pareto_k > 0.7].sum() / total,
-            }
-        )
-    frame = pd.DataFrame(rows).sort_values("elpd", ascending=False, ignore_index=True)
-    best = pointwise[frame["model"][0]]
-    frame.insert(4, "elpd_diff", frame["elpd"] - frame["elpd"][0])
-    frame.insert(
-        5, "diff_se", [_spread_of_sum(pointwise[name] - best, times) for name in frame["model"]]
-    )
-    return frame
-
-
 def layout_of(tree: xr.DataTree) -> xr.Dataset:
     """Labels of the entries of a cohort fit, and the answers in each row."""
     if "constant_data" not in tree.children or "machine_of_entry" not in tree["constant_data"]:
@@ -518,13 +439,6 @@ def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Weights of a mean over the last axis; all 0 where there is nothing."""
     count = member.sum(axis=-1, keepdims=True)
     return np.asarray(member / np.maximum(count, 1), dtype=np.float64)
-
-
-def _spread_of_sum(values: NDArray[np.float64], times: NDArray[np.int64]) -> float:
-    """Standard error of a sum over answers, each value occurring so many times."""
-    total = times.sum()
-    mean = (times * values).sum() / total
-    return float(np.sqrt(total * (times * (values - mean) ** 2).sum() / (total - 1)))
 
 
 def cohort_effects(

@@ -19,8 +19,6 @@ from alikely.metrics.metric import find_metric
 if TYPE_CHECKING:
     import xarray as xr
 
-FEWEST, MOST = 2, 6
-
 
 @subcommand(
     al.difficulty_spectrum,
@@ -56,7 +54,7 @@ def spectrum(
         Metrics NAME,... of the alignment (default: ec, and ma if there are classes); a custom
         metric as module:ATTRIBUTE.
     mcmc : bool
-        Also fit the generative model with 2 to 6 regimes by MCMC (minutes).
+        Also fit the generative model by MCMC (minutes).
     """
     trials = o.trials()
     default = "EC,MA" if trials.has_classes else "EC"
@@ -72,9 +70,7 @@ def spectrum(
     with step("regimes of difficulty"):
         groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
     o.table("normality", al.spectrum.normality_checks(scale))
-    posterior = compared = None
-    if mcmc:
-        posterior, compared = _fitted(o, scale, groups)
+    posterior = _fitted(o, scale, groups) if mcmc else None
     names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
     frame = scale[names].to_dataframe().reset_index()
     frame["regime"], frame["stability"] = groups["label"].values, groups["stability"].values
@@ -83,32 +79,25 @@ def spectrum(
     numbers = groups[["bic", "aicc", "converged_bic", "resampled_best"]]
     counts = numbers.to_dataframe().reset_index()
     _show_conditions(frame, posterior, o.ci_prob)
-    _show_numbers(counts, groups, compared)
+    _show_numbers(counts, groups)
     o.table("spectrum", frame)
     o.table("regimes", counts)
     o.plot("spectrum", lambda: al.plot_spectrum(scale, groups, posterior))
-    o.plot("regimes", lambda: al.plot_regimes(groups, "numbers", compared=compared))
+    o.plot("regimes", lambda: al.plot_regimes(groups, "numbers"))
     if (trials.data["kind"].values == o.models).any():
         _align(o, trials, found, scale, groups)
 
 
-def _fitted(
-    o: Options, scale: xr.Dataset, groups: xr.Dataset
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Regimes of the generative model, and its forms compared."""
-    trees, own = {}, groups.attrs["k"]
-    for n in sorted({own, *range(FEWEST, min(MOST, scale.sizes["condition"]) + 1)}):
-        with step(f"generative model with {n} regimes"):
-            draws = {"n_draws": o.n_draws, **o.pick("include")}
-            trees[n] = al.fit_spectrum(scale, n, rng=o.seed + n, **draws)
-    posterior = al.spectrum.regime_probabilities(trees[own], **o.pick("ci_prob", "ci_kind"))
+def _fitted(o: Options, scale: xr.Dataset, groups: xr.Dataset) -> pd.DataFrame:
+    """Regimes of the generative model."""
+    k = groups.attrs["k"]
+    with step(f"generative model with {k} regimes"):
+        draws = {"n_draws": o.n_draws, **o.pick("include")}
+        tree = al.fit_spectrum(scale, k, rng=o.seed + k, **draws)
+    posterior = al.spectrum.regime_probabilities(tree, **o.pick("ci_prob", "ci_kind"))
     o.table("posterior", posterior)
-    o.write("posterior.nc", lambda path: write_tree(trees[own], path))
-    if len(trees) < 2:
-        return posterior, None
-    compared = al.spectrum.compare_regimes(trees)
-    o.table("compared", compared)
-    return posterior, compared
+    o.write("posterior.nc", lambda path: write_tree(tree, path))
+    return posterior
 
 
 def _align(
@@ -167,17 +156,10 @@ def _show_conditions(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_pro
     show(frame, columns)
 
 
-def _show_numbers(
-    counts: pd.DataFrame, groups: xr.Dataset, compared: pd.DataFrame | None
-) -> None:  # fmt: skip
-    """How many regimes: BIC, AICc, replicates, and leave-one-out of the generative model."""
+def _show_numbers(counts: pd.DataFrame, groups: xr.Dataset) -> None:
+    """How many regimes: BIC, AICc, replicates."""
     columns = ["n_regimes", "bic:1=BIC", "aicc:1=AICc", "converged_bic:1=at the end",
                "resampled_best:%=best in"]  # fmt: skip
-    if compared is not None:
-        differences = compared[["elpd_diff", "diff_se"]].to_numpy(np.float64).tolist()
-        told = [f"{number(d, 1)} +- {number(se, 1)}" if se else "best" for d, se in differences]
-        counts = counts.merge(compared.assign(to_best=told), on="n_regimes", how="left")
-        columns += ["elpd:1=LOO", "to_best:s"]
     show(counts, columns, "")
     ties = ", ".join(str(k) for k in groups.attrs["ties"])
     say(f"Shown: {groups.attrs['k']} regimes. Within 2 of the lowest BIC: {ties}.")

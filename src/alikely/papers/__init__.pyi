@@ -8,7 +8,6 @@ from .leaderboards import reconstruct_leaderboard as reconstruct_leaderboard
 from .leaderboards import reconstruct_score as reconstruct_score
 from .outside import outside_correlations as outside_correlations
 from .plots import plot_condition_map as plot_condition_map
-from .plots import plot_leaderboard as plot_leaderboard
 from .plots import plot_radar as plot_radar
 from .representations import representation_similarity as representation_similarity
 
@@ -19,7 +18,6 @@ __all__ = [
     "item_contrast",
     "outside_correlations",
     "plot_condition_map",
-    "plot_leaderboard",
     "plot_radar",
     "reconstruct_leaderboard",
     "reconstruct_score",

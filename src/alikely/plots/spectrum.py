@@ -460,7 +460,6 @@ def plot_regimes(
     *,
     metric: str | None = None,
     families: Groups | None = None,
-    compared: pd.DataFrame | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the ranks of machines in each regime, or the evidence for each number of regimes.
@@ -472,8 +471,7 @@ def plot_regimes(
       without families, the 8 whose rank changes most have a color and their sets; of more than 50
       only these 8 are named.
     - ``"numbers"``: difference of each criterion from its lowest value. A filled BIC is within 2 of
-      the lowest. Leave-one-out differences are on the scale of -2 elpd, with a bar of one standard
-      error (`compared`). Pale bars are the share of each number among the bootstrap replicates.
+      the lowest. Pale bars are the share of each number among the bootstrap replicates.
       The legend counts what is undefined.
 
     Parameters
@@ -487,8 +485,6 @@ def plot_regimes(
         Metric to draw. Default: error consistency.
     families : mapping, pandas.Series or xarray.DataArray, optional
         Family of each machine; lines have the color of the family. Default: one color for each.
-    compared : pandas.DataFrame, optional
-        Table of `alikely.spectrum.compare_regimes`.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -504,7 +500,7 @@ def plot_regimes(
         argument.
     ValueError
         If the kind or metric is unknown, the table is empty or lacks a column, no machine has a
-        rank, a machine has no family, or differences of elpd are not to the best model.
+        rank, or a machine has no family.
 
     Examples
     --------
@@ -606,12 +602,9 @@ def _ranks(
     return ax
 
 
-def _numbers(
-    found: xr.Dataset, *, compared: pd.DataFrame | None = None, ax: Axes | None = None
-) -> Axes:
+def _numbers(found: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Evidence for each number of regimes."""
     check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
-    loo = None if compared is None else _leave_one_out(compared)
     number = found["n_regimes"].values
     ties = np.isin(number, found.attrs.get("ties", []))
     ax = axes_or_new(ax, (7.0, 3.8))
@@ -629,13 +622,6 @@ def _numbers(
             text += " (filled: within 2\nof its lowest)"
             ax.plot(number[ties], difference[ties], linestyle="", **look)
         handles.append(key(text, linestyle=style, **look))
-    if loo is not None:
-        look = {"marker": "D", "color": COLORS[3], "markersize": 5}
-        # Aside, so that its bars stay apart from other markers.
-        ax.errorbar(loo.index + 0.1, loo["difference"], loo["se"], linestyle="-.", linewidth=1.2,
-                    capsize=2, **look)  # fmt: skip
-        text = "leave-one-out, -2 elpd\n(bar: 1 standard error)"
-        handles.append(key(text, linestyle="-.", **look))
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set_xlabel("number of regimes")
     ax.set_ylabel("difference from the lowest")
@@ -654,17 +640,3 @@ def _numbers(
         handles.append(Patch(color="0.88", label="share of replicates"))
     legend(ax, handles, at="below", side="center", ncols=3)
     return ax
-
-
-def _leave_one_out(compared: pd.DataFrame) -> pd.DataFrame:
-    """Differences of -2 elpd and their standard errors, by number of regimes."""
-    origin = "give the table of alikely.spectrum.compare_regimes()"
-    check_table(compared, ("n_regimes", "elpd_diff", "diff_se"), origin)
-    table = compared.set_index("n_regimes")[["elpd_diff", "diff_se"]].astype(np.float64)
-    if (table["elpd_diff"] > 0).any():
-        raise ValueError(
-            "elpd_diff must be the difference to the best, 0 or negative, got "
-            f"{table['elpd_diff'].max():g}; {origin}"
-        )
-    table = table.sort_index()
-    return pd.DataFrame({"difference": -2 * table["elpd_diff"], "se": 2 * table["diff_se"]})

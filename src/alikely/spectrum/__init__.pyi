@@ -2,8 +2,6 @@ from .alignment import alignment_table as alignment_table
 from .alignment import condition_alignment as condition_alignment
 from .difficulty import difficulty_spectrum as difficulty_spectrum
 from .difficulty import normality_checks as normality_checks
-from .posterior import compare_regimes as compare_regimes
-from .posterior import covariate_contrasts as covariate_contrasts
 from .posterior import fit_spectrum as fit_spectrum
 from .posterior import regime_probabilities as regime_probabilities
 from .regime_mixtures import regimes as regimes
@@ -11,9 +9,7 @@ from .regime_scores import regime_alignment as regime_alignment
 
 __all__ = [
     "alignment_table",
-    "compare_regimes",
     "condition_alignment",
-    "covariate_contrasts",
     "difficulty_spectrum",
     "fit_spectrum",
     "normality_checks",
