@@ -117,14 +117,10 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         (
             'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
             "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
-            'items = al.decision_margin_consistency(people, margins, model="strengths", rng=1)\n'
             "observers = al.fit_observers(people, rng=1)"
         ),
         {
             "plot_margins checks": 'al.plot_margins(dmc, "checks")',
-            "plot_margins noise_free": 'al.plot_margins(items, "noise_free")',
-            "plot_margins strengths": 'al.plot_margins(items, "strengths")',
-            "plot_margins variance": 'al.plot_margins(observers, "variance")',
             "plot_margins explained": 'al.plot_margins(al.margins.explained_consistency(observers, rng=1), "explained")',
             "plot_margins consistency": 'al.plot_margins(al.estimates.consistency_table(people, dmc), "consistency")',
         },
@@ -195,7 +191,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_calibration coverage": 'al.plot_calibration(al.calibration.coverage_study(grid, n_datasets=1_000, rng=1), "coverage")',
             "plot_calibration ranks": 'al.plot_calibration(ranks, "ranks")',
             "plot_calibration recovery": 'al.plot_calibration(ranks, "recovery")',
-            "plot_calibration data_averaged": 'al.plot_calibration(ranks, "data_averaged")',
         },
     ),
 }

@@ -201,30 +201,6 @@ def margins_table(n: int) -> pd.DataFrame:
 
 
 @functools.cache
-def margins(n: int) -> al.Result:
-    """A result of n items (at least 12), with draws made up."""
-    shown, seen = al.simulate.detection_experiment(
-        6, max(n, 12), 1, rho={"alexnet": 0.8, "ResNeXt101_32x16d_swsl": 0.1}, rng=1
-    )
-    found = al.decision_margin_consistency(shown, seen, n_draws=0, n_resamples=0, rng=1)
-    rng = np.random.default_rng(2)
-    tree = found.data.copy()
-    entries = found.table["pair"].values
-    tree["posterior"] = xr.Dataset(
-        {"decision_margin_consistency": (
-            ("chain", "draw", "pair"), rng.uniform(0.5, 0.9, (4, 50, len(entries)))
-        )},
-        coords={"pair": entries}, attrs={"sampler": "nuts", "joint": 0},
-    )  # fmt: skip
-    mean = rng.normal(size=(len(entries), max(n, 12)))
-    tree["strengths"] = xr.Dataset(
-        {"mean": (("pair", "trial"), mean), "sd": (("pair", "trial"), np.abs(mean) / 3)},
-        coords={"pair": entries},
-    )
-    return al.Result(tree)
-
-
-@functools.cache
 def classified(n: int) -> al.Result:
     """A machine and people; items of some classes."""
     rng = np.random.default_rng(5)
@@ -243,19 +219,6 @@ def classified(n: int) -> al.Result:
     return al.decision_margin_consistency(
         al.Trials.from_table(answers), seen, n_resamples=0, n_draws=0, rng=1
     )
-
-
-def shares(n: int) -> dict[str, xr.DataTree]:
-    rng = np.random.default_rng(3)
-    found = {}
-    for k, name in enumerate(names(n)):
-        sources = ["item", "observer x item", "trial noise"]
-        if k % 2:
-            sources = ["item", "observer x item and trial noise"]
-        share = rng.dirichlet(10 * np.arange(1, len(sources) + 1), (4, 100))
-        posterior = xr.Dataset({"share": (("chain", "draw", "source"), share)}, {"source": sources})
-        found[name] = xr.DataTree.from_dict({"posterior": posterior})
-    return found
 
 
 def correlations(n: int) -> pd.DataFrame:
@@ -370,9 +333,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_margins consistency": lambda n: al.plot_margins(margins_table(n), "consistency"),
     "plot_robustness correlations": lambda n: al.plot_robustness(correlations(n), "correlations"),
     "plot_calibration coverage": lambda n: al.plot_calibration(coverages(n), "coverage"),
-    "plot_calibration data_averaged": lambda n: al.plot_calibration(
-        simulated_ranks(n), "data_averaged"
-    ),
     "plot_plan design": designs,
     "plot_alignment distortions": lambda n: al.plot_alignment(
         alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), "distortions"
@@ -399,7 +359,6 @@ DRAWINGS: dict[str, Drawing] = {
         "misclassification_agreement",
         observer_kinds=trials(*SIZES[n]),
     ),
-    "plot_margins noise_free": lambda n: al.plot_margins(margins(n), "noise_free", pair=0),
     "plot_agreement null": lambda n: al.plot_agreement(
         consistency(n), "null", pair=pair(consistency(n)), rng=1
     ),
@@ -417,10 +376,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
     "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
     "plot_benchmark stability": lambda n: al.plot_benchmark(scores(n), "stability"),
-    "plot_margins strengths": lambda n: al.plot_margins(margins(n), "strengths", pair=0),
-    "plot_margins variance": lambda n: al.plot_margins(
-        shares(min(n, 30 if in_column() else 60)), "variance"
-    ),
     "plot_plan width": lambda n: al.plot_plan(
         widths(n), "width", references={"one condition": 160}
     ),

@@ -177,11 +177,11 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
         ),
         (lambda: al.plot_errors(agreement, "classes", pair="x"), "says nothing of single classes"),
         (lambda: al.plot_errors(similarity, "classes", pair="x"), "no entry is labelled 'x'"),
-        (lambda: al.plot_errors(rows, "responses", true_class="x"), "no true class is called 'x'"),
+        (lambda: al.plot_errors(rows, "responses", true_class="x"), "true_class must be one of"),
         (lambda: al.plot_errors(rows, "responses", true_class=true), "10 observers are too many"),
         (
             lambda: al.plot_errors(rows, "responses", true_class=true, observers="x"),
-            "list no error of observer 'x'",
+            "observers must be one of",
         ),
         (
             lambda: al.plot_errors(agreement.table, "responses", true_class=true),

@@ -8,17 +8,14 @@ import io
 import pickle
 import re
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import gallery
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
 import alikely as al
-from alikely.plots import agreement
 from alikely.plots._style import kinds_of
 
 mpl.use("Agg")
@@ -85,18 +82,6 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
             al.plot_benchmark(scores, kind, top=0)
 
 
-def test_the_check_finds_offenders() -> None:
-    figure, ax = plt.subplots()
-    assert gallery.faults(figure) == []
-    ax.text(0.5, 0.5, "one")
-    ax.text(0.51, 0.5, "other")
-    ax.text(0.5, 1.5, "far")
-    ax.set_xticks([0.5, 0.52], ["long name", "longer name"])
-    found = gallery.faults(figure)
-    assert "outside the figure: 'far'" in found
-    assert sum(text.startswith("over each other") for text in found) == 2
-
-
 def test_every_signature_is_short_and_names_its_arguments() -> None:
     for name in al.plots.__all__:
         parameters = inspect.signature(getattr(al.plots, name)).parameters.values()
@@ -143,30 +128,6 @@ def test_fonts_are_embedded_as_fonts() -> None:
         assert b"/Type3" not in file.getvalue()
 
 
-@pytest.mark.slow
-def test_drawings_hold_their_letters_or_are_told_to_keep_text() -> None:
-    """SVG has no place for a font that all programs read: each letter's outline is in the file."""
-    figure = al.plot_plan(gallery.widths(2), "width").figure
-
-    def drawn() -> str:
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    text = drawn()
-    used, held = (
-        set(re.findall(r'href="#(DejaVu[^"]+)"', text)),
-        set(re.findall(r'id="(\S+)"', text)),
-    )
-    assert len(used) > 10
-    assert used <= held
-    assert "<text" not in text
-    assert "font-family" not in text
-    # Whoever wants to change letters afterwards says so to matplotlib.
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        assert "<text" in drawn()
-
-
 def test_colours_are_those_made_for_the_colour_blind() -> None:
     from alikely.plots._style import COLORS, SCHOOLS
 
@@ -188,46 +149,6 @@ def test_intervals_sorted_and_the_first_of_them() -> None:
     for options, message in (
         ({"sort": "size"}, "sort must be 'estimate' or 'label', got 'size'"),
         ({"top": 0}, "top must be a whole number from 1 on, got 0"),
-        ({"facet": "pair"}, "facet must be 'dataset' or 'condition', got 'pair'"),
-        ({"facet": "dataset", "ax": ax}, "facet makes a figure of its own panels"),
     ):
         with pytest.raises(ValueError, match=message):
             al.plot_intervals(result, **options)
-
-
-@pytest.mark.slow
-def test_panels_of_intervals_share_their_rows() -> None:
-    many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=0, n_null=0)
-    ax = al.plot_intervals(many, facet="condition", intervals=["analytic"])
-    figure = ax.figure
-    assert [panel.get_title() for panel in figure.axes] == ["clean", "blur", "noise"]
-    summary = many.summary()
-    names = [text.get_text() for text in ax.get_yticklabels()]
-    assert len(names) == 45
-    for panel in figure.axes:
-        (dots,) = [line for line in panel.lines if line.get_marker() == "o"]
-        own = summary[summary["condition"] == panel.get_title()]
-        drawn = dict(zip([names[44 - round(y)] for y in dots.get_ydata()], dots.get_xdata(),
-                         strict=True))  # fmt: skip
-        expected = dict(zip(own["observer_a"] + " x " + own["observer_b"], own["estimate"],
-                            strict=True))  # fmt: skip
-        np.testing.assert_equal(drawn, expected)
-    assert gallery.faults(figure) == []
-
-
-@pytest.mark.slow
-def test_very_many_pairs_are_hexagons_of_their_means() -> None:
-    result = gallery.consistency(30)
-    cells = np.repeat(result.table["cells"].values, 40, axis=0)
-    value = np.repeat(result.estimates["estimate"].values, 40)
-    # As a result of 1,200 pairs.
-    many = SimpleNamespace(
-        table={"cells": SimpleNamespace(values=cells)},
-        estimates={"estimate": SimpleNamespace(values=value)},
-    )
-    # No result, which the plot would refuse.
-    left, _ = agreement._bounds(many)
-    drawn = left.collections[-1]
-    assert 1 < len(drawn.get_offsets()) <= 30
-    shown = np.ma.filled(drawn.get_array(), np.nan)
-    assert np.nanmin(value) <= np.nanmin(shown) <= np.nanmax(shown) <= np.nanmax(value)

@@ -36,12 +36,6 @@ def result() -> al.Result:
     return al.Result(tree)
 
 
-def fit(sources: list[str], rng: np.random.Generator) -> xr.DataTree:
-    share = rng.dirichlet(10 * np.arange(1, len(sources) + 1), (4, 100))
-    posterior = xr.Dataset({"share": (("chain", "draw", "source"), share)}, {"source": sources})
-    return xr.DataTree.from_dict({"posterior": posterior})
-
-
 @pytest.fixture
 def explained() -> pd.DataFrame:
     return pd.DataFrame(
@@ -59,72 +53,6 @@ def explained() -> pd.DataFrame:
 
 def legend(ax: Any) -> str:
     return " | ".join(text.get_text() for text in ax.get_legend().get_texts())
-
-
-def test_strengths_are_drawn_against_shares(result: al.Result) -> None:
-    ax = al.plot_margins(result, "strengths", pair="human x a")
-    strengths = result.data["strengths"].to_dataset()
-    shares = (result.table["right"] / result.table["shown"]).values[0]
-    points = np.concatenate(
-        [np.asarray(c.get_offsets()) for c in ax.collections if len(c.get_offsets()) > 1]
-    )
-    drawn = {tuple(np.round(point, 9)) for point in points}
-    expected = {
-        tuple(np.round(p, 9)) for p in zip(shares, strengths["mean"].values[0], strict=True)
-    }
-    assert expected <= drawn
-    with pytest.raises(ValueError, match="strengths"):
-        al.plot_margins(result, "strengths", pair=2)
-    plt.close("all")
-
-
-def test_posterior_with_both_estimates(result: al.Result) -> None:
-    ax = al.plot_margins(result, "noise_free", pair=1)
-    row = result.summary().iloc[1]
-    at = {round(float(line.get_xdata()[0]), 9) for line in ax.lines if len(line.get_xdata())}
-    assert round(row["estimate"], 9) in at
-    assert round(row["posterior_median"], 6) in {round(x, 6) for x in at}
-    assert f"plain estimate: {row['estimate']:.2f}" in legend(ax)
-    assert "200 draws" in legend(ax)
-    plt.close("all")
-
-
-@pytest.mark.parametrize(
-    ("pair", "message"),
-    [("x x y", "no entry is labelled 'x x y'"), (7, "a position from 0 to 2, got 7")],
-)
-def test_unknown_entries(result: al.Result, pair: Any, message: str) -> None:
-    for kind in ("noise_free", "strengths"):
-        with pytest.raises(ValueError, match=message):
-            al.plot_margins(result, kind, pair=pair)
-    with pytest.raises(TypeError, match="must be the position or the label of an entry"):
-        al.plot_margins(result, "noise_free", pair=1.5)  # type: ignore[arg-type]
-    other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
-    with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
-        al.plot_margins(other, "noise_free")
-
-
-def test_shares_of_variance() -> None:
-    rng = np.random.default_rng(3)
-    trees = {
-        "repeats": fit(["item", "observer x item", "trial noise"], rng),
-        "none": fit(["item", "observer x item and trial noise"], rng),
-    }
-    ax = al.plot_margins(trees, "variance")
-    median = [al.margins.variance_shares(tree)["median"] for tree in trees.values()]
-    expected = np.concatenate([m / m.sum() for m in median])
-    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], expected)
-    assert "not separated" in legend(ax)
-    assert [bar.get_hatch() for bar in ax.patches][-1]
-    assert len(al.plot_margins(trees["repeats"], "variance").patches) == 3
-    for bad, error, message in [
-        ({}, ValueError, "trees is empty"),
-        ({"x": 3}, TypeError, "must be a DataTree, got int"),
-        (xr.DataTree(), ValueError, "the fit has no variance shares"),
-    ]:
-        with pytest.raises(error, match=message):  # type: ignore[call-overload]
-            al.plot_margins(bad, "variance")  # type: ignore[arg-type]
-    plt.close("all")
 
 
 def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> None:
@@ -268,16 +196,3 @@ def test_checks_of_bad_input() -> None:
     with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
         al.plot_margins(other, "checks")
     plt.close("all")
-
-
-def test_groups_of_margins_have_the_kind_that_names_them() -> None:
-    trials, margins = al.simulate.detection_experiment(4, 20, 1, rho={"net": 0.5}, rng=1)
-    frame = trials.to_table()
-    first = frame[frame["observer"] == frame["observer"].iloc[0]]
-    both = pd.concat([frame, first.assign(observer="net", kind="model")])
-    result = al.decision_margin_consistency(
-        al.Trials.from_table(both), margins, n_resamples=0, n_draws=0, rng=1
-    )
-    al.plot_matrix(result, observer_kinds=al.Trials.from_table(both))
-    with pytest.raises(ValueError, match=r"no entry for 'net'.*name each in a mapping$"):
-        al.plot_matrix(result, observer_kinds=trials)

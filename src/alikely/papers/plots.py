@@ -26,7 +26,7 @@ from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
 from alikely.papers.families import Distances, labelled_matrix
 from alikely.plots._style import (
-    AROUND,
+    ABOVE_OR_BELOW,
     MARKERS,
     are_regimes,
     axes_or_new,
@@ -289,5 +289,5 @@ def plot_condition_map(
     for name, own in zip(names, group, strict=True):
         dataset, _, level = name.partition(":")
         short.append(level if dataset in (own, "all") and level else name)
-    place_labels(ax, points, short, AROUND, points)
+    place_labels(ax, points, short, ABOVE_OR_BELOW, points)
     return ax

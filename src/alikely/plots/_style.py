@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, cast
-from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -60,8 +60,6 @@ MOST_TURNED, MOST_IN_COLUMN = 4, 64
 LETTER = 0.56 * POINTS / 72
 # The fraction of a figure that names along an axis may take, and letters that are never cut.
 MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
-# Rows that are high enough for words on two lines.
-FEW_ROWS = 9
 # Letters of names on both sides of a map.
 MOST_LETTERS = 24
 # Letters of an entry of a legend in a column.
@@ -89,7 +87,7 @@ def settings(values: Mapping[str, Any]) -> Iterator[None]:
 class PlotFigure(Figure):
     """A figure that is saved with its fonts embedded, whatever the settings."""
 
-    key: tuple[list[Any], str | None, float] = ([], None, 0.0)
+    key: tuple[tuple[Any, ...], str | None] = ((), None)
 
     def savefig(self, fname: Any, *, transparent: bool | None = None, **kwargs: Any) -> None:
         """Save as `matplotlib.figure.Figure.savefig` does."""
@@ -133,9 +131,10 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
         _refuse_others(first, args[0] if args else kwargs.get(first.name, first.default))
         with settings(SHEET | SIZES if in_column() else SHEET):
             made = draw(*args, **kwargs)
-            fit_names(figure_of_any(made))
+            figure = figure_of(made)
+            fit_names(figure)
             if in_column():
-                fit_to_column(figure_of_any(made))
+                fit_to_column(figure)
         return made
 
     return drawn
@@ -243,23 +242,8 @@ def rows_shown(
     return min(shown, fit), height
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
-    """The axes given, or those of a new figure of this size in inches."""
-    if ax is None:
-        return cast(Axes, new_axes(size, **options)[0])
-    if not isinstance(ax, Axes):
-        raise TypeError(
-            f"ax must be matplotlib axes, got {type(ax).__name__}; leave it out for new"
-        )
-    return ax
-
-
 def several_axes(
-    ax: Sequence[Axes] | NDArray[Any] | None,
-    size: tuple[float, float],
-    rows: int,
-    columns: int,
-    **options: Any,
+    ax: Any, size: tuple[float, float], rows: int, columns: int, **options: Any
 ) -> NDArray[np.object_]:
     """The axes given, or those of a new figure of this size in inches."""
     if ax is None:
@@ -267,11 +251,17 @@ def several_axes(
     axes = np.array(ax, dtype=object).ravel()
     n = rows * columns
     if len(axes) != n or not all(isinstance(one, Axes) for one in axes):
+        several = f"{n} axes" if n > 1 else "matplotlib axes"
         raise TypeError(
-            f"ax must be {n} axes, got {type(ax).__name__} of length {len(axes)}; make them with "
-            f"plt.subplots({rows}, {columns})"
+            f"ax must be {several}, got {type(ax).__name__} of length {len(axes)}; make them with "
+            f"plt.subplots({rows}, {columns}), or leave ax out"
         )
     return axes
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
+    """The axes given, or those of a new figure of this size in inches."""
+    return cast(Axes, several_axes(ax, size, 1, 1, **options)[0])
 
 
 def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
@@ -304,9 +294,11 @@ def not_drawn(lost: int, n: int, what: str = "undefined") -> list[Line2D]:
     return [key(f"{what}, not drawn: {lost} of {n}", linestyle="")] if lost else []
 
 
-def figure_of(ax: Axes) -> Figure:
-    """The whole figure that axes are part of."""
-    return cast(Figure, ax.get_figure(root=True))
+def figure_of(made: Any) -> Figure:
+    """The whole figure that one or several axes are part of, or a figure as it is."""
+    if isinstance(made, Figure):
+        return made
+    return cast(Figure, np.ravel(made)[0].get_figure(root=True))
 
 
 def legend(
@@ -336,39 +328,47 @@ def legend(
             look["bbox_transform"] = ax.transAxes + under
         ax.legend(handles=shown, title=title, **look)
         return
-    # One legend for all panels: what several of them show once.
-    old, old_title, old_height = figure.key
-    known = {str(handle.get_label()) for handle in old}
-    shown = [*old, *(handle for handle in shown if str(handle.get_label()) not in known)]
-    title = old_title or title
-    for earlier in list(figure.legends):
-        earlier.remove()
-    labels = [str(handle.get_label()) for handle in shown]
+    # One for all panels, drawn when all is there.
+    known, old_title = figure.key
+    figure.key = (*known, *shown), old_title or title
+
+
+def _legend_below(figure: PlotFigure) -> None:
+    """One legend below all panels, which makes the figure higher."""
+    given, title = figure.key
+    figure.key = (), None
+    # What several panels show once.
+    known: dict[str, Any] = {}
+    for handle in given:
+        known.setdefault(str(handle.get_label()), handle)
+    handles, labels = list(known.values()), list(known)
+    if not handles:
+        return
     short = told_apart([label for label in labels if "\n" not in label], MOST_IN_KEY)
     labels = [short.get(label, label) for label in labels]
     longest = max(len(line) for label in labels for line in label.split("\n"))
-    columns = max(1, min(3, len(shown), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
+    columns = max(1, min(3, len(handles), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
     # What stands under a heading stays under it.
     columns = 1 if any(label.startswith("\n") for label in labels) else columns
     lines = [label.count("\n") + 1 for label in labels]
-    height = max(sum(lines[k::columns]) for k in range(columns)) + (1 if title else 0)
+    rows = [lines[k : k + columns] for k in range(0, len(lines), columns)]
+    height = sum(map(max, rows)) + (title.count("\n") + 1 if title else 0)
     figure.legend(
-        handles=shown, labels=labels, title=title, loc="outside lower center", ncols=columns,
+        handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns,
         alignment="left", columnspacing=1.0, handlelength=1.5,
     )  # fmt: skip
-    figure.key = (shown, title, 0.1 + 0.165 * height)
-    width, all_over = figure.get_size_inches()
-    figure.set_size_inches(width, all_over + figure.key[2] - old_height)
+    figure.set_figheight(figure.get_figheight() + 0.1 + 0.165 * height)
 
 
 def color_key(
     ax: Axes | Sequence[Axes] | NDArray[Any], colors: ScalarMappable, label: str, **options: Any
 ) -> Colorbar:
     """A colour bar beside the axes; in a column below them."""
-    axes = [ax] if isinstance(ax, Axes) else list(ax)
     if in_column():
         options = {"location": "bottom", "aspect": 30}
-    return figure_of(axes[0]).colorbar(colors, ax=axes, label=label, **options)
+    return figure_of(ax).colorbar(
+        colors, ax=np.ravel(cast(Any, ax)).tolist(), label=label, **options
+    )
 
 
 def diverging(values: NDArray[Any]) -> dict[str, Any]:
@@ -392,8 +392,7 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
         figure = figure_of(ax)
         every = -(-n // MOST_IN_COLUMN)
         ax.set_xticks([])
-        some = f"; a name at each {every}th row" if every > 3 else ""
-        some = {2: "; a name at every other row", 3: "; a name at every third row"}.get(every, some)
+        some = f"; a name at each row of {every}" if every > 1 else ""
         ax.set_xlabel(f"columns: in the order of the rows{some}")
         if isinstance(figure, PlotFigure):
             ax.set_aspect("auto")
@@ -434,8 +433,8 @@ def fit_names(figure: Figure) -> None:
         if taken <= room:
             continue
         names = [label.get_text() for label in labels]
-        if len(names) <= FEW_ROWS and all(" " in name.replace(PAIR, "") for name in names):
-            continue  # words: they are broken into lines
+        if any("\n" in name for name in names):
+            continue
         letters = int(max(map(len, names)) * room / taken)
         short = _shortened(names, max(letters, FEW_LETTERS))
         axis.set_ticks([t for t, label in zip(axis.get_ticklocs(), axis.get_ticklabels(),
@@ -446,14 +445,8 @@ def _shortened(names: Sequence[str], letters: int) -> list[str]:
     """Names in so many letters; of a pair each part in half of them."""
     parts = [name.split(PAIR) for name in names]
     if all(len(part) == 2 for part in parts):
-        room = letters - len(PAIR)
-        long = [max(len(part[k]) for part in parts) for k in (0, 1)]
-        # What the shorter side leaves, the longer takes.
-        first, second = (
-            told_apart([part[k] for part in parts], max(room // 2, room - long[1 - k]))
-            for k in (0, 1)
-        )
-        return [first[a] + PAIR + second[b] for a, b in parts]
+        sides = [told_apart(side, (letters - len(PAIR)) // 2) for side in zip(*parts, strict=True)]
+        return [sides[0][a] + PAIR + sides[1][b] for a, b in parts]
     short = told_apart(names, letters)
     return [short[name] for name in names]
 
@@ -462,22 +455,18 @@ def fit_to_column(figure: Figure) -> None:
     """Break long labels into lines, turn ticks that meet; of a figure that a plot has made."""
     if not isinstance(figure, PlotFigure):
         return
-    width, _ = figure.get_size_inches()
-    for text in (figure._supxlabel, figure._supylabel):  # type: ignore[attr-defined]
-        if text is not None:
-            text.set_fontsize(POINTS)
+    _legend_below(figure)
+    width = figure.get_figwidth()
     figure.draw_without_rendering()
     for ax in figure.axes:
         box = ax.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
         # They are centred on their axes.
         middle = (box.x0 + box.x1) / 2
         across = 1.85 * min(middle, width - middle)
-        for text, room in (
-            (ax.title, across), (ax.xaxis.label, across), (ax.yaxis.label, box.height),
-        ):  # fmt: skip
+        rooms = {ax.title: across, ax.xaxis.label: across, ax.yaxis.label: box.height}
+        for text, room in rooms.items():
             text.set_fontsize(POINTS)
             text.set_text(_broken(text.get_text(), max(int(room / LETTER), 12)))
-        _break_names(ax, box.height)
     figure.draw_without_rendering()
     for ax in figure.axes:
         if ax.name != "polar":
@@ -488,14 +477,12 @@ def _turn_ticks(ax: Axes) -> None:
     """Labels under the axes upright where they meet, and those left out that still do."""
     seen = [label for label in ax.get_xticklabels() if label.get_visible() and label.get_text()]
     boxes = [label.get_window_extent() for label in seen]
-    pairs = list(itertools.pairwise(boxes))
-    flat = all(label.get_rotation() == 0 for label in seen)
-    slanted = any(label.get_rotation() not in (0, 90) for label in seen)
-    if (flat or slanted) and any(a.x0 <= b.x0 < a.x1 + 2 for a, b in pairs):
+    upright = all(label.get_rotation() == 90 for label in seen)
+    if not upright and any(a.x0 <= b.x0 < a.x1 + 2 for a, b in itertools.pairwise(boxes)):
         for label in seen:
             label.set(rotation=90, ha="right", va="center", rotation_mode="anchor")
         boxes = [label.get_window_extent() for label in seen]
-    elif flat:
+    elif not upright:
         return
     steps = [abs(b.x1 - a.x1) for a, b in itertools.pairwise(boxes)]
     if steps and min(steps) > 0:
@@ -510,23 +497,6 @@ def _broken(text: str, letters: int) -> str:
         textwrap.fill(line, letters, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")
     )
-
-
-def _break_names(ax: Axes, height: float) -> None:
-    """Long names of rows on two lines, where the rows are high enough."""
-    ticks, labels = ax.get_yticks(), [label.get_text() for label in ax.get_yticklabels()]
-    if len(ticks) != len(labels) or not labels or max(map(len, labels)) <= 22:
-        return
-    low, high = sorted(ax.get_ylim())
-    if height * 72 / max(high - low, 1) > 2.8 * POINTS:
-        ax.set_yticks(ticks, [_broken(label, 22) for label in labels])
-
-
-def figure_of_any(made: Any) -> Figure:
-    """The figure of one or several axes, or a figure as it is."""
-    if isinstance(made, Figure):
-        return made
-    return figure_of(made if isinstance(made, Axes) else made[0])
 
 
 def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> None:
@@ -568,12 +538,6 @@ FAR = [
 ]
 # Farther up or down than this, in points, a label is tied to its point.
 NEAR = 14
-AROUND = [
-    (side * distance, up, "left" if side > 0 else "right", "center")
-    for distance in (4, 7)
-    for up in (0, 6, -6)
-    for side in (1, -1)
-] + [(0, 4, "center", "bottom"), (0, -4, "center", "top")]
 
 
 def check_dataset(given: Any, name: str, variables: Iterable[str], origin: str) -> None:
@@ -786,13 +750,12 @@ def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
 # out; fonts that stand in for the one that places were measured with are narrower. Names with
 # dollar signs are no formulas.
 SETTINGS: Any = {"svg.fonttype": "none", "text.parse_math": False}
-SPACES = re.compile(r"^\{[^}]*\}")
 # XML has no place for them; a name may hold them.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# Hundredths of a point are finer than any screen.
-LONG = re.compile(r"(-?\d+\.\d\d)\d+")
-GEOMETRY = ("d", "x", "y", "points", "transform", "width", "height")
-KEPT_OUT = ("metadata", "style")
+# Hundredths of a point are finer than any screen; in attributes, not in what a reader sees.
+ATTRIBUTE, LONG = re.compile(r'="[^"<>]*"'), re.compile(r"(-?\d+\.\d\d)\d+")
+# What belongs to a file.
+KEPT_OUT = re.compile(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re.DOTALL)
 
 
 def svg_of(draw: Callable[[], Any], label: str) -> str:
@@ -807,33 +770,18 @@ def svg_of(draw: Callable[[], Any], label: str) -> str:
         with settings(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
             # The letters are the reader's, whose fonts may have what this one lacks.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure = figure_of_any(draw())
+            figure = figure_of(draw())
             figure.savefig(image, format="svg", bbox_inches="tight", metadata={"Date": None})
     finally:
         for number in set(plt.get_fignums()) - known:
             plt.close(number)
-    return _for_page(image.getvalue(), label)
-
-
-def _for_page(text: str, label: str) -> str:
-    """The drawing alone: without what belongs to a file, and names that another could have."""
-    root = ElementTree.fromstring(CONTROL.sub("\ufffd", text))
+    text = CONTROL.sub("\ufffd", image.getvalue())
+    text = KEPT_OUT.sub("", text[text.index("<svg") :])
     asked = set(re.findall(r"#([\w-]+)", text))
-    for element in root.iter():
-        for child in [one for one in element if SPACES.sub("", str(one.tag)) in KEPT_OUT]:
-            element.remove(child)
-        element.tag = SPACES.sub("", str(element.tag))
-        named = {SPACES.sub("", name): value for name, value in element.attrib.items()}
-        if named.get("id") not in asked:
-            named.pop("id", None)
-        for name in GEOMETRY:
-            if name in named:
-                named[name] = LONG.sub(r"\1", named[name])
-        element.attrib = named
-    for name in ("version", "width", "height"):
-        size = root.attrib.pop(name, "").removesuffix("pt")
-        if name == "width":
-            root.set("style", f"width: {float(size):.0f}pt")
-    root.set("role", "img")
-    root.set("aria-label", label)
-    return ElementTree.tostring(root, encoding="unicode")
+    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in asked else "", text)
+    text = ATTRIBUTE.sub(lambda found: LONG.sub(r"\1", found[0]), text)
+    # Of its own width, and no wider than the page.
+    width = float(re.findall(r'width="([\d.]+)pt"', text)[0])
+    text = re.sub(r' (?:width|height)="[\d.]+pt"| version="1.1"', "", text, count=3)
+    start = f'<svg role="img" aria-label={quoteattr(label)} style="width: {width:.0f}pt"'
+    return text.replace("<svg", start, 1)

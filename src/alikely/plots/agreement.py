@@ -12,7 +12,6 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from alikely._base.random import RandomState
 from alikely.estimates.independent import correctness_cells
@@ -38,8 +37,6 @@ __all__ = ["plot_agreement"]
 # Percentiles of independent observers take half a minute with so many trials.
 MOST_TRIALS = 1280
 MANY = 200
-# From here on points would cover each other; hexagons from end to end.
-MOST_POINTS, HEXAGONS = 500, 30
 
 
 def plot_agreement(
@@ -60,7 +57,7 @@ def plot_agreement(
     - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
       each pair is the highest value that its two accuracies allow (`observer_kinds`)
     - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
-      with the pairs of the result if there is one; more than 500 pairs are drawn as hexagons
+      with the pairs of the result if there is one
     - ``"null"``: the null distribution of one pair with its observed value; any metric of
       correctness (`pair`, `rng`)
 
@@ -219,7 +216,7 @@ def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None)
 
 
 def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]:
-    """Limits of error consistency over both accuracies, with pairs: hexagons if many."""
+    """Limits of error consistency over both accuracies, with pairs."""
     if result is not None and "cells" not in result.table:
         raise ValueError(
             f"bounds are of pairs with cells of right and wrong answers, and this result of "
@@ -237,48 +234,23 @@ def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]
         panel.pcolormesh(
             accuracy, accuracy, values.T, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
         )
-        lines = panel.contour(
-            accuracy,
-            accuracy,
-            values.T,
-            levels=np.arange(-0.8, 0.9, 0.2),
-            colors="0.3",
-            linewidths=0.5,
-        )
+        lines = panel.contour(accuracy, accuracy, values.T, levels=np.arange(-0.8, 0.9, 0.2),
+                              colors="0.3", linewidths=0.5)  # fmt: skip
         texts.append(panel.clabel(lines, fontsize=6, fmt="%.1f"))
         panel.set(title=title, xlabel="accuracy of a", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         if result is not None:
-            _draw_pairs(panel, result)
+            p_a, p_b = consistency.accuracies(result.table["cells"].values)
+            value, many = result.estimates["estimate"].values, result.table.sizes["pair"] > MANY
+            panel.scatter(
+                p_a, p_b, c=value, s=8 if many else 18, linewidths=0.2 if many else 0.5,
+                edgecolors="black", cmap="RdBu_r", vmin=-1, vmax=1, plotnonfinite=True,
+            )  # fmt: skip
     axes[0].set_ylabel("accuracy of b")
     colours = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
     color_key(axes, colours, "error consistency", shrink=0.85)
     for panel, numbers in zip(axes, texts, strict=True):
         drop_crowded(panel, numbers)
     return axes
-
-
-def _draw_pairs(ax: Axes, result: Result) -> None:
-    """The pairs as points; many of them as hexagons."""
-    p_a, p_b = consistency.accuracies(result.table["cells"].values)
-    value = result.estimates["estimate"].values
-    look: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -1, "vmax": 1, "edgecolors": "black"}
-    if len(value) > MOST_POINTS:
-        # Size is the number of pairs, by the root: area is what is seen.
-        options: dict[str, Any] = {"gridsize": HEXAGONS, "extent": (0, 1, 0, 1), "visible": False}
-        counted = ax.hexbin(p_a, p_b, **options)
-        defined = np.isfinite(value)
-        centre, number = np.asarray(counted.get_offsets()), np.asarray(counted.get_array())
-        nearest = cKDTree(centre).query(np.column_stack([p_a, p_b]))[1]
-        total = np.bincount(nearest[defined], value[defined], minlength=len(centre))
-        there = np.bincount(nearest[defined], minlength=len(centre))
-        mean = np.divide(total, there, out=np.full(len(centre), np.nan), where=there > 0)
-        counted.remove()
-        own = number > 0
-        size = 8 + 60 * np.sqrt(number[own] / number.max())
-        ax.scatter(centre[own, 0], centre[own, 1], c=mean[own], s=size, marker="h", linewidths=0.4,
-                   plotnonfinite=True, **look)  # fmt: skip
-        return
-    ax.scatter(p_a, p_b, c=value, s=18, linewidths=0.5, plotnonfinite=True, **look)
 
 
 def _null(result: Result, pair: str, *, rng: RandomState = None, ax: Axes | None = None) -> Axes:

@@ -1,4 +1,4 @@
-"""Calibration: ranks, recovery, data-averaged posteriors, coverage of intervals."""
+"""Calibration: ranks, recovery, coverage of intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEVEL = 0.95
 
 def plot_calibration(
     table: pd.DataFrame,
-    kind: Literal["ranks", "recovery", "data_averaged", "coverage"],
+    kind: Literal["ranks", "recovery", "coverage"],
     *,
     methods: Sequence[str] | None = None,
     x: str | None = None,
@@ -45,14 +45,12 @@ def plot_calibration(
 ) -> Any:
     """Draw results of simulation-based calibration or of a coverage study.
 
-    Each kind uses these arguments. The first three draw a panel for each quantity:
+    Each kind uses these arguments. The first two draw a panel for each quantity:
 
     - ``"ranks"``: distribution of the ranks minus the uniform one, with its simultaneous band
       [SBV22]_; a maximum on the left and a minimum on the right show too narrow intervals, the
       reverse too wide ones, and a single maximum or minimum shows bias
     - ``"recovery"``: posterior means with normal 90% intervals against true values
-    - ``"data_averaged"``: distribution of the true values, and of one posterior draw of each
-      simulation, which are the same if the model is correct [T18]_
     - ``"coverage"``: coverage of the 95% intervals of several methods, a point for each setting
       (`methods`, `x`, `ax`)
 
@@ -61,7 +59,7 @@ def plot_calibration(
     table : pandas.DataFrame
         As returned by `alikely.calibration.sbc`; for ``"coverage"`` by
         `alikely.calibration.coverage_study` or `alikely.calibration.estimate_coverage`.
-    kind : {"ranks", "recovery", "data_averaged", "coverage"}
+    kind : {"ranks", "recovery", "coverage"}
         What to draw.
     methods : sequence of str, optional
         Methods to draw. Default: posterior, bootstrap and wald.
@@ -87,8 +85,6 @@ def plot_calibration(
     .. [SBV22] Säilynoja, Bürkner, Vehtari (2022). Graphical test for discrete uniformity and its
        applications in goodness-of-fit evaluation and multiple sample comparison.
        doi:10.1007/s11222-022-10090-6
-    .. [T18] Talts, Betancourt, Simpson, Vehtari, Gelman (2018). Validating Bayesian inference
-       algorithms with simulation-based calibration. doi:10.48550/arXiv.1804.06788
 
     Examples
     --------
@@ -134,21 +130,11 @@ def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
     return _named(axes, "true value", "posterior mean")
 
 
-def _data_averaged(ranks: pd.DataFrame) -> NDArray[np.object_]:
-    """Distributions of the truths and of one posterior draw of each simulation."""
-    axes, parts = _panels(ranks)
-    for ax, part in zip(axes, parts, strict=True):
-        one = part[part["school"] == "posterior"]
-        ax.ecdf(one["truth"], color="0.2", linewidth=1)
-        ax.ecdf(one["draw"], color=SCHOOLS["posterior"], linewidth=1)
-    return _named(axes, "black: true values (prior), blue: posterior draws", "share below")
-
-
 def _named(axes: NDArray[np.object_], x: str, y: str) -> NDArray[np.object_]:
     """Name both axes of all panels at once."""
     figure = figure_of(axes[0])
-    figure.supxlabel(x, fontsize=9)
-    figure.supylabel(y, fontsize=9)
+    figure.supxlabel(x)
+    figure.supylabel(y)
     return axes
 
 
@@ -197,7 +183,7 @@ def _panels(
     ranks: pd.DataFrame,
 ) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
     """A small panel for each quantity, and its part of the table."""
-    check_table(ranks, {"school", "quantity", "rank", "truth", "draw", "mean", "sd"}, RANKS)
+    check_table(ranks, {"school", "quantity", "rank", "truth", "mean", "sd"}, RANKS)
     wanted = list(dict.fromkeys(ranks["quantity"]))
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)

@@ -14,15 +14,16 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy import stats
 
-from alikely._base.names import listed, nearest, p_words, told_apart
+from alikely._base.checks import one_of
+from alikely._base.names import listed, p_words, told_apart
 from alikely.estimates.result import Result
 from alikely.plots._style import (
     COLORS,
     MARKERS,
     MOST_LETTERS,
     axes_or_new,
+    color_key,
     draw_kind,
-    figure_of,
     in_column,
     legend,
     name_rows,
@@ -230,34 +231,22 @@ def _row_counts(
             )
     errors = pd.DataFrame({name: rows[name].values for name in (*ROW_COORDS, "count")})
     classes = rows["class"].values.tolist()
-    if true_class not in classes:
-        raise ValueError(
-            f"no true class is called {true_class!r}; classes are {listed(classes)}"
-            f"{nearest(true_class, classes)}"
-        )
     known = list(dict.fromkeys(errors["observer"]))
-    chosen_observers = [observers] if isinstance(observers, str) else list(observers or known)
-    for name in chosen_observers:
-        if name not in known:
-            raise ValueError(
-                f"rows list no error of observer {name!r}; those with errors are {listed(known)}"
-                f"{nearest(name, known)}"
-            )
-    if len(chosen_observers) > len(COLORS):
+    chosen = [observers] if isinstance(observers, str) else list(observers or known)
+    one_of("true_class", true_class, tuple(classes))
+    for name in chosen:
+        one_of("observers", name, tuple(known))
+    if len(chosen) > len(COLORS):
         raise ValueError(
-            f"{len(chosen_observers)} observers are too many to read, the most is {len(COLORS)}; "
-            "choose some with observers=[...]"
+            f"{len(chosen)} observers are too many to read, the most is {len(COLORS)}; choose some "
+            "with observers=[...]"
         )
-    errors = errors[
-        errors["observer"].isin(chosen_observers) & (errors["true_class"] == true_class)
-    ]
+    errors = errors[errors["observer"].isin(chosen) & (errors["true_class"] == true_class)]
     if errors.empty:
-        raise ValueError(
-            f"none of {listed(chosen_observers)} errs on {true_class!r}; choose another class"
-        )
+        raise ValueError(f"none of {listed(chosen)} errs on {true_class!r}; choose another class")
     summed = errors.groupby(["observer", "response_class"])["count"].sum().unstack(fill_value=0)
     wrong = [name for name in classes if name != true_class]
-    return summed.reindex(index=list(dict.fromkeys(chosen_observers)), columns=wrong, fill_value=0)
+    return summed.reindex(index=list(dict.fromkeys(chosen)), columns=wrong, fill_value=0)
 
 
 def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
@@ -285,6 +274,5 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         ax.set_yticks(np.arange(len(truths)), truths, fontsize=7)
         ax.set_xlabel("answer")
     axes[0].set_ylabel("true class")
-    bar = figure_of(axes[0]).colorbar(image, ax=list(axes), shrink=0.7)
-    bar.set_label("share of the answers to a class")
+    color_key(axes, image, "share of the answers to a class", shrink=0.7)
     return axes

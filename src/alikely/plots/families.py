@@ -114,24 +114,25 @@ def plot_families(
 
 def _tree(ax: Axes, tree: Families) -> list[Any]:
     """Draw the branches, each as sure as it is supported; what the key says."""
-    drawn = hierarchy.dendrogram(tree.linkage, no_plot=True)
-    # The plan of scipy has 10 units to a leaf, the first at 5, and its own order of branches:
-    # heights and ends of a branch say which it is.
-    x = (np.array(drawn["icoord"]) - 5) / 10
-    y = np.array(drawn["dcoord"])
-    support = _support_in_order(tree, x, y)
-    present = []
-    higher = np.inf
+    place = np.argsort(hierarchy.leaves_list(tree.linkage)).astype(float).tolist()
+    height = [0.0] * len(place)
+    lines = []
+    for a, b, top, _ in tree.linkage:
+        left, right = sorted((int(a), int(b)), key=place.__getitem__)
+        feet = [(place[k], height[k]) for k in (left, right)]
+        lines.append([feet[0], (place[left], top), (place[right], top), feet[1]])
+        place.append((place[left] + place[right]) / 2)
+        height.append(top)
+    present, higher = [], np.inf
     for least, label, color, width in SUPPORT:
-        chosen = (support >= least) & (support < higher)
+        chosen = np.flatnonzero((tree.support >= least) & (tree.support < higher))
         higher = least
-        lines = [np.column_stack(ends) for ends in zip(x[chosen], y[chosen], strict=True)]
-        ax.add_collection(LineCollection(lines, colors=color, linewidths=width, zorder=2 + least))
-        if chosen.any():
+        branches = LineCollection([lines[k] for k in chosen], colors=color, linewidths=width)
+        ax.add_collection(branches)
+        if len(chosen):
             present.append(Line2D([], [], color=color, linewidth=width, label=f"support {label}"))
-    if np.isnan(support).any():
-        lines = [np.column_stack(ends) for ends in zip(x, y, strict=True)]
-        ax.add_collection(LineCollection(lines, colors="0.35", linewidths=1.0))
+    unknown = [lines[k] for k in np.flatnonzero(np.isnan(tree.support))]
+    ax.add_collection(LineCollection(unknown, colors="0.35", linewidths=1.0))
     # Stems of leaves say nothing: they are drawn as far as the tree needs a foot.
     joins = tree.linkage[:, 2]
     top, low = joins.max(), joins.min()
@@ -144,21 +145,6 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(bottom=False, labelbottom=False)
     return present
-
-
-def _support_in_order(
-    tree: Families, x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Support of branches in the order in which they are drawn; the root's is certain."""
-    position = np.argsort(hierarchy.leaves_list(tree.linkage)).astype(float).tolist()
-    at: dict[tuple[float, float], float] = {}
-    for (a, b, height, _), support in zip(tree.linkage, tree.support, strict=True):
-        left, right = sorted((position[int(a)], position[int(b)]))
-        position.append((left + right) / 2)
-        at[round(position[-1], 6), round(height, 9)] = support
-    return np.array(
-        [at[round((u[1] + u[2]) / 2, 6), round(v[1], 9)] for u, v in zip(x, y, strict=True)]
-    )
 
 
 def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:

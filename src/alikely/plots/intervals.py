@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,19 +13,11 @@ from matplotlib.axes import Axes
 from alikely._base.names import nearest
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import shown_methods
-from alikely.plots._style import (
-    PAIR,
-    SCHOOLS,
-    figure_of,
-    legend,
-    new_axes,
-    rows_shown,
-    styled,
-)
+from alikely.plots._style import SCHOOLS, axes_or_new, legend, rows_shown, styled
 
 __all__ = ["plot_intervals"]
 
-MOST_ROWS, MOST_PANELS = 60, 8
+MOST_ROWS = 60
 
 
 @styled
@@ -36,7 +28,6 @@ def plot_intervals(
     which: Sequence[str] | None = None,
     sort: Literal["estimate", "label"] | None = None,
     top: int | None = None,
-    facet: Literal["dataset", "condition"] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw estimates with their intervals, bootstrap beside posterior.
@@ -53,23 +44,20 @@ def plot_intervals(
     sort : {"estimate", "label"}, optional
         Largest estimate (undefined ones last), or first label, on top; as they come if not given.
     top : int, optional
-        Number of entries to draw, as sorted; the title gives the total. Panels show the same pairs,
-        sorted by their mean over the panels.
-    facet : {"dataset", "condition"}, optional
-        A panel for each, side by side, with the pairs of observers as rows that they share.
+        Number of entries to draw, as sorted; the title gives the total.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Of several panels the first; ``ax.figure.axes`` has them all.
+        The axes.
 
     Raises
     ------
     ValueError
         If a label is unknown or an option is none of those named, or there are more than 60 rows
-        to draw, in a column more than a page holds; if panels are asked for where they cannot be.
+        to draw, in a column more than a page holds.
 
     Notes
     -----
@@ -89,35 +77,19 @@ def plot_intervals(
     drawn = [name for name in intervals if name in valid] or list(valid[:1])
     frame = result.summary(intervals=drawn)
     frame.index = pd.Index(result.table["pair"].values.tolist())
-    if facet is None:
-        frame, title = _chosen(frame, which, sort, top)
-        panels = {"": frame}
-        rows = frame.index.tolist()
-    else:
-        frame, _ = _chosen(frame, which, None, None)
-        panels, rows, title = _panels(frame, facet, ax, sort, top)
-    n = len(panels)
-    shown, height = rows_shown(len(rows), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS, n)
-    if shown < len(rows) and (ax is None or len(rows) > MOST_ROWS):
+    frame, title = _chosen(frame, which, sort, top)
+    shown, height = rows_shown(len(frame), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS)
+    if shown < len(frame) and (ax is None or len(frame) > MOST_ROWS):
         raise ValueError(
-            f"{len(rows)} rows are too many to read, the most is {shown}; choose some with "
-            "top=20 (and sort='estimate'), which=[...], or select trials or pairs beforehand; "
-            "facet='condition' makes panels"
+            f"{len(frame)} rows are too many to read, the most is {shown}; choose some with "
+            "top=20 (and sort='estimate'), which=[...], or select trials or pairs beforehand"
         )
-    height = 1.2 + height * len(rows)
-    axes = (
-        [ax]
-        if ax is not None
-        else list(new_axes((5.0 + 2.0 * n, height), 1, n, tall=True, sharey=True))
-    )
-    for panel, (name, part) in zip(axes, panels.items(), strict=True):
-        _draw(panel, result, part, rows, drawn)
-        panel.set_title(name or title, fontsize=9)
-    if facet is not None and title:
-        figure_of(axes[0]).suptitle(title, fontsize=9)
+    ax = axes_or_new(ax, (7.0, 1.2 + height * len(frame)), tall=True)
+    _draw(ax, result, frame, drawn)
+    ax.set_title(title)
     # Under the axes, from the right edge: long labels of entries leave the axes narrow.
-    legend(axes[-1], _key(axes), at="below", ncols=2)
-    return axes[0]
+    legend(ax, at="below", ncols=2)
+    return ax
 
 
 def _chosen(
@@ -147,38 +119,9 @@ def _chosen(
     return frame.iloc[:top], f"{top} of {len(frame)}, {order}"
 
 
-def _panels(
-    frame: pd.DataFrame, facet: str, ax: Axes | None, sort: str | None, top: int | None
-) -> tuple[dict[str, pd.DataFrame], list[str], str]:
-    """The entries of each panel, the rows that panels share, and what was chosen of them."""
-    if facet not in ("dataset", "condition"):
-        raise ValueError(f"facet must be 'dataset' or 'condition', got {facet!r}")
-    if ax is not None:
-        raise ValueError("facet makes a figure of its own panels; leave ax out, or facet")
-    other = "condition" if facet == "dataset" else "dataset"
-    names = frame["observer_a"] + PAIR + frame["observer_b"]
-    if frame[other].nunique() > 1:
-        names += " | " + frame[other]
-    frame = frame.set_axis(pd.Index(names))
-    # A row is chosen by its mean over the panels, so that all panels show the same pairs.
-    mean = frame.groupby(level=0, sort=False)["estimate"].mean().to_frame()
-    rows, title = _chosen(mean, None, sort, top)
-    frame = frame.loc[frame.index.isin(rows.index)]
-    panels = {str(name): part for name, part in frame.groupby(facet, sort=False)}
-    if len(panels) > MOST_PANELS:
-        raise ValueError(
-            f"{len(panels)} panels are too many to read, the most is {MOST_PANELS}; select some "
-            f"of {facet} beforehand"
-        )
-    return panels, rows.index.tolist(), title.replace("by estimate", "by mean estimate")
-
-
-def _draw(
-    ax: Axes, result: Result, frame: pd.DataFrame, rows: list[str], drawn: Sequence[str]
-) -> None:
-    """One panel."""
-    place = {name: len(rows) - 1 - k for k, name in enumerate(rows)}
-    position = np.array([place[name] for name in frame.index])
+def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -> None:
+    """The rows from top to bottom, with an interval by each method."""
+    position = np.arange(len(frame))[::-1]
     shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
     undefined = frame["estimate"].isna().to_numpy()
     for offset, school in zip(shift, drawn, strict=True):
@@ -200,15 +143,6 @@ def _draw(
             transform=ax.get_yaxis_transform(), label="estimate undefined",
         )  # fmt: skip
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set_yticks(list(place.values()), rows, fontsize=8)
-    ax.set_ylim(-0.7, len(rows) - 0.3)
+    ax.set_yticks(position, frame.index, fontsize=8)
+    ax.set_ylim(-0.7, len(frame) - 0.3)
     ax.set_xlabel(result.metric.label)
-
-
-def _key(axes: Sequence[Axes]) -> list[Any]:
-    """What any panel has, once."""
-    found: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from scipy import stats
@@ -41,18 +40,10 @@ __all__ = [
 ]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
-SMALLEST, LARGEST = 8.0, 80.0
 
 
-class Observed(Protocol):
-    """Something that knows its observers' kinds, such as `alikely.Trials`."""
-
-    @property
-    def data(self) -> xr.Dataset:
-        """Dataset with the coord ``kind`` on the dim ``observer``."""
-
-
-Kinds = Mapping[str, str] | Observed
+# Or trials, which know the kinds of their observers.
+Kinds = Mapping[str, str] | Any
 
 
 @styled
@@ -149,7 +140,7 @@ def plot_matrix(
     if len(values) < n_possible:
         notes.append(f"blank: not compared ({n_possible - len(values)} pairs)")
     ax.set_xlabel("\n".join(notes), fontsize=8)
-    ax.set_title(_title(frame), fontsize=9)
+    ax.set_title(_title(frame))
     label = result.metric.label
     color_key(ax, image, label, shrink=0.7)
     return ax
@@ -258,21 +249,24 @@ def plot_metrics(
         raise ValueError(f"{x!r} and {y!r} are both defined for {len(shown)} pairs; two are needed")
 
     ax = axes_or_new(ax, (6.6, 4.4))
-    sizes = _Sizes(shown["accuracy"].to_numpy())
     handles = []
     for k, (label, part) in enumerate(by_pair_kind(shown, observer_kinds)):
         color, marker = COLORS[k], MARKERS[k]
         ax.scatter(
-            part["value"], part["other"], s=sizes.of(part["accuracy"].to_numpy()), marker=marker,
+            part["value"], part["other"], s=_areas(part["accuracy"]), marker=marker,
             color=color, alpha=0.65, edgecolors="white", linewidths=0.4,
             # What is rare must not be hidden.
             zorder=3 - len(part) / len(shown), label=label,
         )  # fmt: skip
         if observer_kinds is not None:
             handles.append(key(label, linestyle="", marker=marker, color=color))
-    handles += sizes.legend()
-    if handles:
-        legend(ax, handles)
+    ends = np.nanquantile(shown["accuracy"], [0, 0.5, 1]).round(2)
+    handles.append(key("\nmean accuracy", linestyle=""))
+    handles += [
+        key(f"{a:.2f}", linestyle="", marker="o", color="0.5", markersize=_areas(a) ** 0.5)
+        for a in np.unique(ends)
+    ]
+    legend(ax, handles)
     for name, line in ((x, ax.axvline), (y, ax.axhline)):
         if _has_a_middle(named[name].metric):
             line(0, color="0.6", linewidth=0.8, zorder=0)
@@ -281,33 +275,13 @@ def plot_metrics(
     title = f"Spearman's rho {_rho(shown['value'], shown['other'])} over {len(shown)} pairs"
     if not both.all():
         title += f"\n{len(frame) - len(shown)} undefined and left out"
-    ax.set_title(title, fontsize=9)
+    ax.set_title(title)
     return ax
 
 
-class _Sizes:
-    """Areas of points for accuracies, and their legend."""
-
-    def __init__(self, accuracy: NDArray[np.float64]) -> None:
-        defined = accuracy[np.isfinite(accuracy)]
-        # Without a common trial a pair has no accuracy.
-        self.low, self.high = (defined.min(), defined.max()) if len(defined) else (0.0, 0.0)
-
-    def of(self, accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.high == self.low:
-            return np.full(len(accuracy), 30.0)
-        share = (np.nan_to_num(accuracy, nan=self.low) - self.low) / (self.high - self.low)
-        return SMALLEST + (LARGEST - SMALLEST) * share
-
-    def legend(self) -> list[Line2D]:
-        if self.high == self.low:
-            return []
-        steps = np.linspace(self.low, self.high, 3)
-        heading = key("\nmean accuracy", linestyle="")
-        return [heading] + [
-            key(f"{a:.2f}", linestyle="", marker="o", color="0.5", markersize=size)
-            for a, size in zip(steps, np.sqrt(self.of(steps)), strict=True)
-        ]
+def _areas(accuracy: Any) -> NDArray[np.float64]:
+    """Areas of points for accuracies; without a common trial a pair has none."""
+    return 8 + 72 * np.nan_to_num(np.asarray(accuracy, np.float64)) ** 2
 
 
 def _entries(result: Result) -> pd.DataFrame:

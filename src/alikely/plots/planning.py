@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
+from alikely.planning import StimulusPlan
 from alikely.plots._style import (
     COLORS,
     MARKERS,
@@ -24,11 +25,10 @@ from alikely.plots._style import (
     key,
     legend,
     new_axes,
-    only,
     several_axes,
 )
 
-__all__ = ["Plan", "plot_plan"]
+__all__ = ["plot_plan"]
 
 # As in tables of item_precision.
 TOLERANCE = 0.05
@@ -51,7 +51,7 @@ NAMES = {
 
 
 def plot_plan(
-    data: pd.DataFrame | Plan,
+    data: pd.DataFrame | StimulusPlan,
     kind: Literal["width", "power", "items", "design", "images"],
     *,
     x: str | None = None,
@@ -210,9 +210,7 @@ def _design(
     levels = np.geomspace(values.min(), values.max(), 10)[1:-1]
     filled = np.geomspace(values.min(), values.max(), 40)
     ax.contourf(grid.columns, grid.index, values, levels=filled, cmap="Blues", alpha=0.7)
-    lines = ax.contour(
-        grid.columns, grid.index, values, levels=levels, colors="0.25", linewidths=0.7
-    )
+    lines = ax.contour(grid.columns, grid.index, values, levels, colors="0.25", linewidths=0.7)
     ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"])
     texts = ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
     ax.set_title("lines: standard error")
@@ -261,7 +259,9 @@ def _plain_numbers(ax: Axes, which: Literal["x", "y"], numbers: pd.Series | pd.I
     ax.set(**{f"{which}scale": "log"})
     axis = ax.xaxis if which == "x" else ax.yaxis
     ticks = [k * 10**e for e in range(7) for k in (1, 2, 5)]
-    axis.set_ticks([t for t in ticks if numbers.min() / 1.5 <= t <= numbers.max() * 1.5])
+    ticks = [t for t in ticks if numbers.min() / 1.5 <= t <= numbers.max() * 1.5]
+    # More would meet in a narrow panel.
+    axis.set_ticks(ticks[:: -(-len(ticks) // 6)])
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
     axis.set_minor_formatter(NullFormatter())
 
@@ -270,102 +270,64 @@ RANDOM, CHOSEN = COLORS[0], COLORS[1]
 # Strata whose names have room for a second line.
 MOST_LINES = 9
 # Rows of the left panel without strata: images by how many machines are right.
-TICKS = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480)
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-class Plan(Protocol):
-    """What is drawn of an `alikely.planning.StimulusPlan`."""
-
-    table: pd.DataFrame
-    expected: pd.DataFrame
-
-    def sizes(self) -> pd.DataFrame:
-        """How much each image of the pool may tell."""
-
-    def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Standard errors that plans like it are expected to have."""
-
-
-def _images(plan: Plan) -> NDArray[Any]:
+def _images(plan: StimulusPlan) -> NDArray[Any]:
     """Images of a plan by size and stratum, and its precision by number of images."""
-    if not hasattr(plan, "expected") or not hasattr(plan, "precision"):
+    if not isinstance(plan, StimulusPlan):
         raise TypeError(
             f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
             "al.planning.choose_images"
         )
     known = list(dict.fromkeys(plan.expected["condition"]))
-    chosen = known[0]
-    own = only(plan.expected, "condition", chosen).set_index("design")
-    pool_of = plan.sizes()
-    pool_of = pool_of[pool_of["condition"] == chosen]
-    pool, n = len(pool_of), int(own.loc["chosen", "n_images"])
+    own = plan.expected[plan.expected["condition"] == known[0]].set_index("design")
+    images = plan.sizes()
+    images = images[images["condition"] == known[0]]
+    pool, n = len(images), int(own.loc["chosen", "n_images"])
     ratios = None if in_column() else (1.25, 1)
     axes = new_axes((9.8, 3.6), 1, 2, tall=True, width_ratios=ratios)
-    _draw_images(axes[0], pool_of, plan)
-    low = 16 if "stratum" not in pool_of else 4 * pool_of["stratum"].nunique()
+    _draw_images(axes[0], images, plan.table)
+    low = 16 if "stratum" not in images else 4 * images["stratum"].nunique()
     numbers = np.unique(np.geomspace(min(low, n), pool, 16).round().astype(int))
     table = plan.precision(sorted({*numbers.tolist(), n}))
-    _draw_precision(axes[1], table[table["condition"] == chosen], n, pool)
+    _draw_precision(axes[1], table[table["condition"] == known[0]], n, pool)
     if len(known) > 1:
-        axes[0].set_title(str(chosen), loc="left")
+        axes[0].set_title(str(known[0]), loc="left")
     return axes
 
 
-def _draw_images(ax: Axes, images: pd.DataFrame, plan: Plan) -> None:
+def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     if "stratum" in images:
         rows = images["stratum"].to_numpy()
-        named = plan.table.drop_duplicates("stratum")
-        names = named.set_index("item")["stratum"]
-        label_of = {
-            int(images.loc[images["item"] == item, "stratum"].iloc[0]): str(text)
-            for item, text in names.items()
-            if (images["item"] == item).any()
-        }
-        columns = [name for name in plan.table if str(name).startswith("machine_")]
-        letters = {str(plan.table[name].iloc[0]): str(name)[-1].upper() for name in columns}
-        labels = [_short(label_of.get(g, ""), letters) for g in range(int(rows.max()) + 1)]
+        names = table.drop_duplicates("stratum").set_index("item")["stratum"]
+        own = images[images["item"].isin(names.index)]
+        label_of = dict(zip(own["stratum"], names.loc[own["item"]], strict=True))
+        labels = [str(label_of.get(g, "")) for g in range(int(rows.max()) + 1)]
+        letters = {str(table[name].iloc[0]): str(name)[-1].upper() for name in table
+                   if str(name).startswith("machine_")}  # fmt: skip
+        # A machine by its letter, longer names first: one may begin another.
+        for name in sorted(letters, key=len, reverse=True):
+            labels = [label.replace(f"{name} ", f"{letters[name]} ") for label in labels]
         title = [f"{letter} {name}" for name, letter in letters.items()]
         ax.set_title("\n".join(title), loc="left", fontsize=7)
     else:
         rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
         labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
         ax.set_ylabel("machines that are right")
-    jitter = np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
-    shown = images["shown"].to_numpy()
-    for there, face, edge in ((~shown, "none", "0.6"), (shown, CHOSEN, CHOSEN)):
-        at = np.flatnonzero(there)
-        ax.scatter(
-            images["size"].to_numpy()[at], (rows + jitter)[at], s=13,
-            facecolors=face, edgecolors=edge, linewidths=0.6,
-        )  # fmt: skip
-    # Long names are broken into lines in a column, where two fit.
-    between = ", " if in_column() or len(labels) > MOST_LINES else "\n"
-    counts = [
-        f"{int(shown[rows == g].sum())} of {int((rows == g).sum())}" for g in range(len(labels))
+    y = rows + np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
+    shown, size = images["shown"].to_numpy(), images["size"].to_numpy()
+    look: dict[str, Any] = {"s": 13, "linewidths": 0.6}
+    ax.scatter(size[~shown], y[~shown], facecolors="none", edgecolors="0.6", **look)
+    ax.scatter(size[shown], y[shown], color=CHOSEN, **look)
+    between = ", " if len(labels) > MOST_LINES else "\n"
+    texts = [
+        f"{label}{between}{int(shown[rows == g].sum())} of {int((rows == g).sum())}"
+        for g, label in enumerate(labels)
     ]
-    ax.set_yticks(
-        range(len(labels)),
-        [f"{label}{between}{count}" for label, count in zip(labels, counts, strict=True)],
-        fontsize=7,
-    )
+    ax.set_yticks(range(len(labels)), texts, fontsize=7)
     ax.set_xlim(left=0)
     ax.set_xlabel("size: what an answer may tell")
-
-
-def _short(stratum: str, letters: dict[str, str]) -> str:
-    """A stratum by letters of its machines; of many, of those that are right."""
-    if not stratum:
-        return ""
-    words = {}
-    for name, letter in letters.items():
-        words[letter] = "right" if stratum.startswith(f"{name} right") else "wrong"
-        stratum = stratum[len(f"{name} {words[letter]}") :].removeprefix(", ")
-    if len(letters) <= 2:
-        told = [f"{letter} {word}" for letter, word in words.items()]
-        return ", ".join([*told, *filter(None, [stratum])])
-    right = [letter for letter, word in words.items() if word == "right"]
-    return f"{', '.join(right) or 'none'} right"
 
 
 def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
@@ -380,12 +342,7 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
     said = f"all {pool:,}, images like it"
     ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
     ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
-    ax.set_xscale("log")
-    # At most five: more would meet in a narrow panel.
-    ticks = [value for value in TICKS if table["n_images"].min() <= value <= pool]
-    ticks = ticks[:: -(-len(ticks) // 5)]
-    ax.set_xticks(ticks, [f"{value:,}" for value in ticks])
-    ax.minorticks_off()
+    _plain_numbers(ax, "x", table["n_images"])
     ax.set_ylim(bottom=0)
     ax.set_xlabel("images shown")
     ax.set_ylabel("expected standard error")

@@ -36,7 +36,6 @@ from alikely.plots._style import (
     legend,
     lift_names,
     name_ends,
-    names_of_ends,
     not_drawn,
     only,
     place_labels,
@@ -407,11 +406,9 @@ def _levels(
             ax.plot(x, values.loc[name], color=styles[group][0], zorder=2, **thin)
         handles += [key(group, color=color, **thin) for group, (color, _) in styles.items()]
     handles += not_drawn(int(values.isna().sum().sum()), values.size)
+    turn: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     crowded = max(at["level"].astype(str).str.len()) > 5
-    turn: dict[str, Any] = (
-        {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-    )
-    ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn)
+    ax.set_xticks(x, at["level"].tolist(), fontsize=8, **turn if crowded else {})
     ax.set_xlabel(dataset)
     ax.set_ylabel(get_metric(metric).label)
     legend(ax, handles)
@@ -470,9 +467,9 @@ def plot_regimes(
       confidence sets of the ranks as light bars (`metric`, `families`). Of more than 12 machines
       without families, the 8 whose rank changes most have a color and their sets; of more than 50
       only these 8 are named.
-    - ``"numbers"``: difference of each criterion from its lowest value. A filled BIC is within 2 of
-      the lowest. Pale bars are the share of each number among the bootstrap replicates.
-      The legend counts what is undefined.
+    - ``"numbers"``: difference of each criterion from its lowest value. Pale bars are the
+      proportion of each number among the bootstrap replicates. The legend counts what is
+      undefined.
 
     Parameters
     ----------
@@ -524,43 +521,34 @@ def _ranks(
     """Ranks of machines from regime to regime."""
     check_table(table, ("metric", "regime", "system", "rank", "rank_lb", "rank_ub"), RANKS)
     own = only(table, "metric", metric)
-    regimes = [str(name) for name in own["regime"].drop_duplicates()]
+    regimes, systems = (own[name].drop_duplicates().tolist() for name in ("regime", "system"))
     rank, lower, upper = (
         own.pivot(index="system", columns="regime", values=name)
-        .reindex(index=own["system"].drop_duplicates(), columns=own["regime"].drop_duplicates())
+        .loc[systems, regimes]
         .to_numpy(np.float64)
         for name in ("rank", "rank_lb", "rank_ub")
     )
-    systems = [str(name) for name in own["system"].drop_duplicates()]
     ranked = np.isfinite(rank).any(axis=0)
     if not ranked.any():
         raise ValueError(f"no machine has a rank of {metric}: no regime has a condition left")
-    # Machines from the first to the last where the lines end.
-    last = int(np.flatnonzero(ranked)[-1])
-    order = np.argsort(rank[:, last], kind="stable")
-    colors = [COLORS[k % len(COLORS)] for k in range(len(systems))]
+    n, last = len(systems), int(np.flatnonzero(ranked)[-1])
+    # Of many lines only those are told apart whose rank changes most; neighbours there differ.
+    change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
+    apart = np.full(n, n <= MANY_LINES or families is not None)
+    apart[np.argsort(-change, kind="stable")[:MOST_LINES]] = True
     handles: list[Any] = []
+    colors = ["0.72"] * n
     if families is not None:
         family = groups_of(systems, families, "family")
         styles = group_styles(list(dict.fromkeys(family)))
         colors = [styles[name][0] for name in family]
-        handles = [
-            key(name, color=color, marker="o", markersize=4) for name, (color, _) in styles.items()
-        ]
-    n = len(systems)
-    # Of many lines only those are told apart whose rank changes most.
-    change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
-    most = np.argsort(-change, kind="stable")[: MOST_LINES if n > MANY_LINES else n]
-    apart = np.full(n, True)
-    if families is None:
-        apart[np.setdiff1d(np.arange(n), most)] = False
-        # Neighbours at the right differ.
-        colors = ["0.72"] * n
-        for place, k in enumerate(k for k in order if apart[k]):
+        handles = [key(name, color=c, marker="o", markersize=4) for name, (c, _) in styles.items()]
+    else:
+        chosen = [k for k in np.argsort(rank[:, last], kind="stable").tolist() if apart[k]]
+        for place, k in enumerate(chosen):
             colors[k] = COLORS[place % (len(COLORS) - 1)]
-    ax = axes_or_new(
-        ax, (2.8 + 1.3 * len(regimes), max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)), tall=True
-    )
+    height = max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)
+    ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), height), tall=True)
     # Side by side, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
     x = np.arange(len(regimes)) + aside
@@ -568,31 +556,21 @@ def _ranks(
         look: dict[str, Any] = {"color": colors[k], "zorder": 1 + apart[k]}
         if apart[k]:
             ax.vlines(x[k], lower[k] - 0.3, upper[k] + 0.3, alpha=0.25, linewidth=2.2, **look)
-        width = (0.7, 0.9 if n <= MANY_LINES else 1.6)[int(apart[k])]
+        width = 0.7 if not apart[k] else 0.9 if n <= MANY_LINES else 1.6
         ax.plot(x[k], rank[k], linewidth=width, marker="o", markersize=3.2, **look)
-    short = names_of_ends(systems)
-    for place, k in enumerate(order if n <= MOST_NAMES else ()):
-        ax.annotate(
-            short[systems[k]], (len(regimes) - 0.55, place + 1), xytext=(2, 0), fontsize=7,
-            textcoords="offset points", va="center", color=colors[k] if apart[k] else "0.35",
-            annotation_clip=False,
-        )  # fmt: skip
     ax.set_xlim(-0.45, len(regimes) - 0.55)
     ax.set_ylim(n + 0.7, 0.3)
-    if n > MOST_NAMES:
-        ending = most[np.isfinite(rank[most, last])].tolist()
-        ends = [(float(rank[k, last]), systems[k], False, colors[k]) for k in ending]
-        name_ends(ax, last + 0.3, ends)
-    text = [
-        name if there else f"{name}\n(no rank)" for name, there in zip(regimes, ranked, strict=True)
-    ]
+    name_ends(ax, last + 0.35, [
+        (float(rank[k, last]), systems[k], False, colors[k] if apart[k] else "0.35")
+        for k in range(n)
+        if np.isfinite(rank[k, last]) and (n <= MOST_NAMES or apart[k])
+    ])  # fmt: skip
+    text = [f"{name}{'' if there else chr(10) + '(no rank)'}"
+            for name, there in zip(regimes, ranked, strict=True)]  # fmt: skip
     ax.set_xticks(range(len(regimes)), text)
     ax.tick_params(axis="x", length=0)
-    every = 5 if n <= MOST_NAMES else 5 * -(-n // 50)
-    ticks = {1, *range(every, n + 1 - every // 2, every), n}
-    ax.set_yticks(sorted(ticks) if n > 8 else range(1, n + 1))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
-    ax.spines[["top", "right"]].set_visible(False)
     if not apart.all():
         told = f"the {MOST_LINES} that change most"
         handles.append(key(told, color=COLORS[0], linewidth=1.6))
@@ -606,27 +584,18 @@ def _numbers(found: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Evidence for each number of regimes."""
     check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
     number = found["n_regimes"].values
-    ties = np.isin(number, found.attrs.get("ties", []))
     ax = axes_or_new(ax, (7.0, 3.8))
-    handles: list[Any] = []
     for name, (text, marker, style, color) in CRITERIA.items():
         value = found[name].values.astype(np.float64)
-        known = np.isfinite(value)
-        difference = value - value[known].min() if known.any() else value
-        look: dict[str, Any] = {"marker": marker, "color": color, "markersize": 5}
-        if not known.all():
-            text += f"\n({(~known).sum()} of {len(known)} undefined)"
-        fill = color if name != "bic" else "white"
-        ax.plot(number, difference, linestyle=style, markerfacecolor=fill, **look)
-        if name == "bic":
-            text += " (filled: within 2\nof its lowest)"
-            ax.plot(number[ties], difference[ties], linestyle="", **look)
-        handles.append(key(text, linestyle=style, **look))
+        if lost := int(np.isnan(value).sum()):
+            text += f"\n({lost} of {len(value)} undefined)"
+        difference = value - np.nanmin(value, initial=np.inf)
+        ax.plot(number, difference, marker + style, color=color, markersize=5, label=text)
+    handles: list[Any] = ax.get_legend_handles_labels()[0]
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set_xlabel("number of regimes")
     ax.set_ylabel("difference from the lowest")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
     if "resampled_best" in found:
         share = ax.twinx()
         share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
