@@ -131,8 +131,8 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
         ax.add_collection(branches)
         if len(chosen):
             present.append(Line2D([], [], color=color, linewidth=width, label=f"support {label}"))
-    unknown = [lines[k] for k in np.flatnonzero(np.isnan(tree.support))]
-    ax.add_collection(LineCollection(unknown, colors="0.35", linewidths=1.0))
+    if unknown := [lines[k] for k in np.flatnonzero(np.isnan(tree.support))]:
+        ax.add_collection(LineCollection(unknown, colors="0.35", linewidths=1.0))
     # Stems of leaves say nothing: they are drawn as far as the tree needs a foot.
     joins = tree.linkage[:, 2]
     top, low = joins.max(), joins.min()
