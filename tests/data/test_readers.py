@@ -216,7 +216,8 @@ def test_lm_eval_takes_the_newest_date(tmp_path: Path) -> None:
     harness(tmp_path, [SAMPLES[0] | {"acc": 0.0, "target": "1"}], date="2025-01-02T03-04-05.678901")
     trials = Trials.read(tmp_path)
     assert trials.n_trials == 3
-    assert "of several dates the newest was read; left out: org__net-7b/samples_" in trials.notes[1]
+    assert "the newest complete one was read; left out: org__net-7b/samples_" in trials.notes[1]
+    refused("item '0' has truth '1'.* but '0' for", tmp_path, runs="all")
 
 
 def test_items_are_one_question(tmp_path: Path) -> None:
@@ -298,7 +299,8 @@ def test_inspect_archives(tmp_path: Path, zstd: bool, summaries: bool) -> None:
 
 def test_inspect_json(tmp_path: Path) -> None:
     nan = float("nan")
-    samples = [*SCORED, scored(3, 1, nan), scored(4, 1, "C", error={"message": "x"})]
+    unscored = scored(4, 1, "C", error={"message": "x"}) | {"scores": None}
+    samples = [*SCORED, scored(3, 1, nan), unscored]
     (tmp_path / "log.json").write_text(json.dumps(header(samples=samples)))
     trials = Trials.read(tmp_path / "log.json")
     assert trials.n_trials == 4
@@ -395,7 +397,7 @@ def test_several_scorers_of_inspect(tmp_path: Path) -> None:
     path = archive(tmp_path / "b.eval", {"_journal/start.json": {}})
     refused(r"has no header.json: a log that was not finished", path)
     (tmp_path / "c.eval").write_text("no zip")
-    refused("cannot be read as an Inspect log: File is not a zip", tmp_path / "c.eval")
+    refused("cannot be read as an Inspect log: it is cut off", tmp_path / "c.eval")
 
 
 # Every Eval Ever ---------------------------------------------------------------------------------
@@ -652,8 +654,8 @@ def test_leaderboard(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path)
     assert trials.notes[:2] == [
         "read as details of the Open LLM Leaderboard",
-        "of several runs the newest was read; left out: details_org__net/2023/"
-        + name.format("2023-08-01T00:00:00.0"),
+        "of several runs of a task the newest complete one was read; left out: "
+        + f"details_org__net/2023/{name.format('2023-08-01T00:00:00.0')} (or give runs='all')",
     ]
     assert right(trials) == {
         ("org/net", "mmlu", "anatomy", "0"): 1,
@@ -749,7 +751,7 @@ def test_jspsych_of_jatos_judged_by_the_experiment(tmp_path: Path) -> None:
     trials = Trials.read(tmp_path / "jatos.json", item="trial_index")
     assert trials.observers == ["anna", "bert"]
     assert not trials.has_classes
-    assert trials.data["correct"].values.tolist() == [[NO_RESPONSE, 1, 0]] * 2
+    assert trials.data["correct"].values.tolist() == [[NO_RESPONSE, 1, NO_RESPONSE]] * 2
     assert (
         "there is no column 'correct_response': correctness only (or give truth=)" in trials.notes
     )
@@ -775,13 +777,17 @@ def test_psychopy(tmp_path: Path) -> None:
         ("p1", "all", "all", 'b "x".png'): NO_RESPONSE,
         ("p1", "all", "all", "c.png"): 0,
     }
-    assert "1 rows without an entry of 'key_resp.keys' were left out" in trials.notes
+    assert (
+        "1 rows without an entry of 'key_resp.keys' or 'key_resp.corr' were left out"
+        in trials.notes
+    )
     judged = path.read_text(encoding="utf-8-sig").replace("corrAns", "side")
     path.write_text(judged)
     trials = Trials.read(path, item="image")
     assert not trials.has_classes
     assert trials.data["correct"].values.tolist() == [[1, NO_RESPONSE, 0]]
-    path.write_text(judged.replace("image,", "image,other.keys,").replace(".png,", ".png,,"))
+    both = judged.replace("image,", "image,other.keys,").replace(".png,", ".png,,")
+    path.write_text(both.replace("\n,", "\n,,"))
     refused("has 2 key components, other, key_resp; choose one", path, item="image")
 
 

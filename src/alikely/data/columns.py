@@ -17,8 +17,8 @@ from alikely._base.size import check_memory
 from alikely.data.ingest import Source, label
 
 __all__ = [
-    "NOT_SHOWN", "NO_RESPONSE", "ROLES", "SILENT", "arrays_aligned", "correct_aligned", "outside",
-    "table_aligned", "two_truths", "with_silence",
+    "NOT_SHOWN", "NO_RESPONSE", "NO_TRUTH", "ROLES", "SILENT", "arrays_aligned", "correct_aligned",
+    "outside", "table_aligned", "two_truths", "with_silence",
 ]  # fmt: skip
 
 # What trials call their own dims, variables and coordinates.
@@ -43,6 +43,8 @@ BLOCK = 4_000_000
 TWO_BYTES = np.iinfo(np.uint16).max
 NO_RESPONSE = -1
 NOT_SHOWN = -2
+# An answer of which nobody knows whether it is right.
+NO_TRUTH = -3
 # Attribute by which a loader says whether a label of two data sets is one person ("label") or two
 # ("dataset").
 PEOPLE = "people"
@@ -207,7 +209,11 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
     if names["item"] == "item" and not there["item"] and source.has("image"):
         names["item"] = "image"
     answered = there[names["response"]] or there[names["truth"]] or not there[names["correct"]]
-    unused = ("correct",) if answered else ("response", "truth")
+    unused: tuple[str, ...] = ("correct",) if answered else ("response", "truth")
+    if answered and "truth" not in columns and not there["truth"] and there[names["response"]]:
+        # Readings: nobody says which are right, or that alone is said.
+        judged = there[names["correct"]] and "response" not in columns
+        unused = ("response", "truth") if judged else ("correct", "truth")
     # A column of another name than its role was asked for, and must be there.
     optional = ("condition", "dataset", "kind", "repeat")
     names = {
@@ -349,7 +355,12 @@ class _Reading:
         keep = {label(name) for name in listed_classes}
         names = dict.fromkeys([*columns.values(), *labels, *item_columns])
         source.restart(
-            list(names), {columns[role]: keep for role in ("response", "truth") if self.answered}
+            list(names),
+            {
+                columns[role]: keep
+                for role in ("response", "truth")
+                if self.answered & (role in columns)
+            },
         )
         self.n_answers = np.zeros(1, dtype=np.int64)  # of none, and of each label
         self.grid, self.truth = _Grid(), _Once()
@@ -385,8 +396,7 @@ class _Reading:
         taken = self.grid.put(observer, trial, answer + FIRST)
         if taken.any():
             self._refuse_duplicate(start, codes, int(np.argmax(taken)))
-        if self.answered:
-            truth = columns["truth"]
+        if (truth := columns.get("truth")) is not None:
             odd = ~self.truth.agree(trial, codes[truth])
             if odd.any():
                 row = int(np.argmax(odd))
@@ -453,7 +463,7 @@ class _Reading:
             f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
             f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
             f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
-            "trials in a column named by repeat="
+            "trials in a column named by repeat=, or tell two observers apart by observer="
         )
 
     def finished(self) -> xr.Dataset:
@@ -467,7 +477,7 @@ class _Reading:
         truth, known = None, None
         if self.answered:
             numbers, truths, known = self._classes()
-            truth = truths[self.truth.values[order]]
+            truth = None if truths is None else truths[self.truth.values[order]]
         else:
             numbers = self._right()
         correct, response = self._filled(len(observers), order, numbers, truth)
@@ -529,9 +539,11 @@ class _Reading:
             )
         return {text: i for i, text in enumerate(labels.names) if i not in labels.gone}
 
-    def _classes(self) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    def _classes(self) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
         """Classes of the numbers in the grid, of the labels of truth, and their names."""
         columns, given = self.columns, self._given()
+        if "truth" not in columns:
+            return self._readings(given)
         response, true = (self.source.labels[columns[role]] for role in ("response", "truth"))
         family = response.family if given or not self.source.of_files else "null"
         if "null" not in (family, true.family) and family != true.family:
@@ -553,6 +565,20 @@ class _Reading:
         kind = code_dtype(known)
         numbers = self._numbers(kind, {i: code[text] for text, i in given.items()})
         return numbers, np.array([code[text] for text in true.names], dtype=kind), known
+
+    def _readings(self, given: Mapping[str, int]) -> tuple[NDArray[Any], None, list[str]]:
+        """Classes of answers without a truth."""
+        answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
+        known, _ = admissible(list(given), answers, self.classes)
+        code = {text: i for i, text in enumerate(known)}
+        if text := next((text for text in given if text not in code), None):
+            row = self.source.where(self._row("response", text))
+            raise ValueError(outside(f"column {self.answer!r}, {row}", text, known))
+        self.source.notes.append(
+            "there is no column of true classes: agreement of responses only (or give truth=)"
+        )
+        kind = code_dtype(known)
+        return self._numbers(kind, {i: code[text] for text, i in given.items()}), None, known
 
     def _right(self) -> NDArray[Any]:
         """What the numbers in the grid mean, of correctness."""
@@ -585,14 +611,15 @@ class _Reading:
         grid = self.grid.values
         _check_grid(n, len(order), grid.dtype.itemsize)
         correct = np.empty((n, len(order)), dtype=np.int8)
-        response = None if truth is None else np.empty(correct.shape, dtype=numbers.dtype)
+        response = np.empty(correct.shape, dtype=numbers.dtype) if self.answered else None
         step = max(1, BLOCK // len(order))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             found = numbers[grid[rows][:, order]]
             if response is not None:
                 response[rows] = found
-                found = np.where(found < 0, found, found == truth)
+                right = NO_TRUTH if truth is None else found == truth
+                found = np.where(found < 0, found, right)
             correct[rows] = found
         return correct, response
 
@@ -629,7 +656,8 @@ def _dataset(
     coords |= {name: ("trial", texts) for name, texts in of_trial.items()}
     if answers is not None:
         variables["response"] = (("observer", "trial"), answers[0])
-        coords["truth"] = ("trial", answers[1])
+        if answers[1] is not None:
+            coords["truth"] = ("trial", answers[1])
         coords["class"] = np.array(answers[2], dtype=object)
     data = xr.Dataset(variables, coords, {NOTES: list(notes)} if notes else None)
     return _with_item_columns(data, list(item_columns))

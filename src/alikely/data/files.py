@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -38,11 +39,14 @@ __all__ = [
 type Paths = str | Path | Sequence[str | Path]
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-TEXT, LINES = (".csv", ".tsv"), (".jsonl", ".ndjson", ".json")
+TEXT, LINES = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
 COLUMNS = (*PARQUET, ".feather", ".arrow")
 # Also logs of tools, which their readers open.
 KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
+EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
+# The first line in which Excel keeps the separator.
+SEPARATOR_LINE = re.compile(r"""["']?sep=(.)["']?\s*""", re.IGNORECASE)
 # Text, the table of it, its columns as text and their codes.
 TABLE_COPIES = 4
 SPLIT = "give it in parts, or as parquet"
@@ -120,11 +124,11 @@ class File(NamedTuple):
     def columns(self) -> list[str]:
         """Names in the first line of a text file or the first object of a JSON file, if any."""
         try:
-            if self.suffix in TEXT:
-                first = _first_line(self._head())
-                sep = _separator(first, self.suffix)
+            if self.suffix in TEXT and not self.is_json:
+                first, told = _first_line(self._head())
+                sep = told or _separator(first, self.suffix)
                 return next(csv.reader([first], delimiter=sep), [])
-            if self.suffix in LINES:
+            if self.is_json:
                 first = self._head().lstrip().split("\n", 1)[0]
                 if first.startswith("{") and first.rstrip().endswith("}"):
                     return list(json.loads(first))
@@ -133,7 +137,7 @@ class File(NamedTuple):
             if self.suffix in PARQUET:
                 where = io.BytesIO(self.read()) if self.member else self.path
                 return list(pyarrow.parquet.read_schema(where).names)
-        except (ValueError, RecursionError, csv.Error, pa.ArrowInvalid):
+        except (ValueError, OSError, RecursionError, csv.Error, pa.ArrowInvalid):
             return []  # what cannot be read is refused by who reads it
         return []
 
@@ -144,7 +148,18 @@ class File(NamedTuple):
         else:
             with self.path.open("rb") as stream:
                 raw = stream.read(HEAD)
-        return raw[:HEAD].decode("utf-8-sig", errors="replace")
+        mark = raw[:2] in UTF16_MARKS
+        return raw[:HEAD].decode("utf-16" if mark else "utf-8-sig", errors="replace")
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it holds JSON, as some servers write into files that are called text."""
+        if self.suffix != ".txt":
+            return self.suffix in LINES
+        try:
+            return self._head().lstrip()[:1] in ("{", "[")
+        except (OSError, ValueError):
+            return False
 
     def text(self, notes: list[str], encoding: str | None = None) -> str:
         """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells."""
@@ -163,19 +178,29 @@ class File(NamedTuple):
         except UnicodeDecodeError as error:
             if encoding is not None or b"\0" in raw:
                 raise ValueError(unreadable(self, error)) from None
-        notes.append(f"text of {self.name!r} is not UTF-8; read as Latin-1 (or give encoding=)")
-        return raw.decode("latin-1")
+        # What Windows writes; where it has no letter, Latin-1, of which it is an extension.
+        for encoding, called in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+            try:
+                text = raw.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            called = "Latin-1" if text == raw.decode("latin-1") else called
+            break
+        notes.append(f"text of {self.name!r} is not UTF-8; read as {called} (or give encoding=)")
+        return text
 
     def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:
         """Objects of a JSON file: of its list or, if it is no single value, one for each line."""
         text = self.text(notes, encoding)
         try:
             whole = _parsed(text)
-        except json.JSONDecodeError:
-            whole = None
+        except json.JSONDecodeError as error:
+            # Of one object on each line the first ends before the text does.
+            if error.msg != "Extra data" or "\n" not in text.strip():
+                raise ValueError(unreadable(self, error)) from None
         except ValueError as error:  # nested too deeply, numbers of thousands of digits
-            raise ValueError(f"{self.name!r} cannot be read as a json file: {error}") from None
-        if whole is not None:
+            raise ValueError(unreadable(self, error)) from None
+        else:
             return whole if isinstance(whole, list) else [whole]
         found: list[Any] = []
         for number, line in enumerate(text.split("\n"), start=1):
@@ -183,9 +208,7 @@ class File(NamedTuple):
                 try:
                     entry = _parsed(line)
                 except ValueError as error:
-                    raise ValueError(
-                        f"{self.name!r} cannot be read as a json file: line {number}: {error}"
-                    ) from None
+                    raise ValueError(unreadable(self, error, number)) from None
                 found += entry if isinstance(entry, list) else [entry]
         return found
 
@@ -258,21 +281,30 @@ def read_file(path: str | Path) -> Any:
 
 
 def read_table(
-    file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
+    file: File,
+    notes: list[str],
+    sep: str | None = None,
+    encoding: str | None = None,
+    odd_quotes: bool = False,
 ) -> Any:
-    """Make a table of a file."""
+    """Make a table of a file; `odd_quotes`: inside of values quotes may not be doubled."""
     kind = file.suffix
     try:
         if kind in PARQUET:
             return pyarrow.parquet.read_table(io.BytesIO(file.read()))
         if kind in (".feather", ".arrow"):
             return pyarrow.feather.read_table(io.BytesIO(file.read()))
-        if kind in TEXT:
-            return _read_text(file, notes, sep, encoding)
-    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise ValueError(unreadable(file, error)) from None
-    if kind in LINES:
+    if file.is_json:
         return _from_records(file, file.records(notes, encoding))
+    if kind in TEXT:
+        return _read_text(file, notes, sep, encoding, odd_quotes)
+    if kind in EXCEL:
+        raise ValueError(
+            f"{file.name!r} is a workbook; read a sheet of it with pandas and give the table: "
+            f"al.Trials.read(pandas.read_excel({file.base!r})), or save the sheet as .csv"
+        )
     raise ValueError(
         f"{file.name!r} is neither a .csv nor a .parquet file, nor {listed(KNOWN[1:])}, .gz or "
         ".zip of these; for other formats read it with pandas or polars and give the table"
@@ -282,52 +314,63 @@ def read_table(
 def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File]:
     # Hidden ones, and what a Mac adds to archives, are no data.
     seen = [f for f in files if not any(p[:1] == "." or p == "__MACOSX" for p in f.name.split("/"))]
-    known = [file for file in seen if file.suffix in KNOWN]
+    # Text beside data sets mostly explains them.
+    known = [f for f in seen if f.suffix in KNOWN and (f.suffix != ".txt" or f.is_json)]
     if not known:
         raise ValueError(
             f"{place!r} holds no file of a known kind ({listed(KNOWN)}); "
             f"there are: {listed(file.name for file in files)}"
+            + "; read workbooks with pandas and give the tables"
+            * any(file.suffix in EXCEL for file in seen)
         )
-    other = [file.name for file in seen if file.suffix not in KNOWN]
+    other = [file.name for file in seen if file not in known]
     if other:
         notes.append(f"{len(other)} files of other kinds were not read: {listed(other, most=3)}")
     return known
 
 
-def unreadable(file: File, error: Exception) -> str:
-    """Say that a file is not what its name says, and why."""
+def unreadable(file: File, error: Exception, line: int = 0) -> str:
+    """Say that a file is not what its name says, where it is broken, and what to do."""
     kind = file.suffix.lstrip(".") or "text"
-    reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
     what = {"eval": "an Inspect log", "arrow": "an arrow file"}.get(kind, f"a {kind} file")
+    reason = "it is cut off, damaged, or of another kind than its name says"
+    if isinstance(error, json.JSONDecodeError):
+        place = f"line {line or error.lineno}, column {error.colno}"
+        reason = f"{place}: it is cut off there, or it is no JSON"
+    elif isinstance(error, UnicodeDecodeError):
+        reason = f"byte {error.start} is not of {error.encoding}"
+    elif isinstance(error, RuntimeError) and "password" in str(error):
+        reason = "it is encrypted"
+    elif isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+        reason = str(error.strerror)
+    elif type(error) is ValueError:
+        reason = f"line {line}: {error}" if line else str(error)
     said = f"{file.name!r} cannot be read as {what}: {reason}"
     return said if ";" in reason else f"{said}; mend it or make it again"
 
 
-def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | None) -> pa.Table:
+def _read_text(
+    file: File, notes: list[str], sep: str | None, encoding: str | None, odd_quotes: bool
+) -> pa.Table:
     """Text between separators; every value stays as printed."""
     raw = file.read()
     if encoding is None and _is_utf8(raw):
         raw = raw.removeprefix(UTF8_MARK)
     else:
-        raw = file.text(notes, encoding).encode()
+        raw = file.text(notes, encoding).removeprefix("\ufeff").encode()
     if b"\0" in raw:
         raise ValueError(f"{file.name!r} holds zero bytes, which are no text; make it again")
     if b"\r" in raw and b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # as old Macs end lines
-    first = raw.lstrip(b"\r\n").split(b"\n", 1)[0].decode().rstrip("\r")
+    first, told = _first_line(raw[:HEAD].decode(errors="replace"))
+    if told:
+        raw = raw.lstrip(b"\r\n").split(b"\n", 1)[-1]
     if not first:
         raise ValueError(f"{file.name!r} holds empty lines alone; expected a line of names first")
-    parted = sep or _separator(first, file.suffix)
+    parted = sep or told or _separator(first, file.suffix)
     if len(parted) != 1:
         raise ValueError(f"sep must be one character, such as ';', got {sep!r}")
     header = next(csv.reader([first], delimiter=parted))
-    twice = [name for i, name in enumerate(header) if name and name in header[:i]]
-    if twice:
-        places = [str(i + 1) for i, name in enumerate(header) if name == twice[0]]
-        raise ValueError(
-            f"{file.name!r} has column {twice[0]!r} twice (columns {' and '.join(places)}); "
-            "give each another name, or put names in the first line if they are missing"
-        )
     if len(header) == 1:
         likely = _separator(first, file.suffix)
         seems = likely in first and f"it seems to be parted by {SEPARATORS[likely]}"
@@ -336,26 +379,84 @@ def _read_text(file: File, notes: list[str], sep: str | None, encoding: str | No
             f"several: {seems or 'give what parts them'} (sep=)"
         )
     if sep is None and parted != ("\t" if file.suffix == ".tsv" else ","):
-        notes.append(f"columns of {file.name!r} are parted by {SEPARATORS[parted]}")
-    table = pyarrow.csv.read_csv(
-        io.BytesIO(raw),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=parted, newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(header, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-        ),
-    )
-    # A separator at the end of every line makes a column without name and values.
-    empty = [i for i, name in enumerate(table.column_names) if not name]
-    for i in reversed(empty):
-        if table.column(i).null_count == len(table):
-            table = table.remove_column(i)
-    return table
+        notes.append(
+            f"columns of {file.name!r} are parted by {SEPARATORS.get(parted, repr(parted))}"
+        )
+    if odd_quotes:
+        return _named_once(file, _read_odd_text(file, raw.decode(), parted, bool(told)), notes)
+    try:
+        table = pyarrow.csv.read_csv(
+            io.BytesIO(raw),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=parted, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid:
+        table = _read_odd_text(file, raw.decode(), parted, bool(told))
+    return _named_once(file, table, notes)
 
 
-def _first_line(text: str) -> str:
-    return text.lstrip("\r\n").replace("\r", "\n").split("\n", 1)[0]
+def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
+    """Text that is quoted in other ways than usual; a row of another length is refused."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    rows: list[list[str]] = []
+    try:
+        for row in reader:
+            # A separator may end the line of names alone, or all but that.
+            if rows and row and (len(row) - len(rows[0])) * (1 if row[-1] == "" else -1) == 1:
+                row = row[:-1] if row[-1] == "" else [*row, *[""][: not rows[0][-1]]]
+            if rows and row and len(row) != len(rows[0]):
+                raise ValueError(
+                    f"{file.name!r}, line {reader.line_num + told} has {len(row)} fields, and the "
+                    f"line of names has {len(rows[0])}; put quotes around a text with "
+                    f"{SEPARATORS.get(sep, repr(sep))} in it, or complete the row"
+                )
+            rows += [row] if row else []
+    except csv.Error as error:
+        raise ValueError(unreadable(file, error)) from None
+    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else [()] * len(rows[0])
+    arrays = [pa.array([value or None for value in column], pa.string()) for column in columns]
+    return pa.Table.from_arrays(arrays, names=rows[0])
+
+
+def _named_once(file: File, table: pa.Table, notes: list[str]) -> pa.Table:
+    """Columns with different names: empty ones without a name, and copies, are left out."""
+    names = table.column_names
+    left: dict[int, str] = {}
+    for i, name in enumerate(names):
+        column, first = table.column(i), names.index(name)
+        if not name and column.null_count == len(table):
+            left[i] = ""  # a separator at the end of every line
+        elif first < i and name and column.equals(table.column(first)):
+            left[i] = name
+        elif first < i and name:
+            raise ValueError(
+                f"{file.name!r} has column {name!r} twice (columns {first + 1} and {i + 1}); "
+                "give each another name, or put names in the first line if they are missing"
+            )
+    if copies := [name for name in left.values() if name]:
+        what = f"columns of {file.name!r} that occur twice with the same values were read once"
+        notes.append(f"{what}: {listed(copies, most=5)}")
+    unnamed = 0
+    kept, called = [], []
+    for i, name in enumerate(names):
+        if i not in left:
+            unnamed += not name
+            kept.append(i)
+            called.append(name or (f"unnamed_{unnamed}" if unnamed > 1 else name))
+    return table.select(kept).rename_columns(called)
+
+
+def _first_line(text: str) -> tuple[str, str]:
+    """The line of names, and the separator if a line above it tells that."""
+    lines = text.lstrip("\r\n").replace("\r\n", "\n").replace("\r", "\n").split("\n", 2)
+    told = SEPARATOR_LINE.fullmatch(lines[0])
+    if told and len(lines) > 1:
+        return lines[1], told[1]
+    return lines[0], ""
 
 
 def _is_utf8(raw: bytes) -> bool:

@@ -158,8 +158,12 @@ class Source:
     def where(self, row: int) -> str:
         """Name a row for a message."""
         table = int(np.searchsorted(self._starts, row, side="right")) - 1
-        local = f"row {row - self._starts[table]}"
-        return f"{local} of {self._name(table)}" if len(self._frames) > 1 else local
+        number = int(row - self._starts[table])
+        native = getattr(self._frames[table], "to_native", lambda: None)()
+        if self.of_files and isinstance(native, pd.DataFrame):
+            number = native.index[number]  # of the file, if rows were left out
+        several = len(self._frames) > 1 or self.of_files
+        return f"row {number} of {self._name(table)}" if several else f"row {number}"
 
     def _name(self, table: int) -> str:
         return f"table {table}" if self._names is None else repr(self._names[table])

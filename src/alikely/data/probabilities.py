@@ -86,6 +86,8 @@ def softmax(logits: NDArray[Any]) -> Floats:
 
 
 def _require_classes(data: xr.Dataset) -> None:
+    if "response" in data and "truth" not in data:
+        raise ValueError("these trials have no true classes; name their column by truth=")
     if "response" not in data:
         raise ValueError(
             "these trials hold correctness only, and options are classes: read them with columns "

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import xarray as xr
 
 from alikely._base.names import listed, nearest
-from alikely.data.columns import NOTES, ROLES, table_aligned
-from alikely.data.files import File, Paths, find_files, read_table
+from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
+from alikely.data.files import KNOWN, File, Paths, find_files, read_table
 from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
@@ -26,7 +27,16 @@ NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
 # What columns may be named for; in a wide table these alone.
 TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
 ROW = "row"
+# Columns of surveys: who answers, and questions by their numbers.
+RATERS = ("responseid", "response id", "rater", "participant", "subject", "observer", "respondent")
+QUESTIONS = re.compile(r"Q\d+(_\d+)*", re.IGNORECASE)
+# What long tables of surveys are made of.
+RATER, QUESTION = "rater", "question"
+GUESSED_KINDS = "kinds are guessed"
 # What the code of a reader ends in where a log has other fields: any may be anything.
+FOREIGN = re.compile(
+    "could not convert|invalid literal|cannot convert|Expecting|not enough|too many"
+)
 MALFORMED = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError)
 
 
@@ -34,16 +44,19 @@ def read_trials(
     path: Paths,
     *,
     format: str,  # noqa: A002
-    wide: bool | Sequence[str],
+    wide: bool | str | Sequence[str],
     columns: Mapping[str, Any],
     **of_files: Any,
 ) -> xr.Dataset:
     """Data of `Trials.read`."""
+    columns = dict(columns)
+    truths = _truths(columns, of_files["sep"], of_files["encoding"])
     if (tables := _tables(path)) is not None:
         given = {"format": None if format in ("auto", "table") else format, **of_files}
+        given["runs"] = None
         if unfit := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
-        return aligned(tables, columns, wide)
+        return aligned(tables, columns, wide, truths=truths)
     pattern, na_values, sep, encoding, score, filter_ = (
         of_files[name] for name in ("pattern", "na_values", "sep", "encoding", "score", "filter")
     )
@@ -54,12 +67,12 @@ def read_trials(
         raise ValueError(
             f"na_values must be a list of texts, got {na_values!r}; give [{na_values!r}]"
         )
-    log = Log(score, filter_, columns, names)
+    log = Log(score, filter_, columns, names, of_files)
     if reader is None:
         if score is not None or filter_ is not None:
             raise ValueError("score and filter choose among the scores of logs; a table has none")
-        # Wide tables are taken apart as they are.
-        opened = open_table if wide is False else read_table
+        # Wide tables are taken apart as they are, and truths are joined to tables.
+        opened = open_table if wide is False and truths is None else read_table
         log.tables = _read_all(opened, files, notes, sep, encoding)
         log.missing = NA_VALUES
     else:
@@ -68,18 +81,24 @@ def read_trials(
                 raise TypeError(f"{name} must be the name of one, got {type(value).__name__}")
         _fill(log, reader, files)
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
-    if pattern is not None and len(log.tables) != len(files):
+    if pattern is not None and not log.by_file:
         raise ValueError(
             f"pattern is for one table in each file, not for {reader and reader.title}"
         )
     fields = _fields_of_names(pattern, files) if pattern is not None else None
-    _note_same_rows(files, fields, log.names == names, notes)
+    _note_same_rows(files, fields, log.by_file, notes)
     if fields is not None:
         entries = zip(log.tables, fields, names, strict=True)
         log.tables = [_with_fields(*entry) for entry in entries]
     columns = {**log.columns, **columns}
     missing = log.missing if na_values is None else na_values
-    data = aligned(log.tables, columns, wide, log.names, missing)
+    try:
+        data = aligned(log.tables, columns, wide, log.names, missing, truths)
+    except ValueError as error:
+        # What was guessed may be the reason.
+        told = sorted(dict.fromkeys(notes), key=lambda note: "give " not in note)
+        said = "; ".join(told[:3])
+        raise ValueError(f"{error}. In reading: {said}" if said else str(error)) from None
     if log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
@@ -88,13 +107,30 @@ def read_trials(
 def aligned(
     tables: Sequence[Any],
     columns: Mapping[str, Any],
-    wide: bool | Sequence[str] = False,
+    wide: bool | str | Sequence[str] = False,
     names: Sequence[str] | None = None,
     missing: Collection[str] = (),
+    truths: _Truths | None = None,
 ) -> xr.Dataset:
     """Data of tables in memory or of files: long, or wide with these (or all) observers."""
+    kinds = columns.get("kind")
+    if isinstance(kinds, Mapping) or (kinds is None and "kind" in columns):
+        columns = {role: name for role, name in columns.items() if role != "kind"}
+    if isinstance(kinds, Mapping):
+        return _of_kinds(aligned(tables, columns, wide, names, missing, truths), kinds)
+    notes: list[str] = []
+    if wide == "rows":
+        tables = [_raters(table, columns, notes) for table in tables]
+        roles = {"observer": RATER, "item": QUESTION, "response": "response", "truth": "truth"}
+        columns, wide = {**columns, **roles}, False
+        if truths is None:
+            columns.pop("truth")
+    if truths is not None:
+        tables = [truths.joined(table, columns, names, missing) for table in tables]
+        columns = {**columns, "truth": "truth"}
     if wide is False:
-        return table_aligned(open_tables(tables, names=names, missing=missing), columns)
+        source = open_tables(tables, names=names, missing=missing)
+        return _noted(table_aligned(source, columns), notes)
     observers = None if wide is True else wide
     tables, names, columns, notes = _long(tables, columns, observers, names)
     try:
@@ -124,12 +160,13 @@ def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
     """Read a log; one whose fields are others than its reader knows is refused (`ValueError`)."""
     try:
         reader.read(files, log)
-    except (*MALFORMED, json.JSONDecodeError, UnicodeDecodeError) as error:
-        names = listed([repr(file.name) for file in files], most=3)
-        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    except (*MALFORMED, ValueError) as error:
+        if not isinstance(error, MALFORMED) and not FOREIGN.match(str(error)):
+            raise
+        name = repr(log.current or files[0].name)
         raise ValueError(
-            f"{names} cannot be read as {reader.title}: its fields are not as they should be "
-            f"({what}); mend it, or make a table of it and read that (format='table')"
+            f"{name} cannot be read as {reader.title}: a field is missing, or has another type "
+            "than there; mend it, or make a table of it and read that (format='table')"
         ) from error
 
 
@@ -232,15 +269,12 @@ def _long(
     """Long tables of each observer's column: where they come from, other options, and notes."""
     roles = {role: columns.get(role, role) for role in ("truth", *TRIAL_ROLES)}
     other = {role: name for role, name in columns.items() if role not in roles}
-    kind = other.pop("kind", None)
     known = ("classes", "item_columns")
     if wrong := next((role for role in other if other[role] and role not in known), None):
         raise ValueError(
             f"a wide table has no column {wrong!r}; columns are {listed((*TRIAL_ROLES, 'truth'))}, "
             "and one for each observer"
         )
-    if not isinstance(kind, Mapping | None):
-        raise ValueError(f"kind must map observers to kinds in a wide table, got {kind!r}")
     made, places, found, notes = [], [], dict[str, None](), dict[str, None]()
     for number, table in enumerate(tables):
         frame, of = frame_of(table), dict(roles)
@@ -264,20 +298,126 @@ def _long(
         people = _observers(frame.columns, observers, set(of.values()))
         found |= dict.fromkeys(people)
         shared = [nw.col(column).alias(role) for role, column in of.items()]
-        answer = "response" if "truth" in of else "correct"
+        answer = "response" if "truth" in of or _readings(frame, people) else "correct"
         for name in people:
             own = {"observer": nw.lit(name, dtype=nw.String)}
-            if kind is not None:
-                if name not in kind:
-                    raise ValueError(
-                        f"kind has no entry for observer {name!r}; it has {listed(kind)}"
-                    )
-                own["kind"] = nw.lit(kind[name], dtype=nw.String)
             made.append(frame.select(*shared, nw.col(name).alias(answer)).with_columns(**own))
             places.append(f"column {name}" + (f" of {names[number]}" if names else ""))
     if observers is None:
         notes[f"{len(found)} columns are observers: {listed(found, most=8)}"] = None
     return made, places, other, list(notes)
+
+
+def _readings(frame: Any, people: Sequence[str]) -> bool:
+    """Whether columns of answers hold other values than correctness does."""
+    values = {str(value).lower() for name in people for value in frame[name].unique().to_list()}
+    return not values <= {*MEANING, *map(str.lower, NA_VALUES), "none", ""}
+
+
+def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
+    """A long table of a survey, in which each row is a rater and each column a question."""
+    frame = frame_of(table)
+    named = columns.get("observer")
+    if named is not None and named not in frame.columns:
+        raise ValueError(
+            f"no column {named!r} (observer); the columns are {listed(frame.columns)}"
+            f"{nearest(named, frame.columns)}"
+        )
+    rater = named or next((n for n in frame.columns if n.lower() in RATERS), None)
+    if rater is None:
+        rater = ROW
+        frame = frame.with_row_index(ROW)
+        notes.append("raters are the rows, counted from 0 (or give observer=)")
+    if columns.get("item") is not None:
+        raise ValueError("with wide='rows' items are the columns of answers; leave item out")
+    numbered = [name for name in frame.columns if QUESTIONS.fullmatch(name)]
+    other = [name for name in frame.columns if name != rater and not name.startswith("_")]
+    asked = [name for name in numbered if name != rater] or other
+    if not asked:
+        raise ValueError(f"no column is left for an item; the columns are {listed(frame.columns)}")
+    notes.append(
+        f"each row is a rater, named by {rater!r}, and {len(asked)} columns are items: "
+        f"{listed(asked, most=8)}"
+    )
+    rows = [
+        frame.select(nw.col(rater).alias(RATER), nw.col(name).alias("response")).with_columns(
+            **{QUESTION: nw.lit(name, dtype=nw.String)}
+        )
+        for name in asked
+    ]
+    return nw.concat(rows).to_native()
+
+
+def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
+    """Kinds of the observers that are named; others keep theirs."""
+    names = data["observer"].values.astype(str).tolist()
+    if odd := next((name for name in kinds if name not in names), None):
+        raise ValueError(
+            f"kind names observer {odd!r}, whom there is not; the observers are {listed(names)}"
+            f"{nearest(odd, names)}"
+        )
+    own = data["kind"].values.astype(object)
+    found = np.array([kinds.get(n, k) for n, k in zip(names, own, strict=True)], dtype=object)
+    notes = [note for note in data.attrs.get(NOTES, ()) if not note.startswith(GUESSED_KINDS)]
+    return data.assign_coords(kind=("observer", found)).assign_attrs({NOTES: notes})
+
+
+class _Truths:
+    """True classes of items, in a table of its own."""
+
+    def __init__(self, table: Any, name: str, columns: Mapping[str, Any]) -> None:
+        source = open_tables([table], names=[name], missing=NA_VALUES)
+        self.name, there = name, source.columns
+        item = next((n for n in (columns.get("item"), "item", "image") if n in there), None)
+        other = [n for n in there if n != item]
+        true = next((n for n in ("truth", *other[:1]) if n in there), None)
+        if item is None or true is None or (true != "truth" and len(other) > 1):
+            raise ValueError(
+                f"{name} must have the column of items (as in the trials) and a column 'truth', "
+                f"got {listed(there)}; rename them"
+            )
+        names = [texts.texts().tolist() for texts in (source.read(item), source.read(true))]
+        self.of: dict[str, str] = {}
+        for row, (key, value) in enumerate(zip(*names, strict=True)):
+            if self.of.setdefault(key, value) != value:
+                raise ValueError(
+                    f"item {key!r} has truth {self.of[key]!r} and {value!r} "
+                    f"({source.where(row)}); an item has one truth"
+                )
+
+    def joined(
+        self, table: Any, columns: Mapping[str, Any], names: Any, missing: Collection[str]
+    ) -> Any:
+        """A table with a column of truths."""
+        source = open_tables([table], names=names and ["the file"], missing=missing)
+        item = columns.get("item", "item")
+        item = "image" if item == "item" and not source.has(item) and source.has("image") else item
+        items = source.read(item)
+        lacking = [name for name in items.labels if name not in self.of]
+        if lacking:
+            raise ValueError(
+                f"{len(lacking)} of {len(items.labels)} items have no truth in {self.name}, such "
+                f"as {lacking[0]!r}; add them, or name items alike{nearest(lacking[0], self.of)}"
+            )
+        of_label = np.array([self.of[name] for name in items.labels], dtype=object)
+        frame, values = frame_of(table), of_label[items.codes].tolist()
+        truth = nw.new_series("truth", values, nw.String, backend=frame.implementation)
+        return frame.with_columns(truth).to_native()
+
+
+def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _Truths | None:
+    """What `truth` names if it is no column: a table, or a file that holds one."""
+    given = columns.get("truth")
+    named = isinstance(given, str) and Path(given).suffix.lower() in KNOWN and Path(given).is_file()
+    if given is None or (isinstance(given, str) and not named):
+        return None
+    columns.pop("truth")
+    if isinstance(given, str | Path):
+        if not Path(given).is_file():
+            raise ValueError(f"no file {str(given)!r} (truth)")
+        table = read_table(File(str(given), Path(given)), [], sep, encoding)
+        return _Truths(table, repr(str(given)), columns)
+    return _Truths(given, "the table of truths", columns)
 
 
 def _observers(

@@ -86,6 +86,7 @@ def data_summary(data: xr.Dataset) -> xr.Dataset:
         attrs={
             "n_classes": data.sizes.get("class", 0) if "response" in data else 0,
             "n_items": len(repeats),
+            "without_truth": int("response" in data and "truth" not in data),
             "n_repeated": int((repeats > 1).sum()),
             "most_repeats": int(repeats.max()) if len(repeats) else 0,
             "notes": "\n".join(str(note) for note in data.attrs.get(NOTES, ())),
@@ -106,7 +107,7 @@ def summary_table(summary: xr.Dataset) -> pd.DataFrame:
             "observer": summary["observer"].values[i],
             "kind": summary["kind"].values[i],
             "n_trials": shown,
-            "accuracy": n_correct[d, i] / shown,
+            "accuracy": np.nan if summary.attrs.get("without_truth") else n_correct[d, i] / shown,
             "no_response": n_missing[d, i],
             "not_shown": summary["n_trials"].values[d] - shown,
         }
@@ -124,7 +125,8 @@ def long_table_of(data: xr.Dataset) -> pd.DataFrame:
     if "response" in data:
         # One place more, so that the code -1 of a missing response finds None.
         names = np.array([*map(str, data["class"].values), None], dtype=object)
-        columns["truth"] = names[data["truth"].values[t]]
+        if "truth" in data:
+            columns["truth"] = names[data["truth"].values[t]]
         columns["response"] = names[data["response"].values[i, t]]
     else:
         correct = data["correct"].values[i, t]

@@ -22,7 +22,7 @@ from alikely._base.checks import entries, of_type, one_of
 from alikely._base.names import listed, nearest
 from alikely._base.size import check_memory
 from alikely.data.blocks import LEFT_OUT, Block, blocks
-from alikely.data.columns import ELSEWHERE, ITEM_COLUMNS, SILENT, with_silence
+from alikely.data.columns import ELSEWHERE, ITEM_COLUMNS, NO_TRUTH, SILENT, with_silence
 from alikely.data.inclusion import INCLUSION, refuse_lists, with_design
 from alikely.data.probabilities import N_OPTIONS, PROBABILITY
 from alikely.data.repeats import presented, recurring
@@ -62,7 +62,7 @@ def joint_correctness(
     by: By = "condition",
     no_response: Literal["error", "drop"] = "error",
     *,
-    labels: bool | Literal["options", "any"] = False,
+    labels: bool | Literal["options", "any", "readings"] = False,
     disjoint: bool = False,
     directed: bool = False,
     repeats: Repeats = "paired",
@@ -82,8 +82,9 @@ def joint_correctness(
     no_response : {"error", "drop"}
         Whether a trial that was shown but got no response is an error (the convention of the
         model-vs-human benchmark) or is left out of the observer's pairs.
-    labels : bool, "options" or "any"
-        Keep the answers too, for metrics of wrong labels; with ``"any"`` if there are some. A
+    labels : bool, "options", "any" or "readings"
+        Keep the answers too, for metrics of wrong labels; with ``"any"`` if there are some, with
+        ``"readings"`` also where no truth is known. A
         missing response that counts as an error is then a class of its own, ``(no response)``.
         With ``"options"`` keep what trials carry of them, too (`alikely.Trials.with_options`,
         `alikely.Trials.with_probabilities`).
@@ -128,6 +129,9 @@ def joint_correctness(
     one_of("repeats", repeats, ("paired", "crossed"))
     data, pairs = of_type(trials, Trials, MAKE).data, listed_pairs(pairs)
     raw = data["correct"].values
+    without_truth = labels == "readings" and "truth" not in data
+    if without_truth:
+        raw = np.where(raw == NO_TRUTH, 1, raw)
     correct: NDArray[Any] = correctness(raw, no_response)
     shown = raw != NOT_SHOWN
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
@@ -183,6 +187,7 @@ def joint_correctness(
             "recurring": "one item" if shared else "",
             "numbered": SEPARATOR.join(numbered),
             "repeats": repeats if items is not None else "",
+            **({"without_truth": 1} if without_truth else {}),
             ITEM_COLUMNS: SEPARATOR.join(data.attrs.get(ITEM_COLUMNS, ())),
         },
     )
@@ -298,6 +303,12 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
 def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
     """What to compare: 1 right, 0 wrong, -1 left out."""
     one_of("no_response", no_response, ("error", "drop"))
+    if (raw == NO_TRUTH).any():
+        raise ValueError(
+            "these trials have no true classes, so no response is correct or an error: name their "
+            "column by truth=, or compare the responses themselves by a metric of agreement, such "
+            "as metric='krippendorff_alpha'"
+        )
     if no_response == "drop":
         return np.where(raw < 0, LEFT_OUT, raw).astype(np.int8)
     return np.where(raw == NOT_SHOWN, LEFT_OUT, np.maximum(raw, 0)).astype(np.int8)
@@ -311,6 +322,7 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
             "read them with columns truth and response, or use error_consistency, which needs none"
         )
     raw = data["response"].values
+    truth = data["truth"].values if "truth" in data else raw.max(axis=0).clip(min=0)
     names = data["class"].values.tolist()
     silent = (raw == NO_RESPONSE) & (correct != LEFT_OUT)
     if silent.any():
@@ -318,7 +330,8 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
     response = np.where(silent, len(names) - 1, raw).astype(np.int32)
     return {
         "response": (("observer", "trial"), np.where(correct == LEFT_OUT, LEFT_OUT, response)),
-        "truth": ("trial", data["truth"].values.astype(np.int32)),
+        # Without a truth any class that was given stands for it.
+        "truth": ("trial", truth.astype(np.int32)),
         "class": np.array(names, dtype=object),
     }
 

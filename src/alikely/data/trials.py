@@ -44,7 +44,8 @@ class Trials:
     data : xarray.Dataset
         ``correct`` (observer, trial) int8: 1 right, 0 wrong, -1 shown without a response, -2 not
         shown to this observer. ``response`` (observer, trial): class code, -1 and -2 likewise;
-        absent when only correctness is known. Coordinates of ``trial``: ``dataset, condition,
+        absent when only correctness is known; ``correct`` is -3 where nobody knows the truth.
+        Coordinates of ``trial``: ``dataset, condition,
         item, repeat``, with classes ``truth``, and columns of items; of ``observer``: ``kind`` and
         free labels.
         Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
@@ -144,6 +145,7 @@ class Trials:
         wide: bool | Sequence[str] = False,
         score: str | None = None,
         filter: str | None = None,  # noqa: A002
+        runs: Literal["newest", "all"] = "newest",
         **columns: Any,
     ) -> Trials:
         """Read files: long or wide tables, or logs of other tools.
@@ -168,12 +170,17 @@ class Trials:
             it is refused. What `classes` lists is a class.
         sep, encoding : str, optional
             Of text files; found out by default, which a note tells.
-        wide : bool or sequence of str
+        wide : bool, "rows" or sequence of str
             One column of answers for each observer, as in `from_wide`, or for each of these.
+            ``"rows"``: one row for each observer and one column for each item, as surveys have it.
         score, filter : str, optional
             Which one, where a log has several (of several kinds of logs: parted by commas).
+        runs : {"newest", "all"}
+            Of several runs of one task by one observer: the newest complete one, or all, each an
+            observer of its own.
         **columns
-            As in `from_table`.
+            As in `from_table`. ``truth`` may also be a table or file of true classes by item, and
+            ``kind`` map some observers to kinds.
 
         Returns
         -------
@@ -197,6 +204,7 @@ class Trials:
                 wide=wide,
                 score=score,
                 filter=filter,
+                runs=runs,
                 columns=columns,
             )
         )
@@ -563,7 +571,7 @@ class Trials:
         data = data.isel(observer=shown.any(axis=1), trial=shown.any(axis=0))
         if not (data.sizes["observer"] and data.sizes["trial"]):
             raise ValueError("nothing is left: no selected observer was shown a selected trial")
-        if self.has_classes and (gone := self._true_elsewhere(data["dataset"].values)):
+        if "truth" in data and (gone := self._true_elsewhere(data["dataset"].values)):
             data = data.assign_attrs({ELSEWHERE: gone})
         return Trials(data)
 
@@ -602,5 +610,6 @@ class Trials:
 
     def __repr__(self) -> str:
         n_classes = f"{len(self.classes)} classes" if self.has_classes else "correctness only"
+        n_classes += ", no truth" * (self.has_classes and "truth" not in self.data)
         head = f"<Trials: {len(self.observers)} observers, {self.n_trials} trials, {n_classes}>"
         return "\n".join([head, *(f"  note: {note}" for note in self.notes)])

@@ -252,7 +252,7 @@ def counted(
             f"items came back, and {metric.label} takes one response to an item: choose one with "
             "trials.select(repeat=...), or give cluster='trial' to take all for independent"
         )
-    if how.get("labels") is True and "response" not in table:
+    if how.get("labels") in (True, "readings") and "response" not in table:
         raise ValueError(
             f"this table holds correctness only, and {metric.label} compares classes; count it "
             "with joint_correctness(..., labels=True), or use error_consistency"

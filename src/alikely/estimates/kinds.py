@@ -397,7 +397,7 @@ def _draw_rows(
 
 def _count_readings(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     """Table of readings, of pairs or of all readers of these pairs."""
-    table = count_exact(trials, metric, design, once=True, labels=True)
+    table = count_exact(trials, metric, design, once=True, labels="readings")
     _require_common_codes(table)
     return _of_all(table) if design.options.get("readers") == "all" else table
 
@@ -448,7 +448,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
         own = reading if reading.sum() > 1 else own
         readers[entry], n_trials[entry] = own, (read[own].sum(axis=0) > 1).sum()
         right, answered = (correct[:, trials] == 1).sum(axis=1), read.sum(axis=1)
-        if reading.any():
+        if reading.any() and not table.attrs.get("without_truth"):
             accuracy[entry] = (right[reading] / answered[reading]).mean()
         defined = np.isfinite(of_pair[pairs])
         if defined.any():
@@ -492,6 +492,8 @@ def _beside_readings(
     else:
         of_errors = consistency.error_consistency(table["cells"].values)
         unlike = consistency.undefined_reason(table["cells"].values)
+    if table.attrs.get("without_truth"):
+        of_errors, unlike = np.full(len(of_errors), np.nan), _texts(len(of_errors))
     missing = np.zeros(table.sizes["pair"], dtype=np.int64)
     rare = np.zeros(table.sizes["pair"])
     remarks = _texts(table.sizes["pair"])

@@ -522,6 +522,8 @@ class Result(Tree):
         cells = table["cells"].values
         # Shares of items that came back sum to whole items, but for rounding.
         n_trials = np.rint(cells.sum(axis=1)).astype(np.int64)
+        if table.attrs.get("without_truth"):
+            return n_trials, *np.full((2, len(cells)), np.nan)
         return n_trials, *consistency.accuracies(cells)
 
     def _bounds(self, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:

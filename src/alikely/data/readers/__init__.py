@@ -15,17 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from alikely._base.names import listed, nearest
-from alikely.data.files import File
+from alikely.data.files import File, read_table
 
 __all__ = [
-    "Log", "Reader", "among", "field", "has_columns", "label", "objects", "option", "readers",
-    "right",
+    "Log", "Reader", "Run", "among", "field", "has_columns", "label", "option", "readers", "right",
 ]  # fmt: skip
 
 # Columns that tell rows of a log apart.
 KEYS = ("observer", "dataset", "condition", "item", "repeat")
+# Where a row comes from: columns that no log has.
+PLACE, NUMBER = "\0place", "\0number"
+LETTERS = 26
 
 
 class Reader(NamedTuple):
@@ -45,6 +48,18 @@ def readers() -> dict[str, Reader]:
     return {reader.name: reader for reader in found}
 
 
+class Run(NamedTuple):
+    """One run of a model at a task."""
+
+    observer: str
+    task: str
+    way: Mapping[str, str]  # arguments and settings: an observer of its own where they differ
+    rank: tuple[Any, ...]  # of several the last in this order counts, if it repeats the others
+    name: str
+    content: Any
+    keys: frozenset[Any] | None = None  # of its samples, if they are known
+
+
 class Log:
     """A log: what the user chose of it, its samples or tables, and what was guessed.
 
@@ -53,18 +68,91 @@ class Log:
     """
 
     def __init__(
-        self, score: str | None, filter_: str | None, columns: Mapping[str, Any], names: list[str]
+        self,
+        score: str | None,
+        filter_: str | None,
+        columns: Mapping[str, Any],
+        names: list[str],
+        of_files: Mapping[str, Any],
     ) -> None:
         self.asked = {"score": score, "filter": filter_}
         self.renamed = columns  # by the user
         self.tables: list[Any] = []
         self.names = names  # where each table comes from
+        self.by_file = True  # whether each table is one file
+        self.current = ""  # the file at work
         self.columns: dict[str, Any] = {}
         self.missing: Sequence[str] = ()
         self.notes: list[str] = []
         self.options: pd.DataFrame | None = None
         self.rows: list[dict[str, Any]] = []
+        self._text = {name: of_files.get(name) for name in ("sep", "encoding")}
+        self._all_runs = of_files.get("runs") == "all"
         self._questions: dict[tuple[str, ...], tuple[Any, str]] = {}
+
+    def table(self, file: File, odd_quotes: bool = False) -> pd.DataFrame:
+        """A table of a file, null where it is empty; rows are numbered as there."""
+        self.current = file.name
+        found = read_table(file, self.notes, **self._text, odd_quotes=odd_quotes)
+        if isinstance(found, pd.DataFrame):
+            return found
+        return found.to_pandas().astype(object).where(lambda frame: frame.notna(), None)
+
+    def records(self, file: File) -> list[dict[str, Any]]:
+        """Entries of a JSON file, each with named fields."""
+        self.current = file.name
+        found = file.records(self.notes, self._text["encoding"])
+        bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
+        if bad is not None:
+            raise ValueError(
+                f"{file.name!r}, entry {bad} is {type(found[bad]).__name__}; expected an object "
+                "with fields, a sample or trial"
+            )
+        return found
+
+    def parquet(self, file: File) -> pa.Table:
+        """A file of columns, which may be nested."""
+        self.current = file.name
+        return read_table(file, self.notes)
+
+    def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
+        """Observers, tasks and contents: of each task of an observer the newest complete run."""
+        ways: dict[str, dict[str, list[Mapping[str, str]]]] = {}
+        for run in found:
+            ways.setdefault(run.observer, {}).setdefault(run.task, []).append(run.way)
+        groups: dict[tuple[str, str], list[Run]] = {}
+        for run in found:
+            # What tells this way of running a model from others at a task of its; mostly nothing.
+            differ = {
+                key
+                for others in ways[run.observer].values()
+                for key in set().union(*others)
+                if len({other.get(key) for other in others}) > 1
+            }
+            told = ", ".join(key + run.way[key] for key in run.way if key in differ)
+            name = f"{run.observer} ({told})" if told else run.observer
+            groups.setdefault((name, run.task), []).append(run)
+        kept, older = [], []
+        for (name, task), several in groups.items():
+            own: list[Run] = []
+            for run in sorted(several, key=lambda run: run.rank, reverse=True):
+                parts = run.keys is not None and not any(
+                    run.keys & (other.keys or frozenset()) for other in own
+                )
+                if not own or parts:
+                    own.append(run)
+                    kept.append((name, task, run.content))
+                elif self._all_runs:
+                    kept.append((f"{name} ({run.name})", task, run.content))
+                else:
+                    older.append(run.name)
+        if older:
+            self.notes.append(
+                "of several runs of a task the newest complete one was read; left out: "
+                f"{listed(older, most=5)} (or give runs='all')"
+            )
+        order = {id(run.content): i for i, run in enumerate(found)}
+        return sorted(kept, key=lambda one: order[id(one[2])])
 
     def choose(self, what: str, keyword: str, there: Iterable[str], place: str) -> str:
         """Choose one of several by name; the only one needs no choice."""
@@ -94,24 +182,6 @@ class Log:
         if others:
             self.notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
 
-    def newest(
-        self, dated: Iterable[tuple[str, str, str, File]], what: str
-    ) -> list[tuple[str, str, File]]:
-        """Observers, tasks and files: of each task of an observer that of the last date."""
-        found: dict[tuple[str, str], tuple[str, File]] = {}
-        older = []
-        for observer, task, date, file in dated:
-            before = found.setdefault((observer, task), (date, file))
-            if before[1] is not file:
-                first, last = sorted([before, (date, file)], key=lambda entry: entry[0])
-                older.append(first[1].name)
-                found[observer, task] = last
-        if older:
-            self.notes.append(
-                f"of several {what} the newest was read; left out: {', '.join(older)}"
-            )
-        return [(*key, file) for key, (_, file) in found.items()]
-
     def add(
         self,
         observer: str,
@@ -120,10 +190,15 @@ class Log:
         *,
         condition: str = "all",
         place: str,
+        number: int = 0,
         mark: Any = None,
+        answered: bool = True,
         **answer: Any,
     ) -> None:
-        """Add a sample; one item must be one question (by its text or hash) for all observers."""
+        """Add a sample; one item must be one question (by its text or hash) for all observers.
+
+        A wrong answer that is none (a timeout, an error, nothing extracted) is a missing one.
+        """
         key = dataset, condition, item
         before, where = self._questions.setdefault(key, (mark, place)) if mark else (mark, "")
         if before != mark:
@@ -131,43 +206,59 @@ class Log:
                 f"item {item!r} of {dataset!r} is one question in {where} and another in {place}: "
                 "the logs are of different versions of the data; read them apart"
             )
+        if not answered and answer["correct"] != 1:
+            answer |= {"correct": None} | ({"response": None} if "response" in answer else {})
         place_of = {"dataset": dataset, "condition": condition, "item": item}
-        self.rows.append({"observer": observer, "kind": "model", **place_of, **answer})
+        own = {"observer": observer, "kind": "model", **place_of, **answer}
+        self.rows.append(own | {PLACE: place, NUMBER: number})
 
     def finish(self, what: str) -> None:
-        """Make one table of the samples, by answers if all have them."""
+        """Make a table of the samples of each file, by answers if all have them."""
         if not self.rows:
             raise ValueError(f"no sample was found in {what}; are the files of another format?")
-        table = pd.DataFrame(self.rows)
+        table = pd.DataFrame(self.rows).astype({"correct": object})
         logits = table.pop("logits") if "logits" in table else None
-        self.names = [what]
-        if not {"truth", "response"} <= set(table):
-            self.notes.append("answers are free text: correctness only")
-            self.tables = [table]
-            return
-        lacks = table["truth"].isna()
-        known = table["correct"].notna() & table["response"].notna() & ~lacks
-        agree = (table["truth"] == table["response"]).astype(float)
-        against = known & (agree != table["correct"].astype(float))
-        # An answer that is missing, but was scored, is known by its score alone.
-        scored = table["response"].isna() & table["correct"].notna()
-        if lacks.any() or against.any() or scored.any():
-            why = "have no options"
-            if not lacks.any():
-                why = "have an answer that contradicts their score"
-            n = int(lacks.sum() if lacks.any() else (against | scored).sum())
-            self.notes.append(f"{n} of {len(table)} samples {why}: correctness only")
-            self.tables = [table.drop(columns=["truth", "response"])]
-            return
-        self.tables = [table.drop(columns="correct")]
-        # Options are admissible answers, also those that are never right.
-        self.columns["classes"] = "seen"
-        if logits is not None:
-            self.options = _options(table, logits)
-            of_table = [table["truth"], table["response"].dropna(), self.options["option"]]
-            # Positions by their size; letters as they are.
-            names = pd.concat(of_table).unique()
-            self.columns["classes"] = sorted(names, key=lambda name: (len(name), name))
+        dropped = ["correct"]
+        if why := _without_labels(table):
+            dropped = ["truth", "response"]
+            self.notes.append(f"{why}: correctness only")
+        else:
+            # Options are admissible answers, also those that are never right.
+            self.columns["classes"] = "seen"
+            if logits is not None:
+                self.options = _options(table, logits)
+                of_table = [table["truth"], table["response"].dropna(), self.options["option"]]
+                # Positions by their size; letters as they are.
+                names = pd.concat(of_table).unique()
+                self.columns["classes"] = sorted(names, key=lambda name: (len(name), name))
+        table = table.drop(columns=dropped, errors="ignore")
+        self.by_file, self.names, self.tables = False, [], []
+        for place, own in table.groupby(PLACE, sort=False):
+            self.names.append(str(place)[1:-1])
+            self.tables.append(own.set_index(NUMBER).drop(columns=PLACE))
+
+
+def _without_labels(table: pd.DataFrame) -> str:
+    """Why samples have no labels that tell right from wrong; empty where all have."""
+    if not {"truth", "response"} <= set(table):
+        return "answers are free text"
+    lacks, silent, correct = table["truth"].isna(), table["response"].isna(), table["correct"]
+    if lacks.all():
+        return "answers are free text"
+    if silent.all():
+        return "no answers were written, only whether they are right"
+    agree = (table["truth"] == table["response"]).astype(float)
+    reasons = {
+        "have no options, or several right ones": lacks,
+        "were right, and their answer is no option": silent & ~lacks & (correct == 1),
+        "have an answer that contradicts their score": (
+            ~lacks & ~silent & correct.notna() & (agree != correct.astype(float))
+        ),
+    }
+    n = len(table)
+    return "; ".join(
+        f"{odd.sum()} of {n} samples {why}" for why, odd in reasons.items() if odd.any()
+    )
 
 
 def _options(table: pd.DataFrame, logits: pd.Series) -> pd.DataFrame:
@@ -209,29 +300,26 @@ def has_columns(files: Sequence[File], *names: str) -> bool:
     return set(names) <= {name.lower() for name in files[0].columns()}
 
 
-def objects(file: File, notes: list[str]) -> list[dict[str, Any]]:
-    """Entries of a JSON file, each with named fields."""
-    found = file.records(notes)
-    bad = next((i for i, entry in enumerate(found) if not isinstance(entry, dict)), None)
-    if bad is not None:
-        raise ValueError(
-            f"{file.name!r}, entry {bad} is {type(found[bad]).__name__}; expected an object with "
-            "fields, a sample or trial"
-        )
-    return found
+def option(text: Any, n_options: int = 0) -> str | None:
+    """A text that is the letter of an option, such as B; None for any other.
 
-
-def option(text: Any) -> str | None:
-    """A text that is the letter of an option, such as B; None for any other."""
+    Of more options than letters those after Z are numbers.
+    """
     letter = str(text).strip().strip("().")
+    if letter.isascii() and letter.isdecimal() and 0 < int(letter) <= n_options - LETTERS:
+        return letter
     return letter.upper() if len(letter) == 1 and letter.isascii() and letter.isalpha() else None
 
 
-def right(value: Any, place: str) -> int:
+def right(value: Any, place: str, scores: Sequence[str] = ()) -> int:
     """Correctness that is 0 or 1, of a number or a truth value."""
     if not isinstance(value, bool | int | float) or value not in (0, 1):
+        fix = f"choose another by score=, of {listed(scores)}"
+        if len(scores) == 1:
+            fix = "the log has no other, so it does not say which answers are right; score it anew"
         raise ValueError(
-            f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; choose another"
+            f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; "
+            f"{fix if scores else 'choose another by score='}"
         )
     return int(value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, field, has_columns, objects, option, right
+from alikely.data.readers import Log, Reader, field, has_columns, option, right
 
 __all__ = ["READER"]
 
@@ -22,7 +22,7 @@ def read(files: Sequence[File], log: Log) -> None:
     """Rows of one evaluation of every sample."""
     logs = [file for file in files if file.suffix == ".jsonl" or recognises([file])]
     log.note_unread(files, logs)
-    samples = [(file, i, s) for file in logs for i, s in enumerate(objects(file, log.notes))]
+    samples = [(file, i, s) for file in logs for i, s in enumerate(log.records(file))]
     # Samples are repeated, one for each score.
     keys = {tuple(sample.get(name) for name in SAMPLE) for *_, sample in samples}
     if len(keys) < len(samples) or log.asked["score"] is not None:
@@ -37,16 +37,19 @@ def read(files: Sequence[File], log: Log) -> None:
             value = field(evaluation, "score", place=where)
         references = (sample.get("input") or {}).get("reference") or []
         extracted = sample.get("answer_attribution") or []
+        given = extracted[-1].get("extracted_value") if extracted else None
         observer, dataset, item = (str(field(sample, name, place=where)) for name in SAMPLE)
         log.add(
             observer,
             dataset,
             item,
             place=repr(file.name),
+            number=number,
+            answered=not extracted or str(given or "").strip() != "",
             mark=sample.get("sample_hash"),
             correct=right(value, f"the score of {where}"),
             truth=option(references[0]) if len(references) == 1 else None,
-            response=option(extracted[-1].get("extracted_value")) if extracted else None,
+            response=option(given),
         )
     log.finish(f"{len(logs)} files of samples")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, field, label, option, right
+from alikely.data.readers import Log, Reader, Run, field, label, option, right
 
 __all__ = ["READER"]
 
@@ -43,39 +42,62 @@ def read(files: Sequence[File], log: Log) -> None:
     for file in files:
         place = str(file.path.parent) + "/" + file.member.rpartition("/")[0]
         runs.setdefault(place, {})[file.base] = file
-    own = [run for run in runs.values() if SPEC in run]
-    for run in own:
-        _add(log, run)
-    log.finish(f"{len(own)} runs")
+    found = []
+    for run in runs.values():
+        if SPEC in run:
+            place = repr(run[SPEC].name)
+            spec = _content(log, run, SPEC)[0]
+            observer = label(spec, "adapter_spec", "model", place=place)
+            name = label(spec, "name", place=place)
+            for part in (observer, observer.replace("/", "_")):
+                name = name.replace(f"model={part}", "")
+            way = {
+                f"{key}=": str(value)
+                for key, value in spec["adapter_spec"].items()
+                if isinstance(value, str | int | float) and key != "model"
+            }
+            found.append(Run(observer, name, way, (run[SPEC].name,), run[SPEC].name, (run, spec)))
+    kept = log.runs(found)
+    for observer, _, (run, spec) in kept:
+        _add(log, run, spec, observer)
+    log.finish(f"{len(kept)} runs")
 
 
-def _add(log: Log, run: dict[str, File]) -> None:
+def _content(log: Log, run: dict[str, File], name: str) -> list[dict[str, Any]]:
+    return log.records(run[name]) if name in run else []
+
+
+def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) -> None:
     place = repr(run[SPEC].name)
     if STATS not in run:
         raise ValueError(f"beside {place} there is no {STATS}, which holds the scores")
-
-    def content(name: str) -> Any:
-        return json.loads(run[name].read()) if name in run else []
-
-    spec = content(SPEC)
-    observer = label(spec, "adapter_spec", "model", place=place)
     name = label(spec, "name", place=place)
     scenario, _, arguments = name.partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
-    predicted = {_key(entry): entry for entry in content(SHOWN)}
-    references = {_key(entry, "id"): entry.get("references") or [] for entry in content(INSTANCES)}
-    asked = _requests(run, str(spec["adapter_spec"].get("method")))
+    predicted = {_key(entry): entry for entry in _content(log, run, SHOWN)}
+    references = {
+        _key(entry, "id"): entry.get("references") or [] for entry in _content(log, run, INSTANCES)
+    }
+    asked = _requests(log, run, str(spec["adapter_spec"].get("method")))
     tied, known = 0, False
-    for entry in content(STATS):
+    # Each metric has written an entry of its own for the same answer.
+    whole: dict[tuple[Any, ...], tuple[int, dict[str, Any], dict[str, Any]]] = {}
+    for number, entry in enumerate(_content(log, run, STATS)):
         where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
         kind = (entry.get("perturbation") or {}).get("name")
         values = _own_stats(field(entry, "stats", place=where), kind, where)
+        whole.setdefault(_key(entry), (number, entry, {}))[2].update(values)
+    there = [name for name in SCORES if any(name in values for *_, values in whole.values())]
+    for number, entry, values in whole.values():
+        where = f"{run[STATS].name!r}, instance {entry.get('instance_id')!r}"
+        kind = (entry.get("perturbation") or {}).get("name")
         if not values:
             continue  # the worst or the unperturbed case of another entry
-        score = log.choose("stat", "score", [name for name in SCORES if name in values], place)
-        answer = _answer(
-            references.get(_key(entry)[:2], []), predicted.get(_key(entry), {}), values.get(INDEX)
-        )
+        score = log.choose("stat", "score", there, place)
+        if score not in values:
+            raise ValueError(f"{where} has no stat {score!r}, which others have; leave it out")
+        shown = predicted.get(_key(entry), {})
+        answer = _answer(references.get(_key(entry)[:2], []), shown, values.get(INDEX))
         value = values[score]
         if answer and INDEX in values and 0 < value < 1:
             # Of options that tie HELM counts a share; its answer is the first of them.
@@ -87,9 +109,11 @@ def _add(log: Log, run: dict[str, File]) -> None:
             scenario,
             label(entry, "instance_id", place=where),
             condition=f"{subject}, {kind}" if kind else subject,
-            place=place,
+            place=repr(run[STATS].name),
+            number=number,
+            answered=str(shown.get("predicted_text", " ") or "") != "",
             repeat=int(entry.get("train_trial_index", 0)),
-            correct=right(value, f"{score} of {where}"),
+            correct=right(value, f"{score} of {where}", there),
             **answer,
         )
     if asked and not known:
@@ -136,12 +160,14 @@ def _answer(
     return {"truth": str(true[0]), "response": None if given is None else str(given)}
 
 
-def _requests(run: dict[str, File], method: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+def _requests(
+    log: Log, run: dict[str, File], method: str
+) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     """Requests of each entry, where their tokens may say how probable options were."""
     if STATE not in run or method not in METHODS:
         return {}
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for request in json.loads(run[STATE].read()).get("request_states") or []:
+    for request in _content(log, run, STATE)[0].get("request_states") or []:
         instance = request.get("instance") or {}
         entry = {"instance_id": instance.get("id"), "perturbation": instance.get("perturbation")}
         entry["train_trial_index"] = request.get("train_trial_index", 0)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from alikely._base.size import memory_limit
 from alikely.data.files import TABLE_COPIES, UNPACKING, File, unreadable
-from alikely.data.readers import Log, Reader, field, label, option
+from alikely.data.readers import Log, Reader, Run, field, label, option
 
 __all__ = ["READER"]
 
@@ -23,6 +23,9 @@ ENCRYPTED = 1  # the first of the flags of a member
 # Summaries cut long questions short: letters by which two are told apart.
 SAME_TEXT = 200
 LOCAL_HEADER = 30  # bytes, before the name and the extra field
+# Settings that do not change answers.
+TECHNICAL = ("max_connections", "max_retries", "timeout", "attempt_timeout", "logprobs",
+             "top_logprobs", "adaptive_connections", "batch", "cache")  # fmt: skip
 # Of texts; numbers and truth values are taken as they are. No answer is a missing one.
 VALUES = {"C": 1, "I": 0, "N": None, "yes": 1, "true": 1, "no": 0, "false": 0}
 
@@ -39,38 +42,34 @@ def read(files: Sequence[File], log: Log) -> None:
     """Rows of all logs, a task and model each."""
     logs = [file for file in files if file.suffix in (".eval", ".json")]
     log.note_unread(files, logs)
-    parts = []
+    runs = []
     for file in logs:
+        log.current = file.name
         header, samples = _opened(file)
-        start = len(log.rows)
-        _add(log, file, header, samples)
-        if part := log.rows[start:]:
-            parts.append((part[0]["observer"], part[0]["dataset"], _way(header["eval"]), part))
-    # One model that was run in several ways at one task is several observers.
-    of_task: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for observer, task, way, _ in parts:
-        of_task.setdefault((observer, task), []).append(way)
-    for observer, _, way, part in parts:
-        # What tells this way of running a model from others at a task of its; mostly nothing.
-        differ = {
-            key
-            for (name, _), ways in of_task.items()
-            if name == observer
-            for key in set().union(*ways)
-            if len({other.get(key) for other in ways}) > 1
-        }
-        if told := ", ".join(key + way[key] for key in way if key in differ):
-            for row in part:
-                row["observer"] += f" ({told})"
-    log.finish(f"{len(logs)} logs")
+        place = repr(file.name)
+        model = label(header, "eval", "model", place=place)
+        task = label(header, "eval", "task", place=place)
+        keys = frozenset((str(one.get("id")), one.get("epoch", 1)) for one in samples)
+        status = str(header.get("status") or "success")
+        created = str(header["eval"].get("created") or "")
+        started = str((header.get("stats") or {}).get("started_at") or "")
+        rank = (status == "success", created, started, file.base)
+        way, content = _way(header["eval"]), (file, header, samples)
+        runs.append(Run(model, task, way, rank, file.name, content, keys))
+    kept = log.runs(runs)
+    for observer, task, (file, header, samples) in kept:
+        _add(log, file, header, samples, observer, task)
+    log.finish(f"{len(kept)} logs")
 
 
 def _way(evaluation: dict[str, Any]) -> dict[str, str]:
-    """How a model was run: its solver, and arguments of its own."""
-    solver, given = evaluation.get("solver"), evaluation.get("model_args")
-    way = {"": str(solver)} if solver else {}
-    known = given.items() if isinstance(given, dict) else ()
-    return way | {f"{name}=": str(value) for name, value in sorted(known)}
+    """How a model was run: its solver, and arguments and settings of its own."""
+    way = {"": str(solver)} if (solver := evaluation.get("solver")) else {}
+    for name in ("model_args", "model_generate_config", "task_args"):
+        given = evaluation.get(name)
+        known = given.items() if isinstance(given, dict) else ()
+        way |= {f"{name}=": str(value) for name, value in sorted(known) if name not in TECHNICAL}
+    return way
 
 
 def _question(sample: dict[str, Any], data: str) -> str:
@@ -82,46 +81,62 @@ def _question(sample: dict[str, Any], data: str) -> str:
     return str(asked or data)[:SAME_TEXT].strip()
 
 
-def _add(log: Log, file: File, header: dict[str, Any], samples: list[dict[str, Any]]) -> None:
-    place = repr(file.name)
+def _add(
+    log: Log,
+    file: File,
+    header: dict[str, Any],
+    samples: list[dict[str, Any]],
+    observer: str,
+    task: str,
+) -> None:
+    place, log.current = repr(file.name), file.name
     version = header.get("version", VERSIONS[-1])
     if version not in VERSIONS:
         raise ValueError(
             f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
             "it anew with 'inspect log convert', or read a table of it"
         )
-    model = label(header, "eval", "model", place=place)
-    task = label(header, "eval", "task", place=place)
+    if (status := header.get("status") or "success") != "success":
+        log.notes.append(f"{place} is of a run that did not end well (status {status!r})")
     of = header["eval"].get("dataset")
     data = str(of.get("name") or "") if isinstance(of, dict) else ""
-    complete = [sample for sample in samples if not sample.get("error")]
+    # A sample with an error counts where the run has scored it.
+    complete = [one for one in samples if not one.get("error") or one.get("scores")]
     if len(complete) < len(samples):
         n = len(samples) - len(complete)
-        log.notes.append(f"{n} samples of {place} ended in an error: left out")
+        log.notes.append(f"{n} samples of {place} ended in an error without a score: left out")
+    if n := sum(bool(sample.get("error")) for sample in complete):
+        log.notes.append(f"{n} samples of {place} ended in an error and were scored: they count")
     names = [name for sample in complete for name in sample.get("scores") or {}]
     scorer = log.choose("scorer", "score", names, place)
     unscored = 0
-    for sample in complete:
+    for number, sample in enumerate(samples):
+        if sample.get("error") and not sample.get("scores"):
+            continue
         where = f"{place}, sample {sample.get('id')!r}"
         score = (sample.get("scores") or {}).get(scorer) or {}
         value = score.get("value")
         if value is None or (isinstance(value, float) and math.isnan(value)):
             unscored += 1
             continue
-        answer = option(score.get("answer"))
+        n_options = len(sample.get("choices") or ())
+        answer = option(score.get("answer"), n_options)
+        written = score.get("answer")
         logits = _logits(sample, answer)
         target = sample.get("target")
         target = target[0] if isinstance(target, list) and len(target) == 1 else target
         log.add(
-            model,
+            observer,
             task,
             label(sample, "id", place=where),
             condition=str((sample.get("metadata") or {}).get("subject") or "all"),
             place=place,
+            number=number,
+            answered=not sample.get("error") and (written is None or str(written).strip() != ""),
             mark=_question(sample, data),
             repeat=_epoch(sample.get("epoch", 1), where),
             correct=_right(value, where),
-            truth=option(target),
+            truth=option(target, n_options),
             response=answer,
             **({} if logits is None else {"logits": logits}),
         )
@@ -146,7 +161,8 @@ def _right(value: Any, where: str) -> int | None:
 
 def _logits(sample: dict[str, Any], answer: str | None) -> list[float] | None:
     """Log probabilities of the letters of all options, where the answer's letter was written."""
-    letters = [chr(ord("A") + i) for i in range(len(sample.get("choices") or ()))]
+    n = len(sample.get("choices") or ())
+    letters = [chr(ord("A") + i) for i in range(min(n, 26))] + [str(i + 1) for i in range(n - 26)]
     written = ((sample.get("output") or {}).get("choices") or [{}])[0].get("logprobs") or {}
     for token in reversed(written.get("content") or []):
         if answer is None or option(token.get("token")) != answer:
@@ -169,7 +185,7 @@ def _asked_for_logprobs(header: dict[str, Any]) -> bool:
 def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The log without samples, and its samples."""
     if file.suffix == ".json":
-        whole = json.loads(file.read())
+        whole = file.records([])[0]
         samples = field(whole, "samples", place=repr(file.name)) or []
         return whole, _samples(file, samples)
     if file.member:

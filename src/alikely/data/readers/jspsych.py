@@ -9,13 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from alikely.data.files import TEXT, File, read_table
-from alikely.data.readers import Log, Reader, has_columns, objects
+from alikely.data.files import File
+from alikely.data.readers import Log, Reader, has_columns
 
 __all__ = ["READER"]
 
-PEOPLE = ("subject", "participant")
+PEOPLE = (
+    "subject", "participant", "subject_id", "participant_id", "prolific_pid", "prolific_id",
+    "worker_id", "workerid", "subjectid", "participantid",
+)  # fmt: skip
 TRUTH = "correct_response"
+# What stands for no answer, of keys also in numbers.
+SILENT = ("", "null", "-1", -1)
+NONE = pd.Series([None])
 
 
 def recognises(files: Sequence[File]) -> bool:
@@ -25,7 +31,7 @@ def recognises(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Tables of the trials of one task (or plugin), people by a column or the file's name."""
-    frames = [_frame(file, log.notes) for file in files]
+    frames = [_frame(file, log) for file in files]
     by = "task" if all("task" in frame for frame in frames) else "trial_type"
     lacks = [f.name for f, frame in zip(files, frames, strict=True) if by not in frame]
     if lacks:
@@ -38,8 +44,12 @@ def read(files: Sequence[File], log: Log) -> None:
     asked = log.renamed
     log.columns = {} if "item" in asked else {"item": "stimulus"}
     if "observer" not in asked:
-        names = [name for name in PEOPLE if all(name in frame for frame in frames)]
+        spelt = {name.lower(): name for name in frames[0]}
+        names = [spelt[name] for name in PEOPLE if name in spelt]
+        names = [name for name in names if all(f.get(name, NONE).notna().all() for f in kept)]
         log.columns["observer"] = names[0] if names else "observer"
+        if len(names) > 1:
+            log.notes.append(f"observers are named by {names[0]!r} (or give observer=)")
         if not names:
             log.notes.append("observers are named by their files (or give observer=)")
             kept = [f.assign(observer=Path(g.base).stem) for f, g in zip(kept, files, strict=True)]
@@ -47,15 +57,24 @@ def read(files: Sequence[File], log: Log) -> None:
         log.columns["truth"] = TRUTH
     elif "truth" not in asked and "response" not in asked and all("correct" in f for f in frames):
         # Keys and positions of buttons, that were judged by the experiment.
-        kept = [frame.drop(columns="response", errors="ignore") for frame in kept]
+        kept = [_by_correctness(frame) for frame in kept]
         log.notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
     log.tables, log.missing = kept, ("null",)
 
 
-def _frame(file: File, notes: list[str]) -> pd.DataFrame:
-    if file.suffix in TEXT:
-        return read_table(file, notes).to_pandas()
-    rows = [{name: _flat(value) for name, value in row.items()} for row in objects(file, notes)]
+def _by_correctness(frame: pd.DataFrame) -> pd.DataFrame:
+    """Correctness alone, missing where no key was pressed: that was scored as wrong."""
+    answers = [name for name in ("response", "key_press") if name in frame]
+    given = pd.DataFrame({n: frame[n].notna() & ~frame[n].isin(SILENT) for n in answers})
+    wrong = frame["correct"].astype(str).str.lower().isin(("false", "0"))
+    lost = wrong & ~given.any(axis=1) if answers else wrong & False
+    return frame.drop(columns=answers).assign(correct=frame["correct"].mask(lost, None))
+
+
+def _frame(file: File, log: Log) -> pd.DataFrame:
+    if not file.is_json:
+        return log.table(file)
+    rows = [{name: _flat(value) for name, value in row.items()} for row in log.records(file)]
     return pd.DataFrame(rows).astype(object).where(lambda frame: frame.notna(), None)
 
 

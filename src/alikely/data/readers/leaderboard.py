@@ -5,14 +5,11 @@ Those of the second are samples of lm-evaluation-harness, which `lm_eval` reads.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 
-import pyarrow.parquet
-
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, among, field, has_columns, right
+from alikely.data.readers import Log, Reader, Run, among, field, has_columns, right
 
 __all__ = ["READER"]
 
@@ -32,7 +29,8 @@ def read(files: Sequence[File], log: Log) -> None:
     """Rows of the newest run of every task; subjects of MMLU are conditions."""
     named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
     log.note_unread(files, [file for file, _ in named])
-    newest = log.newest([(_observer(file), m[1], m[2], file) for file, m in named], "runs")
+    runs = [Run(_observer(file), m[1], {}, (m[2],), file.name, file) for file, m in named]
+    newest = log.runs(runs)
     for observer, task, file in newest:
         _add(log, file, observer, task)
     log.finish(f"{len(newest)} files of details")
@@ -51,7 +49,7 @@ def _observer(file: File) -> str:
 
 
 def _add(log: Log, file: File, observer: str, task: str) -> None:
-    table = pyarrow.parquet.read_table(io.BytesIO(file.read()))
+    table = log.parquet(file)
     place = repr(file.name)
     there = [name for name in table.column_names if name in SCORES]
     score = log.choose("score", "score", there, place)
@@ -67,6 +65,7 @@ def _add(log: Log, file: File, observer: str, task: str) -> None:
             str(number),
             condition=condition,
             place=place,
+            number=number,
             mark=(sample.get("hashes") or {}).get("example"),
             correct=right(sample[score], f"{score} of {where}"),
             **(among(gold, likelihood) if options else {}),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow.parquet
-
 from alikely.data.files import File
-from alikely.data.readers import Log, Reader, among, field, has_columns, label, right
+from alikely.data.readers import Log, Reader, Run, among, field, has_columns, label, right
 
 __all__ = ["READER"]
 
@@ -29,20 +26,29 @@ def read(files: Sequence[File], log: Log) -> None:
     """Rows of all files; nested fields differ between tasks and are read file by file."""
     details = [file for file in files if file.suffix == ".parquet"]
     log.note_unread(files, [f for f in files if f in details or f.base.startswith("results_")])
+    runs = []
     for file in details:
-        _add(log, file)
-    log.finish(f"{len(details)} files of details")
+        match = NAME.fullmatch(file.base)
+        task, date = match.groups() if match else (file.base, "")
+        runs.append(Run(_observer(file), task, {}, (date,), file.name, file))
+    newest = log.runs(runs)
+    for observer, _, file in newest:
+        _add(log, file, observer)
+    log.finish(f"{len(newest)} files of details")
 
 
-def _add(log: Log, file: File) -> None:
-    place = repr(file.name)
-    match = NAME.fullmatch(file.base)
+def _observer(file: File) -> str:
     # {out}/details/{model_name}/{date}/file: the name of a model may be several folders.
     parts = file.path.absolute().parent.parts
     above = parts[parts.index("details") + 1 :] if "details" in parts else parts[-2:]
-    observer = "/".join(above[:-1]) or above[-1]
+    return "/".join(above[:-1]) or above[-1]
+
+
+def _add(log: Log, file: File, observer: str) -> None:
+    place = repr(file.name)
+    match = NAME.fullmatch(file.base)
     most = 1
-    for number, raw in enumerate(pyarrow.parquet.read_table(io.BytesIO(file.read())).to_pylist()):
+    for number, raw in enumerate(log.parquet(file).to_pylist()):
         where = f"{place}, row {number}"
         sample = {name.strip("_"): value for name, value in raw.items()}
         doc, response, scores = (field(sample, name, place=where) for name in COLUMNS)
@@ -51,17 +57,19 @@ def _add(log: Log, file: File) -> None:
         score = log.choose("metric", "score", scores, place)
         task = doc.get("task_name") or (match[1] if match else None)
         answer = _answer(doc, response)
+        texts = [] if answer else (response or {}).get("text") or []
         log.add(
             observer,
             label({"doc.task_name": task}, "doc.task_name", place=where),
             str(number),
             place=place,
+            number=number,
+            answered=not texts or any(str(text or "").strip() for text in texts),
             mark=doc.get("query"),
             correct=right(scores[score], f"{score} of {where}"),
             **answer,
         )
         # Of options each has a text of its own.
-        texts = [] if answer else (response or {}).get("text") or []
         most = max(most, len(texts))
     if most > 1:
         log.notes.append(

@@ -1,82 +1,138 @@
-"""Samples of EleutherAI's lm-evaluation-harness: ``samples_{task}_{date}.jsonl``."""
+"""Samples of EleutherAI's lm-evaluation-harness: ``samples_{task}_{date}.jsonl``.
+
+Versions 0.4.0 to 0.4.2 write ``{model arguments}_{task}.jsonl``, a list of samples.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from alikely.data.files import File
-from alikely.data.readers import Log, Reader, among, field, label, objects, right
+from alikely.data.files import LINES, File
+from alikely.data.readers import (
+    Log,
+    Reader,
+    Run,
+    among,
+    field,
+    has_columns,
+    label,
+    option,
+    right,
+)  # fmt: skip
 
 __all__ = ["READER"]
 
 NAME = re.compile(r"samples_(.+?)(?:_(\d{4}-\d\d-\d\dT[\d.\-:]+))?\.jsonl?", re.IGNORECASE)
-RESULTS = "results_"
+# Of older versions: the model ends at the first underscore that is a single one.
+OLD_NAME = re.compile(r"(?:pretrained(?:=|__))?(.+?[^_])_([^_].*)\.jsonl", re.IGNORECASE)
+RESULTS = "results"
+FIELDS = ("doc_id", "target", "resps", "filtered_resps")
 # Of options: the log likelihoods themselves, or each divided by the length of its option.
 PLAIN, BY_LENGTH = "acc", "acc_norm"
+# What filters write where they find no answer.
+INVALID = ("", "[invalid]")
 
 
 def recognises(files: Sequence[File]) -> bool:
-    """By the names of the files."""
-    return any(NAME.fullmatch(file.base) for file in files)
+    """By the names of the files, or the fields of the first sample."""
+    return any(NAME.fullmatch(file.base) for file in files) or any(
+        has_columns([file], *FIELDS) for file in _samples(files)[:1]
+    )
+
+
+def _samples(files: Sequence[File]) -> list[File]:
+    return [f for f in files if f.suffix in LINES and not f.base.startswith(RESULTS)]
 
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of the newest samples of every task and model."""
     named = [(file, match) for file in files if (match := NAME.fullmatch(file.base))]
+    old = not named
+    if old:
+        named = [(file, m) for file in _samples(files) if (m := OLD_NAME.fullmatch(file.base))]
+        log.notes.append(
+            "models and tasks are named by their files, divided at the first single underscore"
+        )
     results = [file for file in files if file.base.startswith(RESULTS)]
     log.note_unread(files, [*results, *(file for file, _ in named)])
-    dated = [(_observer(file, files), m[1], m[2] or "", file) for file, m in named]
-    newest = log.newest(dated, "dates")
+    runs = []
+    for file, match in named:
+        observer, task, date = match[1].replace("__", "/"), match[2] or "", ""
+        way: dict[str, str] = {}
+        if not old:
+            task, date = match[1], match[2] or ""
+            observer, way = _observer(file, files, task, date, log)
+        runs.append(Run(observer, task, way, (date,), file.name, file))
+    newest = log.runs(runs)
     for observer, task, file in newest:
         _add(log, file, observer, task)
     log.finish(f"{len(newest)} files of samples")
 
 
-def _observer(file: File, files: Sequence[File]) -> str:
-    """Name of the model in the results beside the samples, else of their folder."""
+def _observer(
+    file: File, files: Sequence[File], task: str, date: str, log: Log
+) -> tuple[str, dict[str, str]]:
+    """Name of the model in the results beside the samples, else of their folder; its settings."""
     folder = file.path.parent
     own = file.member.rpartition("/")[0]
-    for other in files:
-        beside = other.path.parent == folder and other.member.rpartition("/")[0] == own
-        if beside and other.base.startswith(RESULTS) and other.suffix == ".json":
-            name = json.loads(other.read()).get("model_name")
-            if name:
-                return str(name)
-    if not file.member:
-        alone = sorted(folder.glob("results_*.json"))
-        name = (
-            json.loads(alone[-1].read_text(encoding="utf-8")).get("model_name") if alone else None
-        )
-        if name:
-            return str(name)
-    return own.rpartition("/")[2] or folder.absolute().name
+    beside = [
+        other
+        for other in files
+        if other.path.parent == folder
+        and other.member.rpartition("/")[0] == own
+        and other.base.startswith(RESULTS)
+        and other.suffix == ".json"
+    ]
+    if not file.member and not beside:
+        beside = [File(path.name, path) for path in sorted(folder.glob("results_*.json"))]
+    # Those of the same date, else the last.
+    for other in sorted(beside, key=lambda one: (bool(date) and date in one.base, one.base))[::-1]:
+        found = log.records(other)[0]
+        if name := found.get("model_name"):
+            return str(name), _way(found, task)
+    return own.rpartition("/")[2] or folder.absolute().name, {}
+
+
+def _way(results: dict[str, Any], task: str) -> dict[str, str]:
+    """Arguments of the model and of generation, and the number of examples."""
+    config = results.get("config") or {}
+    way = {"shots=": str(shots)} if (shots := (results.get("n-shot") or {}).get(task)) else {}
+    for name in ("model_args", "gen_kwargs"):
+        given = config.get(name) or {}
+        if isinstance(given, str):
+            given = dict(part.partition("=")[::2] for part in given.split(","))
+        way |= {f"{key}=": str(value) for key, value in given.items()}
+    return way
 
 
 def _add(log: Log, file: File, observer: str, task: str) -> None:
-    samples, place = objects(file, log.notes), repr(file.name)
-    if filters := [sample["filter"] for sample in samples if "filter" in sample]:
+    samples, place = list(enumerate(log.records(file))), repr(file.name)
+    if filters := [sample["filter"] for _, sample in samples if "filter" in sample]:
         one = log.choose("filter", "filter", filters, place)
-        samples = [sample for sample in samples if sample["filter"] == one]
-    score = log.choose("score", "score", _scores(samples[0]) if samples else [], place)
-    for number, sample in enumerate(samples):
+        samples = [(number, one_) for number, one_ in samples if one_.get("filter") == one]
+    scores = _scores(samples[0][1]) if samples else []
+    score = log.choose("score", "score", scores, place)
+    for number, sample in samples:
         where = f"{place}, sample {number}"
         value = field(sample, score, place=where)
         doc = sample.get("doc") or {}
         doc = doc if isinstance(doc, dict) else {}
+        given = sample.get("filtered_resps") or [None]
         log.add(
             observer,
             task,
             label(sample, "doc_id", place=where),
             condition=str(doc.get("subject") or doc.get("category") or "all"),
             place=place,
+            number=number,
+            answered=not (isinstance(given[0], str) and given[0].strip() in INVALID),
             mark=sample.get("doc_hash"),
-            correct=right(value, f"{score} of {where}"),
+            correct=right(value, f"{score} of {where}", scores),
             **_answer(sample, score),
         )
-    if (most := max(map(_repeats, samples), default=1)) > 1:
+    if (most := max((_repeats(sample) for _, sample in samples), default=1)) > 1:
         log.notes.append(
             f"{place} has up to {most} answers to a question, of which the filter makes one: only "
             "that is scored"
@@ -98,8 +154,11 @@ def _scores(sample: dict[str, Any]) -> list[str]:
 
 
 def _answer(sample: dict[str, Any], score: str) -> dict[str, Any]:
-    """Position of the likeliest option and of the right one; nothing for generated text."""
+    """Position of the likeliest option, or its letter where that was generated, and the truth."""
     found = sample.get("filtered_resps") or []
+    if len(found) == 1 and isinstance(found[0], str) and isinstance(sample.get("target"), str):
+        truth = option(sample["target"])
+        return {} if truth is None else {"truth": truth, "response": option(found[0])}
     if not (found and all(isinstance(entry, list) and len(entry) == 2 for entry in found)):
         return {}
     doubled = "acc_mutual_info" in sample.get("metrics", ()) and len(found) % 2 == 0

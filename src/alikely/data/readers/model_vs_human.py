@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from alikely._base.names import listed
-from alikely.data.files import File, read_table
+from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
 __all__ = ["RAW", "READER", "image_name", "named_table", "normal_conditions", "normalise_condition"]
@@ -34,7 +34,13 @@ def read(files: Sequence[File], log: Log) -> None:
     for file in files:
         match = NAME.fullmatch(file.base)
         dataset = match["dataset"] if match else file.path.absolute().parent.name
-        log.tables.append(named_table(read_table(file, log.notes), file, dataset))
+        table = pa.Table.from_pandas(log.table(file), preserve_index=False)
+        log.tables.append(named_table(table, file, dataset))
+    if "kind" not in log.renamed:
+        log.notes.append(
+            "kinds are guessed: observers called subject... are human, others model (or give "
+            "kind={'NAME': 'human', ...})"
+        )
     log.missing = ("na", "NA")
 
 

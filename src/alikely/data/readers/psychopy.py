@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,7 +26,7 @@ def recognises(files: Sequence[File]) -> bool:
 
 def read(files: Sequence[File], log: Log) -> None:
     """Tables of the trials at which one component asked for an answer."""
-    frames = [_frame(file, log.notes) for file in files]
+    frames = [log.table(file, odd_quotes=True) for file in files]
     there = [n.removesuffix(KEYS) for frame in frames for n in frame if n.endswith(KEYS)]
     part = log.choose("key component", "filter", there, "the experiment")
     answer, right = part + KEYS, part + RIGHT
@@ -40,11 +38,15 @@ def read(files: Sequence[File], log: Log) -> None:
             "PsychoPy does not say which column holds the items; name it by item=, one of "
             f"{listed(name for name in frames[0] if '.' not in name)}"
         )
-    # Where nothing was asked the entry is empty; without an answer it is None.
-    kept = [frame[frame[answer].notna()] for frame in frames]
+    # Where nothing was asked both entries are empty; without an answer the first is None.
+    asked = [
+        frame[answer].notna() | (frame[right].notna() if right in frame else False)
+        for frame in frames
+    ]
+    kept = [_one_key(frame[own], answer, log) for frame, own in zip(frames, asked, strict=True)]
     left = sum(map(len, frames)) - sum(map(len, kept))
     if left:
-        log.notes.append(f"{left} rows without an entry of {answer!r} were left out")
+        log.notes.append(f"{left} rows without an entry of {answer!r} or {right!r} were left out")
     columns = {"item": log.renamed["item"], "response": answer}
     if "observer" not in log.renamed:
         columns["observer"] = PERSON
@@ -59,17 +61,30 @@ def read(files: Sequence[File], log: Log) -> None:
         elif all(right in frame for frame in kept):
             columns |= {"correct": right, "response": "response"}
             # Scored as wrong, but not answered.
-            kept = [f.assign(**{right: f[right].where(f[answer] != "None", None)}) for f in kept]
+            given = [f[answer].notna() & (f[answer] != "None") for f in kept]
+            kept = [
+                f.assign(**{right: f[right].where(own | (f[right] == "1"), None)})
+                for f, own in zip(kept, given, strict=True)
+            ]
             log.notes.append(f"there is no column {TRUTH!r}: correctness only (or give truth=)")
     log.tables, log.columns, log.missing = kept, columns, ("None",)
 
 
-def _frame(file: File, notes: list[str]) -> pd.DataFrame:
-    """Rows as text; quotes inside of values are not doubled, which strict readers refuse."""
-    rows = list(csv.reader(io.StringIO(file.text(notes))))
-    header = rows[0]
-    table = [dict(zip(header, (v or None for v in row), strict=False)) for row in rows[1:] if row]
-    return pd.DataFrame(table, columns=[name for name in header if name], dtype=object)
+def _one_key(frame: pd.DataFrame, answer: str, log: Log) -> pd.DataFrame:
+    """Answers of one key, where all keys of a trial were kept in a list."""
+    lists = frame[answer].astype(str).str.fullmatch(r"\[.*\]")
+    if not lists.any():
+        return frame
+    which = log.asked["score"]
+    if which not in ("first", "last"):
+        raise ValueError(
+            f"column {answer!r} of {log.current!r} holds lists of all keys of a trial; choose "
+            "score='first' or score='last'"
+        )
+    keys = frame[answer].str.strip("[]").str.split(",").str[0 if which == "first" else -1]
+    keys = keys.str.strip(" '\"").replace("", None)
+    log.notes.append(f"of several keys of a trial the {which} is the response")
+    return frame.assign(**{answer: keys.where(lists, frame[answer])})
 
 
 READER = Reader("psychopy", "data of PsychoPy", recognises, read)
