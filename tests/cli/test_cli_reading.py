@@ -60,8 +60,9 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     kinds = ["--kind", "person=human_1", "--kind", "net=human_2", "--pairs", "person-net"]
     assert main([*arguments, "--observers", "human_1,human_2", *kinds]) == 0
     assert "\n1 pair; " in capsys.readouterr().out
-    assert main([*arguments, "--kind", "person=human_1"]) == 2
-    assert "--kind has no entry for observer 'human_2'" in capsys.readouterr().err
+    only = ["--observers", "human_1,human_2", "--kind", "person=human_3"]
+    assert main([*arguments, *only]) == 2
+    assert "kind names observer 'human_3', whom there is not" in capsys.readouterr().err
     assert main(arguments) == 2
     assert "'me' (column 'response', row 0 of 'column rater of" in capsys.readouterr().err
 
@@ -74,7 +75,7 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--columns", "item=a,item=b"], "gives item twice, as 'a' and 'b'; give it once"),
         (["--columns", "item=subject"], "no column 'observer'.* such as --columns observer=su"),
         (["--observers", "a,b"], "--observers names columns of a wide table; give --wide too"),
-        (["--kind", "human=a"], "--kind is of observers of a wide table; of others name a column"),
+        (["--kind", "human=a", "--columns", "kind=k"], "give --kind or --columns kind=NAME, not"),
         (["--wide", "--kind", "human"], "--kind expects KIND=NAME,..., such as human=anna,bert, g"),
         (["--wide", "--kind", "a=x,y", "--kind", "b=y"], "--kind gives 'y' twice, as a and b"),
         (["--format", "csv"], "format must be auto, table, .*got 'csv'"),

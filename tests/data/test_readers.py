@@ -652,10 +652,11 @@ def test_leaderboard(tmp_path: Path) -> None:
     details(folder / "2023" / name.format("2023-08-01T00:00:00.0"), rows[:1])
     details(folder / "2024" / name.format("2024-08-01T00:00:00.0"), rows)
     trials = Trials.read(tmp_path)
+    start = "of several runs of a task the newest complete one was read; left out: "
+    old = "details_org__net/2023/" + name.format("2023-08-01T00:00:00.0")
     assert trials.notes[:2] == [
         "read as details of the Open LLM Leaderboard",
-        "of several runs of a task the newest complete one was read; left out: "
-        + f"details_org__net/2023/{name.format('2023-08-01T00:00:00.0')} (or give runs='all')",
+        f"{start}{old} (or give runs='all')",
     ]
     assert right(trials) == {
         ("org/net", "mmlu", "anatomy", "0"): 1,

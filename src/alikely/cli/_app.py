@@ -42,12 +42,17 @@ class Reading:
     na_values : str
         What means a missing response besides an empty field, TEXT,... (default: NA, NaN, nan,
         null, NULL), such as --na-values=- for a dash.
+    truth : str
+        Table of true classes with a column of items, where FILE has none.
     wide : bool
-        One row per trial and one column per observer.
+        One row per trial and one column per observer; --wide rows for one row per observer and one
+        column per item, as surveys have it.
+    wide_rows : bool
+        Same as --wide rows.
     observers : str
         With --wide: columns of the observers NAME,... (default: all without a role).
     kind : list
-        With --wide: kind of these observers KIND=NAME,... such as human=anna,bert; once per kind.
+        Kind of these observers KIND=NAME,... such as human=anna,bert; once per kind.
     format : str
         Table, or the name of an evaluation tool (default auto).
     pattern : str
@@ -60,6 +65,8 @@ class Reading:
         Score to read from a log that has several, such as acc.
     filter : str
         Filter to read from a log that has several.
+    runs : str
+        Of several runs of a task read the newest (default), or all as observers of their own.
     n_options : str
         Number of options of each question, or classes for the number of classes.
     """
@@ -67,7 +74,9 @@ class Reading:
     columns: str | None = None
     classes: str | None = None
     na_values: str | None = None
+    truth: str | None = None
     wide: bool = False
+    wide_rows: bool = False
     observers: str | None = None
     kind: list[str] = field(default_factory=list)
     format: str = "auto"
@@ -76,6 +85,7 @@ class Reading:
     encoding: str | None = None
     score: str | None = None
     filter: str | None = None
+    runs: Literal["newest", "all"] = "newest"
     n_options: str | None = None
 
     def read(self, path: Any, **more: Any) -> al.Trials:
@@ -85,13 +95,15 @@ class Reading:
             named["classes"] = "seen" if self.classes == "seen" else self.classes.split(",")
         if self.observers and not self.wide:
             raise ValueError("--observers names columns of a wide table; give --wide too")
-        if self.kind and not self.wide:
-            raise ValueError(
-                "--kind is of observers of a wide table; of others name a column, "
-                "--columns kind=NAME"
-            )
+        if self.kind and "kind" in named:
+            raise ValueError("give --kind or --columns kind=NAME, not both")
         if self.kind:
             named["kind"] = _kinds(self.kind)
+        if self.truth is not None and "truth" in named:
+            raise ValueError("give --truth or --columns truth=NAME, not both")
+        if self.truth is not None:
+            named["truth"] = Path(self.truth)
+        way: bool | Literal["rows"] = "rows" if self.wide_rows else self.wide
         files = [str(one) for one in path] if isinstance(path, list) else [str(path)]
         several = f"{len(files)} files, {files[0]} to {files[-1]}"
         with step(f"reading {files[0] if len(files) == 1 else several}"):
@@ -102,9 +114,10 @@ class Reading:
                 na_values=None if self.na_values is None else self.na_values.split(","),
                 sep="\t" if self.sep in ("tab", "\\t") else self.sep,
                 encoding=self.encoding,
-                wide=self.observers.split(",") if self.observers else self.wide,
+                wide=self.observers.split(",") if self.observers else way,
                 score=self.score,
                 filter=self.filter,
+                runs=self.runs,
                 **named,
                 **more,
             )
@@ -539,6 +552,9 @@ def run(arguments: list[str]) -> int:
     """Parse and run; one line on standard error for what cannot be parsed."""
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    # A flag takes no value in cyclopts.
+    text = "\0".join(arguments).replace("--wide=rows", "--wide-rows")
+    arguments = text.replace("--wide\0rows", "--wide-rows").split("\0")
     try:
         code = application()(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()

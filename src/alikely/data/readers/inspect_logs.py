@@ -185,7 +185,7 @@ def _asked_for_logprobs(header: dict[str, Any]) -> bool:
 def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The log without samples, and its samples."""
     if file.suffix == ".json":
-        whole = file.records([])[0]
+        whole = (file.records([]) or [{}])[0]
         samples = field(whole, "samples", place=repr(file.name)) or []
         return whole, _samples(file, samples)
     if file.member:
