@@ -166,7 +166,8 @@ def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
         name = repr(log.current or files[0].name)
         raise ValueError(
             f"{name} cannot be read as {reader.title}: its fields are not as they should be "
-            "(one is missing, or of another type); mend it, or make a table of it and read that (format='table')"
+            "(one is missing, or of another type); mend it, or make a table of it and read that "
+            "(format='table')"
         ) from error
 
 
