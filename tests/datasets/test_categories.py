@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from served import Server
@@ -24,10 +23,8 @@ CODE = "knife = ['n03041632']\nkeyboard = [\"n03085013\",\n  'n04505470']\nknife
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(categories, "CATEGORY_DIGEST", categories._category_digest(EXPECTED))
-    other = TEXT.replace("41632", "41633").encode()
-    others = {"/page.txt": b"<html>", "/other.txt": other, "/missing.txt": None}
-    running = Server(TEXT.encode(), others)
+    running = Server(TEXT.encode(), {"/page.txt": b"<html>", "/missing.txt": None})
+    monkeypatch.setattr(categories, "MAPPING", f"{running.url}/data.txt")
     yield running
     running.close()
 
@@ -67,7 +64,7 @@ def test_what_holds_no_categories(text: str | None, message: str, tmp_path: Path
 
 def test_download_once(server: Server, tmp_path: Path) -> None:
     for _ in range(2):
-        found = al.datasets.sixteen_categories(url=f"{server.url}/data.txt", cache=tmp_path)
+        found = al.datasets.sixteen_categories(cache=tmp_path)
         assert found == EXPECTED
     assert server.requests == 1
 
@@ -76,16 +73,16 @@ def test_download_once(server: Server, tmp_path: Path) -> None:
     ("path", "message"),
     [
         ("missing.txt", "could not download .*404.*; get the file by other means and pass p"),
-        ("page.txt", "no categories in 'http"),
-        ("other.txt", "are not the published ones .*; if you trust this file, pass path="),
+        ("page.txt", "no categories in"),
     ],
 )
 def test_failed_downloads_leave_nothing_behind(
-    server: Server, tmp_path: Path, path: str, message: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
 ) -> None:
-    options: dict[str, Any] = {"cache": tmp_path / "cache"}
+    usual = categories.MAPPING
+    monkeypatch.setattr(categories, "MAPPING", f"{server.url}/{path}")
     with pytest.raises(ValueError, match=message):
-        al.datasets.sixteen_categories(url=f"{server.url}/{path}", **options)
+        al.datasets.sixteen_categories(cache=tmp_path / "cache")
     assert not any((tmp_path / "cache").glob("*"))
-    found = al.datasets.sixteen_categories(url=f"{server.url}/data.txt", **options)
-    assert found == EXPECTED
+    monkeypatch.setattr(categories, "MAPPING", usual)
+    assert al.datasets.sixteen_categories(cache=tmp_path / "cache") == EXPECTED

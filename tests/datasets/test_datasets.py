@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 from served import Server
@@ -70,18 +69,6 @@ def server() -> Iterator[Server]:
     running.close()
 
 
-@pytest.fixture
-def digests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, str]:
-    """Digests of the small data, in place of the published ones."""
-    table = datasets._from_folder(write_raw(tmp_path / "for-digests"), None)
-    known = {
-        name: datasets._digest(table.filter(pc.equal(table["dataset"], name)))
-        for name in ("edge", "uniform-noise")
-    }
-    monkeypatch.setattr(datasets, "HUMAN_DIGESTS", known)
-    return known
-
-
 def write_raw(folder: Path) -> Path:
     for path, text in raw_files().items():
         file = folder / "raw-data" / path
@@ -105,15 +92,19 @@ def test_raw_layout_joins_images_across_observers(tmp_path: Path) -> None:
         "resnet50": "model",
     }
     same = datasets.model_vs_human(tmp_path / "raw-data", datasets="edge")
-    assert same.data.identical(edge.data)
+    assert same.data.equals(edge.data)
 
 
-def test_tidy_parquet(tmp_path: Path) -> None:
-    table = datasets._from_folder(write_raw(tmp_path), None)
-    pyarrow.parquet.write_table(table, tmp_path / "trials.parquet")
+def test_a_table_of_trials(tmp_path: Path) -> None:
+    other = datasets.model_vs_human(write_raw(tmp_path))
+    other.to_table().to_parquet(tmp_path / "trials.parquet")
     one = datasets.model_vs_human(tmp_path / "trials.parquet")
-    other = datasets.model_vs_human(tmp_path)
-    assert one.data.identical(other.data)
+    # As the release writes conditions, too.
+    assert set(one.data["condition"].values) == {"0", "0.9"}
+    assert one.select(dataset="edge").data.equals(
+        datasets.model_vs_human(tmp_path, datasets="edge").data
+    )
+    assert one.summary().equals(other.summary())
     with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
         datasets.model_vs_human(tmp_path, datasets=["edge", "colour"])
     pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
@@ -128,23 +119,16 @@ def test_an_empty_folder(tmp_path: Path) -> None:
         datasets.model_vs_human(tmp_path)
 
 
-def test_download_once(server: Server, digests: dict[str, str], tmp_path: Path) -> None:
+def test_download_once(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/data.zip")
     options: dict[str, Any] = {"cache": tmp_path / "cache"}
-    trials = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
-    again = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
+    trials = datasets.model_vs_human(**options)
+    again = datasets.model_vs_human(**options)
     assert server.requests == 1
     assert again.data.identical(trials.data)
     assert trials.data.identical(datasets.model_vs_human(write_raw(tmp_path / "raw")).data)
 
 
-def test_content_that_is_not_the_published_one(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="human responses of data set 'edge' are not the published"
-    ):
-        datasets.model_vs_human(url=f"{server.url}/data.zip", cache=tmp_path)
-
-
-@pytest.mark.usefixtures("digests")
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -154,15 +138,15 @@ def test_content_that_is_not_the_published_one(server: Server, tmp_path: Path) -
     ],
 )
 def test_failed_downloads_leave_nothing_behind(
-    server: Server, tmp_path: Path, path: str, message: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, message: str
 ) -> None:
     cache = tmp_path / "cache"
-    options: dict[str, Any] = {"cache": cache}
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/{path}")
     with pytest.raises(ValueError, match=message):
-        datasets.model_vs_human(url=f"{server.url}/{path}", **options)
+        datasets.model_vs_human(cache=cache)
     assert not any(cache.glob("*"))
-    trials = datasets.model_vs_human(url=f"{server.url}/data.zip", **options)
-    assert trials.n_trials == 21
+    monkeypatch.setattr(datasets, "ARCHIVE", f"{server.url}/data.zip")
+    assert datasets.model_vs_human(cache=cache).n_trials == 21
 
 
 @pytest.mark.parametrize(
@@ -182,23 +166,6 @@ def test_image_names(name: str, image: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_shared_copy_is_the_published_one(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "model_vs_human"
-    trials = datasets.model_vs_human(folder)
+def test_the_shared_copy_has_all_responses(shared_data: Path) -> None:
+    trials = datasets.model_vs_human(shared_data / "model_vs_human")
     assert (trials.data["correct"].values != NOT_SHOWN).sum() == 447_680
-    table = datasets._from_folder(folder, None)
-    datasets._verify(table)
-    # And what the toolbox's own layout says of two of its data sets.
-    for name in ("edge", "uniform-noise"):
-        part = table.filter(pc.equal(table["dataset"], name)).to_pylist()
-        (tmp_path / "raw-data" / name).mkdir(parents=True)
-        for observer in {row["observer"] for row in part if row["kind"] == "human"}:
-            rows = [row for row in part if row["observer"] == observer]
-            lines = [
-                f"{observer},1,{k},0.5,{row['response'] or 'na'},{row['truth']},{row['condition']},"
-                f"{k:04d}_xx_s{observer[-2:]}_{row['condition']}_{row['truth']}_10_{row['image']}.png\n"
-                for k, row in enumerate(rows)
-            ]
-            file = tmp_path / "raw-data" / name / f"{name}_{observer}_session_1.csv"
-            file.write_text(HEADER + "".join(lines))
-    datasets._verify(datasets._from_folder(tmp_path, None))

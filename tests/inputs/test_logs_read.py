@@ -15,7 +15,6 @@ import worlds as w
 from cases import Case, check_each, table
 
 import alikely as al
-from alikely.datasets import loaders
 
 ODD = "$x_1$\n<b>"
 SAMPLE = "samples/0_epoch_1.json"
@@ -102,8 +101,9 @@ def tidy(content: bytes) -> al.Trials:
 
 
 def archive(content: bytes) -> Any:
-    Path("mvh.zip").write_bytes(content)
-    return loaders._from_archive(Path("mvh.zip"), None)
+    Path("cache").mkdir(exist_ok=True)
+    Path("cache/model-vs-human.zip").write_bytes(content)
+    return al.datasets.model_vs_human(cache="cache")
 
 
 def limited(do: Callable[..., Any], *given: Any) -> Any:
@@ -166,25 +166,25 @@ has no scorer .*; there is only 's' => log(whole, score='zzz')
 has no field 'samples' => log('[]', 'a.json', format='inspect')
 'a.json' cannot be read as a json file: line 1, column 2 => log('{', 'a.json', format='inspect')
 the samples of 'a.json' are no list => log(json.dumps(HEAD | {'samples': {'a': 1}}), 'a.json')
-a.csv' has names of columns and => folder({'a.csv': ROW.split('\n')[0] + '\n'})
+a.csv' is empty: it has no rows => folder({'a.csv': ROW.split('\n')[0] + '\n'})
 a.csv' is an empty file => folder({'a.csv': ''})
 a.csv' has no column => folder({'a.csv': ROW.replace('category', 'kind')})
-a.csv' cannot be read as a csv file => folder({'a.csv': b'\x00\xff\x00'})
-a.csv' cannot be read as a csv file => folder({'a.csv': ROW + 'a,b\n'})
+a.csv' holds zero bytes => folder({'a.csv': b'\x00\xff\x00'})
+a.csv', line 4 has 2 fields => folder({'a.csv': ROW + 'a,b\n'})
 datasets names none; there are: sketch => folder({'a.csv': ROW}, datasets=[])
 datasets must be a list => folder({'a.csv': ROW}, datasets=3)
 no data set 3 in => folder({'a.csv': ROW}, datasets=[3, 'x'])
-parquet file of model-vs-human: Parquet file size is 0 bytes => tidy(b'')
-parquet file of model-vs-human: Parquet magic bytes not found => tidy(PARQUET[:-30])
+'trials.parquet' is an empty file => tidy(b'')
+'trials.parquet' cannot be read as a parquet file => tidy(PARQUET[:-30])
 has rows without a data set => tidy(w.parquet(TIDY.assign(dataset=None)))
-mvh.zip/x/raw-data/sketch/a.csv' .* is encrypted => archive(marked_as(toolbox(a=ROW),
+model-vs-human.zip' .* is encrypted => archive(marked_as(toolbox(a=ROW),
     encrypted=True))
-a.csv' .*it is cut off, damaged => archive(marked_as(toolbox(a=ROW), method=77))
+model-vs-human.zip' .*it is cut off, damaged => archive(marked_as(toolbox(a=ROW), method=77))
 is no zip archive and => archive(toolbox(a=ROW).replace(b'bear,bear', b'bear,bees'))
 is no zip archive and => archive(marked_as(toolbox(a=ROW), method=8))
 is no zip archive and was removed => archive(toolbox(a=ROW)[:-30])
 a.csv' has no column => archive(toolbox(a=ROW.replace('category', 'kind')))
-a.csv' has names of columns and => archive(toolbox(a=ROW.split('\n')[0] + '\n'))
+a.csv' is empty: it has no rows => archive(toolbox(a=ROW.split('\n')[0] + '\n'))
 no model-vs-human data in => archive(packed({'a': 'b'}))
 WORKS => archive(toolbox(a=ROW))
 'a.eval', a table of: 1 MB of memory, and => limited(log, zstd_bomb())
@@ -211,7 +211,7 @@ CASES += [
     Case("tidy", lambda trials: trials.n_trials == 48, lambda: tidy(PARQUET)),
     Case(
         "archive of a Mac",
-        lambda found: len(found) == 2,
+        lambda trials: len(trials.observers) == 2,
         lambda: archive(
             packed({"x/raw-data/sketch/a.csv": ROW, "__MACOSX/x/raw-data/sketch/._a.csv": MAC})
         ),
