@@ -57,7 +57,9 @@ def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
     made = {role: table[name] for name, role in RAW.items()} | {
         "condition": normal_conditions(table["condition"]),
         "item": pa.array(images, pa.string()),
-        "kind": pc.if_else(pc.starts_with(table["subj"].cast(pa.string()), "subject"), "human", "model"),
+        "kind": pc.if_else(
+            pc.starts_with(table["subj"].cast(pa.string()), "subject"), "human", "model"
+        ),
     }
     if "dataset" not in table.column_names:
         made["dataset"] = pa.array([dataset] * len(table), pa.string())
