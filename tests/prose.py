@@ -10,7 +10,6 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 from doc_outputs import ROOT, pages
 
@@ -33,13 +32,16 @@ BANNED = (
     r"house", r"rooms?", r"floors?", r"starved", r"tossed", r"less biased", r"heeds?", r"refus\w+",
     r"asked for", r"parted by", r"tak(e|es) no part", r"freed of", r"noise-free", r"catalogues?",
     r"story", r"beliefs?", r"bent", r"humps?", r"machines?", r"silent choices?", r"made ready",
-    r"verbs?", r"readings?", r"shares? of", r"(right|wrong) answers?", r"right or wrong",
+    r"verbs?", r"readings", r"shares? of", r"(right|wrong) answers?", r"right or wrong",
     r"right and wrong", r"told in", r"is (said|told)", r"stands? (beside|in|for|behind|there)",
     r"nobody", r"everybody", r"all at once", r"rough(ly)?", r"cannot (tell|be told)",
     r"takes? .{1,30} for (independent|granted|one)", r"liking", r"worlds?", r"judged alone",
     r"not to be trusted", r"by habit",
 )  # fmt: skip
 BANNED_PATTERN = re.compile(rf"\b({'|'.join(BANNED)})\b", re.IGNORECASE)
+# Where blocks start, such as items of lists and directives, and where sentences end.
+START = re.compile(r"^ *([-*]|\d+\.|#+|>|:{3,}.*|\.\. .*|-{3,}|={3,}) ?", re.MULTILINE)
+END = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z])")
 HABITS: Mapping[str, Callable[[str], bool]] = {
     "long": lambda sentence: len(sentence.split()) > LONGEST,
     "of": lambda sentence: sentence.startswith("Of "),
@@ -55,7 +57,7 @@ def without_code(text: str) -> str:
     """Markdown without code, formulas, comments and addresses."""
     text = re.sub(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1 *$", "\n\n", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->|\$\$.*?\$\$", "\n\n", text, flags=re.DOTALL)
-    text = re.sub(r"``.+?``|`[^`\n]+`|\$[^$\n]+\$", "code", text, flags=re.DOTALL)
+    text = re.sub(r"``.+?``|`[^`\n]+`|\$[^$\n]+\$", "Code", text, flags=re.DOTALL)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     for name in ALLOWED:
         text = text.replace(name, "name")
@@ -64,14 +66,11 @@ def without_code(text: str) -> str:
 
 def sentences(text: str) -> Iterator[str]:
     """Sentences of a text in Markdown or of a docstring, without tables."""
-    blocks = re.sub(r"^ *([-*]|\d+\.|#+|>|:{3,}.*|\.\. .*|-{3,}|={3,}) ?", "\n\n", without_code(text),
-                    flags=re.MULTILINE)  # fmt: skip
+    blocks = START.sub("\n\n", without_code(text))
     for block in re.split(r"\n\s*\n", blocks):
         if block.lstrip().startswith("|"):
             continue
-        for sentence in re.split(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(*_]*[A-Z])", " ".join(block.split())):
-            if sentence:
-                yield sentence
+        yield from filter(None, END.split(" ".join(block.split())))
 
 
 def cells(text: str) -> list[str]:
@@ -105,9 +104,9 @@ def command_line() -> Iterator[str]:
     """Texts of at least five words in the files of the command line."""
     for file in sorted((PACKAGE / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if len(node.value.split()) >= 5:
-                    yield node.value
+            text = getattr(node, "value", None)
+            if isinstance(text, str) and len(text.split()) >= 5:
+                yield text
 
 
 def documentation() -> Iterator[str]:

@@ -260,8 +260,7 @@ def _benchmarks(catalogue: Path, _: str) -> str:
     short = _named(own[own["p_short"] < SIGNIFICANT])
     much = own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")]
     above = [
-        f"{_statement(name)} in {len(part)}"
-        for name, part in much.groupby("statement", sort=False)
+        f"{_statement(name)} in {len(part)}" for name, part in much.groupby("statement", sort=False)
     ]
     wide = []
     for statement, part in own[own["relative_width"] > WIDEST].groupby("statement", sort=False):
@@ -269,12 +268,12 @@ def _benchmarks(catalogue: Path, _: str) -> str:
         ends = [f"{x:.2f}" for x in sorted({ratio.min(), ratio.max()})]
         wide.append(f"{_statement(statement)} in {len(part)} ({' to '.join(ends)})")
     return (
-        f"Coverage of 95% intervals in {own['n_datasets'].max()} simulated benchmarks of four models "
-        f"(SE at most {_share(own['coverage_mcse'].max())}),\nand of bootstrap intervals in "
+        f"Coverage of 95% intervals in {own['n_datasets'].max()} simulated benchmarks of four "
+        f"models (SE at most {_share(own['coverage_mcse'].max())}),\nand of bootstrap intervals in "
         f"{drawn['n_datasets'].max()} (SE at most {_share(drawn['coverage_mcse'].max())}; "
         "`studies.benchmarks.BENCHMARKS`).\n\n"
-        f"- Significantly below {_share(PROMISED)} (Holm over the {len(own)} cells of both tables): "
-        f"{short}.\n"
+        f"- Significantly below {_share(PROMISED)} (Holm over the {len(own)} cells of both "
+        f"tables): {short}.\n"
         f"- Above {_share(GREATEST)}, without ranks, which are simultaneous: "
         f"{'; '.join(above) or 'none'}.\n"
         f"- Median width more than {WIDEST} times that of an interval from the true standard "
@@ -283,11 +282,10 @@ def _benchmarks(catalogue: Path, _: str) -> str:
 
 
 def _named(found: pd.DataFrame) -> str:
-    named = [
-        f"{_statement(statement)}: "
-        + ", ".join(f"{_scenario(row.scenario)} ({_share(row.coverage)})" for row in part.itertuples())
-        for statement, part in found.groupby("statement", sort=False)
-    ]
+    named = []
+    for statement, part in found.groupby("statement", sort=False):
+        cells = (f"{_scenario(x.scenario)} ({_share(x.coverage)})" for x in part.itertuples())
+        named.append(f"{_statement(statement)}: {', '.join(cells)}")
     return "; ".join(named) or "none"
 
 
