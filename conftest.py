@@ -8,7 +8,7 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,6 @@ GOLDEN = Path(__file__).parent / "tests" / "golden"
 FITTED = (
     "alikely.benchmark.cohorts.nuts",
     "alikely.margins.noise.nuts",
-    "alikely.margins.posterior.nuts_many",
     "alikely.spectrum.posterior.nuts",
 )
 # Draws of the prior, which are repeated.
@@ -205,7 +204,7 @@ def prior_chains(monkeypatch: pytest.MonkeyPatch) -> None:
 def use_prior(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put draws of the prior in the place of chains."""
     for place in FITTED:
-        monkeypatch.setattr(place, _many if place.endswith("many") else _prior)
+        monkeypatch.setattr(place, _prior)
 
 
 def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
@@ -226,12 +225,6 @@ def _prior(model: Any, n_draws: int = 4_000, *_: Any, **__: Any) -> xr.DataTree:
     tree = xr.DataTree.from_dict(groups | data_groups(model))
     tree.attrs = {"priors": json.dumps(al.models.prior_texts(model)), "thin": 1, "n_divergences": 0}
     return tree
-
-
-def _many(model: Any, data: Iterable[Any], n_draws: int, *_: Any, **__: Any) -> Iterator[Any]:
-    """Draws of the prior for each data set, as from `alikely.inference.nuts_many`."""
-    for _values in data:
-        yield _prior(model, n_draws)
 
 
 @pytest.fixture(scope="session")

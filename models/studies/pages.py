@@ -258,34 +258,32 @@ def _benchmarks(catalogue: Path, _: str) -> str:
     table = pd.read_csv(catalogue / BENCHMARK)
     own, drawn = (table[table["method"] == name] for name in ("analytic", "bootstrap"))
     short = _named(own[own["p_short"] < SIGNIFICANT])
-    much = own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")]
-    above = [
-        f"{_statement(name)} in {len(part)}" for name, part in much.groupby("statement", sort=False)
-    ]
+    much = _named(own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")])
     wide = []
     for statement, part in own[own["relative_width"] > WIDEST].groupby("statement", sort=False):
         ratio = part["relative_width"]
         ends = [f"{x:.2f}" for x in sorted({ratio.min(), ratio.max()})]
-        wide.append(f"{_statement(statement)} in {len(part)} ({' to '.join(ends)})")
+        wide.append(f"{statement} in {len(part)} ({' to '.join(ends)})")
     return (
-        f"Coverage of 95% intervals in {own['n_datasets'].max()} simulated benchmarks of four "
-        f"models (SE at most {_share(own['coverage_mcse'].max())}),\nand of bootstrap intervals in "
-        f"{drawn['n_datasets'].max()} (SE at most {_share(drawn['coverage_mcse'].max())}; "
-        "`studies.benchmarks.BENCHMARKS`).\n\n"
-        f"- Significantly below {_share(PROMISED)} (Holm over the {len(own)} cells of both "
-        f"tables): {short}.\n"
-        f"- Above {_share(GREATEST)}, without ranks, which are simultaneous: "
-        f"{'; '.join(above) or 'none'}.\n"
+        f"Share of 95 % intervals that held the truth, over {own['n_datasets'].max()} simulated\n"
+        "benchmarks of four machines (`studies.benchmarks.BENCHMARKS`; Monte-Carlo error at most "
+        f"{_share(own['coverage_mcse'].max())}),\nand of the bootstrap, over "
+        f"{drawn['n_datasets'].max()} (at most {_share(drawn['coverage_mcse'].max())}).\n\n"
+        f"- Significantly below {_share(PROMISED)} (Holm over {len(own)} cells, those of the "
+        f"second table\n  too): {short}.\n"
+        f"- Above {_share(GREATEST)}, ranks aside, which have to hold all at once: {much}.\n"
         f"- Median width more than {WIDEST} times that of an interval from the true standard "
-        f"error: {'; '.join(wide) or 'none'}.\n"
+        f"error: {', '.join(wide) or 'none'}.\n"
+        "  Two or three degrees of freedom leave no narrow interval.\n"
     )
 
 
 def _named(found: pd.DataFrame) -> str:
-    named = []
-    for statement, part in found.groupby("statement", sort=False):
-        cells = (f"{_scenario(x.scenario)} ({_share(x.coverage)})" for x in part.itertuples())
-        named.append(f"{_statement(statement)}: {', '.join(cells)}")
+    named = [
+        f"{statement} of "
+        + ", ".join(f"{row.scenario} ({_share(row.coverage)})" for row in part.itertuples())
+        for statement, part in found.groupby("statement", sort=False)
+    ]
     return "; ".join(named) or "none"
 
 
@@ -299,18 +297,17 @@ def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, s
         row = []
         for cell in cells:
             text, n = _share(by.get(cell)), sets.loc[design].get(cell, 0)
-            # A posterior is not always reported.
+            # A posterior is withheld at times.
             most = sets.loc[design].get((cell[0], "bootstrap"), 0)
             less = cell[1] == "posterior" and 0 < n < most
             row.append(f"{text} of {n:.0f}" if less else text)
-        rows.append((_scenario(str(design)), *row))
+        rows.append((str(design), *row))
     return lines(rows)
 
 
 def _scores(catalogue: Path, _: str) -> str:
     cells = [(name, "analytic") for name in SHOWN] + [(name, "bootstrap") for name in SHOWN[:2]]
-    head = tuple("ceiling-normalized" if name == "share" else name for name in SHOWN)
-    return _of_designs(catalogue, (*head, "bootstrap: score", "human-human"), cells)
+    return _of_designs(catalogue, (*SHOWN, "bootstrap: score", "human-human"), cells)
 
 
 def _these(catalogue: Path, _: str) -> str:
@@ -323,17 +320,7 @@ def _share(value: float | None) -> str:
     if value is None or pd.isna(value):
         return "-"
     text = f"{value:.3f}"
-    return "1" if text == "1.000" else text
-
-
-def _statement(name: str) -> str:
-    """Name of a quantity as pages write it."""
-    return _scenario("ceiling-normalized score" if name == "share" else name)
-
-
-def _scenario(name: str) -> str:
-    """Name of a population as pages write it."""
-    return re.sub(r"(?<!\d)\.(\d)", r"0.\1", name).replace("people", "humans")
+    return "1" if text == "1.000" else text.removeprefix("0")
 
 
 # Parts by the names in their marks; each takes the folder of all models, and that of the page.

@@ -1,4 +1,4 @@
-"""Similarity of errors between observers, with uncertainty."""
+"""How alike two systems' errors are, and how sure we can be."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "trials.csv", folder / "margins.parquet"
 
 
-@pytest.mark.usefixtures("prior_chains")
 def test_what_python_computes_is_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,11 +98,15 @@ def test_logits_with_coarse_categories(
     table.to_csv(tmp_path / "classes.csv", index=False)
     # Labels of the simulated trials, which name no data set.
     arguments = ["margins", str(files[0]), "--margins", str(tmp_path / "logits.csv")]
-    arguments += ["--coarse", str(tmp_path / "classes.csv"), "--how", "max", "--n-draws", "0"]
+    arguments += ["--coarse", str(tmp_path / "classes.csv"), "--how", "mean_probability"]
+    arguments += ["--n-draws", "0"]
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     margins = al.margins.decision_margins(
-        logits, trials=trials, coarse=dict(zip(*table.T.values.tolist(), strict=True)), how="max"
+        logits,
+        trials=trials,
+        coarse=dict(zip(*table.T.values.tolist(), strict=True)),
+        how="mean_probability",
     )
     expected = al.decision_margin_consistency(trials, margins, n_draws=0, rng=1).summary()
     assert f"{expected['estimate'][0]:5.2f}" in next(

@@ -31,6 +31,7 @@ from alikely.errors.paired import (
 from alikely.inference.influence import covariance
 from alikely.metrics import errors
 from alikely.metrics.errors import error_similarity_metric
+from alikely.metrics.rows import insert_true
 
 OPTIONS: list[dict[str, Any]] = [
     {"alpha": 0.5, "mixture": "mean", "base": 2},
@@ -301,11 +302,19 @@ def test_on_other_items_it_is_what_it_was() -> None:
     rows = rng.multinomial(12, np.ones(3) / 3, (2, 4))
     none = np.zeros((1, 4, 3), dtype=np.int64)
     data = packed(none, none, none, rows[:1], rows[1:])
-    full = [np.zeros((4, 4), dtype=int) for _ in rows]
-    for square, row in zip(full, rows, strict=True):
-        square[~np.eye(4, dtype=bool)] = row.ravel()
-    found = expected_by_class(data, **OPTIONS[0]).sum()
-    np.testing.assert_allclose(found, errors.expected_divergence(*full), rtol=1e-12)
+    both = insert_true(np.stack(list(rows)), 4)
+    for options in OPTIONS:
+        dealt = np.stack(
+            [
+                rng.multivariate_hypergeometric(rows[:, t].sum(axis=0), 12, size=4_000)
+                for t in range(4)
+            ],
+            axis=1,
+        )
+        one = insert_true(dealt, 4)
+        drawn = errors.error_divergence(one, both.sum(axis=0) - one, **options)
+        found = expected_by_class(data, **options).sum()
+        assert abs(drawn.mean() - found) < 4 * drawn.std() / np.sqrt(len(drawn))
     # The chance of the second row after the first, over that from the prior alone.
     factors = np.zeros(4)
     for t, (first, second) in enumerate(zip(*rows, strict=True)):

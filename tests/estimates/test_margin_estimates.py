@@ -13,12 +13,7 @@ import alikely as al
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.metrics.margins import (
-    margin_consistency,
-    margin_influence,
-    margin_metric,
-    weighted_consistency,
-)
+from alikely.metrics.margins import margin_consistency, weighted_consistency
 
 M = 16
 
@@ -98,45 +93,16 @@ def test_reliability_and_correction() -> None:
     assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
 
 
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-def test_weights_stand_for_repeated_items(method: Any) -> None:
+def test_weights_stand_for_repeated_items() -> None:
     rng = np.random.default_rng(3)
     # Ties on one side, as shares of few answers have.
     x, y = rng.normal(size=30), rng.integers(0, 6, 30) / 5
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=50)
-    repeated = [
-        margin_consistency(np.repeat(x, w), np.repeat(y, w), method).item() for w in weights
-    ]
-    found = weighted_consistency(x, y, weights, method)
+    repeated = [margin_consistency(np.repeat(x, w), np.repeat(y, w)).item() for w in weights]
+    found = weighted_consistency(x, y, weights)
     np.testing.assert_allclose(found, repeated, atol=1e-12)
-    np.testing.assert_allclose(weighted_consistency(x, y, weights * 0.1, method), found)
-    assert np.isnan(weighted_consistency(x, y, np.eye(30)[:1], method)).all()
-
-
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-def test_influence_is_the_slope_in_the_weights(method: Any) -> None:
-    n = 40 if method == "pearson" else 400
-    x, y = np.random.default_rng(4).normal(size=(2, n))
-    psi = margin_influence(x, y, method)
-    h = 1e-5 if method == "pearson" else 1e-2
-    step = np.ones((2 * n, n)) + h * np.concatenate([np.eye(n), -np.eye(n)])
-    value = weighted_consistency(x, y, step, method)
-    slope = n * (value[:n] - value[n:]) / (2 * h)
-    # Central differences are right to h**2. Spearman's influence is that in an endless population:
-    # n items differ from it by 1 / n of its largest values, which are up to 6.
-    tolerance = 1e-6 if method == "pearson" else 8 / n
-    np.testing.assert_allclose(psi, slope - slope.mean(), atol=tolerance)
-
-
-def test_spearman_is_an_estimand_of_its_own() -> None:
-    answers, margins = experiment(np.random.default_rng(8))
-    result = consistency(al.Trials.from_table(answers), margins, method="spearman")
-    shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
-    row = result.summary(intervals=["analytic", "bootstrap", "bca"]).iloc[0]
-    expected = stats.spearmanr(shares, margins["margin"]).statistic
-    assert row["estimate"] == pytest.approx(expected, abs=1e-12)
-    assert row["bca_ci95_lb"] < expected < row["bca_ci95_ub"]
-    assert result.metric.influence is not margin_metric().influence
+    np.testing.assert_allclose(weighted_consistency(x, y, weights * 0.1), found)
+    assert np.isnan(weighted_consistency(x, y, np.eye(30)[:1])).all()
 
 
 def test_repeats_are_counted_by_member_and_item() -> None:

@@ -253,10 +253,6 @@ WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f:
 column 'margin' must hold numbers up to 1e\+100, got 3\.323e\+200 for =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin * 1e+200),
     **K).summary()
-link must be 'm_afc' or 'probit', got 'logit' => al.compare(t(), 'DMC', margins=w.margins(),
-    link='logit', **K)
-method must be 'pearson' or 'spearman', got 'kendall' => al.compare(t(), 'DMC',
-    margins=w.margins(), method='kendall', **K)
 column 'margin' stands twice in the table; give each a name of its own =>
     al.decision_margin_consistency(t(), pd.concat([w.margins(), w.margins()[['margin']]],
     axis=1), **K)

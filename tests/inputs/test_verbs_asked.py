@@ -210,7 +210,6 @@ no file 'c\.csv' => margins t.csv --margins m.csv --coarse c.csv => FM
 no entry compares a system with => margins t.csv --scores $Q
 WORKS => margins t.csv --margins m.csv --scores $Q --out o => FM
 two rows for observer => margins t.csv --margins m.csv m.csv $Q => FM
-WORKS => margins t.csv --margins m.csv --method spearman $Q => FM
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': w.text(P.assign(correct=(P.truth ==
     P.response).astype(int)).drop(columns=['truth', 'response'])), 'm.csv': M}
 WORKS => spectrum t.csv --reference clean --quiet

@@ -144,15 +144,14 @@ def test_columns_of_other_names() -> None:
     assert set(found["dataset"]) == {"set"}
 
 
-@pytest.mark.parametrize("how", ["mean", "max", "logsumexp"])
+@pytest.mark.parametrize("how", ["mean", "mean_probability"])
 @pytest.mark.parametrize("fine_truth", [False, True])
-def test_coarse_categories(how: Literal["mean", "max", "logsumexp"], fine_truth: bool) -> None:
+def test_coarse_categories(how: Literal["mean", "mean_probability"], fine_truth: bool) -> None:
     table = logits()
     scores = table["logit"].to_numpy().reshape(-1, 2, 2)
     reduced = {
         "mean": scores.mean(axis=2),
-        "max": scores.max(axis=2),
-        "logsumexp": np.log(np.exp(scores).sum(axis=2)),
+        "mean_probability": np.log(np.exp(scores).mean(axis=2)),
     }[how]
     sign = np.where(table["truth"][::4].map(GROUPS) == "animal", 1, -1)
     expected = sign * (reduced[:, 0] - reduced[:, 1]) / np.sqrt(2)
@@ -250,7 +249,7 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
         (small(), {"coarse": {"cat": "animal", "dog": float("nan")}}, "classes without a coarse"),
         (small(), {"coarse": {"cat": "animal", "dog": "animal"}}, "a margin needs at least 2"),
         (small(), {"coarse": {"cat": "feline", "dog": "canine"}, "how": "median"},
-         "how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got 'median'"),
+         "how must be 'mean' or 'mean_probability', got 'median'"),
         (small(margin=[0.0] * 4).drop(columns="logit"), {"coarse": {"cat": "animal"}},
          "coarse needs logits or probabilities, got 'margin'; leave it out"),
         (small(**{"class": ["cat", "cat", "cat", "dog"]}), {},

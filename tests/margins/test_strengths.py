@@ -288,7 +288,6 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
         ({"m": 1}, "m must be a whole number of at least 2 alternatives, got 1"),
         ({"m": "a"}, "m must be a whole number of at least 2 alternatives, got a"),
         ({"m": np.nan}, "m must be a whole number of at least 2 alternatives, got nan"),
-        ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
         ({"shown": np.ones((3, 19))}, r"\(observer, item\), got \(3, 20\) and \(3, 19\)"),
         ({"right": 2 * np.ones((3, 20))}, "from 0 to shown, got 2 of 1 answers of observer 0"),
         ({"right": np.full((3, 20), np.nan)}, "from 0 to shown, got nan of 1 answers"),
@@ -299,7 +298,7 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
 def test_bad_counts_and_margins(change: dict[str, Any], message: str) -> None:
     given = {
         "right": np.tile([1, 0], (3, 10)), "shown": np.ones((3, 20), int), "m": 4,
-        "link": "m_afc", "margins": np.arange(20.0), **change,
+        "margins": np.arange(20.0), **change,
     }  # fmt: skip
     margins = given.pop("margins")
     with pytest.raises(ValueError, match=message):

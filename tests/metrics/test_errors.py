@@ -136,11 +136,6 @@ def test_errors_may_be_listed(mixture: Mixture) -> None:
         found = row_divergence(*listed, mixture=mixture, base=base)
         assert found == pytest.approx(dense.item(), abs=1e-12)
     assert np.isnan(row_divergence(np.zeros((2, 0)), np.zeros((2, 0)), [], 9)).tolist() == [1, 1]
-    by_class = errors.class_divergence(a, b, mixture=mixture)
-    weight = ((a + b) * ~np.eye(9, dtype=bool)).sum(axis=1)
-    assert (by_class * weight).sum() / weight.sum() == pytest.approx(
-        errors.error_divergence(a, b, mixture=mixture).item()
-    )
 
 
 @pytest.mark.parametrize("mixture", ["mean", "pooled"])
@@ -158,21 +153,6 @@ def test_influence_of_an_error_is_the_derivative(mixture: Mixture) -> None:
                 *down, true, 5, **options
             )
             assert found[k] == pytest.approx(float(slope) / (2 * step), abs=1e-7)
-
-
-@pytest.mark.parametrize("mixture", ["mean", "pooled"])
-def test_expected_divergence_is_the_mean_over_exchanges(mixture: Mixture) -> None:
-    rng = np.random.default_rng(5)
-    a, b = (rng.poisson(m, (4, 4)) * ~np.eye(4, dtype=bool) for m in (2.0, 0.8))
-    exact = errors.expected_divergence(a, b, mixture=mixture)
-    n = a.sum(axis=1)
-    dealt = np.stack(
-        [rng.multivariate_hypergeometric((a + b)[t], n[t], size=4_000) for t in range(4)], axis=1
-    )
-    drawn = errors.error_divergence(dealt, (a + b) - dealt, mixture=mixture)
-    error = drawn.std() / np.sqrt(len(drawn))
-    assert abs(drawn.mean() - exact) < 4 * error
-    assert np.isnan(errors.expected_divergence(np.eye(3), np.eye(3)))
 
 
 def test_expected_agreement_is_the_mean_over_deals() -> None:

@@ -131,10 +131,6 @@ def test_class_level_error_similarity(rng: np.random.Generator) -> None:
         divergence = errors.error_divergence(a, b, mixture=mixture)
         assert_within(divergence, 0, most)
         assert_within(errors.error_similarity(divergence))
-        assert_within(errors.class_divergence(a, b, mixture=mixture), 0, most)
-        whole = np.rint(a[0] * 3), np.rint(b[0] * 3)
-        whole = tuple(np.minimum(table, 30) + 1 for table in whole)
-        assert_within(errors.expected_divergence(*whole, mixture=mixture), 0, most)
 
 
 @settings(max_examples=40)
@@ -205,11 +201,10 @@ def test_correlations_of_margins(rng: np.random.Generator) -> None:
     x = rng.normal(rng.choice([0, 1e3]), 1, (N, 8))
     y = np.where(rng.random((N, 1)) < 0.5, nearly(rng, -2 * x), rng.normal(size=(N, 8)))
     y[1::5] = np.sign(y[1::5])
-    for method in ("pearson", "spearman"):
-        assert_within(margins.margin_consistency(x, y, method), -1)
-        weights = tables(rng, 8)
-        assert_within(margins.weighted_consistency(x[0], y[0], weights, method), -1)
-        assert_within(margins.weighted_consistency(x[0], 3 * x[0] + 1, weights, method), -1)
+    assert_within(margins.margin_consistency(x, y), -1)
+    weights = tables(rng, 8)
+    assert_within(margins.weighted_consistency(x[0], y[0], weights), -1)
+    assert_within(margins.weighted_consistency(x[0], 3 * x[0] + 1, weights), -1)
 
 
 @given(rng=SEEDS)

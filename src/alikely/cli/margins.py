@@ -34,8 +34,6 @@ def margins(
     margins: list[Path] | None = None,
     coarse: Path | None = None,
     margin_columns: str | None = None,
-    link: Literal["m_afc", "probit"] = "m_afc",
-    method: Literal["pearson", "spearman"] = "pearson",
     scores: bool = False,
     intervals: Literal["all"] | None = None,
 ) -> None:
@@ -55,11 +53,6 @@ def margins(
     margin_columns : str
         Names of columns of the margins, ROLE=NAME,... with the roles of FILE and class, logit,
         probability, margin.
-    link : str
-        Relation of item strength and proportion correct: best of m alternatives (m_afc, the
-        default), or probit.
-    method : str
-        Correlation of the estimate, its standard error and the bootstrap (default pearson).
     scores : bool
         Also show the noise-corrected mean of each model over conditions and data sets, with ranks.
     intervals : str
@@ -79,8 +72,7 @@ def margins(
     elif margin_columns:
         raise ValueError("--margin-columns names columns of MARGINS; give --margins too")
     asked = o.of(al.decision_margin_consistency, margins=table)
-    name = "decision_margin_consistency"
-    result = al.compare(trials, name, link=link, method=method, **asked)
+    result = al.decision_margin_consistency(trials, **asked)
     show_result(o, result, trials)
     _show_matched(result)
     _show_scales(result)

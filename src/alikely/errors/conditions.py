@@ -22,8 +22,10 @@ from alikely.data.repeats import condition_labels, presented
 from alikely.data.summaries import missing_note_of
 from alikely.data.tables import answers, correctness
 from alikely.data.trials import NOT_SHOWN, Trials
+from alikely.errors.equal_rows import expected_by_class
+from alikely.errors.paired import PairedErrors
 from alikely.metrics import errors
-from alikely.metrics.rows import Mixture
+from alikely.metrics.rows import Mixture, drop_true
 
 __all__ = ["condition_divergences"]
 
@@ -119,8 +121,7 @@ def condition_divergences(
     a, b = np.tril_indices(len(names))
     divergence[a, b] = divergence[b, a] = errors.error_divergence(rows[a], rows[b], **options)
     for one, two in itertools.combinations(np.flatnonzero(whole), 2):
-        found = errors.expected_divergence(rows[one], rows[two], **options)
-        expected[one, two] = expected[two, one] = found
+        expected[one, two] = expected[two, one] = _expected(rows[one], rows[two], **options)
     both = whole[:, None] & whole[None, :]
     undefined = np.where(both, "", NOT_WHOLE).astype(object)
     undefined[~np.isfinite(divergence)] = "no error in either condition"
@@ -147,6 +148,15 @@ def condition_divergences(
             **options,
         },
     )
+
+
+def _expected(one: Floats, other: Floats, **options: Any) -> float:
+    """Divergence that two samples of one distribution would show; NaN without errors."""
+    of_one, of_other = (drop_true(rows).astype(np.int64)[None] for rows in (one, other))
+    seen, none = of_one + of_other > 0, np.zeros_like(of_one)
+    unseen, classes = (~seen).sum(axis=-1), np.arange(len(one))
+    data = PairedErrors(none, none, none, of_one, of_other, unseen, classes)
+    return float(expected_by_class(data, **options).sum()) if seen.any() else np.nan
 
 
 def _weights(data: xr.Dataset, correct: NDArray[np.int8]) -> Floats | None:

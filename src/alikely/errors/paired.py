@@ -32,7 +32,7 @@ from scipy.special import betaln, expit, gammaln, logit
 
 from alikely._base.arrays import Floats, within
 from alikely.data.blocks import Block
-from alikely.metrics.rows import Mixture
+from alikely.metrics.rows import label_divergence
 
 __all__ = [
     "COPIED",
@@ -42,7 +42,6 @@ __all__ = [
     "class_weights",
     "divergence",
     "label_cells",
-    "label_divergence",
     "largest_divergence",
     "log_gamma_shares",
     "paired_errors",
@@ -198,23 +197,6 @@ def largest_divergence(part: Floats | float, base: float) -> Floats:
     with np.errstate(divide="ignore"):
         most = np.asarray(-(np.log(part) + np.log1p(-np.asarray(part))) / 2 / np.log(base))
     return most[..., 0] if most.ndim else most
-
-
-def label_divergence(
-    a: NDArray[Any] | int,
-    b: NDArray[Any] | int,
-    n_a: NDArray[Any] | int,
-    n_b: NDArray[Any] | int,
-    k: NDArray[Any] | int,
-    *,
-    alpha: float,
-    mixture: Mixture,
-    base: float,
-) -> Floats:
-    """What one of k labels adds to the divergence of smoothed rows, for errors with it and all."""
-    p, q = (a + alpha) / (n_a + alpha * k), (b + alpha) / (n_b + alpha * k)
-    middle = (p + q) / 2 if mixture == "mean" else (a + b + alpha) / (n_a + n_b + alpha * k)
-    return np.asarray((p * np.log(p / middle) + q * np.log(q / middle)) / 2 / np.log(base))
 
 
 def plug_in(

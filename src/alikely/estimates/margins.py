@@ -53,7 +53,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
             "the posterior is drawn ('moments' without chains); leave sampler out"
         )
     options = DEFAULTS | dict(design.options)
-    check_task(2 if options["m"] is None else options["m"], options["link"])
+    check_task(2 if options["m"] is None else options["m"])
     margins = _margins(options["margins"], trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
@@ -62,11 +62,6 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
     if design.n_draws:
         model = options["model"]
         one_of("model", model, get_args(MarginModel))
-        if model == "moments" and options["link"] != DEFAULTS["link"]:
-            raise ValueError(
-                f"link is of models of strengths, and model is {model!r}, which has none: use "
-                "model='strengths'"
-            )
         if of_items(table, design.cluster) and model != "moments":
             raise ValueError(
                 f"model={model!r} has no posterior for clusters of items, got "
@@ -88,8 +83,7 @@ def _beside(
     """Reliability of the groups, and the estimate freed of what they lack."""
     ceilings = _ceilings(table, design, seed)
     variables: dict[str, Any] = {"remark": entry_remarks(table)}
-    if "corrected" in metric.beside:
-        variables |= _corrected(table, ceilings, estimates["estimate"].values)
+    variables |= _corrected(table, ceilings, estimates["estimate"].values)
     return {"ceilings": ceilings} | of_pairs(variables)
 
 
@@ -107,7 +101,6 @@ def _draw(
         four_chains(design.n_draws),
         model=model,
         m=table.attrs.get("n_alternatives"),
-        link=options["link"],
         ci_prob=design.ci_prob,
         cluster=design.cluster,
         rng=seed,
@@ -241,7 +234,6 @@ DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
     "m": None,
-    "link": "m_afc",
     "model": "moments",
     "unmatched": "error",
 }

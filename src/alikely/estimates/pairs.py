@@ -31,7 +31,7 @@ from alikely.margins.posterior import MarginModel
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from alikely.metrics.cell_priors import Prior
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, error_similarity_metric
-from alikely.metrics.margins import margin_metric
+from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -555,9 +555,6 @@ def decision_margin_consistency(  # noqa: PLR0913
 
     Notes
     -----
-    `compare` has two more options for this metric: ``link`` of `alikely.models.item_margins`, and
-    ``method="spearman"`` for the estimate, its standard error and the bootstrap.
-
     Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items, or
     classes of items, with the same observers. The interval of ``"moments"`` is over new items and
     new people like these; items of a class err together, where classes are known and at least 5.
@@ -586,7 +583,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     >>> result.summary()[["observer_a", "observer_b", "n_trials"]].values.tolist()
     [['human', 'net', 160]]
     """
-    return compare(metric=margin_metric(), **locals())
+    return compare(metric=DECISION_MARGIN_CONSISTENCY, **locals())
 
 
 def agreement(

@@ -23,7 +23,7 @@ from alikely._base.arrays import Floats, normal_nodes, within
 from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
 from alikely.margins.tables import answers_of_group
-from alikely.metrics.alternatives import Link, distractor_nodes
+from alikely.metrics.alternatives import distractor_nodes
 from alikely.metrics.margins import repeated
 
 __all__ = [
@@ -234,7 +234,6 @@ def pair_checks(
     sides: tuple[Side, Side],
     m: int | None,
     known: Known,
-    link: Link = "m_afc",
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
     """Test what may be taken for granted of a machine and a group."""
@@ -249,19 +248,19 @@ def pair_checks(
         share = right.sum(axis=0) / shown.sum(axis=0)
         margins = table["margins"].values[net, items]
         found["p_bend"] = bend_check(sides[at], share, margins, m)
-        found["p_skew"] = skew_check(known_strengths(table, group, items, m, link, known))
+        found["p_skew"] = skew_check(known_strengths(table, group, items, m, known))
     if classes is not None:
         found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
     return found
 
 
 def known_strengths(
-    table: xr.Dataset, group: int, items: NDArray[np.intp], m: int, link: Link, known: Known
+    table: xr.Dataset, group: int, items: NDArray[np.intp], m: int, known: Known
 ) -> GroupStrengths:
     """Strengths of a group on some items, worked out once for all that it is compared with."""
     key = group, items.tobytes()
     if key not in known:
-        known[key] = group_strengths(*answers_of_group(table, group, items), m, link)
+        known[key] = group_strengths(*answers_of_group(table, group, items), m)
     return known[key]
 
 

@@ -90,11 +90,10 @@ def decision_margins(  # noqa: PLR0913
         Coarse category of each fine class. True classes are then coarse categories, or fine
         classes that stand for theirs; a name that is both is a coarse category. That of ImageNet's
         1,000 classes to 16: `alikely.datasets.sixteen_categories`.
-    how : {"mean", "mean_probability", "max", "logsumexp"}
+    how : {"mean", "mean_probability"}
         Score of a coarse category. Two rules are published: the mean of its classes' logits, with
         which margins were introduced [AK24]_, and the mean of their probabilities [G21]_, here as
-        its log, so that margins are differences of logits still. Or the largest logit, or the log
-        of the summed probability.
+        its log, so that margins are differences of logits still.
     unmapped : {"error", "ignore"}
         What to do with classes that `coarse` has no category for: refuse them, or leave them out,
         which ``note`` then tells with their number.

@@ -43,7 +43,6 @@ from alikely.margins.strengths import (
     strength_limits,
 )
 from alikely.margins.tables import answers_of_group, common_items
-from alikely.metrics.alternatives import Link
 from alikely.metrics.margins import (
     CONSTANT,
     FEWEST_ITEMS,
@@ -101,7 +100,6 @@ def entry_draws(
     *,
     model: MarginModel = "moments",
     m: int | None = None,
-    link: Link = "m_afc",
     ci_prob: float = 0.95,
     cluster: str | None = None,
     rng: RandomState = None,
@@ -119,7 +117,7 @@ def entry_draws(
     seed = seed_sequence(rng)
     parts = []
     for pair, own in enumerate(seed.spawn(n_pairs)):
-        entry = _entry(table, pair, m, link, clusters, known, sampled)
+        entry = _entry(table, pair, m, clusters, known, sampled)
         found, influences = dict(entry.checks), entry.total.slopes
         a, b, items = common_items(table, pair)
         groups = [system for system in (a, b) if not table["is_machine"].values[system]]
@@ -132,7 +130,7 @@ def entry_draws(
             limits[:, pair], influences, notes[pair] = np.nan, np.zeros(len(items)), reason
         else:
             assert m is not None
-            group = known_strengths(table, groups[0], items, m, link, known)
+            group = known_strengths(table, groups[0], items, m, known)
             margins = table["margins"].values[b if groups == [a] else a, items]
             fit = fit_machine(group, margins, entry.clusters, rng=own)
             limits[:, pair], influences = strength_limits(fit, levels), fit.slopes
@@ -185,7 +183,6 @@ def _entry(
     table: xr.Dataset,
     pair: int,
     m: int | None,
-    link: Link,
     clusters: NDArray[np.intp] | None,
     known: Known,
     sampled: bool,
@@ -211,7 +208,7 @@ def _entry(
             between = _between(table, (a, b), items, classes)
     checks: dict[str, float] = {}
     if not total.reason:
-        checks = pair_checks(table, (a, b), items, sides, m, known, link, classes)
+        checks = pair_checks(table, (a, b), items, sides, m, known, classes)
     if within is not None and not (within.reason or total.reason):
         pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
         checks["p_within"] = same_correlation(*pair_of, own)

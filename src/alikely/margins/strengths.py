@@ -34,7 +34,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, normal_nodes
 from alikely._base.random import RandomState, seed_sequence
 from alikely.inference.regression import Weighted, importance_draws, positive, second_derivatives
-from alikely.metrics.alternatives import Link, check_task, m_afc_log_probability
+from alikely.metrics.alternatives import check_task, m_afc_log_probability
 from alikely.metrics.margins import normal_scores, repeated
 
 __all__ = [
@@ -160,9 +160,7 @@ class _Density(NamedTuple):
         return (above - below) / (2 * REACH), np.diag(curvature)
 
 
-def group_strengths(
-    right: ArrayLike, shown: ArrayLike, m: int, link: Link = "m_afc"
-) -> GroupStrengths:
+def group_strengths(right: ArrayLike, shown: ArrayLike, m: int) -> GroupStrengths:
     """Tables and distribution of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
@@ -171,7 +169,7 @@ def group_strengths(
         law = np.append(law, 0.0)
         stable = FIRST_STABLE
     for _ in range(TABLES):
-        found = item_likelihoods(right, shown, m, link, stable)
+        found = item_likelihoods(right, shown, m, stable)
         mode = _mode(_alone(found), law, curved=stable[1] > 0)
         law = mode.at
         if not stable[1]:
@@ -492,15 +490,14 @@ def item_likelihoods(
     right: ArrayLike,
     shown: ArrayLike,
     m: int,
-    link: Link = "m_afc",
     stable: tuple[float, float] = (0.0, 0.0),
 ) -> ItemLikelihoods:
     """Tabulate log likelihoods of the strengths of items [GS66]_."""
-    check_task(m, link)
+    check_task(m)
     k, n = _counts(right, shown)
     total, answers = k.sum(axis=0), n.sum(axis=0)
     share = (total + 0.5) / (answers + 1)
-    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m, link))
+    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m))
     odds = log_right - log_wrong
     seen = np.interp(special.logit(share), odds, GRID)
     slope = np.interp(seen, GRID, np.gradient(odds, STEP))
@@ -509,7 +506,7 @@ def item_likelihoods(
         table = total[:, None] * log_right + (answers - total)[:, None] * log_wrong
         return ItemLikelihoods(table[None], stable, seen, information)
     low, high = stable
-    tables = [_with_stable(k, n, m, link, tau) for tau in (low, np.sqrt(low * high), high)]
+    tables = [_with_stable(k, n, m, tau) for tau in (low, np.sqrt(low * high), high)]
     line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
     # Answers of one observer tell less of what all have in common.
     spread = 1 + slope**2 * low * high / 3
@@ -559,19 +556,15 @@ def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDAr
 
 
 @functools.lru_cache(maxsize=8)
-def _wide(m: int, link: Link) -> tuple[Floats, Floats]:
-    if link == "m_afc":
-        return m_afc_log_probability(WIDE, m)
-    return special.log_ndtr(WIDE), special.log_ndtr(-WIDE)
+def _wide(m: int) -> tuple[Floats, Floats]:
+    return m_afc_log_probability(WIDE, m)
 
 
-def _with_stable(
-    right: NDArray[np.int64], shown: NDArray[np.int64], m: int, link: Link, tau: float
-) -> Floats:
+def _with_stable(right: NDArray[np.int64], shown: NDArray[np.int64], m: int, tau: float) -> Floats:
     """Log likelihoods (item, strength) where each observer deviates on each item."""
     nodes, weights = normal_nodes(STABLE_NODES)
     at = GRID[:, None] + tau * nodes
-    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m, link))
+    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m))
     table = np.zeros((right.shape[1], len(GRID)))
     # One number for each kind of cell: as pairs they would take longer to sort than to integrate.
     kind = shown * (shown.max() + 1) + right

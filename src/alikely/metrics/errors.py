@@ -31,24 +31,20 @@ from alikely.metrics.rows import (
     Mixture,
     check_base,
     check_options,
-    contribution,
     drop_true,
     row_divergence,
     row_gradient,
-    smoothed_rows,
 )
 from alikely.metrics.trust import TRUST
 
 __all__ = [
     "ERROR_SIMILARITY",
     "MISCLASSIFICATION_AGREEMENT",
-    "class_divergence",
     "distinct_agreement",
     "error_divergence",
     "error_similarity",
     "error_similarity_metric",
     "expected_agreement",
-    "expected_divergence",
     "jensen_shannon_divergence",
     "label_agreement",
     "label_gradient",
@@ -175,65 +171,6 @@ def error_divergence(
     return row_divergence(a, b, true, k, alpha=alpha, mixture=mixture, base=base)
 
 
-def class_divergence(
-    rows_a: ArrayLike,
-    rows_b: ArrayLike,
-    *,
-    alpha: float = 0.5,
-    mixture: Mixture = "mean",
-    base: float = 2,
-) -> Floats:
-    """Error divergence of each true class."""
-    one, other = _two_rows(rows_a, rows_b)
-    check_options(alpha, mixture, base)
-    k = one.shape[-1]
-    true = np.repeat(np.arange(k), k - 1)
-    a, b = (drop_true(table).reshape(*table.shape[:-2], -1) for table in (one, other))
-    rows = smoothed_rows(a, b, true, k, alpha, mixture)
-    made = (one + other).sum(axis=-1) > 0
-    return np.where(made, rows.divergence / np.log(base), np.nan)
-
-
-def expected_divergence(
-    rows_a: ArrayLike,
-    rows_b: ArrayLike,
-    *,
-    alpha: float = 0.5,
-    mixture: Mixture = "mean",
-    base: float = 2,
-) -> float:
-    """Class-level error divergence that equal systems would show with as many errors."""
-    one, other = _two_rows(rows_a, rows_b)
-    check_options(alpha, mixture, base)
-    k = one.shape[-1]
-    a, b = drop_true(one), drop_true(other)
-    n_a, n_b = a.sum(axis=-1), b.sum(axis=-1)
-    both = (a + b).ravel()
-    row = np.repeat(np.arange(k), k - 1)
-    low = np.maximum(0, both - n_b[row]).astype(np.intp)
-    high = np.minimum(both, n_a[row]).astype(np.intp)
-    # One line for each number of a cell's errors that may fall to the first system.
-    sizes = high - low + 1
-    cell = np.repeat(np.arange(len(both)), sizes)
-    x = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - low, sizes)
-    at, total = row[cell], both[cell]
-    n = n_a + n_b
-    probability = np.exp(
-        _log_choose(total, x)
-        + _log_choose(n[at] - total, n_a[at] - x)
-        - _log_choose(n[at], n_a[at])
-    )
-    prior = alpha * (k - 1)
-    p, q = (x + alpha) / (n_a[at] + prior), (total - x + alpha) / (n_b[at] + prior)
-    middle = (p + q) / 2 if mixture == "mean" else (total + alpha) / (n[at] + prior)
-    rows = np.bincount(at, probability * contribution(p, q, middle), minlength=k)
-    return float(within(divide((n * rows).sum(), n.sum()) / np.log(base), high=np.inf))
-
-
-def _log_choose(n: Floats, k: Floats) -> Floats:
-    return np.asarray(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
-
-
 def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
     """Misclassification agreement that the true classes alone bring about."""
     a, b = np.asarray(labels_a, np.float64), np.asarray(labels_b, np.float64)
@@ -294,7 +231,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
-        # Measured (docs/validation): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
+        # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
         trust=TRUST["labels"]._replace(pooled=(20, note("joint-errors-of-means", least=20))),
         whys=("no joint error", "one and the same wrong label throughout"),
         sources=("10.48550/arXiv.2409.13919",),
@@ -367,7 +304,7 @@ def error_similarity_metric(
             "model_low",
             "model_high",
         ),
-        # Measured (docs/validation): means over pairs are no surer of rows than pairs are.
+        # Measured (docs/benchmarks.md): means over pairs are no surer of rows than pairs are.
         trust=TRUST["rows"]._replace(
             pooled=(
                 np.inf,

@@ -3,10 +3,6 @@
 References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
-.. [BW00] Bonett, Wright (2000). Sample size requirements for estimating Pearson, Kendall and
-   Spearman correlations. doi:10.1007/BF02294183
-.. [C10] Croux, Dehon (2010). Influence functions of the Spearman and Kendall correlation measures.
-   doi:10.1007/s10260-010-0142-z
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
    success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
@@ -20,7 +16,6 @@ References
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
@@ -29,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import ROUNDING, Floats, within
+from alikely.metrics.cells import divide
 from alikely.metrics.metric import Metric, register
 
 __all__ = [
@@ -39,7 +35,6 @@ __all__ = [
     "machine_margin",
     "margin_consistency",
     "margin_influence",
-    "margin_metric",
     "normal_scores",
     "repeated",
     "scores_of_probabilities",
@@ -47,13 +42,10 @@ __all__ = [
     "weighted_consistency",
 ]
 
-Method = Literal["pearson", "spearman"]
-How = Literal["mean", "mean_probability", "max", "logsumexp"]
+How = Literal["mean", "mean_probability"]
 FEWEST_ITEMS = 5
 # Why there is no correlation.
 CONSTANT = "all margins of a system are equal"
-# Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
-FREED = ("scale", "share_within", "share_within_lb", "share_within_ub", "share_between")
 
 
 def normal_scores(margins: ArrayLike) -> Floats:
@@ -111,29 +103,22 @@ def coarse_scores(
         raise ValueError(
             f"class {missing[0]} has no coarse category; give it one, even if it is not wanted"
         )
-    reduce: dict[str, Callable[..., Any]] = {
-        "mean": np.mean,
-        "mean_probability": _log_mean,
-        "max": np.max,
-        "logsumexp": special.logsumexp,
-    }
     check_how(how)
+    reduce: Callable[..., Any] = np.mean if how == "mean" else _log_mean
     labels = np.asarray(categories, dtype=object)
     out = np.empty((len(fine), len(coarse)))
     for j, name in enumerate(coarse):
         members = labels == name
         if not members.any():
             raise ValueError(f"no class belongs to the coarse category {name!r}")
-        out[:, j] = reduce[how](fine[:, members], axis=1)
+        out[:, j] = reduce(fine[:, members], axis=1)
     return out
 
 
 def check_how(how: str) -> None:
     """Refuse an unknown rule for scores of coarse categories (`ValueError`)."""
     if how not in get_args(How):
-        raise ValueError(
-            f"how must be 'mean', 'mean_probability', 'max' or 'logsumexp', got {how!r}"
-        )
+        raise ValueError(f"how must be 'mean' or 'mean_probability', got {how!r}")
 
 
 def _log_mean(scores: Floats, axis: int) -> Any:
@@ -170,45 +155,25 @@ def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
     return s
 
 
-def margin_consistency(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> Floats:
+def margin_consistency(x: ArrayLike, y: ArrayLike) -> Floats:
     """Decision-margin consistency: correlation of two systems' margins over items."""
-    a, b = _centred(x, y, method)
+    a, b = _centred(x, y)
     scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
-    out = np.full(scale.shape, np.nan)
-    np.divide((a * b).sum(axis=-1), scale, out=out, where=scale > 0)
-    return within(out, -1)
+    return within(divide((a * b).sum(axis=-1), scale), -1)
 
 
-def margin_influence(x: ArrayLike, y: ArrayLike, method: Method = "pearson") -> Floats:
-    """Influence of each item on decision-margin consistency [C10]_."""
-    a, b = _centred(x, y, method)
-    n = a.shape[-1]
-    if method == "pearson":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            u, v = (z / np.sqrt((z**2).mean(axis=-1, keepdims=True)) for z in (a, b))
-        r = margin_consistency(x, y)[..., None]
-        return np.asarray(u * v - r * (u**2 + v**2) / 2)
-    u, v = a / n, b / n
-    # An item counts by its own ranks and by how it shifts the ranks of all items above it.
-    above_x = (np.asarray(x)[..., :, None] < np.asarray(x)[..., None, :]) * v[..., None, :]
-    above_y = (np.asarray(y)[..., :, None] < np.asarray(y)[..., None, :]) * u[..., None, :]
-    psi = 12 * (u * v + above_x.mean(axis=-1) + above_y.mean(axis=-1))
-    psi -= psi.mean(axis=-1, keepdims=True)
-    return np.where(np.isfinite(margin_consistency(x, y, method))[..., None], psi, np.nan)
+def margin_influence(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Influence of each item on decision-margin consistency."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        u, v = (z / np.sqrt((z**2).mean(axis=-1, keepdims=True)) for z in _centred(x, y))
+    r = margin_consistency(x, y)[..., None]
+    return np.asarray(u * v - r * (u**2 + v**2) / 2)
 
 
-def weighted_consistency(
-    x: ArrayLike, y: ArrayLike, weights: ArrayLike, method: Method = "pearson"
-) -> Floats:
+def weighted_consistency(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
     """Decision-margin consistency over weighted items, such as resampled ones."""
-    a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y, method))
+    a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y))
     w = np.asarray(weights, dtype=np.float64)
-    if method == "spearman":
-        total = w.sum(axis=1, keepdims=True)
-        w = np.divide(w, total, out=np.zeros_like(w), where=total > 0)
-        a, b = (_weighted_ranks(np.asarray(z), w) for z in (x, y))
-        a, b = (z - (w * z).sum(axis=1, keepdims=True) for z in (a, b))
-        return _correlation((w * a * a).sum(1), (w * b * b).sum(1), (w * a * b).sum(1))
     moments = w @ np.stack([np.ones(a.shape), a, b, a * a, b * b, a * b], axis=1)
     total, sums = moments[:, :1], moments[:, 1:]
     moments = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
@@ -227,20 +192,7 @@ def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
     return within(product / scale, -1, 1, ROUNDING / np.where(defined, smaller, np.nan))
 
 
-def _weighted_ranks(x: NDArray[Any], weights: Floats) -> Floats:
-    """Mid-ranks as shares of the whole weight, up to a constant; shape (draw, item)."""
-    order = np.argsort(x, kind="stable")
-    _, first, kind, number = np.unique(
-        x[order], return_index=True, return_inverse=True, return_counts=True
-    )
-    below = np.zeros((len(weights), len(x) + 1))
-    np.cumsum(weights[:, order], axis=1, out=below[:, 1:])
-    ranks = np.empty_like(weights)
-    ranks[:, order] = ((below[:, first] + below[:, first + number]) / 2)[:, kind]
-    return ranks
-
-
-def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
+def _centred(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.shape[-1:] != b.shape[-1:] or a.ndim == 0:
         raise ValueError(
@@ -253,10 +205,6 @@ def _centred(x: ArrayLike, y: ArrayLike, method: str) -> tuple[Floats, Floats]:
         )
     if np.isnan(a).any() or np.isnan(b).any():
         raise ValueError("margins must not be NaN; leave out items that a system was not shown")
-    if method not in ("pearson", "spearman"):
-        raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
-    if method == "spearman":
-        a, b = stats.rankdata(a, axis=-1), stats.rankdata(b, axis=-1)
     return a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True)
 
 
@@ -290,33 +238,29 @@ def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
     return np.asarray(factor * value / (1 + (factor - 1) * value))
 
 
-def margin_metric(method: Method = "pearson") -> Metric:
-    """Decision-margin consistency, as an estimand."""
-    if method not in ("pearson", "spearman"):
-        raise ValueError(f"method must be 'pearson' or 'spearman', got {method!r}")
+def _reason(x: Any, y: Any, weights: Any) -> NDArray[Any]:
+    constant = np.ptp(x) == 0 or np.ptp(y) == 0
+    return np.full(len(weights), CONSTANT if constant else "", dtype=object)
 
-    def reason(x: Any, y: Any, weights: Any) -> NDArray[Any]:
-        constant = np.ptp(x) == 0 or np.ptp(y) == 0
-        return np.full(len(weights), CONSTANT if constant else "", dtype=object)
 
-    return Metric(
+DECISION_MARGIN_CONSISTENCY = register(
+    Metric(
         "decision_margin_consistency",
-        functools.partial(weighted_consistency, method=method),
+        weighted_consistency,
         "margins",
-        gradient=functools.partial(margin_influence, method=method),
-        reason=reason,
+        gradient=margin_influence,
+        reason=_reason,
         label="decision-margin consistency",
         short="DMC",
         scale="fisher",
-        # The correction for attenuation is one of linear correlations.
-        beside=(("reliability", "ceiling", "corrected") if method == "pearson" else ()) + FREED,
+        # Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
+        beside=(
+            "reliability", "ceiling", "corrected",
+            "scale", "share_within", "share_within_lb", "share_within_ub", "share_between",
+        ),
         requested=("corrected",),
         draws="margins",
         posterior_label="noise-free",
-        options={"method": method},
         sources=("AlvarezKonkle2024",),
-        module=__name__,
     )
-
-
-DECISION_MARGIN_CONSISTENCY = register(margin_metric(), margin_metric)
+)  # fmt: skip

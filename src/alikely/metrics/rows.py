@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -16,21 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from alikely._base.arrays import Floats, within
 from alikely.metrics.cells import divide
+from alikely.metrics.gradients import IMAGINARY
 
 __all__ = [
     "ROW_DIMS",
     "TABLE_DIMS",
     "Mixture",
-    "Rows",
     "check_base",
     "check_errors",
     "check_options",
-    "contribution",
     "drop_true",
     "insert_true",
+    "label_divergence",
     "row_divergence",
     "row_gradient",
-    "smoothed_rows",
     "wrong_classes",
 ]
 
@@ -60,51 +59,53 @@ def _sums(values: Floats, starts: NDArray[np.intp]) -> Floats:
     return np.add.reduceat(values, starts, axis=-1)
 
 
-def contribution(p: Floats, q: Floats, middle: Floats) -> Floats:
-    """Work out what a response adds to the divergence of a row, in nats; nothing here is 0."""
-    return (p * np.log(p / middle) + q * np.log(q / middle)) / 2
+def label_divergence(
+    a: Any, b: Any, n_a: Any, n_b: Any, k: Any, *, alpha: float, mixture: Mixture, base: float
+) -> Floats:
+    """What one of k labels adds to the divergence of smoothed rows, for errors with it and all."""
+    p, q = (a + alpha) / (n_a + alpha * k), (b + alpha) / (n_b + alpha * k)
+    middle = (p + q) / 2 if mixture == "mean" else (a + b + alpha) / (n_a + n_b + alpha * k)
+    return np.asarray((p * np.log(p / middle) + q * np.log(q / middle)) / 2 / np.log(base))
 
 
-class Rows(NamedTuple):
-    """Smoothed distributions of errors over the cells that occur, and the totals of their rows."""
+class _Rows:
+    """Both systems' errors, listed by ascending true class, and the divergence of each row."""
 
-    starts: NDArray[np.intp]  # (row,): where the cells of each true class begin
-    row: NDArray[np.intp]  # (cell,)
-    total_a: Floats  # (..., row): pseudo-counts included
-    total_b: Floats
-    p: Floats  # (..., cell)
-    q: Floats
-    middle: Floats
-    divergence: Floats  # (..., row), nats
+    def __init__(
+        self, errors_a: ArrayLike, errors_b: ArrayLike, true_class: ArrayLike, n_classes: int
+    ) -> None:
+        self.a, self.b = (np.asarray(part, np.float64) for part in (errors_a, errors_b))
+        true = np.asarray(true_class)
+        self.starts = np.flatnonzero(np.diff(true, prepend=-1))
+        cells = np.diff([*self.starts, len(true)])
+        self.row = np.repeat(np.arange(len(self.starts)), cells)
+        self.k = n_classes - 1
+        # Responses that neither gave are all alike: counted, not listed.
+        self.never = self.k - cells
+        self.totals = _sums(self.a, self.starts), _sums(self.b, self.starts)
 
+    def divergence(self, **options: Any) -> Floats:
+        """Divergence of each row, (..., row)."""
+        n_a, n_b = self.totals
+        of_cells = n_a[..., self.row], n_b[..., self.row]
+        found = _sums(label_divergence(self.a, self.b, *of_cells, self.k, **options), self.starts)
+        found += self.never * label_divergence(0, 0, n_a, n_b, self.k, **options)
+        most = np.log(2) if options["mixture"] == "mean" else np.inf
+        return within(found, high=most / np.log(options["base"]))
 
-def smoothed_rows(
-    errors_a: Floats,
-    errors_b: Floats,
-    true_class: NDArray[np.intp],
-    n_classes: int,
-    alpha: float,
-    mixture: Mixture,
-) -> Rows:
-    """Smooth both systems' errors, listed by ascending true class, and compare each row."""
-    starts = np.flatnonzero(np.diff(true_class, prepend=-1))
-    cells = np.diff([*starts, len(true_class)])
-    row = np.repeat(np.arange(len(starts)), cells)
-    prior = alpha * (n_classes - 1)
-    total_a, total_b = _sums(errors_a, starts) + prior, _sums(errors_b, starts) + prior
-    p, q = (errors_a + alpha) / total_a[..., row], (errors_b + alpha) / total_b[..., row]
-    rare_p, rare_q = alpha / total_a, alpha / total_b
-    if mixture == "mean":
-        middle, rare = (p + q) / 2, (rare_p + rare_q) / 2
-    else:
-        total = total_a + total_b - prior
-        middle, rare = (errors_a + errors_b + alpha) / total[..., row], alpha / total
-    # Responses that neither gave are all alike: counted, not listed.
-    never = n_classes - 1 - cells
-    divergence = _sums(contribution(p, q, middle), starts)
-    divergence += never * contribution(rare_p, rare_q, rare)
-    divergence = within(divergence, high=np.log(2) if mixture == "mean" else np.inf)
-    return Rows(starts, row, total_a, total_b, p, q, middle, divergence)
+    def slopes(self, side: int, **options: Any) -> Floats:
+        """Change of the divergence of its row with one more error of a system, by complex step."""
+        given = [self.a, self.b, *(part[..., self.row] for part in self.totals)]
+
+        def slope(place: int, values: list[Any]) -> Floats:
+            a, b, n_a, n_b = (v + 1j * IMAGINARY * (at == place) for at, v in enumerate(values))
+            moved = label_divergence(a, b, n_a, n_b, self.k, **options)
+            return np.asarray(moved.imag / IMAGINARY)
+
+        by_total = _sums(slope(side + 2, given), self.starts)
+        nothing = np.zeros_like(self.totals[0])
+        by_total += self.never * slope(side + 2, [nothing, nothing, *self.totals])
+        return slope(side, given) + by_total[..., self.row]
 
 
 def row_divergence(
@@ -119,13 +120,12 @@ def row_divergence(
 ) -> Floats:
     """Class-level error divergence from a list of the errors that occur."""
     check_options(alpha, mixture, base)
-    one, other = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
-    if not one.shape[-1]:
-        return np.full(one.shape[:-1], np.nan)
-    true = np.asarray(true_class)
-    rows = smoothed_rows(one, other, true, n_classes, alpha, mixture)
-    weight = _sums(one + other, rows.starts)
-    return divide((weight * rows.divergence).sum(axis=-1), weight.sum(axis=-1)) / np.log(base)
+    if not np.shape(errors_a)[-1]:
+        return np.full(np.shape(errors_a)[:-1], np.nan)
+    rows = _Rows(errors_a, errors_b, true_class, n_classes)
+    weight = rows.totals[0] + rows.totals[1]
+    apart = rows.divergence(alpha=alpha, mixture=mixture, base=base)
+    return divide((weight * apart).sum(axis=-1), weight.sum(axis=-1))
 
 
 def row_gradient(
@@ -133,36 +133,18 @@ def row_gradient(
     errors_b: ArrayLike,
     true_class: ArrayLike,
     n_classes: int,
-    *,
-    alpha: float = 0.5,
-    mixture: Mixture = "mean",
-    base: float = 2,
+    **options: Any,
 ) -> tuple[Floats, Floats]:
     """Change of the class-level error divergence with one more error of either system."""
-    one, other = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
-    rows = smoothed_rows(one, other, np.asarray(true_class), n_classes, alpha, mixture)
-    at = rows.row
-    weight = _sums(one + other, rows.starts)
-    total = weight.sum(axis=-1, keepdims=True)
-    divergence = (weight * rows.divergence).sum(axis=-1, keepdims=True) / total
-    never = n_classes - 1 - np.bincount(at)
-    slopes = []
-    for p, totals in ((rows.p, rows.total_a), (rows.q, rows.total_b)):
-        # By the system's own distribution; a response never given has a part in its mean.
-        rare = alpha / totals
-        if mixture == "mean":
-            rare_middle = alpha * (1 / rows.total_a + 1 / rows.total_b) / 2
-        else:
-            rare_middle = alpha / (rows.total_a + rows.total_b - alpha * (n_classes - 1))
-        log_ratio = np.log(p / rows.middle)
-        mean = _sums(p * log_ratio, rows.starts) + never * rare * np.log(rare / rare_middle)
-        slope = (log_ratio - mean[..., at]) / totals[..., at] / 2
-        if mixture == "pooled":
-            pooled = rows.total_a + rows.total_b - alpha * (n_classes - 1)
-            slope -= ((rows.p + rows.q) / rows.middle - 2) / pooled[..., at] / 2
-        moved = weight[..., at] * slope + rows.divergence[..., at] - divergence
-        slopes.append(moved / total / np.log(base))
-    return slopes[0], slopes[1]
+    rows = _Rows(errors_a, errors_b, true_class, n_classes)
+    weight = rows.totals[0] + rows.totals[1]
+    total, apart = weight.sum(axis=-1, keepdims=True), rows.divergence(**options)
+    mean = (weight * apart).sum(axis=-1, keepdims=True) / total
+    first, second = (
+        (weight[..., rows.row] * rows.slopes(side, **options) + apart[..., rows.row] - mean) / total
+        for side in (0, 1)
+    )
+    return first, second
 
 
 def check_errors(
