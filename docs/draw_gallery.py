@@ -51,7 +51,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         ),
         {
             "plot_intervals": 'al.plot_intervals(result, sort="estimate", top=12)',
-            "plot_agreement null": 'al.plot_agreement(noise, "null", pair="human_1 x model_1", rng=1)',
             "plot_matrix": "al.plot_matrix(noise, observer_kinds=trials)",
             "plot_agreement agreement": "al.plot_agreement(noise, observer_kinds=trials)",
             "plot_agreement accuracy": 'al.plot_agreement(result, "accuracy", observer_kinds=trials)',
@@ -68,7 +67,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             "plot_benchmark scores": "al.plot_benchmark(scores)",
             "plot_benchmark ranks": 'al.plot_benchmark(scores, "ranks", rng=1)',
             "plot_benchmark prob_greater": 'al.plot_benchmark(scores, "prob_greater")',
-            "plot_benchmark stability": 'al.plot_benchmark(scores, "stability")',
             "plot_robustness sensitivity": 'al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")',
             "plot_robustness rank_by_metric": 'al.plot_robustness(al.benchmark.rank_by_metric(trials, rng=1), "rank_by_metric")',
             "plot_robustness correlations": (
@@ -103,13 +101,9 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "Patterns of errors": (
-        (
-            'similar = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)\n'
-            "rows = al.errors.error_rows(trials)"
-        ),
+        ('similar = al.error_similarity(trials, by="dataset", n_resamples=0, n_draws=0)'),
         {
             "plot_errors classes": 'al.plot_errors(similar, "classes", pair="human_1 x model_1")',
-            "plot_errors responses": 'al.plot_errors(rows, "responses", true_class=trials.classes[0], observers=["human_1", "model_1"])',
             "plot_errors confusions": 'al.plot_errors(al.estimates.confusion_matrices(trials, "kind"), "confusions")',
         },
     ),

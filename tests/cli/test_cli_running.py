@@ -15,7 +15,7 @@ import pytest
 import alikely as al
 from alikely._base.parallel import at_most, in_parallel, workers
 from alikely._base.steps import own_bar, step, watched_by
-from alikely.cli import SUBCOMMANDS, _running, main
+from alikely.cli import SUBCOMMANDS, main
 from alikely.cli._app import application
 from alikely.cli._running import Progress
 
@@ -27,13 +27,6 @@ def noise(tmp_path: Path) -> Path:
     trials = al.load_example().select(condition="noise", kind="human")
     trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
     return tmp_path / "trials.csv"
-
-
-@pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress that does not wait."""
-    for name in ("PATIENCE", "PAUSE"):
-        monkeypatch.setattr(_running, name, 0.01)
 
 
 def test_verbose_tells_what_is_done_and_its_seconds(
@@ -51,11 +44,10 @@ def test_verbose_tells_what_is_done_and_its_seconds(
     assert (quiet.out, quiet.err) == (told.out, "")
 
 
-@pytest.mark.parametrize("given", [["compare", "FILE", *QUICK, "--quiet"], ["compare", "--help"]])
-def test_nobody_reads_on(given: list[str], noise: Path) -> None:
+def test_nobody_reads_on(noise: Path) -> None:
     """As with ``| head -1``: no complaint, but no success either."""
     code = "import sys; from alikely.cli import main; sys.exit(main(sys.argv[1:]))"
-    given = [str(noise) if word == "FILE" else word for word in given]
+    given = ["compare", str(noise), *QUICK, "--quiet"]
     process = subprocess.Popen(
         [sys.executable, "-c", code, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -65,47 +57,32 @@ def test_nobody_reads_on(given: list[str], noise: Path) -> None:
     assert (process.returncode, told) == (1, b"")
 
 
-@pytest.mark.usefixtures("hasty")
-def test_plain_lines_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None:
-    with watched_by(Progress()), step("resampling"):
-        list(in_parallel(time.sleep, [(0.02,)] * 10))
-    told = capsys.readouterr().err
-    assert "alikely: resampling: " in told
-    assert " of 10, about 0 s left\n" in told
-    assert "\x1b" not in told
-    assert "\r" not in told
-
-
-@pytest.mark.usefixtures("hasty")
-def test_a_line_on_a_terminal_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_on_a_terminal_go_and_elsewhere_there_are_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
+    for silent in (False, True):
+        with watched_by(Progress(silent)), step("resampling"):
+            list(in_parallel(time.sleep, [(0.001,)] * 3))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys, "stderr", screen)
     with watched_by(Progress()), step("resampling of a thing with a long name"):
         list(in_parallel(time.sleep, [(0.001,)] * 10))
-        until = time.monotonic() + 20
-        while "resampling" not in screen.getvalue() and time.monotonic() < until:
-            time.sleep(0.02)
+        time.sleep(0.2)
         seen = screen.getvalue()
         with own_bar(True):
             before = len(screen.getvalue())
-            time.sleep(0.1)
+            time.sleep(0.2)
             assert len(screen.getvalue()) == before
     assert re.search(r"0:00:0\d.*resampling", seen)
     # The last word is to take the line away.
     assert "resampling" not in screen.getvalue().rpartition("\x1b[2K")[2]
-
-
-@pytest.mark.usefixtures("hasty")
-def test_quiet_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
-    with watched_by(Progress(silent=True)), step("resampling"):
-        time.sleep(0.05)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.filterwarnings("default")
@@ -127,7 +104,6 @@ def test_an_error_ends_what_shows_progress() -> None:
     with pytest.raises(ValueError, match="no"), watched_by(watcher), step("resampling"):
         raise ValueError("no")
     assert watcher._bars is None
-    assert watcher._steps == []
 
 
 def test_workers_are_at_most_so_many() -> None:
@@ -145,9 +121,8 @@ def names_of(subcommand: str) -> list[str]:
     return [one.name for one in arguments if one.name.startswith("--")]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_names_verbs_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
+def test_completion_names_subcommands_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
     missing = {
         name
@@ -156,6 +131,4 @@ def test_completion_names_verbs_and_options(shell: str, capsys: pytest.CaptureFi
         if name.lstrip("-") not in script
     }
     assert missing == set()
-    if shell == "bash":
-        done = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
-        assert done.returncode == 0
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0

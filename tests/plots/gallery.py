@@ -276,12 +276,6 @@ def conditions(n: int) -> Any:
     return al.papers.plot_condition_map(table, group, perplexity=min(15, n / 2), rng=1)
 
 
-def error_rows(n: int) -> Any:
-    rows = al.errors.error_rows(trials(*SIZES[n]))
-    machines = names(min(SIZES[n][1], 5))[1:]
-    return al.plot_errors(rows, "responses", true_class="bear", observers=machines)
-
-
 def confusions(n: int) -> xr.DataArray:
     observed = trials(*SIZES[n])
     groups = {name: f"group {k % {2: 1, 30: 2, 300: 6}[n]}" for k, name in
@@ -306,12 +300,12 @@ def of_family(n: int) -> dict[str, str]:
     return {name: name.split("-")[0] for name in tree(n)[1].observers}
 
 
-def pair(result: al.Result) -> str:
-    return str(result.table["pair"].values[-1])
-
-
 def levels_of(table: pd.DataFrame) -> str:
     return str(table["dataset"].iloc[0])
+
+
+def pair(result: al.Result) -> str:
+    return str(result.table["pair"].values[-1])
 
 
 Drawing = Callable[..., Any]
@@ -337,7 +331,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_alignment distortions": lambda n: al.plot_alignment(
         alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), "distortions"
     ),
-    "plot_errors responses": error_rows,
     "plot_margins explained": lambda n: al.plot_margins(explained(n), "explained"),
     "plot_families": lambda n: al.plot_families(*tree(n), by=of_family(n)),
     "plot_plan images": lambda n: al.plot_plan(image_choice(n), "images"),
@@ -359,9 +352,6 @@ DRAWINGS: dict[str, Drawing] = {
         "misclassification_agreement",
         observer_kinds=trials(*SIZES[n]),
     ),
-    "plot_agreement null": lambda n: al.plot_agreement(
-        consistency(n), "null", pair=pair(consistency(n)), rng=1
-    ),
     "plot_plan power": lambda n: al.plot_plan(widths(n), "power"),
     "plot_benchmark prob_greater": lambda n: al.plot_benchmark(scores(n), "prob_greater"),
     "plot_radar": lambda n: al.papers.plot_radar(alignment(n, 2, 12), family(n)),
@@ -375,7 +365,6 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_regimes ranks": lambda n: al.plot_regimes(ranks(n)),
     "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
     "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
-    "plot_benchmark stability": lambda n: al.plot_benchmark(scores(n), "stability"),
     "plot_plan width": lambda n: al.plot_plan(
         widths(n), "width", references={"one condition": 160}
     ),

@@ -108,15 +108,6 @@ def test_accuracies_have_their_limit(clean: al.Result) -> None:
             al.plot_agreement(other, kind)
 
 
-def test_null_shows_the_observed_value(clean: al.Result) -> None:
-    ax = al.plot_agreement(clean, "null", pair="model_1 x model_2", rng=1)
-    value = float(clean.estimates["estimate"].sel(pair="model_1 x model_2"))
-    assert ax.lines[0].get_xdata()[0] == pytest.approx(value)
-    assert "two-sided p = " in ax.get_title()
-    undefined = al.plot_agreement(clean, "null", pair="model_4 x model_5", rng=1)
-    assert "undefined (both observers always right)" in undefined.get_title()
-
-
 @pytest.fixture(scope="module")
 def scores() -> al.Benchmark:
     return al.benchmark_scores(al.load_example().select(condition=["blur", "noise"]), rng=1)
@@ -163,8 +154,6 @@ def test_probability_map_is_ordered_by_score(scores: al.Benchmark) -> None:
 def test_bad_input(clean: al.Result) -> None:
     with pytest.raises(ValueError, match="no entry is labelled 'x'; labels look like 'model_1 x"):
         al.plot_intervals(clean, which=["x"])
-    with pytest.raises(ValueError, match="no entry is labelled 'x'"):
-        al.plot_agreement(clean, "null", pair="x")
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
     with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):
         al.plot_intervals(many)

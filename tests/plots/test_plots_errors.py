@@ -9,7 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import PathCollection
 from matplotlib.patches import Rectangle
 from scipy import stats
 
@@ -134,31 +134,7 @@ def test_a_class_without_errors_is_left_blank() -> None:
     assert len(ax.patches) == 1
 
 
-def test_a_row_has_its_shares_and_intervals(trials: al.Trials) -> None:
-    rows = al.errors.error_rows(trials)
-    true = str(rows["true_class"].values[0])
-    names = ["human_1", "model_1"]
-    ax = al.plot_errors(rows, "responses", true_class=true, observers=names)
-    dense = al.errors.dense(rows, ("observer", "true_class", "response_class"))
-    order = [tick.get_text() for tick in ax.get_yticklabels()][::-1]
-    points = [line for line in ax.lines if line.get_linestyle() == "None"]
-    bars = [c for c in ax.collections if isinstance(c, LineCollection)]
-    for name, line, bar in zip(names, points, bars, strict=True):
-        counts = dense.sel(observer=name, true_class=true, response_class=order).values
-        np.testing.assert_allclose(line.get_xdata(), counts / counts.sum())
-        # Marginals of a Dirichlet distribution are Beta.
-        n_answers = dense.sizes["response_class"] - 1
-        total = counts.sum() + 0.5 * n_answers
-        exact = stats.beta(counts + 0.5, total - counts - 0.5).ppf([[0.025], [0.975]])
-        ends = np.array([segment[:, 0] for segment in bar.get_segments()])
-        np.testing.assert_allclose(ends.T, exact)
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[0].startswith("human_1 (")
-
-
 def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Result) -> None:
-    rows = al.errors.error_rows(trials)
-    true = str(rows["true_class"].values[0])
     cases: list[tuple[Any, str]] = [
         (
             lambda: al.plot_matrix(similarity, observer_kinds={"human_1": "a"}),
@@ -177,16 +153,6 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
         ),
         (lambda: al.plot_errors(agreement, "classes", pair="x"), "says nothing of single classes"),
         (lambda: al.plot_errors(similarity, "classes", pair="x"), "no entry is labelled 'x'"),
-        (lambda: al.plot_errors(rows, "responses", true_class="x"), "true_class must be one of"),
-        (lambda: al.plot_errors(rows, "responses", true_class=true), "10 observers are too many"),
-        (
-            lambda: al.plot_errors(rows, "responses", true_class=true, observers="x"),
-            "observers must be one of",
-        ),
-        (
-            lambda: al.plot_errors(agreement.table, "responses", true_class=true),
-            "rows has no 'count'",
-        ),
     ]
     for call, message in cases:
         with pytest.raises(ValueError, match=message):

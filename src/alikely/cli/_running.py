@@ -6,12 +6,11 @@ import contextlib
 import glob
 import logging
 import re
-import secrets
 import signal
 import sys
+import tempfile
 import textwrap
 import threading
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -29,10 +28,10 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
-from alikely._base.files import PART, keeping, noting_writes
+from alikely._base.files import keeping, noting_writes
 from alikely._base.names import listed, visible
 from alikely._base.parallel import at_most
-from alikely._base.steps import LOG, duration, watched_by
+from alikely._base.steps import LOG, watched_by
 from alikely.data.columns import ROLES
 from alikely.data.files import KNOWN
 
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 INPUTS = ("confusions", "margins", "coarse", "shown", "pilot")
 # What a shell expects of a program that a signal has stopped: 128 and its number.
 OF_SIGNAL = 128
-# Steps that are over by then show nothing; where nobody looks on, a line now and then.
-PATIENCE, PAUSE = 5.0, 30.0  # seconds
 # Parameter -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
 OPTIONS = {
     "trials": "FILE",
@@ -253,29 +250,26 @@ def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
     if out is None:
         yield
         return
-    out = Path(out).parent if one_file else Path(out)
-    made: list[Path] = []
+    place, made = out.parent if one_file else out, list[Path]()
     try:
-        for place in [*reversed(out.parents), out]:
-            if not place.exists():
-                place.mkdir()
-                made.append(place)
-        probe = out / f"{secrets.token_hex(4)}{PART}"
-        probe.touch()
-        probe.unlink()
+        made = [one for one in (place, *place.parents) if not one.exists()]
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+        failed = None
     except OSError as error:
-        for place in reversed(made):
-            place.rmdir()
-        raise ValueError(
-            f"--out must be {'in ' * one_file}a folder that can be written to; {_short(out)!r}: "
-            f"{error.strerror}; give another"
-        ) from None
+        failed = error.strerror
     try:
+        if failed:
+            raise ValueError(
+                f"--out must be {'in ' * one_file}a folder that can be written to; "
+                f"{_short(place)!r}: {failed}; give another"
+            )
         yield
     finally:
-        for place in reversed(made):
+        for one in made:
             with contextlib.suppress(OSError):  # it holds something
-                place.rmdir()
+                one.rmdir()
 
 
 def _short(path: Path) -> str:
@@ -320,53 +314,37 @@ def _logged(verbose: bool, told: Callable[[object], str]) -> Iterator[None]:
 
 
 class Progress:
-    """Of the step at work: bars on a terminal, else a line now and then."""
+    """Bars of the steps at work, on a terminal."""
 
     def __init__(self, silent: bool = False) -> None:
         self.silent = silent
-        self._steps: list[tuple[str, float, TaskID | None]] = []
-        self._told = 0.0
+        self._tasks: list[TaskID] = []
         self._bars: Bars | None = None
 
     def begin(self, what: str) -> None:
         """A step begins."""
-        task = None
-        if not self.silent and sys.stderr.isatty():
-            if self._bars is None:
-                self._bars = Bars(
-                    BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(),
-                    TimeRemainingColumn(), TextColumn("{task.description}"),
-                    console=Console(stderr=True, highlight=False), transient=True,
-                )  # fmt: skip
-                self._bars.start()
-            task = self._bars.add_task(what.replace("[", r"\["), total=None, visible=False)
-            timer = threading.Timer(PATIENCE, self._show, [task])
-            timer.daemon = True
-            timer.start()
-        self._steps.append((what, time.monotonic(), task))
-        self._told = time.monotonic()
+        if self.silent or not sys.stderr.isatty():
+            return
+        if self._bars is None:
+            self._bars = Bars(
+                BarColumn(12), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+                console=Console(stderr=True, highlight=False), transient=True,
+            )  # fmt: skip
+            self._bars.start()
+        self._tasks.append(self._bars.add_task(what.replace("[", r"\["), total=None))
 
     def advance(self, done: int, total: int) -> None:
         """So many pieces of work of the step are done."""
-        if self.silent or not self._steps:
-            return
-        what, began, task = self._steps[-1]
-        now = time.monotonic()
-        if task is not None and self._bars is not None:
-            self._bars.update(task, completed=done, total=total)
-        elif now - self._told >= PAUSE:
-            self._told = now
-            left = duration((now - began) / done * (total - done))
-            said = f"alikely: {what}: {done:,} of {total:,}, about {left} left"
-            print(said, file=sys.stderr, flush=True)
+        if self._bars is not None:
+            self._bars.update(self._tasks[-1], completed=done, total=total)
 
     def end(self) -> None:
         """The step is over."""
-        *_, task = self._steps.pop()
-        if self._bars is None or task is None:
+        if self._bars is None:
             return
-        self._bars.remove_task(task)
-        if not self._steps:
+        self._bars.remove_task(self._tasks.pop())
+        if not self._tasks:
             self._bars.stop()
             self._bars = None
 
@@ -381,10 +359,6 @@ class Progress:
         finally:
             if bars is not None and bars is self._bars:
                 bars.start()
-
-    def _show(self, task: TaskID) -> None:
-        if (bars := self._bars) is not None and task in bars.task_ids:
-            bars.update(task, visible=True)
 
 
 def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 import alikely as al
 from alikely._base.intervals import percent
 from alikely.cli._app import Options, roles_of, subcommand
-from alikely.cli._output import ROWS_SHOWN, interval_of, say, show, show_result, with_ranks
+from alikely.cli._output import interval_of, say, show, show_result, with_ranks
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
@@ -89,24 +89,20 @@ def margins(
 
 
 def _show_matched(result: Result) -> None:
-    """How many items of each model were found among the responses; lacking ones first."""
+    """How many items of each model were found among the responses, where any are not."""
     counts = ["n_matched", "n_alone", "n_missing"]
     found = {name: result.table[name].values.tolist() for name in ("observer", *counts)}
     frame = pd.DataFrame(found)
     frame = frame[frame["n_matched"] > 0]
-    if frame.empty:
-        return
-    first = frame["n_matched"].iloc[0]
-    if not (frame[counts] != [first, 0, 0]).any(axis=None):
-        print(f"\nItems: all {first} of each model are matched with responses.")
-        return
-    lacking = (frame["n_matched"] - frame["n_alone"] - frame["n_missing"]).sort_values()
-    columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
-    lacking = lacking.index[:ROWS_SHOWN]
-    show(frame.loc[lacking], columns, "")
-    if len(frame) > len(lacking):
-        say(f"... and {len(frame) - len(lacking)} more; the table of a result has them")
-    say("(unmatched: without response; missing: with response, without margin)")
+    lost = frame["n_alone"] + frame["n_missing"]
+    if len(frame) and not lost.any() and frame["n_matched"].nunique() == 1:
+        print(
+            f"\nItems: all {frame['n_matched'].iloc[0]} of each model are matched with responses."
+        )
+    elif len(frame):
+        columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
+        show(frame.assign(lost=lost), columns, "", by="lost", all_in="a result has them")
+        say("(unmatched: without response; missing: with response, without margin)")
 
 
 def _categories(path: Path) -> dict[str, str]:
@@ -126,15 +122,9 @@ def _categories(path: Path) -> dict[str, str]:
 
 def _show_scales(result: Result) -> None:
     """What the noise-corrected column is of."""
-    estimates = result.estimates
-    if "scale" not in estimates:
-        return
-    found = set(estimates["scale"].values.tolist())
-    texts = [text for scale, text in SCALES.items() if scale in found]
-    told = f"Noise-free: correlation {'; '.join(texts)}."
-    if "share_within" in estimates and estimates["share_within"].notnull().any():
-        told += " Within and between classes: share_within, share_between in the table of --out."
-    say("", told)
+    found = set(result.estimates["scale"].values.tolist()) if "scale" in result.estimates else set()
+    if texts := [text for scale, text in SCALES.items() if scale in found]:
+        say("", f"Noise-free: correlation {'; '.join(texts)}.")
 
 
 def _show_scores(scores: al.Benchmark, ci_prob: float) -> None:

@@ -14,7 +14,7 @@ import alikely as al
 from alikely._base.steps import step
 from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
-from alikely.cli._output import PAIR, say, share, show, show_notes
+from alikely.cli._output import PAIR, say, show, show_notes
 from alikely.cli._running import worded
 from alikely.data.files import read_file
 from alikely.metrics import metrics
@@ -118,28 +118,24 @@ def _dashed(name: str) -> str:
 def _metric(o: Options) -> Metric:
     """What is planned for; refuse what there is no plan of (`ValueError`)."""
     metric: Metric = o.pick("metric").get("metric") or metrics()[TESTED]
-    asked = o.given.get("metric", TESTED)
+    asked = f"--metric {o.given.get('metric', TESTED)}"
+    tested = o.width is None and o.n_trials is None and o.pilot is None
     if metric.counts == "margins":
         raise ValueError(
-            f"--metric {asked} is planned in Python: al.planning.items_for_margins and "
-            "item_reliability"
+            f"{asked} is planned in Python: al.planning.items_for_margins and item_reliability"
         )
     if metric.counts == "rows":
         raise ValueError(
-            f"--metric {asked} has no plan: its limits do not shrink with the root of "
-            "trials; plan ec or ma"
+            f"{asked} has no plan: its limits do not shrink with the root of trials; plan ec or ma"
         )
-    known = [name for name, other in metrics().items() if other.counts == "correctness"]
     if o.pilot is None and metric.counts != "correctness":
         raise ValueError(
-            f"--metric {asked} needs --pilot FILE; without one there are plans of "
-            f"{', '.join(known)}"
+            f"{asked} needs --pilot FILE; without one metrics of correctness have plans"
         )
-    tested = o.width is None and o.n_trials is None and o.pilot is None
     if metric.name != TESTED and (tested or o.difference):
         raise ValueError(
-            f"a test is planned of {TESTED} only; for --metric {asked} give --width W or "
-            "--n-trials N, without --difference"
+            f"a test is planned of {TESTED} only; for {asked} give --width W or --n-trials N, "
+            "without --difference"
         )
     return metric
 
@@ -171,20 +167,19 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
             what = f"their error consistency is {side} {o.against:g}"
         _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
     else:
-        correct = _percent(a) if a == b else f"{_percent(a)} and {_percent(b)}"
-        sentence = (
+        correct = " and ".join(dict.fromkeys((_percent(a), _percent(b))))
+        wider = ""
+        if o.width is not None:
+            wider = "; about half of the intervals are wider (--assurance)"
+            if o.assurance is not None:
+                wider = (f"; the {_percent(o.ci_prob)} {o.interval} interval is no wider than "
+                         f"{o.width:g} in {_percent(o.assurance)} of them")  # fmt: skip
+        say(
             f"Show {n:,} trials to both: with accuracies of {correct} and an error consistency of "
             f"{ec:g}, the estimated {metric.label.lower()} will lie between about "
             f"{row['lower']:.2f} and {row['upper']:.2f} in {_percent(o.ci_prob)} of experiments"
+            f"{wider}."
         )
-        if o.width is not None and o.assurance is None:
-            sentence += "; about half of the intervals are wider (--assurance)"
-        elif o.width is not None:
-            sentence += (
-                f"; the {_percent(o.ci_prob)} {o.interval} interval is no wider than {o.width:g} "
-                f"in {_percent(o.assurance)} of them"
-            )
-        say(f"{sentence}.")
     columns = ["n_trials", "width:3", "bias:4", *_covered(o), "posterior_width:3"]
     show(table, columns, "")
 
@@ -249,11 +244,9 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
                "n_trials", "expected_width:3=width\nmean",
                f"assured_width:3=width\n{_percent(assurance)}",
                f"p_excludes:%=not {o.against:g}\nin"]  # fmt: skip
-    show(table, columns, "", by="pilot_estimate")
     if o.rope is not None:
-        low, high = o.rope
-        inside, outside = (_shares(table[f"p_{side}_rope"]) for side in ("inside", "outside"))
-        say(f"from {low:g} to {high:g}: {inside} of intervals within, {outside} outside")
+        columns += ["p_inside_rope:%=in\nrope", "p_outside_rope:%=out of\nrope"]
+    show(table, columns, "", by="pilot_estimate")
     return table, None
 
 
@@ -325,11 +318,6 @@ def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> Non
     )
 
 
-def _shares(shares: pd.Series) -> str:
-    """Of the pair with the smallest share and of the one with the largest."""
-    return " to ".join(dict.fromkeys(map(share, (shares.min(), shares.max()))))
-
-
 OUT = "The csv file of the plan; a plot is written next to it"
 
 
@@ -371,7 +359,7 @@ def choose(
     plan = al.planning.choose_images(
         trials,
         n,
-        _target(target),
+        "all pairs" if not target else target[0] if len(target) == 1 else tuple(target),
         machines=machines if names else machines.split(","),
         shown=[] if shown is None else _items(shown),
         rng=o.seed,
@@ -397,14 +385,6 @@ def choose(
             written += f", {own.name}"
     print(f"\nWritten: {written}")
     print("With responses: trials.with_inclusion(pandas.read_csv(FILE), population='pool')")
-
-
-def _target(names: list[str] | None) -> str | tuple[str, str]:
-    if not names:
-        return "all pairs"
-    if len(names) > 2:
-        raise ValueError(f"--target takes one model or two, got {len(names)}")
-    return names[0] if len(names) == 1 else (names[0], names[1])
 
 
 def _items(path: str) -> list[str]:

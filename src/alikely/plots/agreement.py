@@ -1,4 +1,4 @@
-"""Error consistency with its limits and with independent observers."""
+"""Error consistency with its limits and the band of independent observers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from alikely._base.random import RandomState
-from alikely.estimates.independent import correctness_cells
 from alikely.estimates.result import Result
 from alikely.inference import null
 from alikely.metrics import bounds, consistency
@@ -30,7 +28,7 @@ from alikely.plots._style import (
     not_drawn,
     several_axes,
 )
-from alikely.plots.pairs import Kinds, by_pair_kind, position_of, short_pair
+from alikely.plots.pairs import Kinds, by_pair_kind
 
 __all__ = ["plot_agreement"]
 
@@ -41,11 +39,9 @@ MANY = 200
 
 def plot_agreement(
     result: Result | None = None,
-    kind: Literal["agreement", "accuracy", "bounds", "null"] = "agreement",
+    kind: Literal["agreement", "accuracy", "bounds"] = "agreement",
     *,
     observer_kinds: Kinds | None = None,
-    pair: str | None = None,
-    rng: RandomState = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
     """Draw error consistency with its limits, or with independent observers.
@@ -58,21 +54,15 @@ def plot_agreement(
       each pair is the highest value that its two accuracies allow (`observer_kinds`)
     - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
       with the pairs of the result if there is one
-    - ``"null"``: the null distribution of one pair with its observed value; any metric of
-      correctness (`pair`, `rng`)
 
     Parameters
     ----------
     result : Result, optional
         As returned by `alikely.error_consistency`. Only ``"bounds"`` works without.
-    kind : {"agreement", "accuracy", "bounds", "null"}
+    kind : {"agreement", "accuracy", "bounds"}
         What to draw.
     observer_kinds : mapping or Trials, optional
         Kind of each observer, or the trials of the analysis. Pairs of kinds have colors.
-    pair : str, optional
-        Label of an entry, from ``result.table["pair"]``.
-    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness of the null distribution.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Where to draw. Default: a new figure.
 
@@ -85,10 +75,9 @@ def plot_agreement(
     Raises
     ------
     ValueError
-        If the kind or pair is unknown, the result is of another metric, or an observer has no
-        kind.
+        If the kind is unknown, the result is of another metric, or an observer has no kind.
     TypeError
-        If the kind does not use an argument or lacks one that it needs.
+        If the kind does not use an argument.
 
     References
     ----------
@@ -103,8 +92,7 @@ def plot_agreement(
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
     >>> result = al.error_consistency(trials, "human-human", rng=1)
-    >>> ax = al.plot_agreement(result, "null", pair="human_1 x human_2", rng=1)
-    >>> ax.get_xlabel()
+    >>> al.plot_agreement(result, "accuracy").get_ylabel()
     'error consistency'
     """
     return draw_kind(plot_agreement, locals())
@@ -251,42 +239,3 @@ def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]
     for panel, numbers in zip(axes, texts, strict=True):
         drop_crowded(panel, numbers)
     return axes
-
-
-def _null(result: Result, pair: str, *, rng: RandomState = None, ax: Axes | None = None) -> Axes:
-    """The null distribution of a pair with its observed value."""
-    if result.metric.counts != "correctness":
-        raise ValueError(
-            f"independent observers are simulated by correctness, which {result.metric.name} does "
-            "not follow from; plot a result of error_consistency"
-        )
-    position = position_of(result, pair)
-    cells = correctness_cells(result)[[position]]
-    draws = null.null_draws(cells, 10_000, result.metric, rng)[:, 0]
-    defined = draws[~np.isnan(draws)]
-    value = float(result.estimates["estimate"].values[position])
-    ax = axes_or_new(ax, (5.5, 3.4))
-    values, counts = np.unique(defined, return_counts=True)
-    if len(values) > 60:
-        ax.hist(defined, bins=50, color="0.75", density=True)
-    else:
-        # Few distinct tables: bars that a histogram would blur.
-        ax.vlines(values, 0, counts / len(draws), color="0.6", linewidth=3)
-    ax.set_yticks([])
-    named, *_ = short_pair(result, pair)
-    p = float(null.p_value([value], draws[:, None])[0])
-    if np.isnan(value):
-        reason = result.undefined[pair]
-        title = f"{named}: undefined ({reason})"
-    else:
-        ax.axvline(value, color="#D55E00", linewidth=2, label=f"observed {value:.2f}")
-        legend(ax, at="below", drop=24)
-        title = f"{named}: two-sided p = {p:.2g}"
-    undefined = 1 - len(defined) / len(draws)
-    if undefined > 0:
-        title += f"\n{undefined:.1%} of the null draws undefined"
-    ax.set_title(title)
-    ax.set_xlabel(result.metric.label)
-    ax.set_ylabel("independent observers")
-    ax.spines["left"].set_visible(False)
-    return ax

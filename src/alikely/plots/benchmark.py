@@ -48,7 +48,7 @@ ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 def plot_benchmark(
     scores: Benchmark,
-    kind: Literal["scores", "ranks", "prob_greater", "stability"] = "scores",
+    kind: Literal["scores", "ranks", "prob_greater"] = "scores",
     *,
     population: Population | None = None,
     level: str | None = None,
@@ -67,18 +67,15 @@ def plot_benchmark(
       although a higher one does (`population`, `top`, `rng`)
     - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
       for new images and the same humans (`level`, `top`)
-    - ``"stability"``: Kendall's tau between the ranking and its bootstrap replicates; only of
-      `alikely.benchmark_scores` (`population`)
 
     Parameters
     ----------
     scores : Benchmark
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
-    kind : {"scores", "ranks", "prob_greater", "stability"}
+    kind : {"scores", "ranks", "prob_greater"}
         What to draw.
     population : {"images", "humans", "crossed"}, optional
-        What the intervals generalize to. Default: "images" for ``"stability"``, otherwise
-        "crossed".
+        What the intervals generalize to. Default: "crossed".
     level : str, optional
         A data set. Default: "overall".
     top : int, optional
@@ -221,26 +218,6 @@ def _prob_greater(
     if n < len(present):
         ax.set_ylabel(f"first {n} of {len(present)} machines")
     color_key(ax, image, "P(row above column)", shrink=0.8)
-    return ax
-
-
-def _stability(
-    scores: Benchmark, population: Population = "images", ax: Axes | None = None
-) -> Axes:
-    """Kendall's tau between the ranking and its bootstrap replicates."""
-    tau = scores.stability(population)
-    tau = tau[np.isfinite(tau)]
-    n = len(scores.models)
-    # Tau of n systems takes these values only; a bin for each where there is room.
-    step = max(4 / (n * (n - 1)), 0.02)
-    edges = np.arange(tau.min() - step / 2, 1 + step, step)
-    ax = axes_or_new(ax, (5.0, 3.2))
-    ax.hist(tau, bins=edges.tolist(), density=True, color=SCHOOLS["bootstrap"])
-    ax.axvline(float(np.median(tau)), color="0.2", label=f"median {np.median(tau):.2f}")
-    ax.set_xlabel("Kendall's tau with the ranking of all data")
-    ax.set_ylabel("density of replicates")
-    ax.set_xlim(max(-1.0, float(edges[0])), 1.0 + step / 2 if step < 0.1 else 1.0)
-    legend(ax, at="above")
     return ax
 
 

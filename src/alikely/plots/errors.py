@@ -1,9 +1,8 @@
-"""Error patterns: divergences by class, wrong responses to one class, confusion matrices."""
+"""Error patterns: divergences by class, confusion matrices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,15 +11,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
-from scipy import stats
 
-from alikely._base.checks import one_of
-from alikely._base.names import listed, p_words, told_apart
+from alikely._base.names import p_words
 from alikely.estimates.result import Result
 from alikely.plots._style import (
-    COLORS,
-    MARKERS,
-    MOST_LETTERS,
     axes_or_new,
     color_key,
     draw_kind,
@@ -34,23 +28,19 @@ from alikely.plots.pairs import position_of, short_pair
 __all__ = ["plot_errors"]
 
 MOST_ROWS = 60
-MOST_ANSWERS = 30
 VERDICTS = {
     "same distribution likelier": "#0072B2",
     "different ones likelier": "#D55E00",
     "one never errs: no evidence": "#BBBBBB",
 }
-ROW_COORDS = ("observer", "true_class", "response_class")
 MOST_GROUPS, MOST_GROUPS_IN_COLUMN = 6, 3
 
 
 def plot_errors(
-    data: Result | xr.Dataset | xr.DataArray,
-    kind: Literal["classes", "responses", "confusions"],
+    data: Result | xr.DataArray,
+    kind: Literal["classes", "confusions"],
     *,
     pair: str | None = None,
-    true_class: str | None = None,
-    observers: str | Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Any:
     """Draw which errors observers make, class by class.
@@ -60,38 +50,29 @@ def plot_errors(
     - ``"classes"``: divergence of the wrong responses of a pair for each true class, from a result
       of `alikely.error_similarity`. Colors show whether one distribution for both observers or one
       for each is more likely; numbers of errors are on the right (`pair`)
-    - ``"responses"``: proportions of the wrong responses to one class with 95% posterior intervals
-      (Dirichlet prior of half an error each), of the counts of `alikely.errors.error_rows`
-      (`true_class`, `observers`)
     - ``"confusions"``: proportions of all responses to each class, of the matrices of
       `alikely.estimates.confusion_matrices`, at most 6 groups (in a column 3); rows sum to 1
 
     Parameters
     ----------
-    data : Result, xarray.Dataset or xarray.DataArray
+    data : Result or xarray.DataArray
         What the kind draws.
-    kind : {"classes", "responses", "confusions"}
+    kind : {"classes", "confusions"}
         What to draw.
     pair : str, optional
         Label of an entry, from ``data.table["pair"]``; required for ``"classes"``.
-    true_class : str, optional
-        The class that was shown; required for ``"responses"``.
-    observers : str or sequence of str, optional
-        Observers to draw, at most 8. Default: all.
     ax : matplotlib.axes.Axes, optional
-        Where to draw ``"classes"`` or ``"responses"``. Default: a new figure.
+        Where to draw ``"classes"``. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        One for each group of ``"confusions"``, otherwise one. Of more than 30 responses the most
-        frequent are drawn.
+        One for each group of ``"confusions"``, otherwise one.
 
     Raises
     ------
     ValueError
-        If the kind, pair, class or observer is unknown, there are more classes, observers or
-        groups than fit, or no observer errs on the class.
+        If the kind or pair is unknown, or there are more classes or groups than fit.
     TypeError
         If the kind does not use an argument, lacks one that it needs, or draws another object.
 
@@ -176,77 +157,6 @@ def _class_frame(result: Result, pair: str) -> pd.DataFrame:
 def _unit(result: Result) -> str:
     base = float(result.data.attrs["base"])
     return "bits" if base == 2 else "nats" if math.isclose(base, math.e) else f"base {base:g}"
-
-
-def _responses(
-    rows: xr.Dataset,
-    true_class: str,
-    *,
-    observers: str | Sequence[str] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Wrong responses to one class, with posterior intervals."""
-    counts = _row_counts(rows, true_class, observers)
-    total = counts.sum(axis=1)
-    # Marginals of Dirichlet(errors + 1 / 2).
-    a = counts.to_numpy() + 0.5
-    tails = np.array([0.025, 0.975])[:, None, None]
-    ends = stats.beta.ppf(tails, a, a.sum(axis=1, keepdims=True) - a)
-    order = np.argsort(-counts.sum().to_numpy(), kind="stable")[:MOST_ANSWERS]
-    ax = axes_or_new(ax, (8, 1.4 + (0.12 + 0.13 * len(counts)) * len(order)), tall=True)
-    position = np.arange(len(order))[::-1]
-    short = told_apart(counts.index, MOST_LETTERS)
-    shift = np.linspace(0.3, -0.3, len(counts)) if len(counts) > 1 else np.zeros(1)
-    for k, (name, offset) in enumerate(zip(counts.index, shift, strict=True)):
-        lower, upper = ends[:, k, order]
-        n = int(total[name])
-        label = f"{n} error{'' if n == 1 else 's'}" if n else "no error: prior"
-        label = f"{short[name]} ({label})"
-        ax.hlines(position + offset, lower, upper, color=COLORS[k], linewidth=1.5)
-        share = counts.loc[name].to_numpy()[order] / n if n else np.full(len(order), np.nan)
-        ax.plot(
-            share, position + offset, linestyle="", marker=MARKERS[k], color=COLORS[k],
-            markersize=4, label=label,
-        )  # fmt: skip
-    name_rows(ax, counts.columns[order][::-1].tolist())
-    ax.set_xlim(left=-0.01)
-    ax.set_xlabel("share of wrong answers (lines: posterior, 95 % ETI)")
-    title = f"what {true_class} is taken for"
-    if len(order) < counts.shape[1]:
-        title += f" ({len(order)} of {counts.shape[1]} wrong answers)"
-    ax.set_title(title)
-    # Beside the axes: of few answers it would hide some.
-    legend(ax)
-    return ax
-
-
-def _row_counts(
-    rows: xr.Dataset, true_class: str, observers: str | Sequence[str] | None
-) -> pd.DataFrame:
-    """Errors by observer and wrong answer."""
-    for name in ("count", "class", *ROW_COORDS):
-        if name not in rows:
-            raise ValueError(
-                f"rows has no {name!r}; give the errors that alikely.errors.error_rows counts"
-            )
-    errors = pd.DataFrame({name: rows[name].values for name in (*ROW_COORDS, "count")})
-    classes = rows["class"].values.tolist()
-    known = list(dict.fromkeys(errors["observer"]))
-    chosen = [observers] if isinstance(observers, str) else list(observers or known)
-    one_of("true_class", true_class, tuple(classes))
-    for name in chosen:
-        one_of("observers", name, tuple(known))
-    if len(chosen) > len(COLORS):
-        raise ValueError(
-            f"{len(chosen)} observers are too many to read, the most is {len(COLORS)}; choose some "
-            "with observers=[...]"
-        )
-    errors = errors[errors["observer"].isin(chosen) & (errors["true_class"] == true_class)]
-    if errors.empty:
-        raise ValueError(f"none of {listed(chosen)} errs on {true_class!r}; choose another class")
-    summed = errors.groupby(["observer", "response_class"])["count"].sum().unstack(fill_value=0)
-    wrong = [name for name in classes if name != true_class]
-    return summed.reindex(index=list(dict.fromkeys(chosen)), columns=wrong, fill_value=0)
 
 
 def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
