@@ -233,7 +233,7 @@ def few_ranks(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     def study() -> Any:
         model = al.models.copying([30, 10, 10, 10], independent=True)
-        return al.calibration.sbc(model, n=4, n_ranked=20, thin=1, rng=1)
+        return al.calibration.sbc(model, n=4, thin=1, rng=1)
 
     return once(tmp_path_factory, "ranks", study)
 

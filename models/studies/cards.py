@@ -107,7 +107,7 @@ def calibration(
         rounded = " ".join(f"{value:.8g}" for value in _densities(case.design))
         digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
         folder = Path(folder) / f"{name}-{branch}-{digest}"
-    same = ("simulate", "quantities", "derive", "replicate", "likelihood", "thin", "tune")
+    same = ("simulate", "quantities", "derive", "likelihood", "thin", "tune")
     options = {key: getattr(case, key) for key in (*same, "target_accept")}
     n = case.n if n is None else n
     ranks = in_steps(sbc(case.design, n, **options, folder=folder, rng=rng))

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from alikely.calibration.ranks import Derive, Likelihood, Replicate, Simulate
+from alikely.calibration.ranks import Derive, Likelihood, Simulate
 
 if TYPE_CHECKING:
     import pymc as pm
 
 
-# Of the bootstrap, in each simulation.
-N_REPLICATES = 500
 # The branch that a case is itself.
 DEFAULT = "default"
 # Simulations of another branch.
@@ -39,14 +37,12 @@ class Case(NamedTuple):
     target_accept: float = 0.95
     derive: Derive | None = None
     derived: tuple[str, ...] = ()
-    replicate: Replicate | None = None
     likelihood: Likelihood | None = None
     branches: Mapping[str, Case] = MappingProxyType({})
 
     def branch(self, words: str, design: Callable[[], pm.Model], **other: Any) -> Case:
-        """Another form of the model; what is not given is as in this one, without a bootstrap."""
-        given = {"n": N_BRANCH, "replicate": None, **other}
-        return self._replace(words=words, design=design, **given)
+        """Another form of the model; what is not given is as in this one."""
+        return self._replace(words=words, design=design, **{"n": N_BRANCH, **other})
 
     def of(self, branch: str) -> Case:
         """A branch by its name."""

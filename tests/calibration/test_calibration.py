@@ -116,9 +116,8 @@ def test_a_sound_model_passes(sets: Callable[..., int]) -> None:
 def test_a_broken_model_is_caught(sets: Callable[..., int]) -> None:
     # Ranks among few draws, which may hang together: what is broken shows in any.
     ranks = al.calibration.sbc(
-        swapped, sets(100, BROKEN), simulate=answers, source=pair, n_ranked=20, thin=1, tune=100,
-        rng=1,
-    )  # fmt: skip
+        swapped, sets(100, BROKEN), simulate=answers, source=pair, thin=1, tune=100, rng=1
+    )
     summary = al.calibration.sbc_summary(ranks).set_index("quantity")
     assert not summary["inside_all"].all()
     assert summary["p_value"].min() < 1e-3
@@ -146,48 +145,20 @@ def test_numbers_do_not_depend_on_the_workers(few: pd.DataFrame) -> None:
 def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
     """Without a simulator; and a study taken up again is the same."""
     model = al.models.copying([[30, 10, 10, 10], [300, 0, 0, 20]], independent=True)
-    options: dict[str, Any] = {"n_ranked": 20, "thin": 2, "tune": 200}
+    options: dict[str, Any] = {"thin": 2, "tune": 200}
     first = al.calibration.sbc(model, 10, **options, folder=tmp_path, rng=1)
-    next(tmp_path.glob("000001-*.parquet")).unlink()
+    next(tmp_path.glob("*.json")).unlink()
     again = al.calibration.sbc(model, 10, **options, folder=tmp_path, rng=1)
     pd.testing.assert_frame_equal(first, again)
     assert set(first["quantity"]) == {"p_a", "p_b", "log_likelihood"}
     assert first["rank"].between(0, 1).all()
     assert set(first["element"]) == {0, 1}
-    with pytest.raises(ValueError, match="holds another study"):
-        al.calibration.sbc(model, 10, **{**options, "thin": 3}, folder=tmp_path, rng=1)
-
-
-@pytest.mark.slow
-def test_replicates_are_ranked_beside_draws() -> None:
-    """Replicates that are all the estimate never hold the truth; undefined ones are left out."""
-
-    def replicate(data: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        share = data["cells"][:, :2].sum(axis=1) / 60
-        none = np.full((50, 1), np.nan)
-        return {"p_a": np.concatenate([np.tile(share, (50, 1)), none]), "u": none}
-
-    ranks = al.calibration.sbc(
-        pair, 5, simulate=answers, replicate=replicate, n_ranked=20, thin=1, rng=1
-    )
-    found = ranks[ranks["school"] == "bootstrap"]
-    of_p = found[found["quantity"] == "p_a"]
-    assert ((of_p["rank"] < 1 / 51) | (of_p["rank"] > 50 / 51)).all()
-    assert found.loc[found["quantity"] == "u", "rank"].isna().all()
-    undefined = al.calibration.sbc_summary(
-        found[found["quantity"] == "u"].assign(school="posterior")
-    ).iloc[0]
-    assert np.isnan(undefined["p_value"])
-    assert undefined["coverage_95"] == 0
-    truth = ranks[ranks["quantity"] == "p_a"].groupby("simulation")["truth"].nunique()
-    assert (truth == 1).all()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": 1}, "n must be at least 2, n_ranked even and at least 2.*got 1, 100, 20 and 500"),
-        ({"n_ranked": 7}, "n_ranked even"),
+        ({"n": 1}, "n must be at least 2, thin and tune at least 1; got 1, 20 and 500"),
         ({"thin": 0}, "thin and tune at least 1"),
         ({"quantities": ["rho"]}, "quantities must be among p_a, u, v, .*; got 'rho'"),
     ],

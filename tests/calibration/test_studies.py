@@ -92,12 +92,12 @@ def test_a_study_that_is_killed_goes_on_where_it_was(whole: pd.DataFrame, tmp_pa
         process = context.Process(target=run, args=(folder,))
         process.start()
         # From the next finished cell on, so that each attempt dies while it works.
-        while len(list(folder.glob("*.parquet"))) <= kept and process.is_alive():
+        while len(list(folder.glob("*.json"))) <= kept and process.is_alive():
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.03))
         process.kill()
         process.join()
-        now = len(list(folder.glob("*.parquet")))
+        now = len(list(folder.glob("*.json")))
         assert now >= kept
         kept = now
     assert 10 <= kept <= len(CELLS)
@@ -115,104 +115,63 @@ def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> No
     folder = tmp_path / "study"
     with at_most(2):
         al.calibration.run_study(mean_of, CELLS, folder, rng=5)
-        files = sorted(folder.glob("*.parquet"))
+        files = sorted(folder.glob("*.json"))
         content = bytearray(files[3].read_bytes())
         content[len(content) // 2] ^= 1
         files[3].write_bytes(content)
         files[7].write_bytes(files[7].read_bytes()[:50])
         files[9].unlink()
-        (folder / "000001.123.part").write_bytes(b"half a file")
+        (folder / "0123.json.123.part").write_bytes(b"half a file")
         assert al.calibration.run_study(mean_of, CELLS, folder, rng=5).equals(whole)
-    assert len(list(folder.glob("*.parquet"))) == len(CELLS)
+    assert len(list(folder.glob("*.json"))) == len(CELLS)
 
 
 def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
     cells = CELLS[:3]
     with at_most(2):
         first = al.calibration.run_study(mean_of, cells, tmp_path)
-        next(tmp_path.glob("000001-*.parquet")).unlink()
+        next(tmp_path.glob("*.json")).unlink()
         assert al.calibration.run_study(mean_of, cells, tmp_path).equals(first)
-
-
-def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
-    with at_most(1):
-        al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=1)
-        with pytest.raises(ValueError, match="holds another study"):
-            al.calibration.run_study(mean_of, CELLS[:2], tmp_path, rng=2)
-        with pytest.raises(ValueError, match="it differs in cells"):
-            al.calibration.run_study(mean_of, CELLS[:3], tmp_path, rng=1)
+        (tmp_path / "seed.txt").write_text("none")
+        with pytest.raises(ValueError, match=r"seed.txt' is damaged: it must be the digits"):
+            al.calibration.run_study(mean_of, cells, tmp_path)
+        (tmp_path / "file").write_bytes(b"years of work")
+        with pytest.raises(ValueError, match="folder must be a folder, got the file"):
+            al.calibration.run_study(mean_of, cells, tmp_path / "file")
         with pytest.raises(ValueError, match="cells is empty"):
             al.calibration.run_study(mean_of, [], tmp_path)
 
 
-def test_files_of_others_are_never_touched(whole: pd.DataFrame, tmp_path: Path) -> None:
-    """A user's tables, in the folder before the study or put there later."""
-    user = tmp_path / "trials.parquet"
+def test_studies_of_one_folder_do_not_meet(whole: pd.DataFrame, tmp_path: Path) -> None:
+    """Other seeds and values have files of their own, and files of users stay."""
+    user = tmp_path / "trials.json"
     user.write_bytes(b"years of work")
-    with pytest.raises(ValueError, match=r"must be new, empty or of this study.*'trials.parquet'"):
-        run(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
-    folder = tmp_path / "study"
-    run(folder)
-    later = ["trials.parquet", "1-2.parquet", "000001-0123.parquet", "notes.txt"]
-    for name in later:
-        (folder / name).write_bytes(b"years of work")
-    assert run(folder).equals(whole)
-    for name in later:
-        assert (folder / name).read_bytes() == b"years of work"
+    with at_most(2):
+        other = al.calibration.run_study(mean_of, CELLS[:3], tmp_path, rng=1)
+        twice = [cell | {"times": 40} for cell in CELLS[:3]]
+        al.calibration.run_study(mean_of, twice, tmp_path, rng=5)
+        assert run(tmp_path).equals(whole)
+        assert al.calibration.run_study(mean_of, CELLS[:3], tmp_path, rng=1).equals(other)
     assert user.read_bytes() == b"years of work"
-
-
-def test_a_study_in_the_users_own_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"x": [1]}).to_parquet("trials.parquet")
-    with pytest.raises(ValueError, match="give another folder"):
-        al.calibration.coverage_study(folder=".")
-    assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
-    with pytest.raises(ValueError, match=r"folder must be a folder, got the file 'trials.parquet'"):
-        run(Path("trials.parquet"))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "{}", '{"entropy": 1, "spawn_key": []}', '{"entropy": [-1], "spawn_key": []}'],
-)
-def test_a_damaged_description_is_one_line(tmp_path: Path, text: str) -> None:
-    run(tmp_path)
-    kept = sorted(path.name for path in tmp_path.glob("*.parquet"))
-    (tmp_path / "study.json").write_text(text)
-    with pytest.raises(ValueError, match=r"study.json' is damaged.*give another folder") as caught:
-        run(tmp_path)
-    assert "\n" not in str(caught.value)
-    assert sorted(path.name for path in tmp_path.glob("*.parquet")) == kept
-
-
-def test_a_study_killed_at_its_description_starts_again(
-    whole: pd.DataFrame, tmp_path: Path
-) -> None:
-    (tmp_path / "study.json.0123abcd.part").write_text("{")
-    assert run(tmp_path).equals(whole)
 
 
 def test_ctrl_c_leaves_what_is_done(whole: pd.DataFrame, tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     process = context.Process(target=run, args=(tmp_path,))
     process.start()
-    while len(list(tmp_path.glob("*.parquet"))) < 5 and process.is_alive():
+    while len(list(tmp_path.glob("*.json"))) < 5 and process.is_alive():
         time.sleep(0.002)
     os.kill(process.pid or 0, signal.SIGINT)
     process.join(30)
     assert process.exitcode not in (0, None)
-    assert 5 <= len(list(tmp_path.glob("*.parquet"))) < len(CELLS)
+    assert 5 <= len(list(tmp_path.glob("*.json"))) < len(CELLS)
     assert run(tmp_path).equals(whole)
 
 
 def test_progress_counts_what_was_kept(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with at_most(1), al.options(progressbar=True):
         al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5)
-        next(tmp_path.glob("*.parquet")).unlink()
+        next(tmp_path.glob("*.json")).unlink()
         capfd.readouterr()
         al.calibration.run_study(mean_of, CELLS[:4], tmp_path, rng=5)
     shown = capfd.readouterr().err

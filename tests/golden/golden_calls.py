@@ -864,7 +864,7 @@ def verdict(_: int) -> pd.DataFrame:
 @golden("calibration.sbc", slow=True)
 def sbc(rng: int) -> pd.DataFrame:
     model = al.models.copying([30, 10, 10, 10], independent=True)
-    ranks = al.calibration.sbc(model, n=20, n_ranked=20, thin=2, rng=rng)
+    ranks = al.calibration.sbc(model, n=20, thin=2, rng=rng)
     ranks["error"] = ranks["mean"] - ranks["truth"]
     return ranks.groupby("quantity")[["rank", "truth", "error", "sd"]].mean().reset_index()
 

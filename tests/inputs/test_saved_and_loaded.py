@@ -127,15 +127,8 @@ a label must be text that a file can hold, got 'a\\x00b' \(column =>
 '\.' is not a file; give => al.matrix(w.trials()).save('.')
 \[Errno 2\] No such => Path('/proc/self/x') and w.result().save('/proc/self/x.nc')
 WORKS => w.result().to_latex()
-folder must be new, empty or of this study; '\.' has no study\.json but =>
-    (Path('trials.parquet').write_bytes(b'mine'), study())
 folder must be a folder, got the file 'f'; give another => (Path('f').write_text('x'),
     study('f'))
-'study\.json' is damaged: it does not describe a study; give another =>
-    (Path('study.json').write_text('{'), study())
-'\.' holds another study \(it differs in function, cells\); give another =>
-    (Path('study.json').write_text('{"function":"x","cells":"y","entropy":[1],"spawn_key":[]}'),
-    study())
 """,
     globals(),
 )

@@ -15,7 +15,7 @@ from alikely.data.trials import NO_RESPONSE
 from alikely.datasets.loaders import load_example
 from alikely.metrics import bounds, consistency, copying
 from alikely.simulate.cells import copy_cell_probabilities
-from alikely.simulate.errors import error_rows, joint_errors
+from alikely.simulate.errors import joint_errors
 from alikely.simulate.experiments import example
 
 inner = st.floats(0.02, 0.98)
@@ -123,22 +123,6 @@ def test_bad_arguments(call: object, message: str) -> None:
 BASE = np.array([[0, 0.5, 0.3, 0.2], [0.1, 0, 0.8, 0.1], [0.3, 0.3, 0, 0.4], [0.6, 0.2, 0.2, 0]])
 
 
-def test_error_rows_have_their_moments() -> None:
-    """Rows of a Dirichlet distribution around the base; counts of a multinomial around the rows."""
-    counts, rows = error_rows(BASE, 2.0, 50, 20_000, rng=1)
-    variance = BASE * (1 - BASE) / (2.0 * 3 + 1)
-    error = np.sqrt(variance / 20_000)
-    assert (np.abs(rows.mean(axis=0) - BASE) <= 4 * error).all()
-    # Fourth moments of a share are at most those of a coin: a generous error of the variance.
-    spread = np.sqrt(variance * (1 - variance) / 20_000)
-    assert (np.abs(rows.var(axis=0) - variance) <= 4 * spread).all()
-    assert (np.abs((counts - 50 * rows).mean(axis=0)) <= 4 * np.sqrt(50 / 4 / 20_000)).all()
-    assert (counts.sum(axis=-1) == 50).all()
-    same = error_rows(BASE, np.inf, [0, 1, 2, 3], 3, rng=1)
-    np.testing.assert_array_equal(same[1], np.tile(BASE, (3, 1, 1)))
-    assert same[0].sum(axis=-1).tolist() == [[0, 1, 2, 3]] * 3
-
-
 def test_joint_errors_follow_the_copy_model() -> None:
     n, c = 100_000, 0.3
     counts = joint_errors(c, BASE, BASE[:, :], n, rng=2)[0] / n
@@ -149,10 +133,8 @@ def test_joint_errors_follow_the_copy_model() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: error_rows(np.eye(3), 1, 5), "with 0 for the true class"),
-        (lambda: error_rows(BASE[:2], 1, 5), r"base must be square .* got shape \(2, 4\)"),
-        (lambda: error_rows(BASE, 0, 5), "concentration must be above 0, got 0"),
-        (lambda: error_rows(BASE, 1, -5), r"n_errors must lie in \[0, inf\], got -5"),
+        (lambda: joint_errors(0.5, np.eye(3), BASE, 5), "with 0 for the true class"),
+        (lambda: joint_errors(0.5, BASE[:2], BASE, 5), r"must be square .* got shape \(2, 4\)"),
         (lambda: joint_errors(1.5, BASE, BASE, 5), r"lie in \[0, 1\], got 1.5"),
         (
             lambda: joint_errors(0.5, BASE, (np.ones((3, 3)) - np.eye(3)) / 2, 5),

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from alikely import models
 from alikely.calibration.ranks import Values
-from alikely.metrics import ERROR_CONSISTENCY
-from studies.case import N_REPLICATES, Case, named
+from studies.case import Case, named
 
 ONE_PAIR = [100, 20, 20, 20]
 SHOWN = np.array([40, 160])
@@ -22,14 +21,6 @@ SHOWN = np.array([40, 160])
 def two_pairs(build: Callable[..., pm.Model]) -> pm.Model:
     """Build a model of as many trials as are shown; what they say is simulated."""
     return build(np.array([[n, 0, 0, 0] for n in SHOWN]))
-
-
-def _resampled(data: Values, rng: np.random.Generator) -> Values:
-    """Bootstrap of trials: cells drawn again in their own shares."""
-    cells = data["cells"]
-    shares = cells / cells.sum(axis=1, keepdims=True)
-    drawn = rng.multinomial(cells.sum(axis=1), shares, size=(N_REPLICATES, len(cells)))
-    return {"error_consistency": ERROR_CONSISTENCY.value(drawn)}
 
 
 def _data(truth: Values, rng: np.random.Generator) -> Values:
@@ -69,7 +60,6 @@ MAIN = Case(
     n=1_000,
     thin=10,
     tune=500,
-    replicate=_resampled,
 )
 STATED = {"copy_probability": (1, 1)}
 CASE = MAIN._replace(

@@ -14,7 +14,7 @@ from alikely import models
 from alikely.calibration.ranks import Values
 from alikely.errors.posteriors import error_divergence_draws, error_row_draws
 from alikely.metrics.rows import insert_true
-from studies.case import N_REPLICATES, Case, named
+from studies.case import Case, named
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
 
@@ -68,17 +68,6 @@ def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> 
     return {"error_divergence": error_divergence_draws(rows, counts)}
 
 
-def _resampled_rows(data: Values, rng: np.random.Generator) -> Values:
-    errors = data["errors"]
-    number = errors.sum(axis=-1)
-    shares = errors / np.maximum(number, 1)[..., None]
-    # The last share takes what is left of 1, all of it where there is no error to resample.
-    drawn = rng.multinomial(number, shares, size=(N_REPLICATES, *number.shape))
-    again = insert_true(drawn / np.maximum(number, 1)[..., None], errors.shape[-2])
-    counts = np.asarray(insert_true(errors, errors.shape[-2]))
-    return {"error_divergence": error_divergence_draws(again, counts)}
-
-
 def _example() -> pm.Model:
     rows = [[[0, 5, 1], [2, 0, 2], [0, 3, 0]], [[0, 4, 2], [2, 0, 1], [1, 3, 0]]]
     return models.error_distributions(rows)
@@ -93,7 +82,6 @@ MAIN = Case(
     target_accept=0.9,
     derive=_error_divergence,
     derived=("error_divergence",),
-    replicate=_resampled_rows,
 )
 
 

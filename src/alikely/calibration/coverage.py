@@ -2,16 +2,12 @@
 
 References
 ----------
-.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [E87] Efron (1987). Better bootstrap confidence intervals. doi:10.1080/01621459.1987.10478410
 .. [FCE69] Fleiss, Cohen, Everitt (1969). Large sample standard errors of kappa and weighted kappa.
    doi:10.1037/h0028106
-.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [MWC19] Morris, White, Crowther (2019). Using simulation studies to evaluate statistical methods.
    doi:10.1002/sim.8086
 .. [R81] Rubin (1981). The Bayesian bootstrap. doi:10.1214/aos/1176345338
-.. [S04] Spearman (1904). The proof and measurement of association between two things.
-   doi:10.2307/1412159
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
 """
@@ -218,14 +214,11 @@ def estimate_coverage(
     Parameters
     ----------
     metric : str or Metric
-        One of labels, such as ``"misclassification_agreement"``; one of readings, such as
-        ``"gwet_ac1"``; ``"error_similarity"``; or ``"decision_margin_consistency"``.
+        One of labels, such as ``"misclassification_agreement"``; of readings, such as
+        ``"gwet_ac1"``; or of options, such as ``"kappa_p"``.
     grid : pandas.DataFrame, optional
         Settings, a row each; six to ten from the middle to hard corners if not given. Agreement:
-        ``copy_probability, n_classes, n_joint_errors, peakedness``. Similarity: ``concentration``
-        of the rows of both systems about common ones (infinite for equal systems),
-        ``n_classes, n_errors`` (of each system, over all true classes), ``peakedness``. Margins:
-        ``rho, n_items, n_answers`` (of people to each item) and ``m`` alternatives. Readings:
+        ``copy_probability, n_classes, n_joint_errors, peakedness``. Readings:
         ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
         first class), ``missing`` (share of the readings) and ``m`` classes. Answers among options:
         ``n_items, accuracy, n_options, copy_probability, peakedness``; probabilities of these:
@@ -259,14 +252,6 @@ def estimate_coverage(
     - Agreement [X25]_: kappa of the joint distribution of both wrong labels that
       `alikely.simulate.errors.joint_errors` draws from, rows and copy probability being the same
       for all data sets. Each data set has equally many further trials that both get right.
-    - Similarity [X25]_: ``1 / (1 + d)``, ``d`` the mean over true classes of the Jensen-Shannon
-      divergence, in bits, of the rows that the errors of this data set were drawn from;
-      `alikely.simulate.errors.error_rows` draws new ones for each. The true value for equal systems
-      is 1, the end of the scale, which posterior draws never reach and replicates rarely do.
-    - Margins [AK24]_: strengths of items are normal, their answers those of signal detection
-      [GS66]_ by people who are all alike. Analytic intervals and the bootstrap should contain the
-      correlation over infinitely many items with as many answers to each, which noise attenuates
-      [S04]_; the posterior should contain that over endless answers to each.
     - Readings: readers are alike and err independently given the true class; the value over
       infinitely many items.
     - Options: one of two equally good systems copies the other; ``peakedness`` is the share of
@@ -288,7 +273,7 @@ def estimate_coverage(
     if estimand.counts not in SCENARIOS:
         raise ValueError(
             f"metric must be one of {', '.join(SCENARIOS)}, and {estimand.name} is one of "
-            f"{estimand.counts}; study it with coverage_study"
+            f"{estimand.counts}; coverage_study is for metrics of correctness"
         )
     common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
     cells = [setting | common for setting in _settings(estimand, grid)]
@@ -388,7 +373,7 @@ def _of_scenario(
     ranges, _, analyse = SCENARIOS[estimand.counts]
     options = {"n_resamples": n_draws, "n_draws": n_draws, "rng": drawing}
     values = [setting[name] for name in ranges]
-    result, truth, posterior_truth = analyse(estimand, values, n_datasets, rng, options)
+    result, truth = analyse(estimand, values, n_datasets, rng, options)
     rows = []
     for method, school, kind, shown in OF_RESULTS:
         drawn = school == "posterior"
@@ -398,8 +383,7 @@ def _of_scenario(
             frame = result.summary(ci_prob, kind, [school])
             bounds = frame[[*bound_names(school, shown, ci_prob)]].to_numpy()
             point = frame["posterior_median" if drawn else "estimate"].to_numpy()
-            goal = posterior_truth if drawn else truth
-            rows.append(_row(method, ci_prob, bounds, point, goal))
+            rows.append(_row(method, ci_prob, bounds, point, truth))
     return rows
 
 

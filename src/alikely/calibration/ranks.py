@@ -41,10 +41,11 @@ __all__ = ["interpreted", "sbc", "sbc_summary", "verdict"]
 Values = dict[str, NDArray[Any]]
 Simulate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
 Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]]
-Replicate = Callable[[Values, np.random.Generator], Mapping[str, ArrayLike]]
 Likelihood = Callable[[Values, Values], NDArray[np.float64]]
 
 CHAINS = 2
+# Draws that a truth is ranked among.
+N_RANKED = 100
 # Simulations of one cell: enough to be worth a file, few enough that little is lost with one.
 BLOCK = 5
 LOG_LIKELIHOOD = "log_likelihood"
@@ -55,7 +56,7 @@ LEVELS = (0.5, 0.8, 0.95)
 FEWEST = 20
 
 
-def sbc(  # noqa: PLR0913
+def sbc(
     model: pm.Model | Callable[[], pm.Model],
     n: int = 200,
     *,
@@ -63,9 +64,7 @@ def sbc(  # noqa: PLR0913
     source: pm.Model | Callable[[], pm.Model] | None = None,
     quantities: Sequence[str] | None = None,
     derive: Derive | None = None,
-    replicate: Replicate | None = None,
     likelihood: Likelihood | None = None,
-    n_ranked: int = 100,
     thin: int = 20,
     tune: int = 500,
     target_accept: float = 0.9,
@@ -97,16 +96,13 @@ def sbc(  # noqa: PLR0913
         elements, one that is chosen at random in each simulation.
     derive : callable, optional
         Takes draws by name (draw, ...), the data and a generator; returns more quantities to rank.
-    replicate : callable, optional
-        Takes the data and a generator; returns bootstrap replicates (replicate, ...) of some of the
-        quantities, to see how often their percentiles hold the same truths.
     likelihood : callable, optional
         Takes draws by name (draw, ...) and the data; returns the log likelihood of each, to a
         constant. If not given it is worked out from the free variables of `source`, which must
         then mean the same whatever the data are.
-    n_ranked, thin, tune : int
-        Draws to rank the truth among, even, every how many-th draw they are, and warm-up draws,
-        over 2 chains. Thinned, since ranks among draws that hang together are not uniform.
+    thin, tune : int
+        Every how many-th draw is one of the 100 that the truth is ranked among, and warm-up draws,
+        over 2 chains. Thinned, since ranks among correlated draws are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
     folder, rng
@@ -116,9 +112,9 @@ def sbc(  # noqa: PLR0913
     Returns
     -------
     pandas.DataFrame
-        One row per simulation and quantity: ``simulation, school`` (posterior or bootstrap),
+        One row per simulation and quantity: ``simulation, school`` (posterior),
         ``quantity, element, truth``; ``rank``, of the truth among the draws as a share in (0, 1),
-        ties and steps resolved at random, NaN where the truth or all replicates are undefined;
+        ties and steps resolved at random, NaN where the truth or all draws are undefined;
         ``draw``, one of the draws, ``mean`` and ``sd`` of all; and of the chains ``divergent``,
         and ``r_hat, ess`` of all draws before thinning, the worst over the free variables. The
         quantity ``log_likelihood`` is that of the data under `source`: without it a sampler that
@@ -133,19 +129,18 @@ def sbc(  # noqa: PLR0913
     --------
     >>> import alikely as al
     >>> model = al.models.copying([30, 10, 10, 10], independent=True)
-    >>> ranks = al.calibration.sbc(model, n=2, n_ranked=20, thin=1, rng=1)
+    >>> ranks = al.calibration.sbc(model, n=2, thin=1, rng=1)
     >>> sorted(set(ranks["quantity"]))
     ['log_likelihood', 'p_a', 'p_b']
     """
-    if n < 2 or n_ranked < 2 or n_ranked % CHAINS or thin < 1 or tune < 1:
+    if n < 2 or thin < 1 or tune < 1:
         raise ValueError(
-            "n must be at least 2, n_ranked even and at least 2, thin and tune at least 1; got "
-            f"{n}, {n_ranked}, {thin} and {tune}"
+            f"n must be at least 2, thin and tune at least 1; got {n}, {thin} and {tune}"
         )
-    options = [n_ranked, thin, tune, target_accept]
+    options = [thin, tune, target_accept]
     chosen = None if quantities is None else tuple(quantities)
-    n_draws = n * (CHAINS * tune + n_ranked * thin)
-    study = _Study(model, source, simulate, chosen, derive, replicate, likelihood, n_draws)
+    n_draws = n * (CHAINS * tune + N_RANKED * thin)
+    study = _Study(model, source, simulate, chosen, derive, likelihood, n_draws)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -303,7 +298,6 @@ class _Study:
     simulate: Simulate | None
     quantities: tuple[str, ...] | None
     derive: Derive | None
-    replicate: Replicate | None
     likelihood: Likelihood | None
     n_draws: int
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -437,7 +431,7 @@ def _simulation(
 ) -> list[dict[str, Any]]:
     import nutpie
 
-    n_ranked, thin, tune, target_accept = options
+    thin, tune, target_accept = options
     prior_seed, sampler_seed, own_seed = seed.spawn(3)
     rng = np.random.default_rng(own_seed)
     with LOCK:
@@ -452,7 +446,7 @@ def _simulation(
     quantities = study.quantities or prepared.free
     tree = nutpie.sample(
         prepared.fill(data).sampled,
-        draws=n_ranked // CHAINS * thin,
+        draws=N_RANKED // CHAINS * thin,
         tune=tune,
         chains=CHAINS,
         cores=1,
@@ -471,7 +465,7 @@ def _simulation(
     # The truth comes last.
     few = {
         name: np.concatenate([
-            draws[name][:: max(n_ranked // N_LIKELIHOODS, 1)], np.asarray(truth[name])[None]
+            draws[name][:: N_RANKED // N_LIKELIHOODS], np.asarray(truth[name])[None]
         ])
         for name in (quantities if study.likelihood else prepared.free)
     }  # fmt: skip
@@ -481,15 +475,11 @@ def _simulation(
     chains = _diagnosed(posterior[prepared.free], tree["sample_stats"].to_dataset())
     rows = []
     element = {name: _element(values, rng) for name, values in ranked.items()}
-    schools: dict[str, Mapping[str, ArrayLike]] = {"posterior": ranked}
-    if study.replicate is not None:
-        schools["bootstrap"] = study.replicate(data, rng)
-    for school, found in schools.items():
-        for name, values in found.items():
-            at = element[name]
-            row = {"school": school, "quantity": name, "element": at}
-            rank = _ranked(float(np.ravel(truth[name])[at]), _columns(values)[:, at], rng)
-            rows.append(row | rank | chains)
+    for name, values in ranked.items():
+        at = element[name]
+        row = {"school": "posterior", "quantity": name, "element": at}
+        rank = _ranked(float(np.ravel(truth[name])[at]), _columns(values)[:, at], rng)
+        rows.append(row | rank | chains)
     return rows
 
 
@@ -505,7 +495,6 @@ def _element(draws: NDArray[Any], rng: np.random.Generator) -> int:
 
 
 def _ranked(truth: float, draws: NDArray[Any], rng: np.random.Generator) -> dict[str, float]:
-    # Of a bootstrap some replicates may be undefined; the others make its interval.
     defined = draws[np.isfinite(draws)]
     if not len(defined):
         return dict.fromkeys(("rank", "draw", "mean", "sd"), np.nan) | {"truth": truth}

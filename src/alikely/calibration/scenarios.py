@@ -2,14 +2,10 @@
 
 References
 ----------
-.. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [DS79] Dawid, Skene (1979). Maximum likelihood estimation of observer error-rates using the EM
    algorithm. doi:10.2307/2346806
 .. [G25] Goel, Strüber, Auzina, Chandra, Kumaraguru, Kiela, Prabhu, Bethge, Geiping (2025). Great
    models think alike and this undermines AI oversight. doi:10.48550/arXiv.2502.04313
-.. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
-.. [S04] Spearman (1904). The proof and measurement of association between two things.
-   doi:10.2307/1412159
 """
 
 from __future__ import annotations
@@ -19,33 +15,28 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from alikely._base.arrays import Floats, normal_nodes
+from alikely._base.arrays import Floats
 from alikely.data.probabilities import softmax
 from alikely.data.trials import Trials
 from alikely.estimates.pairs import compare
 from alikely.estimates.result import Result
 from alikely.metrics import Metric, errors
-from alikely.metrics.alternatives import m_afc_probability
 from alikely.metrics.options import OptionSums
 from alikely.metrics.readings import Readings
-from alikely.simulate.errors import error_rows, joint_errors
+from alikely.simulate.errors import joint_errors
 
 __all__ = ["SCENARIOS", "Scenario"]
 
-# Strengths of items, in units of the noise: as in `alikely.simulate.detection_experiment`.
-STRENGTH_MEAN, STRENGTH_SD = 1.6, 1.6
 # How much more the right option is liked, in standard deviations of what systems like.
 LIKED = 1.0
 # Questions of a population of probabilities, and its seed: its agreement is known to .0005.
 POPULATION, SEED = 500_000, 17
 # Items of a population.
 ENDLESS = 1e9
-# All data sets of a setting as the entries of one result; what analytic intervals and the bootstrap
-# should contain, by entry; what the posterior should.
-Analysed = tuple[Result, Floats | float, Floats | float]
+# All data sets of a setting as the entries of one result, and what intervals should contain.
+Analysed = tuple[Result, float]
 
 
 class Scenario(NamedTuple):
@@ -76,7 +67,7 @@ def _agreement(
         condition=np.tile(entry, 2).tolist(),
     )
     value = _implied_agreement(metric, copy_probability, wrong)
-    return compare(trials, metric, **options), value, value
+    return compare(trials, metric, **options), value
 
 
 def _implied_agreement(metric: Metric, copy_probability: float, wrong: Floats) -> float:
@@ -86,60 +77,11 @@ def _implied_agreement(metric: Metric, copy_probability: float, wrong: Floats) -
     return float(metric.value(errors.label_statistics((own + copied).sum(axis=0))))
 
 
-def _similarity(
-    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
-    concentration, n_classes, n_errors, peakedness = setting
-    wrong = _wrong_rows(n_classes, peakedness)
-    _, rows = error_rows(wrong, concentration, 0, 2 * n_datasets, rng)
-    counts = rng.multinomial(n_errors, rows.reshape(len(rows), -1) / n_classes)
-    shape = (2, n_datasets, n_classes, n_classes)
-    places = np.indices(shape).reshape(4, -1)
-    system, entry, truth, answer = np.repeat(places, counts.ravel(), axis=1)
-    # Each system has stimuli of its own: similarity needs no common ones.
-    response = np.ma.array(np.tile(answer, (2, 1)), mask=system != np.arange(2)[:, None])
-    trials = Trials.from_arrays(response, truth, classes=range(n_classes), condition=entry.tolist())
-    value = _true_similarity(*rows.reshape(shape))
-    return compare(trials, metric, **options), value, value
-
-
-def _true_similarity(rows_a: Floats, rows_b: Floats) -> Floats:
-    """Similarity of rows, by equally frequent true classes."""
-    divergence = errors.jensen_shannon_divergence(rows_a, rows_b).mean(axis=-1)
-    return errors.error_similarity(divergence)
-
-
 def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
     """Distributions of wrong answers, by the same liking for each answer in all true classes."""
     liking = np.tile((1 - peakedness) ** np.arange(n_classes), (n_classes, 1))
     np.fill_diagonal(liking, 0)
     return np.asarray(liking / liking.sum(axis=1, keepdims=True))
-
-
-def _margins(
-    metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
-    rho, n_items, n_answers, m = setting
-    z, other = rng.standard_normal((2, n_datasets * n_items))
-    trials = Trials.from_correct(
-        rng.random((n_answers, len(z))) < m_afc_probability(STRENGTH_MEAN + STRENGTH_SD * z, m),
-        condition=_conditions(n_datasets, n_items),
-        kind=["human"] * n_answers,
-    )
-    places = {name: trials.data[name].values for name in ("dataset", "condition", "item")}
-    margin = rho * z + np.sqrt(1 - rho**2) * other
-    margins = pd.DataFrame({"observer": "machine", **places, "margin": margin})
-    result = compare(trials, metric, margins=margins, m=m, **options)
-    return result, _attenuated(rho, n_answers, m), _attenuated(rho, np.inf, m)
-
-
-def _attenuated(rho: float, n_answers: float, m: int) -> float:
-    """Correlation of margins with shares of right answers, over infinitely many items."""
-    z, weight = normal_nodes(200)
-    p = m_afc_probability(STRENGTH_MEAN + STRENGTH_SD * z, m)
-    noise = weight @ (p * (1 - p)) / n_answers
-    spread = weight @ (p - weight @ p) ** 2
-    return float(rho * (weight @ (p * z)) / np.sqrt(spread + noise))
 
 
 def _true_readings(
@@ -189,7 +131,7 @@ def _readings(
     readers = "pairs" if n_readers == 2 else "all"
     result = compare(trials, metric, readers=readers, no_response="drop", **options)
     value = _true_readings(metric, n_readers, accuracy, prevalence, m)
-    return result, value, value
+    return result, value
 
 
 def _true_options(
@@ -230,7 +172,7 @@ def _options(
     ).with_options(n_options)
     result = compare(trials, metric, **options)
     value = _true_options(metric, accuracy, n_options, copying, peakedness)
-    return result, value, value
+    return result, value
 
 
 def _probabilities(
@@ -268,7 +210,7 @@ def _soft_options(
     ).with_probabilities(p)
     result = compare(trials, metric, **options)
     value = _population(metric, n_options, sharing, sharpness)
-    return result, value, value
+    return result, value
 
 
 SHARE, NUMBER, CLASSES = (0.0, 1.0), (1, 10**6), (3, 10_000)
@@ -282,21 +224,6 @@ SCENARIOS: dict[str, Scenario] = {
          (0.3, 16, 40, 0.5), (0.8, 16, 40, 0.5), (0.95, 16, 10, 0), (0.3, 3, 20, 0.8),
          (0.8, 4, 10, 0.8)],
         _agreement,
-    ),
-    "rows": Scenario(
-        {"concentration": (0.001, np.inf), "n_classes": CLASSES, "n_errors": NUMBER,
-         "peakedness": PEAKED},
-        [(0.5, 4, 20, 0), (0.5, 4, 200, 0), (0.5, 16, 40, 0), (0.5, 16, 2_000, 0), (5, 4, 20, 0),
-         (5, 4, 200, 0.5), (5, 16, 200, 0), (50, 16, 2_000, 0), (np.inf, 4, 200, 0),
-         (np.inf, 16, 200, 0.5)],
-        _similarity,
-    ),
-    "margins": Scenario(
-        {"rho": (-1.0, 1.0), "n_items": ITEMS, "n_answers": NUMBER, "m": OPTIONS},
-        [(0, 40, 10, 16), (0.5, 10, 10, 16), (0.5, 20, 10, 16), (0.5, 40, 10, 16),
-         (0.5, 160, 10, 16), (0.5, 40, 2, 16), (0.5, 40, 5, 2), (0.9, 40, 10, 16),
-         (0.9, 40, 2, 2), (0.99, 40, 20, 16)],
-        _margins,
     ),
     # Two and four readers; balanced and rare classes; with and without missing readings.
     "readings": Scenario(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,8 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from alikely._base.files import PART, write_file
+from alikely._base.files import write_file
 from alikely._base.parallel import products, workers
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.steps import Bar, quietly
@@ -25,9 +21,7 @@ __all__ = ["run_study"]
 
 Cell = Mapping[str, Any]
 Rows = list[dict[str, Any]]
-DESCRIPTION = "study.json"
-# Files of finished cells: number and digest. No others in the folder are read or removed.
-CELL = re.compile(r"(\d{6,})-([0-9a-f]{16})\.parquet")
+SEED = "seed.txt"
 
 
 def run_study(
@@ -52,11 +46,12 @@ def run_study(
     cells : sequence of mapping
         What to run, one mapping of JSON values each.
     folder : str or path, optional
-        Where finished cells are kept, one parquet file each: new, empty or of this study. A study
-        that was stopped, by Ctrl-C or harder, goes on there when it is called again in the same
-        way; its files that are damaged are made again, files of others are left alone.
+        Where finished cells are kept, one JSON file each, known by the function's name, the values
+        and the seed. A study that was stopped, by Ctrl-C or harder, goes on there when it is called
+        again in the same way; its files that are damaged are made again, other files are left
+        alone.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; with None a folder goes on with its own.
+        Source of randomness; with None a folder goes on with the seed that it keeps.
 
     Returns
     -------
@@ -66,8 +61,7 @@ def run_study(
     Raises
     ------
     ValueError
-        If there are no cells; the folder holds another study, files but no study, or a damaged
-        description of its study.
+        If there are no cells, or the folder is a file or keeps a damaged seed.
 
     Examples
     --------
@@ -81,12 +75,17 @@ def run_study(
     named = getattr(function, "func", function)
     name = f"{named.__module__}.{named.__qualname__}"
     seed = seed_sequence(rng)
-    done: dict[int, Rows] = {}
     if folder is not None:
         folder = Path(folder)
-        seed = _open(folder, name, cells, seed, chosen=rng is not None)
-        done = _kept(folder, len(cells))
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"folder must be a folder, got the file {str(folder)!r}; give another")
+        folder.mkdir(parents=True, exist_ok=True)
+        seed = seed if rng is not None else _kept_seed(folder / SEED)
     seeds = seed.spawn(len(cells))
+    paths: list[Path | None] = [None] * len(cells)
+    if folder is not None:
+        paths = [folder / _file_name(name, *cell) for cell in zip(cells, seeds, strict=True)]
+    done = {i: rows for i, path in enumerate(paths) if path and (rows := _kept(path)) is not None}
     todo = [index for index in range(len(cells)) if index not in done]
     with Bar("cells", len(cells)) as bar:
         bar.update(len(done))
@@ -95,8 +94,9 @@ def run_study(
             for index in todo
         )
         for index, rows in work:
-            if folder is not None:
-                _keep(folder, index, rows)
+            if (path := paths[index]) is not None:
+                text = json.dumps(rows, default=lambda value: value.tolist()).encode()
+                write_file(path, _digest(text), b"\n", text)
             done[index] = rows
             bar.update()
     return pd.DataFrame([dict(cells[i]) | row for i in range(len(cells)) for row in done[i]])
@@ -110,81 +110,28 @@ def _run(
         return index, function(**cell, seed=seed)
 
 
-def _open(
-    folder: Path, name: str, cells: Sequence[Cell], seed: np.random.SeedSequence, chosen: bool
-) -> np.random.SeedSequence:
-    """Describe the study in its folder, or check that it is the one described there."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"folder must be a folder, got the file {str(folder)!r}; give another")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / DESCRIPTION
-    listed = json.dumps([dict(cell) for cell in cells], sort_keys=True)
-    entropy = [int(word) for word in np.ravel(np.array(seed.entropy, dtype=object))]
-    stated: dict[str, Any] = {
-        "function": name,
-        "cells": hashlib.sha256(listed.encode()).hexdigest(),
-        "entropy": entropy,
-        "spawn_key": list(seed.spawn_key),
-    }
-    if path.is_file():
-        known = _described(path)
-        if not chosen:
-            stated |= {key: known[key] for key in ("entropy", "spawn_key")}
-        differs = [key for key, value in stated.items() if known.get(key) != value]
-        if differs:
-            raise ValueError(
-                f"{str(folder)!r} holds another study (it differs in {', '.join(differs)}); give "
-                "another folder, or delete it"
-            )
-    else:
-        # A process that is killed leaves a part of its description at most.
-        held = [entry.name for entry in folder.iterdir() if not entry.name.endswith(PART)]
-        if held:
-            raise ValueError(
-                f"folder must be new, empty or of this study; {str(folder)!r} has no {DESCRIPTION} "
-                f"but {min(held)!r}; give another folder"
-            )
-        write_file(path, json.dumps(stated, indent=1))
-    words = stated["entropy"]
-    return np.random.SeedSequence(
-        words if len(words) > 1 else words[0], spawn_key=tuple(stated["spawn_key"])
-    )
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
 
 
-def _described(path: Path) -> dict[str, Any]:
-    """What the folder says of its study."""
+def _file_name(name: str, cell: Cell, seed: np.random.SeedSequence) -> str:
+    known_by = name, json.dumps(dict(cell), sort_keys=True), str(seed.entropy), seed.spawn_key
+    return f"{_digest(repr(known_by).encode())[:24].decode()}.json"
+
+
+def _kept_seed(path: Path) -> np.random.SeedSequence:
+    if not path.exists():
+        write_file(path, str(np.random.SeedSequence().entropy))
     try:
-        known = json.loads(path.read_text())
-        if not isinstance(known["entropy"], list):
-            raise TypeError
-        np.random.SeedSequence(known["entropy"], spawn_key=known["spawn_key"])
-    except (ValueError, KeyError, TypeError):
+        return np.random.SeedSequence(int(path.read_text()))
+    except ValueError:
         raise ValueError(
-            f"{str(path)!r} is damaged: it does not describe a study; give another folder, or put "
-            "a copy of it back"
+            f"{str(path)!r} is damaged: it must be the digits of a seed; give another folder, or "
+            "delete it"
         ) from None
-    return dict(known)
 
 
-def _kept(folder: Path, n_cells: int) -> dict[int, Rows]:
-    """Cells that are on disk and whole; damaged files of cells are removed."""
-    done = {}
-    for path in folder.iterdir():
-        match = CELL.fullmatch(path.name)
-        if match is None or int(match[1]) >= n_cells:
-            continue
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest()[:16] != match[2]:
-            path.unlink()
-            continue
-        done[int(match[1])] = pq.read_table(io.BytesIO(content)).to_pylist()
-    return done
-
-
-def _keep(folder: Path, index: int, rows: Rows) -> None:
-    """Write a cell under the digest of its content: what is damaged later is noticed."""
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), buffer)
-    content = buffer.getvalue()
-    digest = hashlib.sha256(content).hexdigest()[:16]
-    write_file(folder / f"{index:06d}-{digest}.parquet", content)
+def _kept(path: Path) -> Rows | None:
+    """Rows of a cell that is on disk and whole."""
+    digest, _, text = path.read_bytes().partition(b"\n") if path.is_file() else (b"", b"", b"")
+    return json.loads(text) if digest == _digest(text) else None

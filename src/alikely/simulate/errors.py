@@ -1,4 +1,4 @@
-"""Wrong labels: rows of single systems, joint errors, and leaderboards of language models."""
+"""Wrong labels of joint errors, and leaderboards of language models."""
 
 from __future__ import annotations
 
@@ -9,32 +9,7 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
 from alikely.simulate.cells import check_ranges
 
-__all__ = ["error_rows", "joint_errors", "leaderboard"]
-
-TINY = np.finfo(np.float64).tiny
-
-
-def error_rows(
-    base: ArrayLike,
-    concentration: float,
-    n_errors: ArrayLike,
-    n_systems: int = 2,
-    rng: RandomState = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Errors of systems whose rows scatter around common ones."""
-    share = wrong_rows(base, "base")
-    k = len(share)
-    if not concentration > 0:
-        raise ValueError(f"concentration must be above 0, got {concentration}")
-    number = np.broadcast_to(np.asarray(n_errors), (k,))
-    check_ranges(("n_systems", n_systems, 1, np.inf), ("n_errors", number, 0, np.inf))
-    generator = np.random.default_rng(seed_sequence(rng))
-    rows = np.tile(share, (n_systems, 1, 1))
-    if np.isfinite(concentration):
-        # Gamma variates of tiny parameters all underflow to 0; an answer without base has none.
-        drawn = generator.standard_gamma(concentration * (k - 1) * rows) + TINY * (rows > 0)
-        rows = drawn / drawn.sum(axis=-1, keepdims=True)
-    return generator.multinomial(np.tile(number, (n_systems, 1)), rows), rows
+__all__ = ["joint_errors", "leaderboard"]
 
 
 def joint_errors(
