@@ -4,47 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import joblib
 from cyclopts import App, CycloptsError
 
 from alikely._base.files import write_figure
-from alikely.calibration.ranks import verdict as judged
+from alikely._base.parallel import at_most
 from studies import pages
-from studies.benchmarks import BENCHMARKS, COHORTS, MARGIN_SCORES, ORDERS
+from studies.benchmarks import BENCHMARKS, COHORTS, ORDERS
 from studies.cards import (
     RANKS,
     calibration,
     case_of,
     is_of,
     keep_ranks,
-    kept_branches,
-    kept_ranks,
     redescribe,
     reference,
-    seconds,
     write,
 )
 from studies.case import DEFAULT
 from studies.error_patterns import AGREEMENT, EQUAL_ROWS, SIMILARITY, STATEMENTS
-from studies.families import BRANCHES, COPYING_FAMILIES, FAMILIES, JUDGES
+from studies.families import BRANCHES, FAMILIES, JUDGES
 from studies.items import ITEMS
 from studies.margins import MARGINS
 
 STUDIES = {
     study.name: study
     for study in (
-        AGREEMENT, BENCHMARKS, BRANCHES, COHORTS, COPYING_FAMILIES, EQUAL_ROWS, FAMILIES, ITEMS,
-        JUDGES, MARGINS, MARGIN_SCORES, ORDERS, SIMILARITY, STATEMENTS,
+        AGREEMENT, BENCHMARKS, BRANCHES, COHORTS, EQUAL_ROWS, FAMILIES, ITEMS,
+        JUDGES, MARGINS, ORDERS, SIMILARITY, STATEMENTS,
     )
 }  # fmt: skip
-# What joblib takes for the number of cores, if it is set.
-CORES = "LOKY_MAX_CPU_COUNT"
 CATALOGUE, DOCS = Path("models"), Path("docs")
 app = App(name="python -m studies", help=__doc__, result_action="return_value")
 
@@ -94,7 +87,9 @@ def run(
     # What the page shows needs matplotlib, the figures themselves do not.
     from alikely.plots.calibration import plot_calibration
 
-    with _on_cores(jobs):
+    # So many processes: chains of interpreted models hold on to Python, threads would wait.
+    backend = joblib.parallel_config(backend="loky") if jobs > 1 else contextlib.nullcontext()
+    with at_most(jobs), backend:
         found, ranks = calibration(name, simulations, work, seed, branch)
     branches = kept.get("branches", {})
     if branch == DEFAULT:
@@ -113,58 +108,12 @@ def run(
     write(path, evidence)
     pages.update(folder / "README.md", catalogue)
     outside = ", ".join(found["outside_alone"]) or "none"
-    print(f"{_said(name, branch, found)}, outside their own band: {outside}")
-    return 0 if found["passed"] else 1
-
-
-def _said(name: str, branch: str, found: dict[str, Any]) -> str:
-    return (
+    print(
         f"{name}, {branch}: {'passed' if found['passed'] else 'NOT passed'}; "
         f"{found['n_simulations']} simulations, with divergences "
-        f"{found['divergences']['simulations']}"
+        f"{found['divergences']['simulations']}, outside their own band: {outside}"
     )
-
-
-@contextlib.contextmanager
-def _on_cores(jobs: int) -> Iterator[None]:
-    """So many processes: chains of interpreted models hold on to Python, threads would wait."""
-    if jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, got {jobs}")
-    before = os.environ.get(CORES)
-    os.environ[CORES] = str(jobs)
-    try:
-        with joblib.parallel_config(backend="loky") if jobs > 1 else contextlib.nullcontext():
-            yield
-    finally:
-        if before is None:
-            del os.environ[CORES]
-        else:
-            os.environ[CORES] = before
-
-
-@app.command
-def verdict(name: str, *, catalogue: Path = CATALOGUE) -> int:
-    """Work the verdict of each branch out again from its ranks, and compare the evidence."""
-    folder = _folder(catalogue, name)
-    stated = json.loads((folder / "calibration.json").read_text())
-    same = True
-    for branch in kept_branches(folder / RANKS):
-        found = judged(kept_ranks(folder / RANKS, branch))
-        of = stated if branch == DEFAULT else stated["branches"][branch]
-        agrees = all(found[key] == of[key] for key in ("n_simulations", "passed", "outside_alone"))
-        same &= agrees
-        says = "the same" if agrees else "OTHERWISE"
-        print(f"{_said(name, branch, found)}; calibration.json says {says}")
-    return 0 if same else 1
-
-
-@app.command
-def time(name: str, *, repeats: int = 5, catalogue: Path = CATALOGUE) -> None:
-    """Measure the seconds from a new process to the first draws of a model."""
-    folder = _folder(catalogue, name)
-    found = seconds(name, repeats)
-    write(folder / "seconds.json", found)
-    print(f"{name}: {found['cold']:.1f} s cold, {found['warm']:.1f} s warm, of processors")
+    return 0 if found["passed"] else 1
 
 
 @app.command

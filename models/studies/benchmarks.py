@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -18,16 +17,12 @@ from alikely._base.arrays import Floats, within
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.cohorts import fit_cohort
 from alikely.benchmark.decomposition import largest_of_differences
-from alikely.benchmark.entries import scores_of as scores_of_entries
 from alikely.benchmark.layout import Population
 from alikely.benchmark.scores import benchmark_scores
 from alikely.data.trials import Trials
-from alikely.estimates.pairs import decision_margin_consistency
 from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
-from alikely.simulate import detection_experiment
 from studies.harness import Rows, Study, checked, of_claims, short_shares, summarized
-from studies.simulators.margins import MarginWorld, true_margin_consistency
 
 CI_PROB = 0.95
 # Benchmarks of one cell of a study.
@@ -502,70 +497,4 @@ ORDERS = Study(
     size=BATCH,
     n_datasets=100,
     table=functools.partial(of_claims, edges=EDGES),
-)
-
-
-class MarginScoreDesign(NamedTuple):
-    """Two data sets of people who meet other items in each condition, and machines."""
-
-    rho: tuple[float, ...] = (0.9, 0.7, 0.7, 1.0)
-    levels: tuple[float, ...] = (1.2, 2.0)
-    n_humans: int = 8
-    n_items: int = 80
-
-
-def _margin_scores(design: MarginScoreDesign, numbers: range, seed: Any) -> Rows:
-    """Scores, differences and ranks of machines by joint draws of margin consistency."""
-    names = [f"machine_{k}" for k in range(len(design.rho))]
-    by_rho = {
-        rho: np.mean([
-            true_margin_consistency(MarginWorld(rho=rho, strength_mean=level), 1)[0]
-            for level in design.levels
-        ])
-        for rho in set(design.rho)
-    }  # fmt: skip
-    truth = pd.Series([by_rho[rho] for rho in design.rho], names)
-    rows: Rows = []
-    for number, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
-        trials, margins = _with_margins(design, names, np.random.default_rng(own))
-        pairs = [("human", name) for name in names]
-        found = decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=number)
-        scores = scores_of_entries(found)
-        table = scores.summary().set_index("system").loc[names]
-        apart = scores.differences(intervals="all")
-        true = truth[apart["system"]].to_numpy() - truth[apart["other"]].to_numpy()
-        true = true.round(12)
-        alone, wide = (_bounds(apart, f"{name}95") for name in ("pointwise_eti", "simultaneous_ci"))
-        rows += [{"set": number, **row} for row in (
-            _row("score", truth, _bounds(table, "posterior_eti95"), table["estimate"]),
-            _row("difference", true, alone, apart["difference"]),
-            _row("differences", true, wide, apart["difference"], together=True),
-            _ranks(scores, names, truth.to_numpy()),
-        )]  # fmt: skip
-    return rows
-
-
-def _with_margins(
-    design: MarginScoreDesign, names: list[str], rng: np.random.Generator
-) -> tuple[Trials, pd.DataFrame]:
-    rows, margins = [], []
-    rho = dict(zip(names, design.rho, strict=True))
-    for dataset, (number, level) in itertools.product("st", enumerate(design.levels)):
-        trials, own = detection_experiment(
-            design.n_humans, design.n_items, 1, rho=rho, strength_mean=level, stable_sd=0, rng=rng
-        )
-        keys = {"dataset": dataset, "condition": f"c{number}"}
-        table = trials.to_table().assign(**keys)
-        rows.append(table.assign(observer=dataset + table["observer"]))
-        margins.append(own.assign(**keys))
-    return Trials.from_table(pd.concat(rows)), pd.concat(margins)
-
-
-MARGIN_SCORES = Study(
-    "margin_scores",
-    _margin_scores,
-    {"two data sets of 8 people": MarginScoreDesign()},
-    ("statement",),
-    size=5,
-    n_datasets=50,
 )

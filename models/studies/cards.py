@@ -1,10 +1,4 @@
-"""Evidence of each model: calibration, reference figures, seconds; what ``model.json`` says of it.
-
-References
-----------
-.. [V21] Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021). Rank-normalization, folding, and
-   localization: an improved R-hat. doi:10.1214/20-BA1221
-"""
+"""Evidence of each model: calibration, reference figures, and what ``model.json`` says of it."""
 
 from __future__ import annotations
 
@@ -13,15 +7,6 @@ import hashlib
 import importlib.metadata
 import io
 import json
-import os
-import platform
-import resource
-import statistics
-import subprocess
-import sys
-import tempfile
-import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,10 +20,10 @@ from numpy.typing import NDArray
 import alikely
 from alikely import models
 from alikely._base.files import write_file
-from alikely._base.names import listed, nearest
+from alikely._base.names import nearest
 from alikely._base.random import RandomState
 from alikely.calibration.ranks import interpreted, sbc, sbc_summary, verdict
-from alikely.inference.chains import SamplingWarning, nuts
+from alikely.inference.chains import nuts
 from studies.case import DEFAULT, Case
 from studies.cases import CASES
 
@@ -53,8 +38,6 @@ MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "w
 N_POINTS = 3
 # Relative difference of log densities that are the same.
 SAME = 1e-8
-N_TIMED = 1_000
-CHILD = "import sys; from studies.cards import first_draws; first_draws(sys.argv[1])"
 
 
 def model_density(name: str, branch: str = DEFAULT) -> list[float]:
@@ -203,51 +186,6 @@ def write(path: Path, content: dict[str, Any]) -> None:
     write_file(path, json.dumps(content, indent=1), "\n")
 
 
-def first_draws(name: str) -> None:
-    """Build a model on the data of its page and sample it: 1,000 draws after warm-up."""
-    case = CASES[name]
-    with warnings.catch_warnings():
-        # So few draws are for their time alone.
-        warnings.simplefilter("ignore", SamplingWarning)
-        nuts(case.example(), N_TIMED, case.tune, rng=1, target_accept=case.target_accept)
-
-
-def seconds(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Measure processor seconds of whole processes that sample a model."""
-    case = case_of(name)
-    if repeats < 1:
-        raise ValueError(f"repeats must be at least 1, got {repeats}")
-    cold, warm = [], []
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            cold.append(_of_process(name, Path(folder)))
-            warm.append(_of_process(name, Path(folder)))
-    return {
-        "model": name,
-        "n_draws": N_TIMED,
-        "settings": {"tune": case.tune, "target_accept": case.target_accept},
-        "cold": statistics.median(cold),
-        "warm": statistics.median(warm),
-        "all_cold": cold,
-        "all_warm": warm,
-        "processor": f"{platform.machine()}, {os.cpu_count()} cores",
-        "versions": versions(),
-    }
-
-
-def _of_process(name: str, folder: Path) -> float:
-    flags = [os.environ.get("PYTENSOR_FLAGS", ""), f"base_compiledir={folder / 'pytensor'}"]
-    caches = {
-        "NUMBA_CACHE_DIR": str(folder / "numba"),
-        "PYTENSOR_FLAGS": ",".join(flag for flag in flags if flag),
-    }
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", CHILD, name], env=os.environ | caches, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return round(used, 2)
-
-
 def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, Any]:
     """Content of ``model.json``: what is read from a model, and what people write about it."""
 
@@ -318,12 +256,6 @@ def kept_branches(path: str | Path) -> list[str]:
 def kept_ranks(path: str | Path, branch: str = DEFAULT) -> pd.DataFrame:
     """Ranks of a branch from the file of its model."""
     arrays = _arrays(Path(path))
-    if f"{branch}/{DIVERGENT}" not in arrays:
-        known = sorted({_branch_of(name) for name in arrays})
-        raise ValueError(
-            f"{str(path)!r} has no ranks of {branch!r}{nearest(branch, known)}; it has those of "
-            f"{listed(known)}"
-        )
     divergent = arrays.pop(f"{branch}/{DIVERGENT}").astype(np.int64)
     parts = []
     for name, steps in arrays.items():
@@ -350,10 +282,5 @@ def _branch_of(name: str) -> str:
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    if not path.is_file():
-        raise ValueError(f"no file {str(path)!r}; python -m studies run NAME makes it")
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-            return {name: kept[name] for name in kept.files}
-    except (ValueError, OSError, KeyError, zipfile.BadZipFile):
-        raise ValueError(f"{str(path)!r} is damaged; take a copy of it, or make it again") from None
+    with np.load(path, allow_pickle=False) as kept:
+        return {name: kept[name] for name in kept.files}

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 from scipy.cluster import hierarchy
 
 from alikely._base.arrays import Floats
 from alikely.benchmark import Families, agreement_regression, families, judge_agreement
-from alikely.benchmark.cohorts import cohort_contrasts, fit_cohort
 from alikely.benchmark.judges import partial_correlation
 from alikely.data.trials import Trials
 from alikely.estimates import matrix
-from alikely.inference.chains import SamplingWarning
 from alikely.metrics import ERROR_CONSISTENCY
-from alikely.simulate import cohort
 from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
@@ -160,91 +155,6 @@ FAMILIES = Study(
     },
     options={"n_draws": 2_000},
     means=("truth", "bias", "sd"),
-)
-
-# Machines of three families that copy humans, as the cohort model says.
-MEMBERS, HUMANS = np.repeat(np.arange(3), 4), 4
-KINDS, N_TRIALS = ("cnn", "hybrid", "vit"), 120
-HUMAN_ACCURACY, HUMAN_CONSISTENCY = np.array([0.75, 0.65, 0.85]), 0.45
-
-
-class CopyingDesign(NamedTuple):
-    """Families differ by `effect` in the log odds ratio, and by half a logit in accuracy."""
-
-    effect: float
-
-
-def _copying_families(design: CopyingDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
-    """Check contrasts of the first and the last family by `fit_cohort`, with NUTS."""
-    rows: Rows = []
-    for number, own in zip(numbers, seed.spawn(len(numbers)), strict=True):
-        trials, truths = copying_machines(design.effect, np.random.default_rng(own))
-        machines = [name for name in trials.observers if name.startswith("model")]
-        table = pd.DataFrame({"family": np.array(KINDS)[MEMBERS]}, index=machines)
-        with warnings.catch_warnings():
-            # Of so short chains some effective sizes are below what a single fit should have.
-            warnings.simplefilter("ignore", SamplingWarning)
-            given = {"machine": table}
-            tree = fit_cohort(
-                trials, human_effects=False, covariates=given, n_draws=n_draws, rng=number
-            )
-        found = cohort_contrasts(tree, "family", ["vit", "cnn"]).set_index("quantity")
-        rows += [
-            {"quantity": name, "truth": value}
-            | checked(value, found.loc[name, "eti95_lb"], found.loc[name, "eti95_ub"])
-            for name, value in truths.items()
-        ]
-    return rows
-
-
-def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
-    """P(machine right | copied human wrong) and the copy probability, by finding P(both right)."""
-    odds = np.exp(log_odds_ratio)
-
-    def off(both: float) -> float:
-        neither = 1 - human - machine + both
-        return float(both * neither - odds * (human - both) * (machine - both))
-
-    both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
-    alone = (machine - both) / (1 - human)
-    return alone, both / human - alone
-
-
-def copying_machines(effect: float, rng: np.random.Generator) -> tuple[Trials, dict[str, float]]:
-    """Simulate machines trial by trial; differences of the last family and the first."""
-    shift = effect * np.array([-1.0, 0.0, 1.0])
-    cells = (len(MEMBERS), len(HUMAN_ACCURACY))
-    own = rng.normal(1.6, 0.5, (cells[0], 1)) + rng.normal(0, 0.2, cells)
-    logit = 0.6 + 0.5 * (MEMBERS - 1)[:, None] + np.array([0.2, -0.4, 0.6])
-    logit = logit + rng.normal(0, 0.4, (cells[0], 1))
-    accuracy = special.expit(logit + rng.normal(0, 0.2, cells))
-    mu = HUMAN_ACCURACY
-    # What each machine would do as a member of each family.
-    tables = np.vectorize(table_of)(own + shift[:, None, None], mu, accuracy)
-    alone, copying = (np.asarray(table) for table in tables)
-    alike = 2 * copying * mu * (1 - mu) * HUMAN_CONSISTENCY
-    alike = alike / (mu * (1 - accuracy) + (1 - mu) * accuracy)
-    at = MEMBERS, np.arange(cells[0])
-    copied = copying[at]
-    # A machine that does not copy is right so often on its own; where it inverts, beyond that.
-    free = np.where(copied > 0, alone[at], alone[at] + copied) / (1 - np.abs(copied))
-    trials = cohort(
-        copied, free, mu, HUMAN_CONSISTENCY, n_humans=HUMANS, n_trials=N_TRIALS, rng=rng
-    )
-    truths = {"copy_probability": copying, "error_consistency": alike}
-    apart = {name: values[2] - values[0] for name, values in truths.items()}
-    effects = {name: float(values.mean()) for name, values in apart.items()}
-    return trials, {"log_odds_ratio": 2 * effect, **effects}
-
-
-COPYING_FAMILIES = Study(
-    "copying_families",
-    _copying_families,
-    {"families that copy otherwise": CopyingDesign(0.6), "alike in copying": CopyingDesign(0.0)},
-    ("quantity",),
-    n_datasets=12,
-    options={"n_draws": 1_000},
-    means=("truth",),
 )
 
 # Accuracy of the judge, and options of a question.

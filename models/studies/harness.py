@@ -36,26 +36,9 @@ Rows = list[dict[str, Any]]
 class Study(NamedTuple):
     """Scenarios, and the function that draws and checks their data sets.
 
-    Attributes
-    ----------
-    name : str
-        Name on the command line.
-    block : callable
-        Takes a scenario, the numbers of its data sets, ``seed`` and the options; returns rows.
-    scenarios : mapping
-        Settings of each scenario by its name, a named tuple or a dataclass.
-    keys : tuple of str
-        Columns beside the scenario by which rows are summarized.
-    size : int
-        Data sets of one call of `block`; 0: all of them.
-    n_datasets : int
-        Data sets of each scenario, if not given.
-    options : mapping
-        Options of `block`, with their defaults.
-    means : tuple of str
-        Columns that are averaged beside coverage.
-    table : callable, optional
-        Makes the summary of rows; default: coverage and median width by scenario and keys.
+    ``block`` takes a scenario, the numbers of its data sets, ``seed`` and the options, and returns
+    rows; ``size`` data sets are one call, 0: all of them. Rows are summarized by scenario and
+    ``keys``: coverage, median width and ``means``; or by ``table``.
     """
 
     name: str

@@ -20,7 +20,7 @@ from studies.cases import CASES
 from studies.error_patterns import DESIGNS, EQUAL_ROWS, SIMILARITY, STATEMENTS
 from studies.harness import PROMISED
 
-SIGNIFICANT, DIGITS = 0.05, 4
+DIGITS = 4
 SETTINGS, BENCHMARK = "coverage.csv", "benchmarks.csv"
 ERRORS = ("paired_errors/coverage.csv", "paired_errors/statements.csv", "paired_errors/tests.csv")
 # Data sets of each design, and how many more where coverage is near what is promised.
@@ -114,17 +114,10 @@ FORM = ("ranks", "simulations", "warm-up, acceptance", "with divergences", "rank
 
 
 def _branches(catalogue: Path, _: str) -> str:
-    """Forms of all models, and the seconds to their first draws."""
-    rows: list[tuple[str, ...]] = [("model", "branch", *FORM, "cold, s", "warm, s")]
+    """Forms of all models."""
+    rows: list[tuple[str, ...]] = [("model", "branch", *FORM)]
     for name in sorted(CASES):
-        path = catalogue / name / "seconds.json"
-        timed = _read(path) if path.is_file() else None
-        for branch, cells in _forms(catalogue, name).items():
-            of_time = ["not timed"] * 2
-            if timed is not None or branch != DEFAULT:
-                known = timed is not None and branch == DEFAULT
-                of_time = [f"{timed[k]:.1f}" if known else "" for k in ("cold", "warm")]  # type: ignore[index]
-            rows.append((name, branch, *cells, *of_time))
+        rows += [(name, branch, *cells) for branch, cells in _forms(catalogue, name).items()]
     return lines(rows)
 
 
@@ -169,13 +162,6 @@ def _calibration(catalogue: Path, name: str) -> str:
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
     if outside:
         text += f" Outside the 95 % band of their own, as one in twenty is: {', '.join(outside)}."
-    for _, row in rows[rows["school"] == "bootstrap"].iterrows():
-        own = posterior.loc[row["quantity"]]
-        text += (
-            f" 95 % intervals of `{row['quantity']}` contain the true value in "
-            f"{own['coverage_95']:.3f} of them, those of the percentile bootstrap in "
-            f"{row['coverage_95']:.3f}."
-        )
     cells: list[tuple[str, ...]] = [("branch", "design", *FORM)]
     case = CASES[name]
     cells += [(b, case.of(b).words, *form) for b, form in _forms(catalogue, name).items()]
@@ -202,19 +188,6 @@ def _corners(catalogue: Path, _: str) -> str:
     wide = part.pivot_table("coverage", ["accuracy_a", "n_trials"], "method")[methods]
     rows = [(*at, *map("{:.3f}".format, row)) for at, row in wide.T.items()]
     return lines([("accuracy", "trials", *methods), *rows])
-
-
-def _short(catalogue: Path, _: str) -> str:
-    """Designs in which intervals of the default fall short of what is promised."""
-    auto = pd.read_csv(catalogue / ERRORS[0]).query("method == 'auto'")
-    fewer = auto[auto["p_short"] < SIGNIFICANT]
-    if fewer.empty:
-        return f"In no design is it significantly below {PROMISED:.2f} (Holm over designs).\n"
-    named = ", ".join(
-        f"{row.scenario} ({row.coverage:.3f}, {row.unbounded:.0%} unbounded)"
-        for row in fewer.itertuples()
-    )
-    return f"Significantly below {PROMISED:.2f} (Holm over designs) it is in: {named}.\n"
 
 
 def _similarity(catalogue: Path, _: str) -> str:
@@ -250,41 +223,6 @@ def _equal_rows(catalogue: Path, _: str) -> str:
 
 SHOWN = ("score", "human-human", "share", "differences", "ranks")
 THESE = ("score, these people", "difference, these people")
-GREATEST, WIDEST = 0.985, 1.5
-
-
-def _benchmarks(catalogue: Path, _: str) -> str:
-    """What the table of benchmarks says in all."""
-    table = pd.read_csv(catalogue / BENCHMARK)
-    own, drawn = (table[table["method"] == name] for name in ("analytic", "bootstrap"))
-    short = _named(own[own["p_short"] < SIGNIFICANT])
-    much = _named(own[(own["coverage"] > GREATEST) & (own["statement"] != "ranks")])
-    wide = []
-    for statement, part in own[own["relative_width"] > WIDEST].groupby("statement", sort=False):
-        ratio = part["relative_width"]
-        ends = [f"{x:.2f}" for x in sorted({ratio.min(), ratio.max()})]
-        wide.append(f"{statement} in {len(part)} ({' to '.join(ends)})")
-    return (
-        f"Share of 95 % intervals that held the truth, over {own['n_datasets'].max()} simulated\n"
-        "benchmarks of four machines (`studies.benchmarks.BENCHMARKS`; Monte-Carlo error at most "
-        f"{_share(own['coverage_mcse'].max())}),\nand of the bootstrap, over "
-        f"{drawn['n_datasets'].max()} (at most {_share(drawn['coverage_mcse'].max())}).\n\n"
-        f"- Significantly below {_share(PROMISED)} (Holm over {len(own)} cells, those of the "
-        f"second table\n  too): {short}.\n"
-        f"- Above {_share(GREATEST)}, ranks aside, which have to hold all at once: {much}.\n"
-        f"- Median width more than {WIDEST} times that of an interval from the true standard "
-        f"error: {', '.join(wide) or 'none'}.\n"
-        "  Two or three degrees of freedom leave no narrow interval.\n"
-    )
-
-
-def _named(found: pd.DataFrame) -> str:
-    named = [
-        f"{statement} of "
-        + ", ".join(f"{row.scenario} ({_share(row.coverage)})" for row in part.itertuples())
-        for statement, part in found.groupby("statement", sort=False)
-    ]
-    return "; ".join(named) or "none"
 
 
 def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, str]]) -> str:
@@ -330,11 +268,9 @@ PARTS: Mapping[str, Callable[[Path, str], str]] = {
     "calibration": _calibration,
     "methods of intervals": _methods,
     "coverage by accuracy": _corners,
-    "short of coverage": _short,
     "similarity": _similarity,
     "statements": _statements,
     "equal rows": _equal_rows,
-    "benchmarks": _benchmarks,
     "benchmark scores": _scores,
     "benchmark scores of these people": _these,
 }

@@ -1,11 +1,4 @@
-"""Metrics that find how much machines share with humans, whatever their accuracy.
-
-References
-----------
-.. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
-   consistency: towards reliable behavioral comparison of classifiers.
-   doi:10.48550/arXiv.2507.06645
-"""
+"""Metrics that find how much machines share with humans, whatever their accuracy."""
 
 from __future__ import annotations
 
@@ -62,8 +55,6 @@ def sharing_cells(
     accuracies: Sequence[float] = ACCURACIES,
 ) -> pd.DataFrame:
     """Probabilities of the four cells of machines that share so much and are so accurate."""
-    if world not in WORLDS:
-        raise ValueError(f"world must be one of {', '.join(WORLDS)}; got {world!r}")
     rows = [
         {"shared": shared, "accuracy": accuracy, "cells": cells}
         for shared in shares

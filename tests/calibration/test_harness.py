@@ -26,16 +26,15 @@ FEW: dict[str, dict[str, Any]] = {
     "agreement": {"n_draws": 100},
     "branches": {"n_resamples": 10},
     "cohorts": {"n_draws": 40},
-    "copying_families": {"n_draws": 40},
     "families": {"n_draws": 100},
     "items": {"n_draws": 100},
     "similarity": {"n_draws": 100},
     "statements": {"n_draws": 100},
 }
 # Whose scenarios take long, each on its own: with the slow tests.
-LONG = ("cohorts", "copying_families", "families", "margin_scores", "statements", "judges")
+LONG = ("cohorts", "families", "statements", "judges")
 # Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
-EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "copying_families": 99, "margins": 7}
+EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "margins": 7}
 EVERY |= {"orders": 4, "similarity": 9, "statements": 6}
 # Scenarios that take long, where the others do not.
 LARGE = ("classes", "250 errors", "300 errors", "20 machines", "5 x 4 blocks", "random trees")
@@ -259,17 +258,6 @@ def test_short_coverage_is_judged_over_scenarios() -> None:
     assert found.tolist() == pytest.approx([2 * p, 1])
 
 
-def test_branches_copy_as_the_cohort_model_says() -> None:
-    """Differences of families by their own tables: odds, and margins kept."""
-    rng = np.random.default_rng(1)
-    for odds, human, machine in rng.uniform((-3, 0.1, 0.1), (3, 0.95, 0.95), (100, 3)):
-        alone, copied = families.table_of(odds, human, machine)
-        cells = np.array([human * (alone + copied), human * (1 - alone - copied),
-                          (1 - human) * alone, (1 - human) * (1 - alone)])  # fmt: skip
-        assert cells[0] + cells[2] == pytest.approx(machine)
-        assert np.log(cells[0] * cells[3] / (cells[1] * cells[2])) == pytest.approx(odds, abs=1e-6)
-
-
 @pytest.mark.parametrize("world", ["copying", "shared difficulty", "cohort"])
 @pytest.mark.parametrize("human", [0.6, 0.9])
 def test_machines_have_the_accuracy_that_is_asked_for(world: str, human: float) -> None:
@@ -308,8 +296,6 @@ def test_no_metric_is_right_in_every_world() -> None:
     assert best in ("normalised_error_consistency", "min_mid_max_agreement")
     # Error consistency rises with accuracy towards that of the human and beyond.
     assert table.loc[("copying", "error_consistency"), "tau_accuracy"] == 1
-    with pytest.raises(ValueError, match="world must be one of copying, shared difficulty"):
-        sharing_cells("other")
 
 
 def test_a_study_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,11 +37,6 @@ def shared_errors(
     """Responses of systems to the same items, (system, item)."""
     true, errs = np.asarray(truth), np.asarray(wrong, dtype=bool)
     suggested, own, follows = population
-    if errs.shape != (len(own), len(true)):
-        raise ValueError(
-            f"wrong must be (system, item), of {len(own)} systems and {len(true)} items; got shape "
-            f"{errs.shape}"
-        )
     rng = np.random.default_rng(seed_sequence(rng))
     kind = rng.integers(len(suggested), size=len(true))
     says = _drawn(suggested[kind, true], rng)

@@ -32,8 +32,6 @@ def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
 
 def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
     """Random correlations of observers that descend from one another."""
-    if n_observers < 2:
-        raise ValueError(f"a tree needs at least 2 observers, got {n_observers}")
     generator = np.random.default_rng(seed_sequence(rng))
     lines = [[k] for k in range(n_observers)]
     joined_at = np.zeros((n_observers, n_observers))

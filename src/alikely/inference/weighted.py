@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 Population = Literal["pool", "images"]
-# Measured (`studies.chosen`): of contrasts whose 95 % intervals cover less
+# Measured (docs/choosing.md): of contrasts whose 95 % intervals cover less
 # than 90 %, nine in ten have most variances rest on fewer images than so many.
 FEWEST_EFFECTIVE = 15
 # Answers of each person that variances count as tossed, spread over the images shown. Where people
