@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import bound_names
@@ -12,8 +11,8 @@ from alikely._base.names import MISSING, listed, number, p_words
 from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.layout import OVERALL, Population
 from alikely.benchmark.readers import ReaderStudy
-from alikely.benchmark.tables import NO_METHOD, is_plug_in, methods_shown, not_valid
-from alikely.benchmark.trees import Families, families
+from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
+from alikely.benchmark.trees import families
 from alikely.benchmark.words import (
     SPEAKS,
     ceiling_sentence,
@@ -30,12 +29,10 @@ from alikely.estimates.result import Result, Tree
 from alikely.estimates.sentences import (
     METHODS,
     PLACES,
-    bounds_of,
     capital,
     is_wide,
     matrix_sentence,
     population_words,
-    shown_methods,
 )
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
@@ -73,7 +70,6 @@ POPULATION = (
 MODALITIES = {"modality": "condition", "other": "other condition", "p_value": "p"}
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
-TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10")
 TESTED = (
     "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
     "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
@@ -117,43 +113,37 @@ def pair_sections(
 ) -> list[Section]:
     """Estimates, tests against independence and differences."""
     label, frame = result.metric.label, result.summary(columns="all")
-    sections = [Section(f"Estimates: {label}", _estimates(result, frame, kinds))]
-    if tests := _tests(result, frame):
+    alone = [name for name in PLACES if frame[name].nunique() < 2]
+    sections = [Section(f"Estimates: {label}", _estimates(result, kinds, alone))]
+    there = [name for name in ("p_null", "p_null_bh", "p_fisher", "log_bf10") if name in frame]
+    if there:
+        n = int(result.data.attrs.get("n_null", 0))
+        names = [*PLACES, "observer_a", "observer_b", "n_trials", "estimate", *there]
+        # Many p values are the smallest that so many simulations can give.
+        order = [there[0], "-log_bf10" if "log_bf10" in there else "-estimate"]
+        tests: list[Block] = [
+            Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result))),
+            table_of(frame[names].drop(columns=alone), "Smallest p values first.", sort=order,
+                     headings={"estimate": label}),
+        ]  # fmt: skip
         sections.append(Section(f"Tests of independence: {label}", tests, open=False))
     if blocks := _means(result, kinds, apart):
         sections.append(Section(f"Means and differences: {label}", blocks))
     return sections
 
 
-def _places(frame: pd.DataFrame) -> list[str]:
-    return [name for name in PLACES if frame[name].nunique() > 1]
-
-
-def _estimates(result: Result, frame: pd.DataFrame, kinds: Mapping[str, str] | None) -> list[Block]:
-    metric = result.metric
-    prob, kind = result.interval_options(None, None)
-    names = [*_places(frame), "observer_a", "observer_b", "n_trials"]
-    rests = metric.rests_on[0]
-    names += [rests] if rests in frame and rests not in names else []
-    names += ["accuracy_a", "accuracy_b", "estimate"]
-    for method in shown_methods(result, None):
-        ends = bounds_of(method, kind, prob)
-        names += [*(["posterior_median"] if method == "posterior" else []), *ends]
-    names += [name for name in metric.beside if name in frame and name not in names]
-    label = metric.posterior_label
-    heads = {"estimate": metric.label, "posterior_median": f"{label} median"}
-    text = ONE_INTERVAL
-    if (lost := int(frame["estimate"].isna().sum())) > 0:
-        text += f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
-    caption = "Highest estimates first." if len(frame) > 1 else "The estimate."
+def _estimates(result: Result, kinds: Mapping[str, str] | None, alone: list[str]) -> list[Block]:
+    metric, frame = result.metric, result.summary()
+    lost = int(frame["estimate"].isna().sum())
+    undefined = f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
     table = table_of(
-        frame[[*names, "note"]],
-        caption,
+        frame.drop(columns=[*alone, *(n for n in ("se", "p_null") if n in frame)]),
+        "Highest estimates first." if len(frame) > 1 else "The estimate.",
         sort="-estimate",
-        headings=heads,
+        headings={"estimate": metric.label, "posterior_median": f"{metric.posterior_label} median"},
         leading_zero=is_wide(metric) or None,
     )
-    return [Text(text), table, *_figures(result, kinds)]
+    return [Text(ONE_INTERVAL + undefined * (lost > 0)), table, *_figures(result, kinds)]
 
 
 def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
@@ -190,37 +180,6 @@ def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
             figure_of(
                 lambda: plot_agreement(result, "accuracy", observer_kinds=kinds),
                 f"{metric.label} against accuracy, with the limit of each pair's accuracies.",
-            )
-        )
-    return blocks
-
-
-def _tests(result: Result, frame: pd.DataFrame) -> list[Block]:
-    """The tests that the analysis has."""
-    there = [name for name in TESTS if name in frame]
-    if not there:
-        return []
-    n = int(result.data.attrs.get("n_null", 0))
-    names = [*_places(frame), "observer_a", "observer_b", "n_trials", "estimate", *there]
-    blocks: list[Block] = [Text(TESTED.format(n=f"{n:,}" if n else "many", whom=_whom(result)))]
-    order = [str(name) for name in ("p_null", "p_fisher") if name in there][:1]
-    # Many p values are the smallest that so many simulations can give.
-    order += ["-log_bf10"] if "log_bf10" in there else ["-estimate"]
-    blocks.append(
-        table_of(
-            frame[names],
-            "Smallest p values first.",
-            sort=order,
-            headings={"estimate": result.metric.label},
-        )
-    )
-    value = frame["estimate"].to_numpy()
-    if result.metric.counts == "correctness" and np.isfinite(value).any():
-        pair = str(result.table["pair"].values[int(np.nanargmax(value))])
-        blocks.append(
-            figure_of(
-                lambda: plot_agreement(result, "null", pair=pair, rng=1),
-                f"The highest estimate, {pair}, among those of independent observers.",
             )
         )
     return blocks
@@ -328,73 +287,54 @@ def _ranking(scores: Benchmark) -> list[str]:
 
 
 def score_sections(scores: Benchmark) -> list[Section]:
-    """Scores, ranks, differences and ceilings."""
-    if not scores.is_analytic:
-        return _drawn_sections(scores)
-    label = scores.metric.label
-    sections = [Section(f"Scores against humans: {label}", _scores(scores))]
+    """Scores, ranks, differences and ceilings; of joint draws without populations and ceilings."""
+    analytic = scores.is_analytic
+    against = " against humans" if analytic else ""
+    sections = [Section(f"Scores{against}: {scores.metric.label}", _scores(scores))]
     # Of one machine there is neither.
     if len(scores.models) > 1:
-        sections += [
-            Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
-            Section(
-                "Differences between machines", attempted("Differences.", lambda: _apart(scores))
-            ),
-        ]
-    return [*sections, Section("Ceilings", attempted("Ceilings.", lambda: _ceilings(scores)))]
+        ranks = attempted("Ranks.", lambda: _ranks(scores))
+        apart = attempted("Differences.", lambda: _apart(scores))
+        sections += [Section("Ranks", ranks), Section("Differences between machines", apart)]
+    if analytic:
+        ceilings = attempted("Ceilings.", lambda: _ceilings(scores))
+        sections.append(Section("Ceilings", ceilings))
+    return sections
+
+
+def _for(scores: Benchmark, population: Population = BOTH) -> str:
+    """Whom numbers speak for."""
+    return f", for {SPEAKS[population]}" if scores.is_analytic else ""
 
 
 def _scores(scores: Benchmark) -> list[Block]:
-    blocks: list[Block] = []
-    for population in (BOTH, "images"):
-        what = f"Scores (means over data sets), for {SPEAKS[population]}."
-        blocks.append(_score_table(scores, population, what))
-    blocks.append(
-        figure_of(
-            lambda: plot_benchmark(scores, population=BOTH),
-            f"Scores with the humans' ceiling, for {SPEAKS[BOTH]}.",
-        )
-    )
+    heads = {"estimate": scores.metric.label, "level": "data set"}
+    zero = is_wide(scores.metric) or None
+
+    def table(population: Population | None, what: str, level: str | None = OVERALL) -> Block:
+        frame = scores.summary(population, level)
+        own = ["level"] if level is not None else []
+        sort = "-estimate" if level is not None else ["level", "-estimate"]
+        return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
+                        leading_zero=zero, rows=60 if level is not None else 20)  # fmt: skip
+
+    if not scores.is_analytic:
+        figure = figure_of(lambda: plot_benchmark(scores), "Scores with their intervals.")
+        return [table(None, "Scores, highest first."), figure]
+    populations: tuple[Population, ...] = (BOTH, "images")
+    blocks = [table(p, f"Scores (means over data sets){_for(scores, p)}.") for p in populations]
+    what = f"Scores with the humans' ceiling{_for(scores)}."
+    blocks.append(figure_of(lambda: plot_benchmark(scores, population=BOTH), what))
     if len(scores.datasets) > 1:
-        what = f"Scores in each data set, for {SPEAKS[BOTH]}."
-        blocks.append(_score_table(scores, BOTH, what, level=None))
+        blocks.append(table(BOTH, f"Scores in each data set{_for(scores)}.", None))
     return blocks
 
 
-def _score_table(
-    scores: Benchmark, population: Population, what: str, level: str | None = OVERALL
-) -> Block:
-    prob, kind = scores.interval_options(None, None)
-    methods = methods_shown(scores, population, None)
-    frame = scores.summary(population, level, intervals=methods, columns="all")
-    names = ["level"] if level is None else []
-    names += ["system", "estimate"]
-    for school in methods:
-        names += bounds_of(school, kind, prob)
-    if frame["ceiled"].notna().any():
-        names += ["ceiled"]
-        names += [end for end in bounds_of("ceiled", "ci", prob) if end in frame]
-    names += ["accuracy", "kappa_max"] if "kappa_max" in frame else ["accuracy"]
-    heads = {
-        "estimate": scores.metric.label,
-        "kappa_max": "highest that accuracies allow",
-        "level": "data set",
-    }
-    return table_of(
-        frame[[*names, "note"]],
-        what,
-        sort="-estimate" if level is not None else ["level", "-estimate"],
-        headings=heads,
-        leading_zero=is_wide(scores.metric) or None,
-        rows=60 if level is not None else 20,
-    )
-
-
 def _ranks(scores: Benchmark) -> list[Block]:
-    prob, _ = scores.interval_options(None, None)
     if reason := not_valid(scores.metric):
         return [Text(f"No ranks: {reason}.")]
-    ranks = scores.ranks(BOTH, rng=SEED)
+    analytic = scores.is_analytic
+    ranks = scores.ranks(BOTH, rng=SEED) if analytic else scores.ranks()
     names = {
         "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
         "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
@@ -402,39 +342,39 @@ def _ranks(scores: Benchmark) -> list[Block]:
         "estimate": scores.metric.label,
     }  # fmt: skip
     heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
+    prob, _ = scores.interval_options(None, None)
+    said = [Text(rank_sentence(scores, ranks, BOTH, prob))] if analytic else []
     return [
-        Text(rank_sentence(scores, ranks, BOTH, prob)),
+        *said,
         table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
-            lambda: plot_benchmark(scores, "ranks", population=BOTH, rng=SEED),
-            f"Sets of ranks that hold all true ranks at once, for {SPEAKS[BOTH]}.",
+            lambda: plot_benchmark(scores, "ranks", population=BOTH if analytic else None,
+                                   rng=SEED),
+            f"Sets of ranks that hold all true ranks at once{_for(scores)}.",
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _apart(scores: Benchmark) -> list[Block]:
-    table = scores.differences(BOTH).drop(columns="se")
+    analytic = scores.is_analytic
+    table = (scores.differences(BOTH) if analytic else scores.differences()).drop(columns="se")
     blocks: list[Block] = [
         Text(
-            f"First less other, for {SPEAKS[BOTH]}. Intervals and p (among all) are simultaneous: "
+            f"First less other{_for(scores)}. Intervals and p (among all) are simultaneous: "
             f"adjusted for {len(table):,} comparisons."
         )
     ]
     if is_plug_in(scores.metric):
         return [table_of(table, NO_METHOD, sort="-difference")]
-    blocks += attempted(
-        "Test of equal scores.",
-        lambda: [Text(equality_sentence(scores, scores.equality(BOTH), BOTH))],
-    )
-    blocks.append(table_of(table, "Smallest p values first.", sort="p_value_simultaneous"))
+    if analytic:
+        blocks += attempted("Test of equal scores.", lambda: [Text(_equality(scores)[0])])
+        blocks.append(table_of(table, "Smallest p values first.", sort="p_value_simultaneous"))
+    else:
+        blocks.append(table_of(table, "Differences.", sort="-difference"))
     if "posterior" in scores.data.children:
-        blocks.append(
-            figure_of(
-                lambda: plot_benchmark(scores, "prob_greater"),
-                "Posterior probability that the machine of the row is above that of the column, "
-                f"for {SPEAKS['images']}.",
-            )
-        )
+        what = "Posterior probability that the machine of the row is above that of the column"
+        what += _for(scores, "images")
+        blocks.append(figure_of(lambda: plot_benchmark(scores, "prob_greater"), f"{what}."))
     return blocks
 
 
@@ -445,53 +385,14 @@ def _ceilings(scores: Benchmark) -> list[Block]:
         "consensus_lower": "consensus, lower", "consensus_lower_se": "lower, standard error",
         "consensus_upper": "consensus, upper", "consensus_upper_se": "upper, standard error",
     }  # fmt: skip
+    what = (
+        f"What humans reach among themselves{_for(scores)}; consensus bounds of what a system "
+        f"without noise of its own could reach{_for(scores, 'images')}."
+    )
+    heads = {"p_above_0": "p (above 0, one-sided)"}
     table = scores.ceilings(BOTH).rename(columns=names)
-    return [
-        Text(ceiling_sentence(scores, BOTH)),
-        table_of(
-            table,
-            f"What humans reach among themselves, for {SPEAKS[BOTH]}; consensus bounds of what a "
-            f"system without noise of its own could reach, for {SPEAKS['images']}.",
-            headings={"p_above_0": "p (above 0, one-sided)"},
-            rows=60,
-        ),
-    ]
-
-
-def _drawn_sections(scores: Benchmark) -> list[Section]:
-    """Scores, ranks and differences of joint draws."""
-    heads = {"estimate": scores.metric.label}
-
-    def ranks() -> list[Block]:
-        return [
-            table_of(scores.ranks(), "Ranks, with ties.", headings=heads),
-            figure_of(lambda: plot_benchmark(scores, "ranks"), "Ranks with their joint sets."),
-        ]
-
-    def apart() -> list[Block]:
-        table = scores.differences()
-        text = (
-            "The pointwise interval is of one difference, the simultaneous one of all "
-            f"{len(table):,} at once."
-        )
-        figure = figure_of(
-            lambda: plot_benchmark(scores, "prob_greater"), "Probability that one is above another."
-        )
-        return [Text(text), table_of(table, "Differences.", sort="-difference"), figure]
-
-    return [
-        Section(
-            f"Scores: {scores.metric.label}",
-            [
-                table_of(
-                    scores.summary(), "Scores, highest first.", sort="-estimate", headings=heads
-                ),
-                figure_of(lambda: plot_benchmark(scores), "Scores with their intervals."),
-            ],
-        ),
-        Section("Ranks", attempted("Ranks.", ranks)),
-        Section("Differences between machines", attempted("Differences.", apart)),
-    ]
+    said = Text(ceiling_sentence(scores, BOTH))
+    return [said, table_of(table, what, headings=heads, rows=60)]
 
 
 def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Section]:
@@ -502,7 +403,12 @@ def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Secti
     alone = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
     more = f" Of {n_entries:,} entries the {MOST_ROWS:,} highest." if n_entries > MOST_ROWS else ""
     blocks: list[Block] = [
-        Text(_schools(matrix)),
+        Text(
+            "Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."
+            if "posterior_lower" in matrix.estimates
+            else "Analytic intervals; the posterior and the bootstrap of single pairs are "
+            "al.compare's."
+        ),
         table_of(top.drop(columns=alone), f"Most alike first.{more}", headings=heads),
     ]
     if n_entries > 20:
@@ -515,25 +421,27 @@ def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Secti
     return sections
 
 
-def _schools(matrix: MatrixResult) -> str:
-    """Which intervals there are, and where the others would be."""
-    if "posterior_lower" in matrix.estimates:
-        return "Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."
-    return "Analytic intervals; the posterior and the bootstrap of single pairs are al.compare's."
-
-
 def _families(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Block]:
     """The advised groups of observers, and the tree that they are cut from."""
     if (n := len(matrix.observers)) > MOST_IN_TREE:
         raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
-    tree = _tree(matrix)
+    try:
+        tree = families(matrix, n_resamples=REPLICATES, rng=SEED)
+    except ValueError:
+        # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
+        tree = families(matrix, n_resamples=0)
     found = tree.members()
     blocks: list[Block] = [Text(f"{TREE} {capital(tree.note)}.", finding=True)]
     by = kinds
     if tree.advised > 1:
         shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
         blocks.append(table_of(shown, "Families of at least two observers, largest first."))
-        by = by or _strip(tree, found)
+        # Names of the largest, for as many as there are colors.
+        first = found.head(MOST_GROUPS - 1)
+        named = {name: f"family {family:02d}"
+                 for names, family in zip(first["members"], first["family"], strict=True)
+                 for name in names}  # fmt: skip
+        by = by or dict.fromkeys(tree.observers, "others") | named
     color = "kind" if kinds else "family"
     strip = f" The strip between them shows the {color} of each observer." if by else ""
     blocks.append(
@@ -543,22 +451,6 @@ def _families(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Blo
         )
     )
     return blocks
-
-
-def _tree(matrix: MatrixResult) -> Families:
-    try:
-        return families(matrix, n_resamples=REPLICATES, rng=SEED)
-    except ValueError:
-        # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
-        return families(matrix, n_resamples=0)
-
-
-def _strip(tree: Families, found: pd.DataFrame) -> dict[str, str]:
-    """Names of the largest families, for as many as there are colors."""
-    named = dict.fromkeys(tree.observers, "others")
-    for _, row in found.head(MOST_GROUPS - 1).iterrows():
-        named |= dict.fromkeys(row["members"], f"family {row['family']:02d}")
-    return named
 
 
 def _study_findings(study: ReaderStudy) -> list[str]:
