@@ -34,7 +34,7 @@ from .estimates import matrix as matrix
 from .estimates import mean as mean
 from .estimates import metric_correlations as metric_correlations
 from .estimates import misclassification_agreement as misclassification_agreement
-from .margins import fit_observers as fit_observers
+from .margins.noise import fit_observers as fit_observers
 from .metrics import Metric as Metric
 from .planning import trials_for_power as trials_for_power
 from .planning import trials_for_width as trials_for_width

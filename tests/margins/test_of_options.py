@@ -29,7 +29,7 @@ def p() -> np.ndarray:
     return rng.dirichlet(np.ones(4), (3, 60)) + rng.dirichlet(np.ones(4), 60)
 
 
-def test_they_are_those_of_a_table(p: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_those_of_a_table(p: np.ndarray) -> None:
     trials = _trials(p / 2)
     data = trials.data
     rows = data["probability"].to_series().rename("probability").reset_index()
@@ -43,8 +43,6 @@ def test_they_are_those_of_a_table(p: np.ndarray, monkeypatch: pytest.MonkeyPatc
         expected[[*KEYS, "margin"]].sort_values(KEYS, ignore_index=True),
         check_dtype=False,
     )
-    monkeypatch.setattr("alikely.margins.machines.CHUNK", 100)
-    pd.testing.assert_frame_equal(decision_margins(trials), found)
     few: dict[str, Any] = {"n_resamples": 20, "n_draws": 0, "rng": 1}
     table = al.decision_margin_consistency(trials, trials, **few).summary()
     by_hand = found.pivot(index="item", columns="observer", values="margin").corr()

@@ -134,12 +134,12 @@ def test_row_order_does_not_matter() -> None:
 def test_columns_of_other_names() -> None:
     table = logits().assign(dataset="set")
     names = {
-        "observer": "network", "item": "picture", "truth": "target", "label": "category",
+        "observer": "network", "item": "picture", "truth": "target", "class": "category",
         "logit": "score", "condition": "level", "dataset": "study",
     }  # fmt: skip
-    renamed = table.rename(columns={**names, "class": "category"})
+    renamed = table.rename(columns=names)
     assert "class" not in renamed
-    found = decision_margins(renamed, **names)  # type: ignore[arg-type]
+    found = decision_margins(renamed, columns=names)
     pd.testing.assert_frame_equal(found, decision_margins(table))
     assert set(found["dataset"]) == {"set"}
 
@@ -237,8 +237,9 @@ ITEM_Y = ITEM_X.replace("'x'", "'y'")
     [
         (small().drop(columns="logit"), {}, "expected exactly one of the columns 'margin',"),
         (small(margin=0.0), {}, "expected exactly one of .*, got 'margin' and 'logit'; drop the"),
-        (small(), {"observer": "subject"}, "no column 'subject'; the columns are observer, item"),
-        (small(), {"label": "category"}, "no column 'category'"),
+        (small(), {"columns": {"observer": "subject"}}, "no column 'subject'; the columns are obs"),
+        (small(), {"columns": {"class": "category"}}, "no column 'category'"),
+        (small(), {"columns": {"logits": "x"}}, "got 'logits'; did you mean 'logit'"),
         (small().iloc[:0], {}, "the table is empty: it has no rows"),
         (small().drop(columns="truth"), {}, "true classes are missing: give a column 'truth',"),
         (small(truth=["cat", "cat", None, "dog"]), {}, "'truth' has no value in row 2"),
@@ -283,9 +284,9 @@ def test_what_is_no_table(tmp_path: Path) -> None:
         decision_margins({"observer": ["a"]})
     with pytest.raises(ValueError, match=r"no file '.*none\.csv'"):
         decision_margins(tmp_path / "none.csv")
-    (tmp_path / "scores.xlsx").write_text("x")
+    (tmp_path / "scores.ods").write_text("x")
     with pytest.raises(ValueError, match=r"neither a \.csv nor .*; for other formats read it with"):
-        decision_margins(str(tmp_path / "scores.xlsx"))
+        decision_margins(str(tmp_path / "scores.ods"))
     with pytest.raises(TypeError, match="trials must be Trials, got DataFrame; make them with Tri"):
         decision_margins(small(), trials=small())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="coarse must be a dict of class: category, got list"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, special, stats
 
 from alikely.metrics import alternatives, margins
 
@@ -62,19 +62,6 @@ def test_both_tails_stay_finite_and_monotone(m: int) -> None:
     # But for rounding.
     assert (np.diff(right) >= -1e-15).all()
     assert (np.diff(wrong) <= 1e-15).all()
-
-
-@pytest.mark.parametrize("m", [2, 3, 16, 1000])
-def test_inverse(m: int) -> None:
-    d = np.linspace(-3, 6, 40)
-    np.testing.assert_allclose(
-        alternatives.d_prime(alternatives.m_afc_probability(d, m), m), d, atol=1e-8
-    )
-
-
-def test_inverse_equals_root_finding() -> None:
-    root = optimize.brentq(lambda d: integral(d, 16) - 0.87, 0, 10, xtol=1e-12)
-    assert alternatives.d_prime(0.87, 16) == pytest.approx(root, abs=1e-8)
 
 
 def test_margins_by_hand() -> None:
@@ -145,7 +132,6 @@ def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -
     [
         (lambda: margins.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
         (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
-        (lambda: alternatives.d_prime([0.5, 1.0], 4), "strictly between 0 and 1, got 1"),
         (lambda: margins.machine_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
         (lambda: margins.machine_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
         (lambda: margins.machine_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),

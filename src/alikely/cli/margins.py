@@ -27,7 +27,7 @@ SCALES = {
 
 
 @subcommand(al.decision_margin_consistency, al.margins.decision_margins, al.Result.summary,
-            omit=("label", *ROLES))  # fmt: skip
+            omit=("columns", *ROLES))  # fmt: skip
 def margins(
     o: Options,
     *,
@@ -63,11 +63,9 @@ def margins(
     table = None
     if margins:
         named = roles_of(margin_columns, "--margin-columns", ROLES)
-        # In Python `class` is a word of the language.
-        named = {"label" if role == "class" else role: name for role, name in named.items()}
         mapping: dict[str, Any] = {} if coarse is None else {"coarse": _categories(coarse)}
         table = al.margins.decision_margins(
-            *margins, trials=trials, **o.pick("how", "unmapped"), **mapping | named
+            *margins, columns=named, trials=trials, **o.pick("how", "unmapped"), **mapping
         )
     elif margin_columns:
         raise ValueError("--margin-columns names columns of MARGINS; give --margins too")

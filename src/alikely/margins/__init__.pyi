@@ -1,6 +1,5 @@
 from .machines import decision_margins as decision_margins
 from .noise import explained_consistency as explained_consistency
-from .noise import fit_observers as fit_observers
 from .noise import variance_shares as variance_shares
 from .reliability import self_consistency as self_consistency
 from .reliability import spearman_brown as spearman_brown
@@ -9,7 +8,6 @@ from .reliability import split_half_reliability as split_half_reliability
 __all__ = [
     "decision_margins",
     "explained_consistency",
-    "fit_observers",
     "self_consistency",
     "spearman_brown",
     "split_half_reliability",

@@ -42,21 +42,16 @@ __all__ = ["decision_margins", "margins_of_options"]
 Codes = NDArray[np.int64]
 # Larger ones have squares that are no numbers.
 LARGEST = 1e100
+ROLES = (
+    "observer", "item", "truth", "class", "logit", "probability", "margin", "condition", "dataset"
+)  # fmt: skip
 TRIAL = ["dataset", "condition", "item"]
 ENTRY = ["observer", *TRIAL]
 
 
-def decision_margins(  # noqa: PLR0913
+def decision_margins(
     *tables: Any,
-    observer: str = "observer",
-    item: str = "item",
-    truth: str = "truth",
-    label: str = "class",
-    logit: str = "logit",
-    probability: str = "probability",
-    margin: str = "margin",
-    condition: str = "condition",
-    dataset: str = "dataset",
+    columns: Mapping[str, str] | None = None,
     trials: Trials | None = None,
     coarse: Mapping[str, str] | None = None,
     how: How = "mean",
@@ -74,16 +69,11 @@ def decision_margins(  # noqa: PLR0913
         hold margins, one row per observer and item; or logits or probabilities, one row per
         observer, item and class. Or, alone, trials that carry probabilities of options
         (`Trials.with_probabilities`), which have a name for everything.
-    observer, item, label : str
-        Column names; `label` is that of classes. If there is no column ``item`` but one named
-        ``image``, that is used.
-    truth : str
-        Column of true classes, not read with margins; under its default name it may be absent if
-        `trials` are given.
-    logit, probability, margin : str
-        Column names; exactly one of the three columns tells what the tables hold.
-    condition, dataset : str
-        Column names; under their default names they may be absent.
+    columns : mapping of str to str, optional
+        Names of columns that differ from their roles, which are ``observer, item`` (or ``image``),
+        ``truth, class, condition, dataset``, and exactly one of ``logit, probability, margin``.
+        True classes are not read with margins, and may be absent if `trials` are given; so may
+        conditions and data sets. Such as ``{"logit": "score"}``.
     trials : Trials, optional
         Where true classes are looked up, by data set, condition and item, if the tables have none.
     coarse : mapping of str to str, optional
@@ -149,34 +139,43 @@ def decision_margins(  # noqa: PLR0913
         )
     if not isinstance(coarse, Mapping | None):
         raise TypeError(f"coarse must be a dict of class: category, got {type(coarse).__name__}")
+    names = {role: role for role in ROLES} | dict(columns or {})
+    if unknown := [role for role in names if role not in ROLES]:
+        raise ValueError(
+            f"columns must be of the roles {listed(ROLES)}, got {unknown[0]!r}"
+            f"{nearest(unknown[0], ROLES)}"
+        )
     opened = (read_file(table) if isinstance(table, str | Path) else table for table in tables)
     source = open_tables(opened, "give a table, or the path of a .csv or .parquet file")
-    names = {"margin": margin, "logit": logit, "probability": probability}
-    layout = _layout(source, names)
-    if item == "item" and not source.has("item") and source.has("image"):
-        item = "image"
-    columns = {"observer": source.read(observer)}
+    layout = _layout(source, {role: names[role] for role in ("margin", "logit", "probability")})
+    if names["item"] == "item" and not source.has("item") and source.has("image"):
+        names["item"] = "image"
+    found = {"observer": source.read(names["observer"])}
     everywhere = Column(np.zeros(source.n_rows, dtype=np.int64), [DEFAULT_LABEL])
-    for role, name in (("dataset", dataset), ("condition", condition)):
-        columns[role] = source.read(name) if name != role or source.has(name) else everywhere
-    columns["item"] = source.read(item)
+    for role in ("dataset", "condition"):
+        absent = names[role] == role and not source.has(role)
+        found[role] = everywhere if absent else source.read(names[role])
+    found["item"] = source.read(names["item"])
     if layout != "margin":
-        columns["class"] = source.read(label)
-    rows = _Rows(source, columns, *_number(columns, ENTRY))
+        found["class"] = source.read(names["class"])
+    rows = _Rows(source, found, *_number(found, ENTRY))
 
     values = _finite(rows, names[layout])
     if layout == "margin":
         if coarse is not None:
-            raise ValueError(f"coarse needs logits or probabilities, got {margin!r}; leave it out")
+            raise ValueError(
+                f"coarse needs logits or probabilities, got {names['margin']!r}; leave it out"
+            )
         _refuse_duplicates(rows, rows.entry)
         notes = _notes_of_rows(source) if source.has("note") else None
     else:
         scores = _align(rows, values)
         if layout == "probability":
             scores = _log_probabilities(rows, scores, coarse is not None and how != "mean")
+        truth = names["truth"]
         known = None if truth != "truth" or source.has(truth) else trials
         true = _truths_of_rows(rows, truth) if known is None else _truths_of_trials(rows, known)
-        classes = columns["class"].labels
+        classes = found["class"].labels
         group_of: dict[str, str] = {}
         if coarse is not None:
             group_of = _groups(classes, coarse, unmapped)
@@ -188,8 +187,8 @@ def decision_margins(  # noqa: PLR0913
             scores = coarse_scores(scores[:, kept], groups, classes, how)
             _refuse_zeros(rows, scores)
         values = machine_margin(scores, _positions(rows, true, classes, group_of))
-    found = pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
-    return found if notes is None else found.assign(note=notes)
+    table = pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
+    return table if notes is None else table.assign(note=notes)
 
 
 class _Rows(NamedTuple):
@@ -219,7 +218,7 @@ def _layout(source: Source, names: Mapping[str, str]) -> str:
         got = " and ".join(repr(names[role]) for role in present) or listed(source.columns)
         raise ValueError(
             f"expected exactly one of the columns {wanted}, got {got}; drop the others, or name "
-            "yours by keyword, such as logit='score'"
+            "yours by columns={'logit': 'score'}"
         )
     return present[0]
 
@@ -333,7 +332,8 @@ def _truths_of_rows(rows: _Rows, truth: str) -> tuple[Codes, list[str]]:
     """True class of each entry as code and labels, from the tables."""
     if truth == "truth" and not rows.source.has(truth):
         raise ValueError(
-            "true classes are missing: give a column 'truth', name yours by truth=, or give trials="
+            "true classes are missing: give a column 'truth', name yours by columns={'truth': "
+            "'label'}, or give trials="
         )
     codes, labels = rows.source.read(truth)
     trial, first = _number(rows.columns, TRIAL)
@@ -403,10 +403,6 @@ def _positions(
     return found
 
 
-# Probabilities that are looked at together.
-CHUNK = 4_000_000
-
-
 def margins_of_options(trials: Trials) -> pd.DataFrame:
     """Margins from the probabilities of options that trials carry."""
     data = trials.data
@@ -424,17 +420,13 @@ def margins_of_options(trials: Trials) -> pd.DataFrame:
             "choose one repeat: trials.select(repeat=0)"
         )
     p, truth = data[PROBABILITY].data, data["truth"].values
-    n, n_trials, k = p.shape
-    margin = np.empty((n, n_trials))
-    step = max(1, CHUNK // (n * k))
-    for start in range(0, n_trials, step):
-        part = slice(start, start + step)
-        others = np.array(p[:, part], dtype=np.float64)
-        right = truth[part][None, :, None]
-        own = np.take_along_axis(others, right, axis=2)[..., 0]
-        np.put_along_axis(others, right, -1.0, axis=2)
+    margin = np.empty(p.shape[:2])
+    for own, given in zip(margin, p, strict=True):
+        others = np.array(given, dtype=np.float64)
+        right = np.take_along_axis(others, truth[:, None], axis=1)[:, 0]
+        np.put_along_axis(others, truth[:, None], -1.0, axis=1)
         with np.errstate(divide="ignore"):
-            margin[:, part] = (np.log(own) - np.log(others.max(axis=2))) / np.sqrt(2)
+            own[:] = (np.log(right) - np.log(others.max(axis=1))) / np.sqrt(2)
     if np.isinf(margin).any():
         observer, trial = np.argwhere(np.isinf(margin))[0]
         raise ValueError(

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 # Imported to register their metrics, too.
-from alikely.metrics import (
-    alternatives,
-    bounds,
-    consistency,
-    copying,
-    errors,
-    margins,
-    readings,  # noqa: F401
-)
+from alikely.metrics import bounds, errors, margins, readings  # noqa: F401
 from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency
 from alikely.metrics.copying import copy_probability
@@ -24,16 +16,11 @@ __all__ = [
     "Answers",
     "Metric",
     "Trust",
-    "alternatives",
     "bounds",
     "capa_matrices",
-    "consistency",
     "copy_probability",
-    "copying",
     "error_consistency",
-    "errors",
     "get_metric",
-    "margins",
     "metrics",
     "register",
     "same_wrong_answers",

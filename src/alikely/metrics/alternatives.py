@@ -15,14 +15,13 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from alikely._base.arrays import Floats
 
 __all__ = [
     "Link",
     "check_task",
-    "d_prime",
     "distractor_nodes",
     "m_afc_log_probability",
     "m_afc_probability",
@@ -84,25 +83,3 @@ def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
     right, wrong = special.ndtr(ahead) @ weights, special.ndtr(-ahead) @ weights
     # Weights sum to 1 but for rounding: a probability near 1 comes from the other one.
     return np.asarray(np.where(right > wrong, 1 - wrong, right))
-
-
-def d_prime(probability: ArrayLike, m: int) -> Floats:
-    """Item strength that gives a probability of a right answer among m alternatives."""
-    p = np.asarray(probability, dtype=np.float64)
-    if p.size and not ((p > 0) & (p < 1)).all():
-        bad = p[~((p > 0) & (p < 1))].flat[0]
-        raise ValueError(
-            f"probabilities must lie strictly between 0 and 1, got {bad:g}; add half a response of "
-            "each kind to counts"
-        )
-    nodes, _ = distractor_nodes(m)
-
-    def off(x: Floats, target: Floats) -> Floats:
-        return special.logit(m_afc_probability(x, m)) - special.logit(target)
-
-    # The best distractor lies within its outermost nodes: so does d', shifted by the normal one.
-    guess = special.ndtri(p)
-    found = optimize.elementwise.find_root(
-        off, (guess + nodes[0] - 1, guess + nodes[-1] + 1), args=(p,)
-    )
-    return np.asarray(found.x)

@@ -95,7 +95,7 @@ REMEMBERED = (
 # What tells two metrics of one name apart.
 SAME = (
     "features", "value", "gradient", "reason", "label", "short", "bounds", "independent",
-    "symmetric", "scale", "draws", "limits", "crosses_repeats",
+    "symmetric", "scale", "draws", "limits",
 )  # fmt: skip
 
 
@@ -157,10 +157,6 @@ class Metric:
         in matrices, from what `all_pairs` says; none if empty.
     posterior_label : str
         Heading of posterior intervals in tables, where they are of another quantity.
-    recommended : tuple of str
-        Methods for the interval of an entry, the best first: tables and sentences show the first
-        that a result has. Default: posterior, bootstrap, analytic, without the posterior if it
-        describes another quantity.
     unreliable : mapping of str to str
         Methods, and columns of `beside`, that are known to be wrong, with the reason. Tables show
         them only if they are named, with the reason as a note.
@@ -189,11 +185,6 @@ class Metric:
         the influence of each trial on weighted sums (sum, trial).
     whys : tuple of str
         Beside `all_pairs`: why entries have no estimate.
-    crosses_repeats : bool
-        Whether it is of single answers where items came back, every answer of one observer
-        meeting every answer of the other. If not, items that come back are refused, and it lists
-        answers as independent trials where a user asks for that. All but those of ``"readings"``,
-        ``"options"`` and ``"probabilities"`` if not given.
     options : mapping
         Options that it was made with, which a file remembers.
     sources : tuple of str
@@ -227,7 +218,6 @@ class Metric:
     draws: str = BY_COUNTS
     limits: Limits = ""
     posterior_label: str = "posterior"
-    recommended: tuple[str, ...] = BY_COUNTS
     unreliable: Mapping[str, str] = NONE
     requested: tuple[str, ...] = ()
     rests_on: tuple[str, str] = BY_COUNTS
@@ -237,7 +227,6 @@ class Metric:
     all_pairs: Callable[..., Mapping[str, NDArray[Any]]] | None = None
     all_influences: Callable[..., Floats] | None = None
     whys: tuple[str, ...] = ()
-    crosses_repeats: bool = BY_COUNTS
     options: Mapping[str, Any] = NONE
     sources: tuple[str, ...] = ()
     module: str = ""
@@ -262,14 +251,8 @@ class Metric:
             "label": label,
             "short": self.short or label,
             "draws": DRAWS.get(self.counts, "") if self.draws is BY_COUNTS else self.draws,
-            "recommended": RECOMMENDED[self.posterior_label != "posterior" :]
-            if self.recommended is BY_COUNTS
-            else self.recommended,
             "rests_on": RESTS_ON[self.counts] if self.rests_on is BY_COUNTS else self.rests_on,
             "trust": TRUST[self.counts] if self.trust is BY_COUNTS else self.trust,
-            "crosses_repeats": self.counts not in ONE_ANSWER
-            if self.crosses_repeats is BY_COUNTS
-            else self.crosses_repeats,
             "module": module,
         }
         if callable(self.features):
@@ -287,6 +270,16 @@ class Metric:
     def counts(self) -> Counts:
         """What its features are; ``"trials"`` if they are a function of its own."""
         return "trials" if callable(self.features) else self.features
+
+    @property
+    def recommended(self) -> tuple[str, ...]:
+        """Methods for the interval of an entry, the best first; tables show the first there is."""
+        return RECOMMENDED[self.posterior_label != "posterior" :]
+
+    @property
+    def crosses_repeats(self) -> bool:
+        """Whether all responses of one observer to a repeated item meet all of the other."""
+        return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
         """Compute the derivative of the value by each sum: (..., K) to (..., K)."""
@@ -355,12 +348,6 @@ def _check_metric(metric: Metric) -> None:
         raise ValueError(
             "limits of a metric must be 'kappa', of correctness, 'options', of options, or '' for "
             f"none; got {metric.limits!r} of {metric.counts}"
-        )
-    methods = (*RECOMMENDED, "bca")
-    if metric.recommended is not BY_COUNTS and not set(metric.recommended) <= set(methods):
-        raise ValueError(
-            f"recommended of a metric must be of {', '.join(map(repr, methods))}, the best first; "
-            f"got {metric.recommended!r}"
         )
     if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
         raise ValueError(
