@@ -1,7 +1,7 @@
 """Checks a built site: ``python docs/check_site.py FOLDER`` prints its faults and its size.
 
 Every link within the site leads to a page and a place in it, nothing is loaded from elsewhere, each
-public name has its place, and the page of questions links all that it names.
+public name has its place, and the page "Choosing a function" links all functions that it names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 URL = re.compile(r"""url\(\s*['"]?([^'")]+)|@import\s+['"]([^'"]+)""")
-QUESTIONS = "docs/doors.html"
+QUESTIONS = "docs/choosing_a_function.html"
 # Parts of the page for which a browser asks at once; the others wait for a click.
 LOADED = {"src", "srcset", "poster", "data", "background"}
 

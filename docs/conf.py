@@ -1,7 +1,7 @@
 """The documentation site, built without network by ``sphinx-build -c docs . build/site``.
 
-The folder of sources is that of the whole repository, so that links between pages, cards of models
-and notebooks are the same on the site and where the files are read as they are.
+The source folder is the whole repository, so links between pages, model pages and notebooks are the
+same on the site and in the files.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
     "myst_nb",
+    "sphinx_design",
     "mathml",
     "api_pages",
     "sources",
     "cross_links",
 ]
-root_doc = "docs/start"
+root_doc = "docs/index"
 include_patterns = [
     "docs/**",
     "models/README.md",
@@ -43,15 +44,15 @@ exclude_patterns = ["docs/_*", "build", "dist", ".*", "src", "tests"]
 nitpicky = True
 default_role = "code"
 
-# Notebooks are shown as they were last run; continuous integration runs them apart.
+# Notebooks are shown as they were last run; continuous integration runs them separately.
 nb_execution_mode = "off"
 nb_merge_streams = True
 # Warnings that a cell printed are for its reader, not for whoever builds the site.
 nb_output_stderr = "show"
 # Notebooks on papers keep rows for `papers.csv` as JSON, below the same rows as a table; a test
-# holds that nothing else is left out.
+# checks that no other output is left out.
 suppress_warnings = ["mystnb.unknown_mime_type"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
@@ -68,9 +69,9 @@ html_title = f"alikely {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
-html_additional_pages = {"index": "to_start.html"}
-# Pages without others below them have nothing to show at the side.
-html_sidebars = {f"docs/{page}": [] for page in ("start", "doors", "gallery", "methods")}
+html_additional_pages = {"index": "to_home.html"}
+# These pages have no others below them.
+html_sidebars = {f"docs/{page}": [] for page in ("index", "gallery", "methods")}
 html_sidebars["docs/api/*"] = ["api-sidebar.html"]
 html_show_sourcelink = False
 html_copy_source = False

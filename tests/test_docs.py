@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from names_page import ROOT
+from doc_outputs import ROOT, outputs, pages
 
 import alikely as al
 from alikely.metrics import metric as registry
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# Whose blocks fit or simulate: seconds each.
-LONG = ("data", "designs", "errors", "leaderboards", "margins", "report")
-BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+PAGES = pages()
+# Pages whose blocks fit or simulate for seconds.
+LONG = (
+    "benchmarks", "clusters", "error_patterns", "leaderboards", "margins", "panels", "reporting"
+)  # fmt: skip
 NAME = re.compile(r"\b(?:al|alikely)(?:\.[A-Za-z]\w*)+(?![\w*])")
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 SCALES = {"identity": "its own scale", "fisher": "Fisher's z", "logit": "the logit"}
@@ -62,17 +63,21 @@ def exists(name: str) -> bool:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.slow] if page.stem in LONG else [], id=page.name)
+        pytest.param(page, marks=[pytest.mark.slow] if page.stem in LONG else [], id=page.stem)
         for page in PAGES
+        if "```python" in page.read_text(encoding="utf-8")
     ],
 )
-def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From top to bottom, beside a file of trials, with a registry that is forgotten after."""
+def test_blocks_print_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with a file of trials; metrics that a page registers are removed afterwards."""
     monkeypatch.chdir(tmp_path)
-    al.load_example().to_table().to_parquet("trials.parquet")
-    names = {"__name__": page.stem}
-    for block in BLOCK.findall(page.read_text()):
-        exec(compile(block, page.name, "exec"), names)
+    found = outputs(page)
+    shown = [(text, made) for text, made in found if text is not None]
+    assert [made for _, made in shown] == [text for text, _ in shown], (
+        f"uv run python tests/doc_outputs.py {page}"
+    )
 
 
 def test_names_exist() -> None:
@@ -85,7 +90,7 @@ def test_names_exist() -> None:
     assert lost == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     dead = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
     assert dead == []

@@ -28,8 +28,8 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(DOCS), str(DOCS / "_ext"), *sys.path])
 
 
-def doors() -> list[str]:
-    """Functions that stand flat in the package, plots aside."""
+def functions() -> list[str]:
+    """Functions at the top level of the package, without plots."""
     return [
         name
         for name in al.__all__
@@ -37,9 +37,9 @@ def doors() -> list[str]:
     ]
 
 
-def test_the_questions_name_every_door() -> None:
-    asked = (DOCS / "doors.md").read_text(encoding="utf-8").partition("\n## ")[0]
-    assert [name for name in doors() if f"`al.{name}(" not in asked] == []
+def test_choosing_a_function_names_every_function() -> None:
+    page = (DOCS / "choosing_a_function.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert [name for name in functions() if f"`al.{name}(" not in page] == []
 
 
 def test_the_gallery_is_as_its_recipes() -> None:
@@ -105,16 +105,17 @@ def test_docstrings_cite_what_they_or_their_file_name() -> None:
     assert open_ == []
 
 
-def test_the_page_of_evidence_says_what_the_studies_found() -> None:
-    text = (DOCS / "evidence.md").read_text(encoding="utf-8")
+def test_the_pages_of_validation_say_what_the_studies_found() -> None:
+    text = (DOCS / "validation" / "pairs.md").read_text(encoding="utf-8")
     study = pd.read_csv(ROOT / "models" / "coverage.csv").query("ci_prob == .95")
-    rows = re.findall(r"^\| ([a-z][^|]*) \| (\.\d{3}) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z][^|]*) \| (0\.\d{3}) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
     assert len(rows) == 7
     for method, least, good, n in rows:
         found = study.loc[study["method"] == method, "coverage"]
-        shown = [f"{found.min():.3f}".lstrip("0"), str((found >= 0.93).sum()), str(len(found))]
+        shown = [f"{found.min():.3f}", str((found >= 0.93).sum()), str(len(found))]
         assert [least, good, n] == shown, method
-    cards = dict(re.findall(r"^\| \[(\w+)\]\(\S+#calibration\) \| (.*) \|$", text, re.MULTILINE))
+    text = (DOCS / "validation.md").read_text(encoding="utf-8")
+    cards = dict(re.findall(r"^\| \[(\w+)\]\(\S+\) \| (inside.*) \|$", text, re.MULTILINE))
     index = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
     verdicts = re.findall(r"^\| \[(\w+)\]\(.*\| calibrated, ([\d,]+) simulations \|$", index, re.M)
     assert {name: f"inside, {n} simulations" for name, n in verdicts} == {
@@ -139,7 +140,7 @@ def test_the_site_leaves_no_output_out(file: Path) -> None:
 def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:
     check = importlib.import_module("check_site")
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "doors.html").write_text(
+    (tmp_path / "docs" / "choosing_a_function.html").write_text(
         '<h1 id="top">q</h1><a href="#top">here</a><a href="#gone">there</a>'
         '<a href="nowhere.html">lost</a><a href="https://doi.org/10.1/x">a source</a>'
         '<script src="https://elsewhere.example/a.js"></script><img src="missing.png">'
@@ -152,10 +153,10 @@ def test_the_check_of_links_finds_what_is_wrong(tmp_path: Path) -> None:
     assert sorted(found) == [
         "a.css: loads https://elsewhere.example/b.css",
         "a.css: no file c.woff",
-        "docs/doors.html: loads https://elsewhere.example/a.js",
-        "docs/doors.html: names without a link al.compare(trials)",
-        "docs/doors.html: no file missing.png",
-        "docs/doors.html: no file nowhere.html",
-        "docs/doors.html: no place #gone",
+        "docs/choosing_a_function.html: loads https://elsewhere.example/a.js",
+        "docs/choosing_a_function.html: names without a link al.compare(trials)",
+        "docs/choosing_a_function.html: no file missing.png",
+        "docs/choosing_a_function.html: no file nowhere.html",
+        "docs/choosing_a_function.html: no place #gone",
     ]
     assert "no place for alikely.compare" in check.faults(tmp_path)

@@ -139,7 +139,7 @@ def table(
 def update_pages(*, catalogue: Path = CATALOGUE, docs: Path = DOCS) -> None:
     """Write the parts of pages that are made from what is stored."""
     catalogue = _checked(catalogue)
-    for page in [*sorted(catalogue.rglob("README.md")), *sorted(docs.glob("*.md"))]:
+    for page in [*sorted(catalogue.rglob("README.md")), *sorted(docs.rglob("*.md"))]:
         pages.update(page, catalogue)
 
 

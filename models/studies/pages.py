@@ -235,17 +235,18 @@ def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, s
         row = []
         for cell in cells:
             text, n = _share(by.get(cell)), sets.loc[design].get(cell, 0)
-            # A posterior is withheld at times.
+            # A posterior is not always reported.
             most = sets.loc[design].get((cell[0], "bootstrap"), 0)
             less = cell[1] == "posterior" and 0 < n < most
             row.append(f"{text} of {n:.0f}" if less else text)
-        rows.append((str(design), *row))
+        rows.append((_scenario(str(design)), *row))
     return lines(rows)
 
 
 def _scores(catalogue: Path, _: str) -> str:
     cells = [(name, "analytic") for name in SHOWN] + [(name, "bootstrap") for name in SHOWN[:2]]
-    return _of_designs(catalogue, (*SHOWN, "bootstrap: score", "human-human"), cells)
+    head = tuple("ceiling-normalized" if name == "share" else name for name in SHOWN)
+    return _of_designs(catalogue, (*head, "bootstrap: score", "human-human"), cells)
 
 
 def _these(catalogue: Path, _: str) -> str:
@@ -258,7 +259,12 @@ def _share(value: float | None) -> str:
     if value is None or pd.isna(value):
         return "-"
     text = f"{value:.3f}"
-    return "1" if text == "1.000" else text.removeprefix("0")
+    return "1" if text == "1.000" else text
+
+
+def _scenario(name: str) -> str:
+    """Name of a population as pages write it."""
+    return re.sub(r"(?<!\d)\.(\d)", r"0.\1", name).replace("people", "humans")
 
 
 # Parts by the names in their marks; each takes the folder of all models, and that of the page.

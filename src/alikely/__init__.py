@@ -1,4 +1,4 @@
-"""How alike two systems' errors are, and how sure we can be."""
+"""Similarity of errors between observers, with uncertainty."""
 
 from __future__ import annotations
 

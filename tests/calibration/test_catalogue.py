@@ -181,7 +181,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     models = shutil.copytree(CARDS, tmp_path / "models", ignore=shutil.ignore_patterns("studies"))
     docs = tmp_path / "docs"
     docs.mkdir()
-    shutil.copy(ROOT / "docs" / "benchmarks.md", docs)
+    shutil.copy(ROOT / "docs" / "validation" / "benchmarks.md", docs)
     written = [*models.rglob("README.md"), *docs.glob("*.md")]
     before = {page: page.read_text() for page in written}
     marked = {found[2] for text in before.values() for found in pages.MARKED.finditer(text)}

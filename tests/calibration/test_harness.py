@@ -223,7 +223,7 @@ def test_statements_are_judged_by_their_own_truth() -> None:
 
 @pytest.mark.slow(first=True)
 def test_intervals_of_scores_hold_what_they_promise(sets: Callable[..., int]) -> None:
-    """At accuracy .75; near the ceiling and with few unlike people see docs/benchmarks.md."""
+    """At accuracy 0.75; docs/validation/benchmarks.md has other populations."""
     n = sets(200, 60)
     table = BENCHMARKS.summary(BENCHMARKS.run(n, ["probit, 6 humans"], rng=1))
     assert len(table) == 7

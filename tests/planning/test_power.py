@@ -125,7 +125,7 @@ def test_pearsons_number_of_trials_is_not_enough_near_the_ceiling() -> None:
 @pytest.mark.slow
 def test_the_table_of_the_page_is_what_plans_find() -> None:
     rows = re.findall(
-        r"^\| (\.\d+) \| (\.\d) \| (\d+) \| (\.\d\d) \| (\d+) \|$",
+        r"^\| (0\.\d+) \| (0\.\d) \| (\d+) \| (0\.\d\d) \| (\d+) \|$",
         (ROOT / "docs" / "planning.md").read_text(),
         flags=re.MULTILINE,
     )

@@ -220,7 +220,7 @@ def agreement_regression(
     Error consistency depends on accuracies, most of all on their difference. Where families differ
     in accuracy, but fail alike no more than others, a regression without accuracies finds .03 to
     .05 too much, with mean and square .007 to .02, and with the gap less than .0005 (simulated,
-    `docs/leaderboards.md`).
+    `docs/validation`).
 
     All pairs of a matrix answered the same questions: the errors of their estimates are correlated.
     What that adds to the variance of coefficients, by influence of questions [H74]_, is added to

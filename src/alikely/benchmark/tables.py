@@ -113,7 +113,7 @@ SOURCES = {
 }
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
-# Measured (docs/benchmarks.md): beyond, joint posteriors of means hold the truth in .65 to .90, and
+# Measured (docs/validation): beyond, joint posteriors of means hold the truth in .65 to .90, and
 # bootstraps in .2 to .6.
 MOVED = 0.5
 # Up to this many the spread over humans is a rough guess.

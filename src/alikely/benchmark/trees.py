@@ -245,7 +245,7 @@ def families(
     Notes
     -----
     The support of a branch is no probability that it is true, but close: in simulated trees of 10
-    to 30 observers (`docs/leaderboards.md`) branches with support above .95 were right in nearly
+    to 30 observers (`docs/validation`) branches with support above .95 were right in nearly
     all cases. Branches near the leaves of equal observers have little support: they are in no
     order. Support is strict: large families have low support even if most of their members stay
     together. `Families.advised` is the recommended number of groups, and `Families.note` reports

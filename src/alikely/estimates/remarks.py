@@ -60,7 +60,7 @@ STARVED = (
     "the plan was not made for this; its error rests on {} images, and intervals may be too narrow"
 )
 NO_PLAN = "its error rests on {} images, and intervals may be too narrow"
-# Measured (`docs/choosing.md`): of means over four people, for similar machines.
+# Measured (`docs/validation`): of means over four people, for similar machines.
 SEVERAL = (
     "of several people this posterior may be too narrow (89 % for similar machines near the "
     "ceiling): trust the analytic row"

@@ -25,7 +25,7 @@ from alikely.inference.weighted import (
 )
 from alikely.metrics import Metric
 
-# Why errors by class have no weights: measured on the pools of `docs/choosing.md`.
+# Why errors by class have no weights: measured on the pools of `docs/validation`.
 SPARSE = ", since of 80 chosen images a person errs on 18, about one for each row of 16 classes"
 # Inclusion of the images of a stratum, but for rounding.
 EQUAL = 1e-9

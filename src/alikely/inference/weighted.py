@@ -48,7 +48,7 @@ Population = Literal["pool", "images"]
 FEWEST_EFFECTIVE = 15
 # Answers of each person that variances count as tossed, spread over the images shown. Where people
 # are nearly always right a sample may hold none of the few errors that decide all. As many as
-# keep 93 % or so on each pool that the number was chosen on (`docs/choosing.md`).
+# keep 93 % or so on each pool that the number was chosen on (`docs/validation`).
 TOSSED = 4
 # Of a cell, in a difference of derivatives.
 STEP = 1e-4

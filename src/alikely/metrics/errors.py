@@ -231,7 +231,7 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
-        # Measured (docs/benchmarks.md): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
+        # Measured (docs/validation): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
         trust=TRUST["labels"]._replace(pooled=(20, note("joint-errors-of-means", least=20))),
         whys=("no joint error", "one and the same wrong label throughout"),
         sources=("10.48550/arXiv.2409.13919",),
@@ -304,7 +304,7 @@ def error_similarity_metric(
             "model_low",
             "model_high",
         ),
-        # Measured (docs/benchmarks.md): means over pairs are no surer of rows than pairs are.
+        # Measured (docs/validation): means over pairs are no surer of rows than pairs are.
         trust=TRUST["rows"]._replace(
             pooled=(
                 np.inf,

@@ -105,7 +105,7 @@ def _unknown(doi: str) -> Reference:
 def software() -> Reference:
     """The package itself, to be cited."""
     version = versions()["alikely"]
-    title = "alikely: how alike two systems' errors are, and how sure we can be"
+    title = "alikely: similarity of errors between observers, with uncertainty"
     text = f"The alikely contributors. {title}. Version {version}."
     bibtex = (
         f"@software{{alikely,\n  author = {{{{The alikely contributors}}}},\n  title = {{{title}}},"
