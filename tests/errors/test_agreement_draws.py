@@ -14,7 +14,7 @@ from scipy import stats
 import alikely as al
 from alikely.data.blocks import blocks
 from alikely.data.tables import joint_correctness
-from alikely.errors.posteriors import PATTERNS, _patterns, agreement_draws
+from alikely.errors.posteriors import _patterns, agreement_draws
 from alikely.metrics.errors import MISCLASSIFICATION_AGREEMENT, distinct_agreement
 from studies.error_patterns import AGREEMENT, agreement_designs
 from studies.simulators.labels import label_trials
@@ -71,18 +71,6 @@ def test_draws_are_of_the_metric_over_different_joint_errors() -> None:
     plain = dataclasses.replace(MISCLASSIFICATION_AGREEMENT, distinct=None)
     # Chance that pairs each joint error with itself is higher.
     assert agreement_draws(table, 100, plain, rng=1).mean() < found.mean()
-
-
-def test_any_two_of_a_pattern_agree_half_of_the_time() -> None:
-    (block, *_) = blocks(joint_correctness(al.load_example(), labels=True))
-    labels = _patterns(block, np.random.default_rng(1))
-    assert labels.shape == (len(block.correct), PATTERNS)
-    a, b = np.triu_indices(len(labels), 1)
-    # A mean over patterns, of which each has pairs that hang together. Those who do not follow
-    # agree by chance, at most in (1 - sqrt(1/2))^2 of patterns.
-    by_pattern = (labels[a] == labels[b]).mean(axis=0)
-    room = 4 * by_pattern.std() / np.sqrt(PATTERNS)
-    assert 0.5 - room < by_pattern.mean() < 0.5 + (1 - np.sqrt(0.5)) ** 2 + room
 
 
 def test_same_seed_same_draws_on_any_number_of_workers() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from alikely.errors.limits import _tied_ranks, paired_row_draws
 from alikely.errors.paired import (
     Chain,
     PairedErrors,
-    divergence,
     log_gamma_shares,
     paired_errors,
     plug_in,
@@ -95,28 +93,6 @@ def of_pair(trials: al.Trials) -> dict[str, float]:
 BESIDE = ("divergence", "expected_divergence", "log_bayes_factor", "p_equal", "model_low")
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("few_sweeps")
-def test_bystanders_have_no_part_in_a_pair() -> None:
-    rng = np.random.default_rng(1)
-    truth = np.repeat(["a", "b", "c", "d"], 20)
-    answers = rng.choice(["a", "b", "c", "d"], (2, 80))
-    alone = al.Trials.from_arrays(answers, truth, observers=["x", "y"])
-    # One who gave no response, and a data set of other classes.
-    silent = np.append(answers, np.full((1, 80), None), axis=0)
-    others = pd.DataFrame({"observer": "z", "item": list("123456"), "truth": list("efghij")})
-    table = al.Trials.from_arrays(silent, truth, observers=["x", "y", "z"]).to_table()
-    others = others.assign(response="e", dataset="w", condition="all")
-    beside = al.Trials.from_table(pd.concat([table[list(others)], others]))
-    assert table["response"].isna().sum() == 80
-    assert of_pair(beside) == of_pair(alone)
-    # Nor what is true in a data set that was left out, however often one selects.
-    left = beside.select(observer=["x", "y"])
-    assert of_pair(left) == of_pair(alone)
-    assert of_pair(left.select(condition="all").select(observer=["x", "y"])) == of_pair(alone)
-    assert left.data.attrs["true_elsewhere"] == list("efghij")
-
-
 @pytest.mark.usefixtures("few_sweeps")
 def test_named_classes_are_those_of_every_pair() -> None:
     """That one could have answered so, and did not, makes what one did more alike."""
@@ -145,13 +121,6 @@ def test_labels_add_up_to_the_divergence(options: dict[str, Any]) -> None:
         both = (np.pad(part, pad) for part in (data.of_a, data.of_b))
         found = plug_in(*both, labels, **options).sum(axis=(-2, -1))
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
-
-
-def test_divergence_of_rows() -> None:
-    p, q = np.array([[0.5, 0.5, 0.0]]), np.array([[0.0, 0.5, 0.5]])
-    np.testing.assert_allclose(divergence(p, q, 0.5), 0.5)
-    assert divergence(p, p, 0.5) == 0
-    np.testing.assert_allclose(divergence(p, q, 0.5, np.e), 0.5 * np.log(2))
 
 
 def test_shares_of_small_parameters_are_dirichlet() -> None:

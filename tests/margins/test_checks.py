@@ -92,19 +92,6 @@ def test_what_is_odd_is_told(change: Any, told: list[str]) -> None:
         assert text.startswith(start)
 
 
-def test_far_margins_leave_the_moments_alone() -> None:
-    """The raw estimate is that of one item; ranks are as before."""
-    plain, odd = (
-        al.decision_margin_consistency(*data(change), n_resamples=0, n_draws=400, rng=1)
-        .summary()
-        .iloc[0]
-        for change in (put(7, 50.0), put(7, 1e6))
-    )
-    assert "depends on it" in odd["note"]
-    assert odd["posterior_median"] == pytest.approx(plain["posterior_median"], abs=1e-6)
-    assert abs(odd["estimate"] - plain["estimate"]) > 0.01
-
-
 def test_items_are_counted_where_labels_do_not_match() -> None:
     """A condition is spelled otherwise: its items take part nowhere, and the note says how many."""
     trials, margins = data(conditions=("c", "0.10"))

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from alikely.margins.checks import bend_check, strength_line
 from alikely.margins.moments import (
     Moments,
     group_side,
@@ -141,18 +140,6 @@ def test_symmetries(seed: int) -> None:
     assert wrong.rho == pytest.approx(-result.rho)
 
 
-def test_two_machines_have_no_noise() -> None:
-    x, e = np.random.default_rng(5).normal(size=(2, 400))
-    strata = np.zeros(400, int)
-    y = 0.6 * x + 0.8 * e
-    result = moment_consistency(machine_side(np.exp(x), strata), machine_side(y, strata), strata)
-    assert result.rho == pytest.approx(np.corrcoef(normal_scores(x), normal_scores(y))[0, 1])
-    # Of normal variables: (1 - rho^2) / sqrt(n), itself known to 1 / sqrt(2 n).
-    assert result.se == pytest.approx((1 - result.rho**2) / 20, rel=4 / np.sqrt(800))
-    same = moment_consistency(machine_side(x, strata), machine_side(x**3, strata), strata)
-    np.testing.assert_allclose(moment_limits(same, LEVELS), 1)
-
-
 def test_two_groups_of_the_same_strengths() -> None:
     data = experiment(6, n_observers=24, n_items=400, rho=1.0)
     strata = np.zeros(400, int)
@@ -208,20 +195,6 @@ def test_bad_input() -> None:
     data = experiment(8, n_items=10, n_classes=8)
     with pytest.raises(ValueError, match="10 items in 8 strata tell nothing of a correlation"):
         found(data.right, data.shown, data.margins, data.classes)
-
-
-def test_a_bend_of_a_line_that_two_items_hold_is_unknown() -> None:
-    """The curve is flat at all items but two: the line meets those, and nothing is left of them."""
-    n = 12
-    right = np.ones((3, n))
-    right[:, :2] = 0
-    margins = np.random.default_rng(3).normal(size=n)
-    share = right.mean(axis=0)
-    basis, _ = np.linalg.qr(strength_line(share, margins, 0.0, 2).gradient)
-    # The case in question: of an item whose leverage is 1.
-    assert (basis**2).sum(axis=1).max() == pytest.approx(1, abs=1e-12)
-    side = group_side(right, np.ones((3, n)), np.zeros(n, int))
-    assert np.isnan(bend_check(side, share, margins, 2))
 
 
 def test_correlations_that_are_one_are_told_apart_in_the_share_of_the_level() -> None:

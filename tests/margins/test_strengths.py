@@ -15,18 +15,14 @@ import alikely as al
 from alikely.inference.regression import importance_draws
 from alikely.margins.moments import normal_scores, tied_ranks
 from alikely.margins.strengths import (
-    GRID,
-    Mode,
     StrengthFit,
     fit_machine,
     group_strengths,
     item_likelihoods,
     item_strengths,
-    law_checks,
     log_law_prior,
     log_likelihood,
     placed,
-    skew_check,
     strength_checks,
     strength_limits,
     strength_of,
@@ -203,10 +199,6 @@ def test_the_prior_is_that_of_the_card() -> None:
     assert np.diff(log_law_prior(law)) == pytest.approx(np.diff(expected))
 
 
-def test_grid_reaches_from_chance_to_certainty() -> None:
-    assert m_afc_probability(GRID[[0, -1]], 2) == pytest.approx([0, 1], abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("name", "check"), [("bimodal strengths", "p_law"), ("skewed strengths", "p_line")]
 )
@@ -215,44 +207,6 @@ def test_each_check_finds_what_it_should(name: str, check: str) -> None:
     group = group_strengths(data.right, data.shown, 16)
     fit = fit_machine(group, data.margins, plain=True, n_points=64, rng=1)
     assert strength_checks(group, fit, data.margins)[check] < 0.05
-
-
-def test_skewness_is_of_strengths_and_not_of_margins() -> None:
-    for name, skewed in (("exp", False), ("skewed strengths", True)):
-        data = margin_data(MARGIN_WORLDS[name], 1)
-        assert (skew_check(group_strengths(data.right, data.shown, 16)) < 0.01) == skewed
-
-
-def checked(v: np.ndarray, u: np.ndarray, rho: float) -> dict[str, float]:
-    """Nothing is unknown of strengths, and nothing was fitted but the correlation."""
-    none = np.zeros((len(u), 1))
-    mode = Mode(np.array([np.arctanh(rho)]), 0.0, np.eye(1), np.eye(1), none)
-    return law_checks(v, u[:, None], none + 1, mode)
-
-
-@pytest.mark.parametrize("rho", [0.7, -0.5])
-def test_slope_of_a_line_in_skewed_strengths_is_its_information(rho: float) -> None:
-    n, bend, s = 200_000, 0.04, np.sqrt(1 - rho**2)
-    w, noise = np.random.default_rng(1).standard_normal((2, n))
-    u, v = (
-        stats.norm.ppf((stats.rankdata(x) - 0.5) / n)
-        for x in (w, rho * (w + bend * (w**2 - 1)) + s * noise)
-    )
-    p = checked(v, u, float(np.corrcoef(u, v)[0, 1]))["p_line"]
-    # Expected: bend times the root of the information in what bends along margins.
-    information = n * (2 * rho**2 * s) ** 2 * 2
-    z = stats.norm.isf(p / 2)
-    # Four errors of a standard score, and twice the square of the bend, which is of that order.
-    assert z == pytest.approx(bend * np.sqrt(information), abs=4 + n**0.5 * 2 * bend**2)
-
-
-def test_two_modes_along_margins_are_none_of_the_margins() -> None:
-    generator = np.random.default_rng(2)
-    # Four values: normal scores of margins have gaps, strengths given margins are normal.
-    v = normal_scores(generator.integers(0, 4, 40_000).astype(float))
-    noise = generator.standard_normal(40_000)
-    assert checked(v, 0.8 * v + 0.6 * noise, 0.8)["p_law"] > 1e-3
-    assert checked(v, 0.8 * v + 0.6 * np.sign(noise), 0.8)["p_law"] < 1e-6
 
 
 @pytest.mark.slow

@@ -80,19 +80,6 @@ def test_margins_of_categories_by_hand(
     assert set(found["note"]) == {"800 of 1000 classes without a category left out"}
 
 
-def test_the_sign_is_the_published_decision() -> None:
-    """Margins above 0 where the category of the largest mean probability is the true one."""
-    values, coarse = scores(1, 160), mapping()
-    found = al.margins.decision_margins(
-        table(values), coarse=coarse, how="mean_probability", unmapped="ignore"
-    )
-    p = special.softmax(values[0], axis=-1)
-    mean = [p[:, [i for i, name in enumerate(IDENTIFIERS) if coarse.get(name) == c]].mean(axis=1)
-            for c in CATEGORIES]  # fmt: skip
-    right = np.argmax(mean, axis=0) == np.arange(160) % N_CATEGORIES
-    np.testing.assert_array_equal(found["margin"] > 0, right)
-
-
 def test_what_is_left_out_is_told_in_the_note() -> None:
     values, coarse = scores(2, 32), mapping()
     # The second machine lacks one class: it is filled with zeros.
@@ -105,20 +92,6 @@ def test_what_is_left_out_is_told_in_the_note() -> None:
         [left],
         [f"{left}; {same}"],
     ]
-
-
-def test_what_has_no_category_is_refused_unless_told() -> None:
-    values, coarse = scores(1, 16), mapping()
-    with pytest.raises(ValueError, match="without a coarse category: 800 of 1000, the first is"):
-        al.margins.decision_margins(table(values), coarse=coarse)
-    with pytest.raises(ValueError, match="none of the 1000 classes has a coarse category: they"):
-        al.margins.decision_margins(
-            table(values), coarse={"0": "category 0", "1": "category 1"}, unmapped="ignore"
-        )
-    with pytest.raises(ValueError, match="unmapped must be one of 'error', 'ignore'; got 'drop'"):
-        al.margins.decision_margins(
-            table(values), coarse=coarse, unmapped="drop"  # type: ignore[arg-type]
-        )  # fmt: skip
 
 
 @pytest.mark.parametrize("how", ["mean_probability", "mean"])

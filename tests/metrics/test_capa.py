@@ -168,18 +168,6 @@ def test_the_same_answers_have_1_and_no_error() -> None:
     np.testing.assert_allclose(found.r_p, 1, atol=1e-14)
 
 
-def test_constant_answers() -> None:
-    """Both always choose option 0, one of four, which is right in half of the questions."""
-    found = capa_matrices(np.zeros((2, 8), int), [0, 1, 0, 2, 0, 3, 0, 1], 4)
-    assert found.expected[0, 1] == pytest.approx(1 / 4 + 1 / 12)
-    assert found.estimate[0, 1] == 1
-    # Options that differ are never the same.
-    apart = capa_matrices([[0] * 8, [1] * 8], [2, 3, 2, 3, 2, 3, 2, 3], 4)
-    assert apart.estimate[0, 1] == pytest.approx((0 - 1 / 3) / (1 - 1 / 3))
-    assert apart.same_wrong[0, 1] == 0
-    assert apart.same_wrong_chance[0, 1] == pytest.approx(1 / 3)
-
-
 def test_two_options_are_error_consistency() -> None:
     """With one wrong option a joint error is the same answer."""
     from alikely.metrics import error_consistency
@@ -202,17 +190,6 @@ def test_correlation_of_a_system_with_itself() -> None:
     # Two answers drawn from one system agree less often.
     assert (np.diag(found.estimate) < 1).all()
     np.testing.assert_array_equal(found.estimate, found.estimate.T)
-
-
-def test_single_questions_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However questions are taken together."""
-    p, answers, truth, n_options = leaderboard(7, 4, 50, 4, True, 0.1)
-    whole = [capa_matrices(values, truth, n_options) for values in (p, answers)]
-    monkeypatch.setattr("alikely.metrics.options.CHUNK", 300)
-    parts = [capa_matrices(values, truth, n_options) for values in (p, answers)]
-    for one, other in zip(whole, parts, strict=True):
-        for left, right in zip(one, other, strict=True):
-            np.testing.assert_allclose(left, right, rtol=0, atol=1e-12)
 
 
 def test_wrong_answers_by_number_of_options() -> None:
@@ -288,11 +265,6 @@ P = np.full((2, 3, 2), 0.5)
 def test_bad_input(values: Any, truth: Any, n_options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         capa_matrices(values, truth, n_options)
-
-
-def test_answers_that_are_no_numbers() -> None:
-    with pytest.raises(TypeError, match="answers must be numbers of options"):
-        capa_matrices([[0.0, 1.0]], [0, 1], 2)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -73,16 +73,6 @@ def test_influence_is_the_derivative() -> None:
             assert psi[i, j] == pytest.approx(float(slope), abs=1e-4)
 
 
-def test_undefined_agreement_says_why() -> None:
-    tables = np.array([[[0, 0], [0, 0]], [[0, 0], [0, 4]], [[1, 0], [0, 1]]])
-    assert np.isnan(errors.misclassification_agreement(tables)).tolist() == [True, True, False]
-    assert errors.label_undefined_reason(errors.label_statistics(tables)).tolist() == [
-        "no joint error",
-        "one and the same wrong label throughout",
-        "",
-    ]
-
-
 def test_divergence_equals_the_square_of_a_distance() -> None:
     rng = np.random.default_rng(2)
     p, q = rng.dirichlet(np.full(6, 0.3), (2, 500))
@@ -286,15 +276,6 @@ def test_chance_is_unbiased_where_that_of_margins_is_not() -> None:
     inside = (chance < (1 + same / n) / 2) & (chance < 1)
     wanted = (same[inside] / n - chance[inside]) / (1 - chance[inside])
     np.testing.assert_allclose(found[inside], wanted, atol=1e-12)
-
-
-def test_is_as_published_where_joint_errors_are_many() -> None:
-    rng = np.random.default_rng(3)
-    table = rng.integers(0, 2_000, (6, 6))
-    statistics = errors.label_statistics(table)
-    found = errors.distinct_agreement(statistics, [np.trace(table), table.sum()])
-    # They differ by a joint error in as many.
-    assert abs(found - errors.label_agreement(statistics)) < 2 / table.sum()
 
 
 def test_range_and_what_is_undefined() -> None:

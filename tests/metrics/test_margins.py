@@ -28,10 +28,10 @@ def integral(d: float, m: int) -> float:
     )
 
 
-SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (3, 8, 16, 50, 200)]
+SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (2, 8, 16, 200)]
 
 
-@pytest.mark.parametrize("m", [2, 4, 1000, *SLOW])
+@pytest.mark.parametrize("m", [4, 1000, *SLOW])
 def test_probability_equals_the_integral(m: int) -> None:
     reference = np.array([integral(d, m) for d in D_PRIMES])
     found = alternatives.m_afc_probability(D_PRIMES, m)

@@ -211,13 +211,6 @@ def test_perfect_agreement_is_one_and_what_is_undefined_says_why(metric: Metric)
         assert "one class" in str(metric.reason(one))
 
 
-def test_one_class_of_two_leaves_only_kappas_undefined() -> None:
-    values = {metric.name: of(metric.name, [[0, 0, 0], [0, 0, 0]], 2) for metric in ALL}
-    undefined = {name for name, value in values.items() if np.isnan(value)}
-    assert undefined == {"cohen_kappa", "fleiss_kappa", "krippendorff_alpha"}
-    assert abs(of("cohen_kappa", [[0, 0, 0], [0, 1, 1]], 2)) < 1e-15
-
-
 @pytest.mark.parametrize("groups", [True, False], ids=["all readers", "pair"])
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6))
@@ -251,12 +244,3 @@ def test_counts_of_readings_refuse_what_they_cannot_be() -> None:
         readings([0, 1, 1])
     with pytest.raises(ValueError, match="a reading is 2, and with 2 classes"):
         readings([[0, 2], [0, 1]], 2)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6), n_readers=st.integers(2, 5))
-def test_a_block_counts_as_readings_do(seed: int, n_readers: int) -> None:
-    codes, k = random_codes(np.random.default_rng(seed), n_readers, 0.3)
-    found = reading_features(block_of(codes, k, True)).sums(np.ones((1, codes.shape[1])))
-    for part, other in zip(found[:-1], readings(codes, k)[:-1], strict=True):
-        np.testing.assert_allclose(part[0, 0], other, atol=1e-9)
