@@ -13,6 +13,7 @@ __all__ = ["main"]
 # What `alikely --help` says; a subcommand's own help comes from the functions that it calls.
 SUBCOMMANDS = {
     "demo": "Analyze a simulated example: table, plot and files.",
+    "describe": "Describe a file of trials, and what can be computed from it.",
     "compare": "Compare error patterns of pairs of observers.",
     "matrix": "Compare all pairs of many observers and find their families.",
     "margins": "Compare decision margins of models with responses of humans.",

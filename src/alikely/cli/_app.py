@@ -67,6 +67,9 @@ class Reading:
         Filter to read from a log that has several.
     runs : str
         Of several runs of a task read the newest (default), or all as observers of their own.
+    unmatched : str
+        Observers of which most items match no other's: refuse (error, the default), or accept
+        them.
     n_options : str
         Number of options of each question, or classes for the number of classes.
     """
@@ -86,6 +89,7 @@ class Reading:
     score: str | None = None
     filter: str | None = None
     runs: Literal["newest", "all"] = "newest"
+    unmatched: Literal["error", "accept"] = "error"
     n_options: str | None = None
 
     def read(self, path: Any, **more: Any) -> al.Trials:
@@ -118,6 +122,7 @@ class Reading:
                 score=self.score,
                 filter=self.filter,
                 runs=self.runs,
+                unmatched=self.unmatched,
                 **named,
                 **more,
             )
@@ -258,8 +263,6 @@ TEXTS = {
     "humans": Text(str, "Kind of the observers to score them against"),
     "no_response": Text(Literal["error", "drop"],
                         "Count a missing response as an error, or drop the trial from the pair"),
-    "unmatched": Text(Literal["error", "accept"],
-                      "Models of which most items have no response: refuse, or accept them"),
     "most_observers": Text(int, "Humans that can be found"),
     "most_repeats": Text(int, "Times that an image may be shown to each"),
     "ci_prob": Text(float, "Probability of the intervals"),
@@ -272,7 +275,7 @@ SEVERAL = ("target",)
 IN_PYTHON = {
     "self", "trials", "path", "rng", "priors", "levels", "tests",
     "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
-    "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort",
+    "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort", "unmatched",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
 OPTIONS = Group("Options", sort_key=1)
@@ -291,7 +294,9 @@ class Options:
         self.file = file
         self.out: Path | None = given.get("out")
         self.one_file = False
-        self.given = {n: v for n, v in given.items() if n not in (*READ, *RUN, "out")}
+        # What is said of items of trials is said of those of margins, too.
+        own = {*READ, *RUN, "out"} - {"unmatched"}
+        self.given = {n: v for n, v in given.items() if n not in own}
         self.notes: list[str] = []
         self._written: list[str] = []
         self._defaults = defaults
@@ -439,7 +444,8 @@ def _signature(
         files = make("file", make.POSITIONAL_ONLY, annotation=Annotated[list[str], what])
         found.append(files.replace(default=[]) if file == "any" else files)
     every = [(name, *one, OPTIONS) for name, one in options.items()]
-    every.append(("out", Path, out, None, OPTIONS))
+    if out:
+        every.append(("out", Path, out, None, OPTIONS))
     for kind in (Reading, Running) if file or "pilot" in options else (Running,):
         texts = {name: text for name, _, text in documented(kind, True)}
         hints = typing.get_type_hints(kind)

@@ -138,7 +138,10 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         except OSError as error:
             return failed(told(error) + _kept(written), 1)
         except (ValueError, TypeError) as error:
-            return failed(told(error), 2)
+            # What was guessed in reading may be the reason.
+            guessed = sorted(options.notes, key=lambda note: "give " not in note)[:3]
+            reading = f". In reading: {told('; '.join(guessed))}" if guessed else ""
+            return failed(told(error) + reading, 2)
         except Exception as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return failed(told(f"a mistake of alikely's own, {what}; --debug shows where"), 1)

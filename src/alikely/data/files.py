@@ -43,7 +43,7 @@ TEXT, LINES = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
 COLUMNS = (*PARQUET, ".feather", ".arrow")
 # Also logs of tools, which their readers open.
-KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval")
+KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval", ".imrmc")
 EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
 # The first line in which Excel keeps the separator.
 SEPARATOR_LINE = re.compile(r"""["']?sep=(.)["']?\s*""", re.IGNORECASE)
@@ -140,6 +140,13 @@ class File(NamedTuple):
         except (ValueError, OSError, RecursionError, csv.Error, pa.ArrowInvalid):
             return []  # what cannot be read is refused by who reads it
         return []
+
+    def head(self, n_lines: int) -> str:
+        """Its first lines, as far as they are short."""
+        try:
+            return "\n".join(self._head().splitlines()[:n_lines])
+        except (OSError, ValueError):
+            return ""
 
     def _head(self) -> str:
         """The beginning of a text file."""

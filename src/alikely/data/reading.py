@@ -13,10 +13,12 @@ import narwhals as nw
 import numpy as np
 import xarray as xr
 
+from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely.data.columns import MEANING, NOTES, ROLES, table_aligned
 from alikely.data.files import KNOWN, File, Paths, find_files, read_table
 from alikely.data.ingest import ParquetTable, frame_of, open_table, open_tables
+from alikely.data.matching import unmatched_note
 from alikely.data.probabilities import with_probabilities
 from alikely.data.readers import Log, Reader, readers
 
@@ -49,16 +51,18 @@ def read_trials(
     **of_files: Any,
 ) -> xr.Dataset:
     """Data of `Trials.read`."""
+    one_of("runs", of_files["runs"], ("newest", "all"))
+    one_of("unmatched", of_files["unmatched"], ("error", "accept"))
     columns = dict(columns)
     truths = _truths(columns, of_files["sep"], of_files["encoding"])
     if (tables := _tables(path)) is not None:
         given = {"format": None if format in ("auto", "table") else format, **of_files}
-        given["runs"] = None
+        given["runs"] = given["unmatched"] = None
         if unfit := [name for name, value in given.items() if value is not None]:
             raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
         return aligned(tables, columns, wide, truths=truths)
-    pattern, na_values, sep, encoding, score, filter_ = (
-        of_files[name] for name in ("pattern", "na_values", "sep", "encoding", "score", "filter")
+    pattern, na_values, score, filter_ = (
+        of_files[name] for name in ("pattern", "na_values", "score", "filter")
     )
     files, notes = find_files(path)
     names = [file.name for file in files]
@@ -69,17 +73,9 @@ def read_trials(
         )
     log = Log(score, filter_, columns, names, of_files)
     if reader is None:
-        if score is not None or filter_ is not None:
-            raise ValueError("score and filter choose among the scores of logs; a table has none")
-        # Wide tables are taken apart as they are, and truths are joined to tables.
-        opened = open_table if wide is False and truths is None else read_table
-        log.tables = _read_all(opened, files, notes, sep, encoding)
-        log.missing = NA_VALUES
+        _read_tables(log, files, notes, of_files, wide is False and truths is None)
     else:
-        for name, value in log.asked.items():
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"{name} must be the name of one, got {type(value).__name__}")
-        _fill(log, reader, files)
+        wide = _read_log(log, reader, files, wide)
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
     if pattern is not None and not log.by_file:
         raise ValueError(
@@ -99,6 +95,14 @@ def read_trials(
         told = sorted(dict.fromkeys(notes), key=lambda note: "give " not in note)
         said = "; ".join(told[:3])
         raise ValueError(f"{error}. In reading: {said}" if said else str(error)) from None
+    note, apart = unmatched_note(data)
+    if apart and of_files["unmatched"] != "accept":
+        raise ValueError(
+            f"{note}; most items of these observers match no other's: name items alike, or read "
+            "them as they are with unmatched='accept'"
+        )
+    if note:
+        notes.append(note)
     if log.options is not None:
         data = _with_options(data, log.options, columns, notes)
     return _noted(data, notes)
@@ -171,6 +175,28 @@ def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
         ) from error
 
 
+def _read_tables(
+    log: Log, files: Sequence[File], notes: list[str], of_files: Mapping[str, Any], lazy: bool
+) -> None:
+    """Tables as they are; unless `lazy`, they are taken apart or others are joined to them."""
+    if of_files["score"] is not None or of_files["filter"] is not None:
+        raise ValueError("score and filter choose among the scores of logs; a table has none")
+    opened = open_table if lazy else read_table
+    log.tables = _read_all(opened, files, notes, of_files["sep"], of_files["encoding"])
+    log.missing = NA_VALUES
+
+
+def _read_log(log: Log, reader: Reader, files: Sequence[File], wide: Any) -> Any:
+    """Fill a log; a survey is no wide table any more."""
+    for name, value in log.asked.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be the name of one, got {type(value).__name__}")
+    if wide is not False and reader.name != "qualtrics":
+        raise ValueError(f"wide is for tables, not for {reader.title}; leave it out")
+    _fill(log, reader, files)
+    return False
+
+
 def _read_all(
     opened: Callable[..., Any],
     files: Sequence[File],
@@ -184,6 +210,8 @@ def _read_all(
     for file in files:
         own: list[str] = []
         tables.append(opened(file, own, sep, encoding))
+        if not len(tables[-1]) and len(files) > 1:
+            own.append(f"{file.name!r} has no rows")
         for note in own:
             before, name, after = note.partition(repr(file.name))
             of.setdefault((before, after) if name else (note, ""), []).append(name)

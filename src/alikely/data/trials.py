@@ -20,6 +20,7 @@ from alikely.data.columns import (
     arrays_aligned,
     correct_aligned,
 )
+from alikely.data.description import described
 from alikely.data.files import Paths
 from alikely.data.inclusion import with_inclusion
 from alikely.data.ingest import label
@@ -146,6 +147,7 @@ class Trials:
         score: str | None = None,
         filter: str | None = None,  # noqa: A002
         runs: Literal["newest", "all"] = "newest",
+        unmatched: Literal["error", "accept"] = "error",
         **columns: Any,
     ) -> Trials:
         """Read files: long or wide tables, or logs of other tools.
@@ -159,8 +161,9 @@ class Trials:
             (``1.0``). Tables, one or several, are read as by `from_table`.
         format : str
             ``"auto"`` recognises logs by their names and fields; ``"table"``; or
-            ``"every-eval-ever", "helm", "inspect", "jspsych", "leaderboard", "lighteval",
-            "lm-eval", "model-vs-human", "psychopy"``.
+            ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
+            "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
+            "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
         pattern : str, optional
             Columns that stand in the names of files, ``"{dataset}/{observer}_{session}.csv"``;
             ``{session:d}`` are digits, ``*`` is of no interest.
@@ -178,6 +181,8 @@ class Trials:
         runs : {"newest", "all"}
             Of several runs of one task by one observer: the newest complete one, or all, each an
             observer of its own.
+        unmatched : {"error", "accept"}
+            Observers of which most items match no other's: refuse, or accept them.
         **columns
             As in `from_table`. ``truth`` may also be a table or file of true classes by item, and
             ``kind`` map some observers to kinds.
@@ -205,6 +210,7 @@ class Trials:
                 score=score,
                 filter=filter,
                 runs=runs,
+                unmatched=unmatched,
                 columns=columns,
             )
         )
@@ -603,6 +609,24 @@ class Trials:
             error), ``no_response`` and ``not_shown`` (trials of the data set), as counts.
         """
         return summary_table(data_summary(self.data))
+
+    def describe(self) -> str:
+        """Describe the trials: observers, items, missing responses, and what can be computed.
+
+        Returns
+        -------
+        str
+            Text of lines of at most 80 characters: how the data were read; observers with kind,
+            number of trials, accuracy, missing responses and items that no other observer has;
+            conditions; clusters with their design effect; and the command for each analysis.
+
+        Examples
+        --------
+        >>> trials = Trials.from_correct([[1, 0, 1], [1, 1, 0]], observers=["anna", "net"])
+        >>> print(trials.describe().splitlines()[0])
+        Observers   2: anna (observer), net (observer)
+        """
+        return described(self.data)
 
     def _repr_html_(self) -> str:
         """What notebooks show: what was guessed, and the first rows of the summary."""

@@ -94,6 +94,8 @@ class Log:
         """A table of a file, null where it is empty; rows are numbered as there."""
         self.current = file.name
         found = read_table(file, self.notes, **self._text, odd_quotes=odd_quotes)
+        if not len(found):
+            self.notes.append(f"{file.name!r} has no rows")
         if isinstance(found, pd.DataFrame):
             return found
         return found.to_pandas().astype(object).where(lambda frame: frame.notna(), None)
@@ -110,10 +112,10 @@ class Log:
             )
         return found
 
-    def parquet(self, file: File) -> pa.Table:
-        """A file of columns, which may be nested."""
+    def arrow(self, file: File) -> pa.Table:
+        """A file of columns, with their types."""
         self.current = file.name
-        return read_table(file, self.notes)
+        return read_table(file, self.notes, **self._text)
 
     def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
         """Observers, tasks and contents: of each task of an observer the newest complete run."""

@@ -49,7 +49,7 @@ def _observer(file: File) -> str:
 
 
 def _add(log: Log, file: File, observer: str, task: str) -> None:
-    table = log.parquet(file)
+    table = log.arrow(file)
     place = repr(file.name)
     there = [name for name in table.column_names if name in SCORES]
     score = log.choose("score", "score", there, place)

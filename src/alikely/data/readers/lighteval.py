@@ -48,7 +48,7 @@ def _add(log: Log, file: File, observer: str) -> None:
     place = repr(file.name)
     match = NAME.fullmatch(file.base)
     most = 1
-    for number, raw in enumerate(log.parquet(file).to_pylist()):
+    for number, raw in enumerate(log.arrow(file).to_pylist()):
         where = f"{place}, row {number}"
         sample = {name.strip("_"): value for name, value in raw.items()}
         doc, response, scores = (field(sample, name, place=where) for name in COLUMNS)

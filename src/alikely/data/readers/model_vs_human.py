@@ -34,7 +34,7 @@ def read(files: Sequence[File], log: Log) -> None:
     for file in files:
         match = NAME.fullmatch(file.base)
         dataset = match["dataset"] if match else file.path.absolute().parent.name
-        table = pa.Table.from_pandas(log.table(file), preserve_index=False)
+        table = log.arrow(file)
         log.tables.append(named_table(table, file, dataset))
     if "kind" not in log.renamed:
         log.notes.append(
