@@ -138,7 +138,8 @@ def test_damaged_files_are_read_whole_or_refused(tmp_path: Path, name: str, dama
     whole = file.read_bytes()
     file.write_bytes(damaged)
     refused: list[str] = []
-    for way in ({}, {"format": name} if name in readers() else {"format": "table"}):
+    ways: list[dict[str, Any]] = [{}, {"format": name if name in readers() else "table"}]
+    for way in ways:
         try:
             trials = Trials.read(tmp_path, **options, **way)
         except (ValueError, TypeError) as error:

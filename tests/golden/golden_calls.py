@@ -1100,6 +1100,18 @@ def cli_demo(rng: int) -> pd.DataFrame:
     return command("demo", "--seed", str(rng))
 
 
+@golden("alikely describe")
+def cli_describe(_: int) -> pd.DataFrame:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = main(["describe", at("noise")])
+    assert status == 0
+    rows = [line.split() for line in said.getvalue().splitlines()]
+    start = next(i for i, row in enumerate(rows) if row[:1] == ["observer"])
+    table = pd.DataFrame(rows[start + 1 :][:10], columns=rows[start])
+    return table.astype({name: float for name in rows[start][2:]})
+
+
 @golden("alikely compare")
 def cli_compare(rng: int) -> pd.DataFrame:
     return command(

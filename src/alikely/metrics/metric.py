@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import importlib
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -38,6 +39,10 @@ from alikely.metrics.gradients import (
     supports_complex,
 )
 from alikely.metrics.trust import TRUST, Trust
+
+# Coefficients of ordered classes.
+ORDINAL = re.compile("weighted|quadratic|linear|ordinal|ac2|icc", re.IGNORECASE)
+WEIGHTED = "; classes have no order here: none is weighted"
 
 __all__ = [
     "Counts",
@@ -594,7 +599,7 @@ def _named(name: str) -> Metric:
             return metric
     raise ValueError(
         f"metric must be one of {', '.join(map(repr, _METRICS))}, or a Metric; got {name!r}"
-        f"{nearest(name, _METRICS)}"
+        f"{nearest(name, _METRICS)}{WEIGHTED * bool(ORDINAL.search(name))}"
     )
 
 

@@ -86,7 +86,7 @@ class Log:
         self.notes: list[str] = []
         self.options: pd.DataFrame | None = None
         self.rows: list[dict[str, Any]] = []
-        self._text = {name: of_files.get(name) for name in ("sep", "encoding")}
+        self._text: dict[str, Any] = {name: of_files.get(name) for name in ("sep", "encoding")}
         self._all_runs = of_files.get("runs") == "all"
         self._questions: dict[tuple[str, ...], tuple[Any, str]] = {}
 
