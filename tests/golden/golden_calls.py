@@ -1109,7 +1109,7 @@ def cli_describe(_: int) -> pd.DataFrame:
     rows = [line.split() for line in said.getvalue().splitlines()]
     start = next(i for i, row in enumerate(rows) if row[:1] == ["observer"])
     table = pd.DataFrame(rows[start + 1 :][:10], columns=rows[start])
-    return table.astype({name: float for name in rows[start][2:]})
+    return table.astype(dict.fromkeys(rows[start][2:], float))
 
 
 @golden("alikely compare")
