@@ -76,12 +76,12 @@ def test_assurance_is_what_brute_force_finds(figure: Callable[[str], None]) -> N
 def test_draws_of_a_prior_serve_as_the_distribution_does() -> None:
     ec = stats.norm(0.4, 0.1).rvs(20_000, random_state=np.random.default_rng(3))
     plans = [
-        al.planning.assurance(0.75, 0.75, prior, [200], rng=1)
+        al.planning.assurance(0.75, 0.75, prior, [200], n_datasets=500, rng=1)
         for prior in (ec, stats.norm(0.4, 0.1))
     ]
-    # Studies whose truths come from either: expected widths with a spread of .02 over 2,000.
+    # Studies whose truths come from either: expected widths with a spread of .02 over 500.
     assert plans[0]["expected_width"][0] == pytest.approx(
-        plans[1]["expected_width"][0], abs=4 * 0.03 * np.sqrt(2 / 2_000)
+        plans[1]["expected_width"][0], abs=4 * 0.03 * np.sqrt(2 / 500)
     )
 
 
@@ -123,12 +123,9 @@ def test_other_metrics_are_planned_by_the_normal_approximation() -> None:
         al.data.from_counts(counts), n_resamples=0, n_null=0, n_draws=4_000, rng=1
     )
     exact = al.planning.plan_from(pilot, 1_000, width=0.13, n_datasets=4_000, rng=2)
-    draws = np.asarray(pilot.draws("posterior")[:, 0], dtype=np.float64)
-    value, se = (float(pilot.estimates[name][0]) for name in ("estimate", "se"))
-    normal = plans._from_normal(
-        draws, value, se, 500, False, plans._Goals(0.13, 0.8, 0.0, None, 0.95, 1_000, 4_000),
-        np.random.SeedSequence(3),
-    )  # fmt: skip
+    goals = {"width": 0.13, "assurance": 0.8, "against": 0.0, "rope": None}
+    seed = np.random.SeedSequence(3)
+    normal = plans._from_normal(pilot, 0, 0, 1_000, goals, 0.95, 4_000, seed)
     # The width varies with the truth, which the approximation ignores: by 1 %.
     assert normal["expected_width"][0] == pytest.approx(exact["expected_width"][0], rel=0.02)
     assert normal["coverage"][0] == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4_000))
@@ -159,11 +156,11 @@ def test_a_pilot_with_clusters_gives_its_design_effect() -> None:
         amounts = {"n_resamples": 0, "n_null": 0, "n_draws": n_draws}
         return al.error_consistency(trials, cluster=cluster, rng=1, **amounts)
 
-    pilot = consistency(study(100), 1_000)
+    pilot = consistency(study(100), 500)
     (plan,) = al.planning.plan_from(pilot, 4_000, n_datasets=1_000, rng=2).to_dict("records")
     assert plan["method"] == "normal"
     assert plan["design_effect"] == float(pilot.estimates["design_effect"][0]) > 2
     planned = plan["expected_width"] / (2 * stats.norm.ppf(0.975))
-    found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(10)]
+    found = [float(consistency(study(200)).estimates["se"][0]) for _ in range(4)]
     # The pilot's standard error of 100 clusters is known within 1/sqrt(200) or so: five errors.
     assert planned == pytest.approx(np.mean(found), rel=5 / np.sqrt(200))

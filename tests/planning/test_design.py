@@ -125,7 +125,7 @@ THREE = plans.Setting(
 
 
 def test_bias_and_spread_of_a_difference_by_simulation(figure: Figure) -> None:
-    n, n_sets = 100, 200_000
+    n, n_sets = 100, 100_000
     counts = np.random.default_rng(6).multinomial(n, THREE.probabilities, n_sets)
     first, second = (consistency.error_consistency(counts @ pattern_cells(3, 0, i)) for i in (1, 2))
     value = first - second
@@ -155,7 +155,7 @@ def test_undefined_shares_are_exact(n: int) -> None:
 
 
 def test_undefined_share_of_a_difference(figure: Figure) -> None:
-    n, n_sets = 8, 200_000
+    n, n_sets = 8, 50_000
     counts = np.random.default_rng(7).multinomial(n, THREE.probabilities, n_sets)
     right = np.array(list(itertools.product((1, 0), repeat=3)))
     undefined = np.zeros(n_sets, dtype=bool)

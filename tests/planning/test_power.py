@@ -146,7 +146,7 @@ def test_the_table_of_the_page_is_what_plans_find() -> None:
     ("pair", "against", "alternative"),
     [
         ((0.75, 0.75, 0.5), 0.2, "greater"),
-        ((0.8, 0.75, 0.1), 0.4, "less"),
+        pytest.param((0.8, 0.75, 0.1), 0.4, "less", marks=pytest.mark.slow),
         ((0.85, 0.8, 0.55), 0.3, "two-sided"),
     ],
 )
@@ -250,7 +250,13 @@ DIFFERENCES = [
 ]
 
 
-@pytest.mark.parametrize("stated", DIFFERENCES)
+@pytest.mark.parametrize(
+    "stated",
+    [
+        pytest.param(stated, marks=[pytest.mark.slow] * (max(stated[:3]) >= 0.9))
+        for stated in DIFFERENCES
+    ],
+)
 def test_stated_power_of_a_difference(stated: tuple[float, ...], figure: Figure) -> None:
     plan = trials_for_difference(*stated, n_coverage=0, rng=1)
     row = next(plan.itertuples())

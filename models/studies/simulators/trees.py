@@ -6,21 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from alikely._base.arrays import Floats, within
+from alikely._base.arrays import Floats
 from alikely._base.random import RandomState, seed_sequence
-from alikely.metrics import ERROR_CONSISTENCY
-
-
-def normal_consistency(correlation: Floats, ability_a: Floats | float, ability_b: Floats) -> Floats:
-    """Error consistency of observers who are right where a normal part is below their ability."""
-    h, k = np.broadcast_arrays(ability_a, ability_b)
-    a, b = special.ndtr(h), special.ndtr(k)
-    root = np.sqrt(1 - correlation**2)
-    both = (a + b) / 2 - (h * k < 0) / 2
-    both -= special.owens_t(h, (k - correlation * h) / (h * root))
-    both -= special.owens_t(k, (h - correlation * k) / (k * root))
-    cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
-    return ERROR_CONSISTENCY.value(within(cells))
+from alikely.simulate.readers import normal_consistency
 
 
 def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:

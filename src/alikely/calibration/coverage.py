@@ -39,6 +39,7 @@ from alikely.planning.trials import (
     draw_tables,
     estimates,
     one_pair,
+    replicates,
     standard_errors,
     true_value,
 )
@@ -454,11 +455,16 @@ def _bounds(
     for name in methods:
         method = METHODS[name]
         if method.source == "normal":
-            found[name] = _normal(counts + (method.prior or 0.0), setting, ci_probs)
+            added = counts + (method.prior or 0.0)
+            value, se = estimates(added, setting), standard_errors(added, setting)
+            half = special.ndtri((1 + np.array(ci_probs)) / 2)[:, None] * se
+            found[name] = np.stack([value - half, value + half], axis=-1)
             continue
         key = (method.source, method.prior)
         if key not in drawn:
-            drawn[key] = _draws(counts, setting, method, n_draws, rng)
+            prior = setting.prior if method.prior is None else method.prior
+            prior = None if method.source == "bootstrap" else prior
+            drawn[key] = replicates(counts, setting, prior, n_draws, rng)
         draws = drawn[key]
         if method.cut == "bca":
             bounds = [bca_interval(counts, draws, setting.metric, p) for p in ci_probs]
@@ -468,30 +474,6 @@ def _bounds(
             bounds = [defined_quantiles(draws, [(1 - p) / 2, (1 + p) / 2]) for p in ci_probs]
         found[name] = np.array(bounds)
     return found
-
-
-def _normal(counts: NDArray[np.number], setting: Setting, ci_probs: list[float]) -> Floats:
-    value, se = estimates(counts, setting), standard_errors(counts, setting)
-    half = special.ndtri((1 + np.array(ci_probs)) / 2)[:, None] * se
-    return np.stack([value - half, value + half], axis=-1)
-
-
-def _draws(
-    counts: NDArray[np.int64],
-    setting: Setting,
-    method: _Method,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Replicates or posterior draws of the metric: shape (draw, data set)."""
-    if method.source == "bootstrap":
-        n = counts.sum(axis=1)
-        size = (n_draws, len(counts))
-        tables = rng.multinomial(n, counts / n[:, None], size=size).astype(np.float64)
-    else:
-        added = setting.prior if method.prior is None else method.prior
-        tables = rng.standard_gamma(counts + added, size=(n_draws, *counts.shape))
-    return estimates(tables, setting)
 
 
 def _densest(draws: Floats, ci_prob: float) -> Floats:

@@ -201,6 +201,23 @@ def draw_tables(
     return np.random.default_rng(seed).multinomial(n_trials, p, size=n_datasets)
 
 
+def replicates(
+    counts: NDArray[np.int64],
+    setting: Setting,
+    prior: Floats | float | None,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Estimates from posterior draws under a prior, or from bootstrap replicates without one."""
+    size = (n_draws, len(counts))
+    if prior is None:
+        total = counts.sum(axis=1)
+        drawn = rng.multinomial(total, counts / total[:, None], size=size).astype(np.float64)
+    else:
+        drawn = rng.standard_gamma(counts + prior, size=(*size, counts.shape[1]))
+    return estimates(drawn, setting)
+
+
 def intervals(
     counts: NDArray[np.int64],
     setting: Setting,
@@ -217,18 +234,12 @@ def intervals(
         return np.stack([value - half, value + half], axis=1)
     # Near the ceiling few different tables occur.
     tables, which = np.unique(counts, axis=0, return_inverse=True)
-    n_patterns = tables.shape[1]
     bounds = np.empty((len(tables), 2))
-    step = max(1, CHUNK // (n_draws * (n_patterns + 4 * len(setting.weights))))
+    prior = None if school == "bootstrap" else setting.prior
+    step = max(1, CHUNK // (n_draws * (tables.shape[1] + 4 * len(setting.weights))))
     for start in range(0, len(tables), step):
-        part = tables[start : start + step]
-        size = (n_draws, len(part))
-        if school == "bootstrap":
-            total = part.sum(axis=1)
-            drawn = rng.multinomial(total, part / total[:, None], size=size).astype(np.float64)
-        else:
-            drawn = rng.standard_gamma(part + setting.prior, size=(*size, n_patterns))
-        bounds[start : start + step] = defined_quantiles(estimates(drawn, setting), tails)
+        drawn = replicates(tables[start : start + step], setting, prior, n_draws, rng)
+        bounds[start : start + step] = defined_quantiles(drawn, tails)
     return bounds[which]
 
 
@@ -859,7 +870,7 @@ def _number(
     if not (is_simulated(setting, np.array(n), method) or (method == "auto" and few)):
         return n, approximate(n), False
     searching, checking = seed.spawn(2)
-    n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03, rounds=4)
+    n = simulated_number(simulated, n, goal, searching, power=True, slack=0.03)
     return n, simulated(n, checking), bool(is_simulated(setting, np.array(n), method))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from alikely._base.arrays import Floats, normal_nodes
+from alikely._base.arrays import within as bounded
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.trials import Trials
+from alikely.metrics import ERROR_CONSISTENCY
 from alikely.simulate.cells import check_ranges
 
 __all__ = ["reader_study", "repeated_answers"]
 
 # Nodes of each of two dimensions of a population of readers.
 N_NODES = 24
-N_STEPS = 64
+NEAR = 1e-15
 
 
 def reader_study(
@@ -102,21 +104,22 @@ def _population(rho: float, spread: float, middle: float) -> float:
     """Mean error consistency with the AI over readers, by Gauss-Hermite quadrature."""
     nodes, weights = normal_nodes(N_NODES)
     r = np.tanh(np.arctanh(rho) + spread * nodes)[:, None]
-    limit = (middle + spread * nodes)[None, :]
-    p_a, p_b = special.ndtr(limit), special.ndtr(middle)
-    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-    observed = 1 - p_a - p_b + 2 * _both_below(r, limit, middle)
-    return float(weights @ ((observed - expected) / (1 - expected)) @ weights)
+    return float(weights @ normal_consistency(r, middle + spread * nodes, middle) @ weights)
 
 
-def _both_below(r: Floats, a: Floats, b: float) -> Floats:
-    """Bivariate normal probability, by Plackett's integral over the correlation."""
-    x, w = np.polynomial.legendre.leggauss(N_STEPS)
-    t = r[..., None] * (x + 1) / 2
-    a = a[..., None]
-    density = np.exp(-(a**2 - 2 * t * a * b + b**2) / (2 * (1 - t**2))) / np.sqrt(1 - t**2)
-    integral = (density * w).sum(axis=-1) * r / 2 / (2 * np.pi)
-    return np.asarray(special.ndtr(a[..., 0]) * special.ndtr(b) + integral)
+def normal_consistency(correlation: Floats | float, a: Floats | float, b: Floats | float) -> Floats:
+    """Error consistency of observers who are right where normal evidence is below their limit."""
+    # At their ends, and at limits of 0, the formula is not defined; next to these it is.
+    r = np.clip(correlation, -1 + NEAR, 1 - NEAR)
+    h, k = (np.where(np.equal(x, 0), NEAR, x) for x in (a, b))
+    p_a, p_b, root = special.ndtr(h), special.ndtr(k), np.sqrt(1 - r**2)
+    # Owen's T gives the bivariate normal probability that both are right.
+    both = (p_a + p_b) / 2 - (h * k < 0) / 2
+    both = both - special.owens_t(h, (k - r * h) / (h * root))
+    both = both - special.owens_t(k, (h - r * k) / (k * root))
+    p_a, p_b = np.broadcast_arrays(p_a, p_b, both)[:2]
+    cells = np.stack([both, p_a - both, p_b - both, 1 - p_a - p_b + both], axis=-1)
+    return ERROR_CONSISTENCY.value(bounded(cells))
 
 
 def repeated_answers(
@@ -193,9 +196,4 @@ def repeated_answers(
         repeat=np.repeat(np.arange(most), n_items).tolist(),
     )
     # Single answers are normal with this correlation.
-    between = within * correlation
-    both = stats.multivariate_normal([0, 0], [[1, between], [between, 1]], allow_singular=True)
-    p_a, p_b = accuracy
-    expected = p_a * p_b + (1 - p_a) * (1 - p_b)
-    observed = 1 - p_a - p_b + 2 * float(both.cdf(limits))
-    return trials, (observed - expected) / (1 - expected)
+    return trials, float(normal_consistency(within * correlation, *limits))
