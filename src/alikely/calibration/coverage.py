@@ -455,15 +455,15 @@ def _bounds(
     for name in methods:
         method = METHODS[name]
         if method.source == "normal":
-            added = counts + (method.prior or 0.0)
-            value, se = estimates(added, setting), standard_errors(added, setting)
+            cells = counts + (method.prior or 0.0)
+            value, se = estimates(cells, setting), standard_errors(cells, setting)
             half = special.ndtri((1 + np.array(ci_probs)) / 2)[:, None] * se
             found[name] = np.stack([value - half, value + half], axis=-1)
             continue
         key = (method.source, method.prior)
         if key not in drawn:
-            prior = setting.prior if method.prior is None else method.prior
-            prior = None if method.source == "bootstrap" else prior
+            added = setting.prior if method.prior is None else method.prior
+            prior = None if method.source == "bootstrap" else added
             drawn[key] = replicates(counts, setting, prior, n_draws, rng)
         draws = drawn[key]
         if method.cut == "bca":
