@@ -18,7 +18,7 @@ def test_plan_goes_to_a_file_that_trials_take(
     file, out = tmp_path / "machines.csv", tmp_path / "plan.csv"
     trials.select(kind="model").to_table().to_csv(file, index=False)
     line = ["choose", str(file), "--target", "model_1", "model_2", "--n", "40"]
-    assert main([*line, "--out", str(out), "--layout", "psychopy", "--quiet"]) == 0
+    assert main([*line, "--out", str(out), "--quiet"]) == 0
     told = capsys.readouterr().out
     assert (
         "Show 40 of the 160 images. They should tell as much about whether model_1 or model_2"
@@ -28,7 +28,6 @@ def test_plan_goes_to_a_file_that_trials_take(
     plan = pd.read_csv(out)
     assert len(plan) == 40
     assert (tmp_path / "plan.png").is_file()
-    assert "corrAns" in pd.read_csv(tmp_path / "plan_psychopy.csv")
     table = trials.to_table()
     asked = table[(table["kind"] == "model") | table["item"].isin(plan["item"])]
     answers = al.Trials.from_table(asked).with_inclusion(plan, population="images")

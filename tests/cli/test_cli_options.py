@@ -28,7 +28,7 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
     "benchmark": (al.benchmark_scores, al.Trials.read),
     "matrix": (al.matrix, al.benchmark.families, al.Trials.read),
     "spectrum": (
-        al.difficulty_spectrum, al.exclude_conditions, al.regimes, al.fit_spectrum,
+        al.difficulty_spectrum, al.exclude_conditions, al.regimes,
         al.condition_alignment, al.spectrum.regime_alignment, al.Trials.read,
     ),
     "plan": (
@@ -43,7 +43,6 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
 OTHERS = {
     "compare": {"coefficient"},
     "matrix": {"intervals"},
-    "spectrum": {"model"},
     "plan": {"alpha", "method", "n_draws", "prior"},
 }
 

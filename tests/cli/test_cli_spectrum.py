@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import alikely as al
 from alikely.cli import main
@@ -68,19 +67,6 @@ def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {"alignment.csv", "machines.png", "distortions.png"} <= {
         p.name for p in tmp_path.iterdir()
     }
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("prior_chains")
-def test_with_the_generative_model(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [str(file), "--reference", REFERENCE, "--chance", "0.0625", "--k", "2"]
-    mcmc = ["--mcmc", "--n-draws", "1000", "--out", str(tmp_path)]
-    printed = printed_by([*arguments, *mcmc], capsys)
-    assert "posterior 95 %" in printed
-    with xr.open_datatree(tmp_path / "posterior.nc") as tree:
-        assert tree["posterior"].sizes["regime"] == 2
 
 
 def test_what_is_undefined_is_a_dash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,11 +212,6 @@ def prior_of(text: str) -> Any:
     return alone if len(alone) == len(found) else found
 
 
-def groups_of(text: str) -> tuple[str, ...] | str:
-    """Groups that a fit keeps."""
-    return "all" if text == "all" else tuple(filter(None, text.split(",")))
-
-
 def metric_of(name: str) -> Any:
     """A registered metric by name, or a custom one as ``module:ATTRIBUTE``."""
     from alikely.metrics.metric import find_metric
@@ -248,8 +243,6 @@ TEXTS = {
         "p_a=1:1,u=.5:.5,v=.5:.5 (the default), or four Dirichlet parameters such as 1,1,1,1",
         prior_of,
     ),
-    "include": Text(str, "Groups GROUP,... that a fit by MCMC keeps besides its draws, or all",
-                    groups_of),
     "cluster": Text(str, "Column of FILE that assigns items to clusters of dependent responses, "
                     "such as template"),
     "paired": Text(bool, "Whether the systems of --confusions responded to the same items"),
@@ -261,8 +254,6 @@ TEXTS = {
                     "Exclude the conditions that this benchmark excludes"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers to score them against"),
-    "no_response": Text(Literal["error", "drop"],
-                        "Count a missing response as an error, or drop the trial from the pair"),
     "most_observers": Text(int, "Humans that can be found"),
     "most_repeats": Text(int, "Times that an image may be shown to each"),
     "ci_prob": Text(float, "Probability of the intervals"),
@@ -275,7 +266,8 @@ SEVERAL = ("target",)
 IN_PYTHON = {
     "self", "trials", "path", "rng", "priors", "levels", "tests",
     "n_starts", "covariates", "n_datasets", "n_coverage", "spectrum", "alignment", "labels",
-    "delta", "components", "matrix", "tables", "kind", "columns", "as_", "sort", "unmatched",
+    "delta", "components", "matrix", "tables", "kind", "shown", "include", "columns", "as_", "sort",
+    "unmatched",
 }  # fmt: skip
 READ, RUN = ([one.name for one in fields(group)] for group in (Reading, Running))
 OPTIONS = Group("Options", sort_key=1)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from alikely.cli._app import Options
 
 # Options that name files to read.
-INPUTS = ("confusions", "margins", "coarse", "shown", "pilot")
+INPUTS = ("confusions", "margins", "pilot")
 # What a shell expects of a program that a signal has stopped: 128 and its number.
 OF_SIGNAL = 128
 # Parameter -> option, where they are not spelt alike (`ci_prob`, `--ci-prob`).
@@ -111,7 +111,6 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         return failed("give --quiet or --verbose, not both", 2)
     keep = inputs_of(options)
     with (
-        _hushed() as stay,
         _logged(running.verbose, told),
         noting_writes() as written,
         keeping(keep),
@@ -127,10 +126,8 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         except BrokenPipeError:
             raise
         except KeyboardInterrupt:
-            stay()
             return failed(stopped("Ctrl-C", written), OF_SIGNAL + signal.SIGINT)
         except Terminated:
-            stay()
             return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
         except MemoryError as error:
             less = "ask for fewer pairs, --n-resamples or --n-draws"
@@ -191,20 +188,6 @@ def _importable() -> Iterator[None]:
         with contextlib.suppress(ValueError):
             # The last one: it may have stood there before.
             del sys.path[len(sys.path) - 1 - sys.path[::-1].index(here)]
-
-
-@contextlib.contextmanager
-def _hushed() -> Iterator[Callable[[], None]]:
-    """Hide what libraries leave half done when a signal comes; what is yielded keeps it so."""
-    before = sys.unraisablehook
-    kept: list[bool] = []
-    sys.unraisablehook = lambda _: None
-    try:
-        yield lambda: kept.append(True)
-    finally:
-        # Its remains are cleared away later, when the process ends at the latest.
-        if not kept:
-            sys.unraisablehook = before
 
 
 def inputs_of(options: Options) -> Callable[[Path], bool]:

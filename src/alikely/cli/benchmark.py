@@ -16,7 +16,6 @@ def benchmark(
     o: Options,
     *,
     verdict: list[tuple[str, str]] | None = None,
-    sensitivity: bool = False,
     population: Literal["images", "humans", "crossed"] = "crossed",
 ) -> None:
     """Score models against humans, with ceilings, intervals and ranks.
@@ -28,8 +27,6 @@ def benchmark(
     ----------
     verdict : list
         Test the difference of two models, alone and among all; as often as you like.
-    sensitivity : bool
-        Also show how scores depend on missing responses, excluded conditions and pooling.
     population : str
         What is treated as a random sample: images, humans, or both (crossed, the default).
     """
@@ -53,19 +50,3 @@ def benchmark(
     o.write("benchmark.nc", scores.save)
     o.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
     o.table("ceilings", scores.ceilings(population))
-    if not sensitivity:
-        return
-    with step("analysis choices"):
-        choices = al.benchmark.sensitivity(trials, **o.pick("exclude", "missing"))
-    o.table("sensitivity", choices)
-    band = al.benchmark.sensitivity_band(choices).sort_values("score", ascending=False)
-    band = band.rename(columns={"lowest": "range_lb", "highest": "range_ub"})
-    ranked = band.rename(columns={"best_rank": "rank_lb", "worst_rank": "rank_ub"})
-    band = with_ranks(band.rename(columns={"rank": "place"}), ranked)
-    columns = ["system", "score:3", "range:3", "decides=by", "place:0=rank", "rank:s=ranks",
-               "decides_rank=by "]  # fmt: skip
-    above = (
-        "Range of the scores across analysis choices (missing responses, conditions, pooling, "
-        "perfection), and of the ranks across these and ways to deal with accuracy:"
-    )
-    show(band, columns, "", above)

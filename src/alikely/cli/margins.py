@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -32,7 +32,6 @@ def margins(
     o: Options,
     *,
     margins: list[Path] | None = None,
-    coarse: Path | None = None,
     margin_columns: str | None = None,
     scores: bool = False,
     intervals: Literal["all"] | None = None,
@@ -47,9 +46,6 @@ def margins(
     ----------
     margins : list
         Tables of margins (.csv, .csv.gz or .parquet); not needed to compare groups of observers.
-    coarse : path
-        Table with columns class and category, or a .txt file of ImageNet's 16 categories with lines
-        such as knife = [n03041632].
     margin_columns : str
         Names of columns of the margins, ROLE=NAME,... with the roles of FILE and class, logit,
         probability, margin.
@@ -63,9 +59,8 @@ def margins(
     table = None
     if margins:
         named = roles_of(margin_columns, "--margin-columns", ROLES)
-        mapping: dict[str, Any] = {} if coarse is None else {"coarse": _categories(coarse)}
         table = al.margins.decision_margins(
-            *margins, columns=named, trials=trials, **o.pick("how", "unmapped"), **mapping
+            *margins, columns=named, trials=trials, **o.pick("how", "unmapped")
         )
     elif margin_columns:
         raise ValueError("--margin-columns names columns of MARGINS; give --margins too")
@@ -101,21 +96,6 @@ def _show_matched(result: Result) -> None:
         columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
         show(frame.assign(lost=lost), columns, "", by="lost", all_in="a result has them")
         say("(unmatched: without response; missing: with response, without margin)")
-
-
-def _categories(path: Path) -> dict[str, str]:
-    """Coarse category of each class, from a table with these columns or a list of identifiers."""
-    if path.suffix == ".txt":
-        return al.datasets.sixteen_categories(path)
-    from alikely.data.files import read_file
-    from alikely.data.ingest import open_tables
-
-    source = open_tables([read_file(path)])
-    classes, categories = source.read("class"), source.read("category")
-    return {
-        classes.labels[one]: categories.labels[other]
-        for one, other in zip(classes.codes, categories.codes, strict=True)
-    }
 
 
 def _show_scales(result: Result) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import alikely as al
+from alikely._base.checks import one_of
 from alikely._base.intervals import percent
-from alikely._base.names import listed, nearest
+from alikely._base.names import listed
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, kinds_of, say, show
@@ -69,10 +70,8 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
 def _groups(trials: al.Trials, label: str) -> dict[str, str]:
     """The group of every observer."""
     coords = trials.data.coords.items()
-    known = [str(n) for n, c in coords if c.dims == ("observer",) and n != "observer"]
-    if label not in known:
-        raise ValueError(f"no label {label!r} of observers; there are {listed(known)}"
-                         f"{nearest(label, known)}")  # fmt: skip
+    one_of("--by-family", label, tuple(str(n) for n, c in coords
+                                       if c.dims == ("observer",) and n != "observer"))  # fmt: skip
     return kinds_of(trials, label)
 
 
@@ -117,19 +116,18 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> 
 
 def _show_families(tree: al.benchmark.Families) -> None:
     """The largest branches that are well supported, and the families of the advised cut."""
-    branches = tree.branches
+    branches, found = tree.branches, tree.members()
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
-    n = len(branches)
+    said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"
     if tree.n_resamples:
-        say("", f"{len(sure)} of {n} branches of the tree have a support of at least .95")
-    else:
-        say("", f"a tree of {n} branches, without support (--n-resamples 0)")
+        said = f"{len(sure)} of {len(branches)} branches of the tree have a support of at least .95"
+    say("", said)
     for _, row in sure.head(10).iterrows():
         names = listed(row["members"], most=4)
         say(f"{row['size']} observers, support {row['support']:.2f}: {names}", hanging="    ")
     say("", f"families: {tree.note}")
-    found = tree.members()
-    for _, row in (found if tree.advised > 1 else found.head(0)).head(MOST_FAMILIES).iterrows():
-        say(f"{row['size']} observers: {listed(row['members'], most=4)}", hanging="    ")
-    if tree.advised > 1 and len(found) > MOST_FAMILIES:
-        say(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR keeps all")
+    if tree.advised > 1:
+        for _, row in found.head(MOST_FAMILIES).iterrows():
+            say(f"{row['size']} observers: {listed(row['members'], most=4)}", hanging="    ")
+        if len(found) > MOST_FAMILIES:
+            say(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR keeps all")

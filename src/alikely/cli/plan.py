@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -16,7 +15,6 @@ from alikely.cli import _output
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import PAIR, say, show, show_notes
 from alikely.cli._running import worded
-from alikely.data.files import read_file
 from alikely.metrics import metrics
 
 if TYPE_CHECKING:
@@ -328,8 +326,6 @@ def choose(
     n: int,
     target: list[str] | None = None,
     machines: str = "model",
-    shown: str | None = None,
-    layout: Literal["plan", "psychopy", "jspsych"] = "plan",
 ) -> None:
     """Choose the images that are most informative about models and humans.
 
@@ -344,10 +340,6 @@ def choose(
         Two models A B whose difference is of interest, or one (default: all pairs).
     machines : str
         Kind of the models (default model), or their names separated by commas.
-    shown : str
-        A csv file with a column item: images that humans have seen already.
-    layout : str
-        Also write a file with the columns of an experiment.
     """
     if o.out is not None and o.out.suffix.lower() == ".png":
         raise ValueError(
@@ -361,7 +353,6 @@ def choose(
         n,
         "all pairs" if not target else target[0] if len(target) == 1 else tuple(target),
         machines=machines if names else machines.split(","),
-        shown=[] if shown is None else _items(shown),
         rng=o.seed,
         **o.pick("n_people", "by_class", "even"),
     )
@@ -378,17 +369,5 @@ def choose(
         plan.to_csv(o.out)
         picture = o.out.with_suffix(".png")
         _output.save_plot(lambda: al.plot_plan(plan, "images"), picture)
-        written = f"{o.out} (the plan), {picture.name}"
-        if layout != "plan":
-            own = o.out.with_name(f"{o.out.stem}_{layout}.csv")
-            plan.to_csv(own, layout)
-            written += f", {own.name}"
-    print(f"\nWritten: {written}")
+    print(f"\nWritten: {o.out} (the plan), {picture.name}")
     print("With responses: trials.with_inclusion(pandas.read_csv(FILE), population='pool')")
-
-
-def _items(path: str) -> list[str]:
-    table = nw.from_native(read_file(Path(path)), eager_only=True)
-    if "item" not in table.columns:
-        raise ValueError(f"{path} needs a column item, of images that humans have seen already")
-    return [str(item) for item in table["item"].drop_nulls().to_list()]

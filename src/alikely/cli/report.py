@@ -74,15 +74,13 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
 
 def _left_out(every: Trials, kept: Trials, why: str) -> str:
     """What was left out before anything was counted."""
-    names = ["dataset", "condition"]
-    conditions = [
-        len(pd.DataFrame({name: one.data[name].values for name in names}).drop_duplicates())
-        for one in (every, kept)
-    ]
+    before, after = (
+        len(pd.MultiIndex.from_arrays([t.data["dataset"], t.data["condition"]]).unique())
+        for t in (every, kept)
+    )
     return (
-        f"Left out before all else, as {why!r} has it: {conditions[0] - conditions[1]} of "
-        f"{conditions[0]} conditions, {every.n_trials - kept.n_trials:,} of {every.n_trials:,} "
-        "trials."
+        f"Left out before all else, as {why!r} has it: {before - after} of {before} conditions, "
+        f"{every.n_trials - kept.n_trials:,} of {every.n_trials:,} trials."
     )
 
 

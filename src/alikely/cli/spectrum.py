@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 import alikely as al
-from alikely._base.files import write_tree
 from alikely._base.intervals import percent
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
 
 @subcommand(
     al.difficulty_spectrum,
-    al.fit_spectrum,
     al.condition_alignment,
     al.spectrum.regime_alignment,
-    omit=("model",),
     defaults={"n_resamples": 1_000},
 )
 def spectrum(
@@ -35,7 +32,6 @@ def spectrum(
     exclude: str | None = None,
     k: str = "auto",
     metrics: str | None = None,
-    mcmc: bool = False,
 ) -> None:
     """Measure the difficulty of conditions for humans, and the alignment of models within regimes.
 
@@ -53,8 +49,6 @@ def spectrum(
     metrics : str
         Metrics NAME,... of the alignment (default: ec, and ma if there are classes); a custom
         metric as module:ATTRIBUTE.
-    mcmc : bool
-        Also fit the generative model by MCMC (minutes).
     """
     trials = o.trials()
     default = "EC,MA" if trials.has_classes else "EC"
@@ -70,7 +64,6 @@ def spectrum(
     with step("regimes of difficulty"):
         groups = al.regimes(scale, "auto" if k == "auto" else int(k), rng=o.seed)
     o.table("normality", al.spectrum.normality_checks(scale))
-    posterior = _fitted(o, scale, groups) if mcmc else None
     names = [name for name in scale.data_vars if scale[name].dims == ("condition",)]
     frame = scale[names].to_dataframe().reset_index()
     frame["regime"], frame["stability"] = groups["label"].values, groups["stability"].values
@@ -78,26 +71,14 @@ def spectrum(
     frame = frame.sort_values("delta", ascending=False, ignore_index=True)
     numbers = groups[["bic", "aicc", "converged_bic", "resampled_best"]]
     counts = numbers.to_dataframe().reset_index()
-    _show_conditions(frame, posterior, o.ci_prob)
+    _show_conditions(frame)
     _show_numbers(counts, groups)
     o.table("spectrum", frame)
     o.table("regimes", counts)
-    o.plot("spectrum", lambda: al.plot_spectrum(scale, groups, posterior))
+    o.plot("spectrum", lambda: al.plot_spectrum(scale, groups))
     o.plot("regimes", lambda: al.plot_regimes(groups, "numbers"))
     if (trials.data["kind"].values == o.models).any():
         _align(o, trials, found, scale, groups)
-
-
-def _fitted(o: Options, scale: xr.Dataset, groups: xr.Dataset) -> pd.DataFrame:
-    """Regimes of the generative model."""
-    k = groups.attrs["k"]
-    with step(f"generative model with {k} regimes"):
-        draws = {"n_draws": o.n_draws, **o.pick("include")}
-        tree = al.fit_spectrum(scale, k, rng=o.seed + k, **draws)
-    posterior = al.spectrum.regime_probabilities(tree, **o.pick("ci_prob", "ci_kind"))
-    o.table("posterior", posterior)
-    o.write("posterior.nc", lambda path: write_tree(tree, path))
-    return posterior
 
 
 def _align(
@@ -137,23 +118,15 @@ def _by_dataset(text: str) -> dict[str, list[str]]:
     return out
 
 
-def _show_conditions(frame: pd.DataFrame, posterior: pd.DataFrame | None, ci_prob: float) -> None:
+def _show_conditions(frame: pd.DataFrame) -> None:
     """The scale, easiest first."""
     p = frame["mann_whitney_p_bh"].map(lambda value: number(value, 4))
     frame = frame.assign(
         p=p.mask(frame["is_reference"].astype(bool), "ref."),
         note=np.where(frame["above_chance"], "", "not above chance"),
     )
-    columns = ["condition", "n_humans", "accuracy=correct", "delta", "p:s=p (BH)"]
-    if posterior is None:
-        columns += ["regime", "stability=stable"]
-    else:
-        own = posterior.rename(columns={"regime": "likely"})
-        interval = interval_of(own)
-        own = own[["condition", "likely", f"{interval}_lb", f"{interval}_ub"]]
-        frame = frame.merge(own, on="condition", how="left")
-        columns += ["likely=regime", f"{interval}=posterior {percent(ci_prob)}"]
-    show(frame, columns)
+    show(frame, ["condition", "n_humans", "accuracy=correct", "delta", "p:s=p (BH)", "regime",
+                 "stability=stable"])  # fmt: skip
 
 
 def _show_numbers(counts: pd.DataFrame, groups: xr.Dataset) -> None:

@@ -36,7 +36,7 @@ from scipy import stats
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
 from alikely._base.frames import Groups, group_mapping
-from alikely._base.names import listed, nearest, told_apart
+from alikely._base.names import listed, told_apart
 
 # Distinct in grey and for all common forms of colour blindness (Okabe and Ito's palette).
 SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
@@ -276,11 +276,7 @@ def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
     """Rows with this value, all if it is None (`ValueError` if there are none)."""
     if value is None:
         return table
-    known = [str(name) for name in table[column].drop_duplicates()]
-    if value not in known:
-        raise ValueError(
-            f"{column} must be one of {listed(known)}; got {value!r}{nearest(value, known)}"
-        )
+    one_of(column, value, tuple(table[column].drop_duplicates().astype(str)))
     return table[table[column].astype(str) == value]
 
 
@@ -499,13 +495,17 @@ def _broken(text: str, letters: int) -> str:
     )
 
 
-def check_table(frame: pd.DataFrame, columns: Iterable[str], way_out: str) -> None:
+def check_table(
+    frame: pd.DataFrame | xr.Dataset, columns: Iterable[str], way_out: str, name: str = "frame"
+) -> None:
     """Refuse a table without rows or a column, or with estimates that are none (`ValueError`)."""
     lacking = [name for name in columns if name not in frame]
     if lacking:
         raise ValueError(
-            f"frame lacks the column {lacking[0]!r} ({len(lacking)} in all); {way_out}"
+            f"{name} lacks the column {lacking[0]!r} ({len(lacking)} in all); {way_out}"
         )
+    if isinstance(frame, xr.Dataset):
+        return
     if frame.empty:
         raise ValueError(f"frame is empty: expected one row per entry; {way_out}")
     if (twice := frame.columns.duplicated()).any():
@@ -538,19 +538,6 @@ FAR = [
 ]
 # Farther up or down than this, in points, a label is tied to its point.
 NEAR = 14
-
-
-def check_dataset(given: Any, name: str, variables: Iterable[str], origin: str) -> None:
-    """Refuse what is not a Dataset (`TypeError`) or lacks a variable (`ValueError`)."""
-    if not isinstance(given, xr.Dataset):
-        raise TypeError(
-            f"{name} must be a Dataset, got {type(given).__name__}; give what {origin}() returns"
-        )
-    lacking = [variable for variable in variables if variable not in given.variables]
-    if lacking:
-        raise ValueError(
-            f"{name} lacks {lacking[0]!r} ({len(lacking)} in all); give what {origin}() returns"
-        )
 
 
 def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:

@@ -26,7 +26,6 @@ from alikely.plots._style import (
     blend,
     bounds_of,
     by_system,
-    check_dataset,
     check_table,
     draw_kind,
     group_styles,
@@ -48,6 +47,7 @@ from alikely.plots._style import (
 
 __all__ = ["can_be_drawn", "plot_alignment", "plot_regimes", "plot_spectrum"]
 
+FOUND = "give what alikely.regimes() returns"
 PROBABILITIES = "give the table of alikely.spectrum.regime_probabilities()"
 
 
@@ -97,13 +97,13 @@ def plot_spectrum(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['all']
     """
-    check_dataset(
-        spectrum, "spectrum", ("condition", "dataset", "level", "delta", "is_reference"),
-        "alikely.difficulty_spectrum",
+    check_table(
+        spectrum, ("condition", "dataset", "level", "delta", "is_reference"),
+        "give what alikely.difficulty_spectrum() returns", "spectrum",
     )  # fmt: skip
     names = spectrum["condition"].values.tolist()
     if found is not None:
-        check_dataset(found, "found", ("condition", "label", "position"), "alikely.regimes")
+        check_table(found, ("condition", "label", "position"), FOUND, "found")
         _same_conditions(names, found["condition"].values.tolist(), "found")
     glass = spectrum["delta"].values.astype(np.float64)
     order, code, opacity = _regimes_of(names, found, posterior)
@@ -177,8 +177,8 @@ def _regimes_of(
     code, opacity = np.full(len(names), -1), np.ones(len(names))
     if found is not None:
         order = [str(name) for name in found["regime"].values]
-        label = dict(zip(found["condition"].values, found["label"].values, strict=True))
-        code = np.array([order.index(str(label[name])) for name in names])
+        label = found["label"].to_series().astype(str)
+        code = np.array([order.index(label[name]) for name in names])
     if posterior is None:
         return order, code, opacity
     check_table(posterior, ("condition", "delta"), PROBABILITIES)
@@ -225,19 +225,17 @@ def _same_conditions(names: list[str], given: list[str], what: str) -> None:
 
 def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[Line2D]:
     dot: dict[str, Any] = {"linestyle": "", "color": "0.3", "markersize": 5}
-    handles: list[Line2D] = [key("condition", marker="o", **dot)]
+    handles = [key("condition", marker="o", **dot)]
     if reference:
         handles.append(key("reference condition", marker="D", **dot))
     if interval:
-        handles.append(key(f"{interval} of delta", color="0.35", linewidth=1.0))
-        handles.append(
-            key("Glass's delta of the data", marker="|", linestyle="", markersize=7, color="0.35")
-        )
         pale = blend("0.3", 0.15)
-        handles.append(key("pale: regime uncertain", marker="o", markerfacecolor=pale, **dot))
-    if lost:
-        handles.append(key(f"no delta, not drawn: {lost} of {n}", linestyle=""))
-    return handles
+        handles += [
+            key(f"{interval} of delta", color="0.35", linewidth=1.0),
+            key("Glass's delta of the data", marker="|", **dot),
+            key("pale: regime uncertain", marker="o", markerfacecolor=pale, **dot),
+        ]
+    return handles + not_drawn(lost, n, "no delta")
 
 
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
@@ -582,7 +580,7 @@ def _ranks(
 
 def _numbers(found: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Evidence for each number of regimes."""
-    check_dataset(found, "found", ("n_regimes", *CRITERIA), "alikely.regimes")
+    check_table(found, ("n_regimes", *CRITERIA), FOUND, "found")
     number = found["n_regimes"].values
     ax = axes_or_new(ax, (7.0, 3.8))
     for name, (text, marker, style, color) in CRITERIA.items():

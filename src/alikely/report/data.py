@@ -158,26 +158,25 @@ def _tables(summary: xr.Dataset) -> list[Block]:
     blocks: list[Block] = []
     grouped = frame.groupby("dataset", sort=False)
     if len(grouped) > 1:
-        rows = []
-        for name, part in grouped:
-            here = summary.sel(dataset=name)
-            row: dict[str, object] = {
-                "data set": name,
-                "conditions": int(here["n_conditions"]),
-                "trials": int(here["n_trials"]),
+        accuracy = grouped["accuracy"]
+        table = pd.DataFrame(
+            {
+                "conditions": summary["n_conditions"].to_series(),
+                "trials": summary["n_trials"].to_series(),
+                "observers": grouped.size(),
+                "trials shown": grouped["n_trials"].sum(),
+                "no response": grouped["no_response"].sum(),
+                "lowest accuracy": accuracy.min(),
+                "median accuracy": accuracy.median(),
+                "highest accuracy": accuracy.max(),
             }
-            if 1 < len(known) <= MOST_KINDS:
-                row |= {f"of kind {kind}": int((part["kind"] == kind).sum()) for kind in known}
-            row |= {
-                "observers": len(part),
-                "trials shown": int(part["n_trials"].sum()),
-                "no response": int(part["no_response"].sum()),
-                "lowest accuracy": part["accuracy"].min(),
-                "median accuracy": part["accuracy"].median(),
-                "highest accuracy": part["accuracy"].max(),
-            }
-            rows.append(row)
-        blocks.append(table_of(pd.DataFrame(rows), "Data sets.", rows=60))
+        )
+        table = table.loc[list(grouped.groups)].rename_axis("data set").reset_index()
+        if 1 < len(known) <= MOST_KINDS:
+            kinds = pd.crosstab(frame["dataset"], frame["kind"])[known].loc[table["data set"]]
+            for kind in reversed(known):
+                table.insert(3, f"of kind {kind}", kinds[kind].to_numpy())
+        blocks.append(table_of(table, "Data sets.", rows=60))
     else:
         frame = frame.drop(columns="dataset")
     if len(known) < 2:

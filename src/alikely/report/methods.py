@@ -168,19 +168,14 @@ def _of_pairs(result: Result) -> str:
         f"{within.get(str(attrs.get('by')), '')} ({counted(len(pairs), 'estimate')})."
         f"{_missing(attrs)}"
     )
-    schools = ["analytic"]
-    schools += [name for name in ("bootstrap", "posterior") if name in result.data.children]
-    if result.without_draws:
-        schools.append("posterior")
+    schools = ["analytic", *(name for name in ("bootstrap", "posterior")
+                             if name in result.data.children or
+                             (name == "posterior" and result.without_draws))]  # fmt: skip
     said = [
         f"{method_words(result, school, kind)} ({interval_words(school, kind, prob)})"
         for school in schools
     ]
-    text += f" Intervals: {'; '.join(said)}."
-    text += " Analytic intervals are of influence functions"
-    text += (
-        "; the bootstrap draws the same trials for all pairs." if "bootstrap" in schools else "."
-    )
+    text += f" Intervals: {'; '.join(said)}. Analytic intervals are of influence functions."
     if "p_null" in result.estimates:
         n = int(attrs.get("n_null", 0))
         of = f"{n:,} simulated tables" if n else "simulated tables"
