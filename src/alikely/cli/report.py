@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 import alikely as al
 from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
@@ -75,7 +73,7 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
 def _left_out(every: Trials, kept: Trials, why: str) -> str:
     """What was left out before anything was counted."""
     before, after = (
-        len(pd.MultiIndex.from_arrays([t.data["dataset"], t.data["condition"]]).unique())
+        len({*zip(t.data["dataset"].values, t.data["condition"].values, strict=True)})
         for t in (every, kept)
     )
     return (
