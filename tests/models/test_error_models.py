@@ -12,8 +12,7 @@ import xarray as xr
 from scipy import integrate, special
 
 import alikely as al
-from alikely.errors.posteriors import error_divergence_draws, error_row_draws
-from alikely.metrics.errors import jensen_shannon_divergence, misclassification_agreement
+from alikely.metrics.errors import misclassification_agreement
 from alikely.metrics.rows import ROW_DIMS, drop_true, insert_true
 
 ROWS = np.array(
@@ -30,60 +29,6 @@ def test_layout_without_the_true_class_and_back() -> None:
     rows = ROWS * ~np.eye(4, dtype=bool)
     assert drop_true(rows)[0].tolist() == [[7, 1, 0], [2, 2, 0], [0, 3, 9], [0, 0, 0]]
     np.testing.assert_array_equal(insert_true(drop_true(rows), 4), rows)
-
-
-def test_drawn_rows_are_conjugate() -> None:
-    n = 20_000
-    posterior = xr.Dataset(
-        {
-            "base": (("chain", "draw", *ROW_DIMS[1:]), np.tile((1 - np.eye(4)) / 3, (1, n, 1, 1))),
-            "concentration": (("chain", "draw"), np.full((1, n), 0.5)),
-        }
-    )
-    drawn = error_row_draws(posterior, xr.DataArray(ROWS, dims=ROW_DIMS), rng=1)
-    assert drawn.dims == ("sample", *ROW_DIMS)
-    assert (np.diagonal(drawn, axis1=-2, axis2=-1) == 0).all()
-    np.testing.assert_allclose(drawn.sum("response_class"), 1)
-    exact = drop_true(ROWS) + 0.5
-    total = exact.sum(axis=-1, keepdims=True)
-    mean = exact / total
-    variance = mean * (1 - mean) / (total + 1)
-    cells = drop_true(drawn.values)
-    assert (np.abs(cells.mean(axis=0) - mean) < 4 * np.sqrt(variance / n)).all()
-    # A bounded variable's sample variance errs by at most twice a normal one's here.
-    np.testing.assert_allclose(cells.var(axis=0), variance, rtol=4 * 2 * np.sqrt(2 / n))
-    same = error_row_draws(posterior, ROWS, rng=1)
-    np.testing.assert_array_equal(same, drawn)
-
-
-def test_rows_of_a_vanishing_concentration_are_still_distributions() -> None:
-    posterior = xr.Dataset(
-        {
-            "base": (("chain", "draw", *ROW_DIMS[1:]), np.tile((1 - np.eye(4)) / 3, (1, 50, 1, 1))),
-            "concentration": (("chain", "draw"), np.full((1, 50), 1e-5)),
-        }
-    )
-    drawn = error_row_draws(posterior, ROWS, rng=1)
-    np.testing.assert_allclose(drawn.sum("response_class"), 1)
-
-
-def test_divergence_of_drawn_rows_is_that_of_their_probabilities() -> None:
-    rng = np.random.default_rng(1)
-    shares = insert_true(rng.dirichlet(np.ones(3), (7, 2, 4)), 4)
-    weight = (ROWS * ~np.eye(4, dtype=bool)).sum(axis=(0, 2))
-    expected = [
-        sum(
-            w * jensen_shannon_divergence(p, q).item()
-            for w, p, q in zip(weight, a, b, strict=True)
-        ) / weight.sum()
-        for a, b in shares
-    ]  # fmt: skip
-    found = error_divergence_draws(shares, ROWS)
-    np.testing.assert_allclose(found[:, 0], expected)
-    np.testing.assert_allclose(error_divergence_draws(shares, ROWS, [(1, 0), (0, 0)])[:, 1], 0)
-    # No error of either system: nothing to compare.
-    three, nobody = np.concatenate([ROWS, 0 * ROWS]), shares[:, [0, 1, 0, 1]]
-    assert np.isnan(error_divergence_draws(nobody, three, [(2, 3)])).all()
 
 
 @pytest.mark.slow
@@ -188,20 +133,6 @@ def test_agreement_of_labels_is_that_of_the_implied_table(copied: Any) -> None:
 def test_bad_counts(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_bad_draws() -> None:
-    dims = ("chain", "draw", *ROW_DIMS[1:])
-    posterior = xr.Dataset({"base": (dims, np.ones((1, 5, 3, 3)))})
-    with pytest.raises(ValueError, match=r"must hold .*; 'concentration' is missing"):
-        error_row_draws(posterior, ROWS)
-    posterior["concentration"] = (("chain", "draw"), np.ones((1, 5)))
-    with pytest.raises(ValueError, match="3 classes and the counts of 4; take the counts"):
-        error_row_draws(posterior, ROWS)
-    with pytest.raises(ValueError, match=r"shape \(sample, 2, 4, 4\), got \(5, 2, 4\)"):
-        error_divergence_draws(np.ones((5, 2, 4)), ROWS)
-    with pytest.raises(ValueError, match=r"systems 0 to 1, got \(0, 2\)"):
-        error_divergence_draws(np.ones((5, 2, 4, 4)), ROWS, [(0, 2)])
 
 
 def test_labels_become_coords() -> None:

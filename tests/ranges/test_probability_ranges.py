@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import alikely as al
 from alikely._base.arrays import normal_nodes, within
 from alikely.benchmark import entries, judges, ranking, tables
-from alikely.errors import posteriors
 from alikely.inference import conjugate, fisher, intervals, permutation
 from alikely.margins import checks, reliability
 from alikely.metrics import alternatives
@@ -176,9 +175,3 @@ def test_means_lie_between_what_they_are_taken_over(rng: np.random.Generator) ->
         rng.normal(0, 9, N), shares(rng, 3), np.sort(rng.normal(size=3)), rng.uniform(0.1, 2, 3)
     )
     assert_within(regimes)
-    draws = shares(rng, 6, 3, 4, 4)
-    draws[:, 1] = nearly(rng, draws[:, 0])
-    counts = rng.integers(0, 9, (3, 4, 4)) + 1
-    for mixture in ("mean", "pooled"):
-        found = posteriors.error_divergence_draws(draws, counts, mixture=mixture)
-        assert_within(found, 0, 1 if mixture == "mean" else INFINITE)

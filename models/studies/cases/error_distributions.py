@@ -6,14 +6,13 @@ import functools
 
 import numpy as np
 import pymc as pm
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
 from alikely import models
 from alikely.calibration.ranks import Values
-from alikely.errors.posteriors import error_divergence_draws, error_row_draws
-from alikely.metrics.rows import insert_true
+from alikely.errors.paired import divergence, log_gamma_shares
+from alikely.metrics.rows import drop_true, insert_true
 from studies.case import Case, named
 
 ERRORS = np.array([[20, 5, 60, 0], [30, 10, 40, 2], [10, 20, 50, 4], [20, 20, 20, 20]])
@@ -56,16 +55,13 @@ def _data(truth: Values, rng: np.random.Generator, n_systems: int = 4) -> Values
 
 
 def _error_divergence(draws: Values, data: Values, rng: np.random.Generator) -> Values:
-    dims = ("chain", "draw", "true_class", "response_class")
-    posterior = xr.Dataset(
-        {
-            "base": (dims, draws["base"][None]),
-            "concentration": (dims[:3], draws["concentration"][None]),
-        }
-    )
-    counts = np.asarray(insert_true(data["errors"], data["errors"].shape[-2]))
-    rows = error_row_draws(posterior, counts, rng)
-    return {"error_divergence": error_divergence_draws(rows, counts)}
+    counts = data["errors"]
+    prior = draws["concentration"][..., None] * (N_CLASSES - 1) * drop_true(draws["base"])
+    rows = log_gamma_shares(prior[:, None] + counts, rng)
+    a, b = np.triu_indices(len(counts), 1)
+    weight = counts.sum(axis=-1)[a] + counts.sum(axis=-1)[b]
+    apart = divergence(rows[:, a], rows[:, b], 0.5)
+    return {"error_divergence": (weight * apart).sum(axis=-1) / weight.sum(axis=-1)}
 
 
 def _example() -> pm.Model:

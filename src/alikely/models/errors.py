@@ -50,8 +50,9 @@ def error_distributions(
 
     A system's errors on a true class are multinomial, and its row of probabilities is drawn from
     a Dirichlet distribution around a latent base row of the class, common to all systems. How
-    concentrated rows are about their base is learned, with the rows integrated out [M62]_: draw
-    them with `alikely.errors.error_row_draws`.
+    concentrated rows are about their base is learned, with the rows integrated out [M62]_. Given
+    base ``m`` and concentration ``k``, a row of errors ``n`` has the posterior
+    Dirichlet(``n + k (C - 1) m``) over the wrong classes, of ``C`` classes.
 
     Parameters
     ----------
