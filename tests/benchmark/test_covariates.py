@@ -17,7 +17,7 @@ from scipy import optimize, special, stats
 import alikely as al
 from alikely.benchmark.cohorts import _copy_probability, cohort_effects, layout_of
 from alikely.data.covariates import covariate_tables
-from alikely.inference.interpreter import ready
+from alikely.inference import ready
 
 
 def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
@@ -134,7 +134,7 @@ def test_without_covariates_the_model_is_the_same() -> None:
     """Evidence of the catalogue is of its log density."""
     counts = al.data.cohort_counts(al.load_example())
     plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
-    assert ready._graph(plain) == ready._graph(empty)
+    assert ready.Computation(plain) == ready.Computation(empty)
 
 
 def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.inference import chains
-from alikely.inference.interpreter import ready
-from alikely.inference.interpreter.models import Graphs, graphs
+from alikely.inference import chains, ready
+from alikely.inference.interpreter.models import Graphs
 from alikely.models._parts import Placed
 from alikely.models.margins import class_criteria
 from alikely.models.observers import FEW_ANSWERS
@@ -49,10 +48,9 @@ MODULES_OF_LOOPS = {
 @pytest.fixture
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of its own: other tests keep what they have compiled."""
-    plain = ready._graphs.__wrapped__
-    monkeypatch.setattr(ready, "_graphs", functools.lru_cache(maxsize=ready.KEPT)(plain))
-    code = functools.lru_cache(maxsize=ready.KEPT)(ready._code.__wrapped__)
-    monkeypatch.setattr(ready, "_code", code)
+    for name in ("graphs_of", "_code"):
+        plain = getattr(ready, name).__wrapped__
+        monkeypatch.setattr(ready, name, functools.lru_cache(maxsize=ready.KEPT)(plain))
 
 
 def toy(y: Any, shift: float = 0.0, labels: str = "abc") -> pm.Model:
@@ -201,7 +199,7 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
     assert any(
         (one[v.name].get_value() != v.get_value()).any() for v in other.data_vars
     )  # or nothing is tested
-    assert ready._graph(one) == ready._graph(other)
+    assert ready.Computation(one) == ready.Computation(other)
     point = somewhere(other)
     for found, wanted in zip(
         evaluated(one, other, point), evaluated(other, other, point), strict=True
@@ -213,9 +211,9 @@ def test_models_that_share_compiled_code_say_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ONE_FOR_EACH)
 def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -> None:
     one, again, other = (ONE_FOR_EACH[name](seed) for seed in (1, 1, 2))
-    written = ready._graph(one)
-    assert written == ready._graph(again)
-    assert written != ready._graph(other)
+    written = ready.Computation(one)
+    assert written == ready.Computation(again)
+    assert written != ready.Computation(other)
     # To share would have been wrong.
     point = somewhere(other)
     terms = zip(evaluated(one, other, point), evaluated(other, other, point), strict=True)
@@ -225,12 +223,12 @@ def test_models_that_work_out_numbers_from_their_data_share_nothing(name: str) -
 @pytest.mark.slow
 def test_options_that_change_the_graph_share_nothing() -> None:
     few, many = observers(1, FEW_ANSWERS), observers(1, FEW_ANSWERS + 1)  # other nodes
-    assert ready._graph(few) != ready._graph(many)
-    plain = ready._graph(toy([1, 2, 3]))
-    assert ready._graph(toy([4, 5, 6])) == plain
-    assert ready._graph(toy([1, 2, 3], shift=0.5)) != plain
-    assert ready._graph(toy([1, 2, 3, 4], labels="abcd")) != plain
-    assert ready._graph(toy([1, 2, 3], labels="abx")) != plain
+    assert ready.Computation(few) != ready.Computation(many)
+    plain = ready.Computation(toy([1, 2, 3]))
+    assert ready.Computation(toy([4, 5, 6])) == plain
+    assert ready.Computation(toy([1, 2, 3], shift=0.5)) != plain
+    assert ready.Computation(toy([1, 2, 3, 4], labels="abcd")) != plain
+    assert ready.Computation(toy([1, 2, 3], labels="abx")) != plain
 
 
 def sizes_of(model: pm.Model) -> list[int]:
@@ -257,7 +255,7 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
     data = {v.name: v.get_value() for v in other.data_vars}
     found = ready._starting_point(one)(data, 7)
     np.testing.assert_array_equal(found, ready._starting_point(other)({}, 7))
-    made = graphs(one)
+    made = Graphs(one)
     here, there = (saved_at(made, values, found)["strength"] for values in (own, data))
     assert np.abs(here - there).max() > 0.5
     ours = {
@@ -275,10 +273,10 @@ def test_chains_start_where_those_of_their_own_data_would(name: str) -> None:
 def test_chains_start_where_counts_place_variables() -> None:
     """All that shapes a spectrum, also where logarithms are placed."""
     model = CASES["spectrum"].design()
-    made, start = graphs(model), ready._starting_point(model)
+    made, start = Graphs(model), ready._starting_point(model)
     found = [saved_at(made, {}, start({}, seed)) for seed in range(20)]
     for name in ("ease_mean", "gap", "regime_sd"):
-        transform = ready._last(model.rvs_to_transforms[model[name]])
+        transform = model.rvs_to_transforms[model[name]]
         assert isinstance(transform, Placed)
         at = np.array([one[name] for one in found])
         at = at if name == "ease_mean" else np.log(at)
@@ -288,14 +286,15 @@ def test_chains_start_where_counts_place_variables() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_compiled_models_start_there_too() -> None:
+def test_compiled_models_start_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the parameters, which shows by their size."""
     with pm.Model() as model:
         sizes = (3, 1, 2)
         for i, n in enumerate(sizes):
             x = pm.Normal(f"x{i}", 0, 1, shape=n, transform=Placed(np.full(n, 5 * i), 0.01))
             pm.Deterministic(f"y{i}", x + 1)
-    made = ready.compiled(model, n_draws=np.inf)({}).sampled
+    monkeypatch.setenv(ready.SWITCH, "pytensor")
+    made = ready.compiled(model)({}).sampled
     for seed in range(5):
         point = made.initial_point_func(seed)
         assert np.abs(point).max() <= 1
@@ -315,7 +314,7 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
         al.inference.nuts(toy(y), 200, 300, rng=1)
         for y in ([0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [0.5, 1.0, 1.5])
     ]
-    info = ready.cache_info()
+    info = ready.graphs_of.cache_info()
     assert (info.misses, info.hits) == (1, 2)
     np.testing.assert_array_equal(drawn(trees[2]), drawn(trees[0]))
     assert (drawn(trees[1]) != drawn(trees[0])).any()
@@ -329,17 +328,12 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-@pytest.mark.parametrize("n_models", [1, 2])
-def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
-    n_models: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
     data = [0.5, 1.0, 1.5]
-    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
-    # 4,000 draws by the cost of a step alone; of the second model as many again.
-    n_operations = len(graphs(toy(data)).tapes({})[0].code)
-    monkeypatch.setattr(ready, "BREAK_EVEN", n_models * 4_000 * ready.STEP / n_operations)
-    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1, n_models=n_models)
+    interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1)
+    monkeypatch.setenv(ready.SWITCH, "pytensor")
+    compiled = al.inference.nuts(toy(data), 2_000, 500, rng=1)
     for tree in (interpreted, compiled):
         ess = float(azs.ess(tree["posterior"].to_dataset()[["mean"]])["mean"])
         assert drawn(tree).mean() == pytest.approx(12 / 13, abs=4 * (4 / 13) ** 0.5 / ess**0.5)
@@ -352,12 +346,12 @@ def test_code_is_compiled_for_what_is_too_large_and_gives_the_same(
 @pytest.mark.usefixtures("empty")
 def test_threads_compile_once_and_keep_their_data() -> None:
     def fit(y: list[float]) -> xr.DataTree:
-        return al.inference.nuts(toy(y), 200, 300, rng=1, n_models=2)
+        return al.inference.nuts(toy(y), 200, 300, rng=1)
 
     data = [[0.5, 1.0, 1.5], [-3.0, 0.0, 3.0], [9.0, 9.5, 9.0]]
     with ThreadPoolExecutor(3) as pool:
         together = list(pool.map(fit, data))
-    assert ready.cache_info().misses == 1
+    assert ready.graphs_of.cache_info().misses == 1
     for y, tree in zip(data, together, strict=True):
         np.testing.assert_array_equal(drawn(tree), drawn(fit(y)))
 
@@ -396,7 +390,7 @@ def test_what_models_hold_beside_data_stays_with_them() -> None:
     held.set_value(5.0)
     tree = al.inference.nuts(scaled(pytensor.shared(2.0, name="held")), 40, 50, rng=1)["posterior"]
     np.testing.assert_allclose(tree["y"], 2 * tree["x"])
-    assert ready.cache_info().misses == 1
+    assert ready.graphs_of.cache_info().misses == 1
 
 
 def test_models_without_a_gradient_are_refused() -> None:
@@ -462,8 +456,8 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
         def crash(*_: Any) -> None:
             raise AttributeError("'numpy.ndarray' object has\nno attribute 'bit_generator'")
 
-        monkeypatch.setattr("alikely.inference.interpreter.models.graphs", crash)
-    fill = ready.compiled(model, n_draws=100)
+        monkeypatch.setattr("alikely.inference.interpreter.models.Graphs", crash)
+    fill = ready.compiled(model)
     with caplog.at_level("INFO", logger="alikely"):
         found = [fill({}) for _ in range(2)]
     assert asked == [model]

@@ -18,7 +18,7 @@ from pytensor.compile.mode import Mode
 
 import alikely as al
 from alikely.data.cohorts import cohort_counts
-from alikely.inference.interpreter.models import graphs
+from alikely.inference.interpreter.models import Graphs
 from alikely.models.margins import class_criteria
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES
@@ -232,7 +232,7 @@ def test_models_are_interpreted_as_they_are(model: pm.Model) -> None:
     Graphs run in Python, as they are written: to compile them would take minutes. Rounding: digamma
     and such are right to 3e-13, and a hundred operations follow each other.
     """
-    made = graphs(model)
+    made = Graphs(model)
     sampled = made.sampled(made.tapes({}), lambda seed: np.zeros(0))
     density, draw = sampled._make_logp_func(), sampled._make_expand_func(1, 2, 0)
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]

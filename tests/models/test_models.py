@@ -15,9 +15,8 @@ from scipy import stats
 
 import alikely as al
 from alikely.data.tables import from_counts
-from alikely.inference import sampling
+from alikely.inference import ready, sampling
 from alikely.inference.conjugate import pairwise_draws
-from alikely.inference.interpreter import ready
 
 TABLES = [[100, 20, 20, 20], [30, 60, 50, 20], [150, 5, 4, 1], [158, 2, 0, 0], [160, 0, 0, 0]]
 
@@ -108,9 +107,9 @@ def test_without_common_trials_no_sampler_reports_the_prior(sampler: Any, prior:
 @pytest.mark.slow
 def test_compiled_once_per_shape() -> None:
     sampling.posterior(from_counts([30, 5, 5, 10]), "nuts", n_draws=1_000, rng=1)
-    before = ready.cache_info()
+    before = ready.graphs_of.cache_info()
     sampling.posterior(from_counts([20, 10, 5, 15]), "nuts", n_draws=1_000, rng=1)
-    after = ready.cache_info()
+    after = ready.graphs_of.cache_info()
     assert (after.misses - before.misses, after.hits - before.hits) == (0, 1)
 
 

@@ -30,8 +30,8 @@ from alikely._base.names import listed, nearest
 from alikely._base.random import RandomState, spawn_integer
 from alikely._base.settings import resolve
 from alikely.calibration.studies import run_study
-from alikely.inference.interpreter.ready import LOCK, Ready, compiled
 from alikely.inference.intervals import uniformity
+from alikely.inference.ready import LOCK, Ready, compiled
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -139,8 +139,7 @@ def sbc(
         )
     options = [thin, tune, target_accept]
     chosen = None if quantities is None else tuple(quantities)
-    n_draws = n * (CHAINS * tune + N_RANKED * thin)
-    study = _Study(model, source, simulate, chosen, derive, likelihood, n_draws)
+    study = _Study(model, source, simulate, chosen, derive, likelihood)
     built = _built(model)
     named = [v.name for v in [*built.free_RVs, *built.deterministics]]
     unknown = [name for name in chosen or () if name not in named]
@@ -299,7 +298,6 @@ class _Study:
     quantities: tuple[str, ...] | None
     derive: Derive | None
     likelihood: Likelihood | None
-    n_draws: int
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __eq__(self, other: object) -> bool:
@@ -327,7 +325,7 @@ def _prepared(study: _Study) -> _Prepared:
     model = _built(study.model)
     source = model if study.source is None else _built(study.source)
     return _Prepared(
-        compiled(model, n_draws=study.n_draws),
+        compiled(model),
         _prior(source, observed=study.simulate is None),
         _likelihood(source),
         [v.name for v in model.data_vars],

@@ -27,7 +27,7 @@ from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely._base.settings import resolve
 from alikely._base.steps import own_bar, shows_progress
 from alikely.inference.complete import check_include, data_groups, extended
-from alikely.inference.interpreter.ready import LOCK, Values, compiled, holding
+from alikely.inference.ready import LOCK, Values, compiled, holding
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -64,7 +64,6 @@ def nuts(
     tune: int = 1_000,
     rng: RandomState = None,
     target_accept: float = TARGET_ACCEPT,
-    n_models: int = 1,
     remedy: str = DRAW_MORE,
     thin: int = 1,
     include: Sequence[str] = (),
@@ -83,9 +82,6 @@ def nuts(
         Source of randomness.
     target_accept : float
         Mean acceptance aimed at, in (0, 1); higher means shorter steps.
-    n_models : int
-        How many models of this shape will be sampled, one after the other, which differ only in
-        `pymc.Data`: with many, compiling pays.
     remedy : str
         What a warning advises, such as another sampler where there is one.
     thin : int
@@ -125,9 +121,8 @@ def nuts(
     (0, 'interpreter')
     """
     n_draws = resolve("n_draws", n_draws)
-    (tree,) = _fitted(
-        model, [{}], n_draws, tune, rng, target_accept, n_models, remedy, thin, include
-    )
+    seeds = [seed_sequence(rng)]
+    (tree,) = _fitted(model, [{}], n_draws, tune, seeds, target_accept, remedy, thin, include)
     return tree
 
 
@@ -168,9 +163,8 @@ def nuts_many(
         As in `nuts`, for each data set.
     """
     n_draws = resolve("n_draws", n_draws)
-    yield from _fitted(
-        model, data, n_draws, tune, rng, target_accept, None, DRAW_MORE, thin, include
-    )
+    seeds = seed_sequence(rng).spawn(len(data))
+    yield from _fitted(model, data, n_draws, tune, seeds, target_accept, DRAW_MORE, thin, include)
 
 
 def _fitted(
@@ -178,26 +172,22 @@ def _fitted(
     data: Sequence[Values],
     n_draws: int,
     tune: int,
-    rng: RandomState,
+    seeds: Sequence[np.random.SeedSequence],
     target_accept: float,
-    n_models: int | None,
     remedy: str,
     thin: int,
     include: Sequence[str],
 ) -> Iterator[xr.DataTree]:
-    """One complete tree for each data set; `n_models` is None where more than these are not."""
+    """One complete tree for each data set."""
     groups = check_include(include)
     # What is sampled is watched; what follows from it may be ten times as much.
     watched = [variable.name for variable in model.free_RVs]
     per_chain = -(-n_draws // CHAINS) * thin
     began = time.perf_counter()
-    to_come = (n_models or len(data)) * CHAINS * (tune + per_chain)
-    fill = compiled(model, to_come)
-    seed = seed_sequence(rng)
-    for values in data:
+    fill = compiled(model)
+    for values, own in zip(data, seeds, strict=True):
         ready = fill(values)
         sampling = time.perf_counter()
-        own = seed.spawn(1)[0] if n_models is None else seed
         tree = sample(ready.sampled, per_chain, tune, own, watched, target_accept, remedy)
         done = time.perf_counter()
         settings = {

@@ -130,14 +130,13 @@ def _chains(
 ) -> xr.DataTree:
     from alikely.models.copies import copying
 
-    # Without labels, and more than one: made ready for any counts of so many pairs.
+    # Without labels: made ready for any counts of so many pairs.
     tree = nuts(
         copying(counts, independent=True, priors=priors),
         CHAINS * per_chain,
         # Two parameters a pair and no correlation: adaptation is quick.
         TUNE,
         rng,
-        n_models=2,
         remedy=remedy,
         include=["posterior_predictive"],
     )

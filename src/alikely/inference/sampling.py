@@ -256,9 +256,8 @@ def _by_chains(
     exact = plain and "copy_probability" not in beta
     remedy = f"{DRAW_MORE}, or use sampler='exact'" if exact else DRAW_MORE
     tune = 500 if plain else 1_000
-    # More than one: made ready for any counts of so many pairs, and not for these alone.
     others = [name for name in groups if name != "log_likelihood"]
-    tree = nuts(built, n_draws, tune, rng, n_models=2, remedy=remedy, include=others)
+    tree = nuts(built, n_draws, tune, rng, remedy=remedy, include=others)
     tree = labelled(tree, pair=pairs)
     # Without a common trial the prior alone would speak.
     draws = tree["posterior"].to_dataset()

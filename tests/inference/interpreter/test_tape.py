@@ -15,15 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode
-from pytensor.graph import rewrite_graph
 from scipy import special, stats
 
 import alikely as al
 from alikely.inference.interpreter import kernels as k
-from alikely.inference.interpreter.models import LEFT_OUT, REWRITES, graphs
-from alikely.inference.interpreter.tape import SCALAR, Tape, UnsupportedError, written
+from alikely.inference.interpreter.models import Graphs, _rewritten
+from alikely.inference.interpreter.tape import UNARY, Tape, UnsupportedError, written
 
 PLAIN = Mode("py", None)
 
@@ -41,7 +39,7 @@ def nowhere(seed: Any) -> Any:
 
 def functions_of(model: pm.Model) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Log density with its gradient, and what is saved, as the sampler calls them."""
-    made = graphs(model)
+    made = Graphs(model)
     sampled = made.sampled(made.tapes({}), nowhere)
     return sampled._make_logp_func(), sampled._make_expand_func(1, 2, 0)
 
@@ -49,12 +47,9 @@ def functions_of(model: pm.Model) -> tuple[Callable[..., Any], Callable[..., Any
 @pytest.mark.parametrize(
     ("found", "wanted", "low", "high"),
     [
-        # Rounding: of the largest step, and of x**2 in the exponent.
         (k.PSI, special.psi, 1e-8, 1e6),
-        (k.ERFCX, special.erfcx, -20, 1e5),
         (k.SIGMOID, special.expit, -700, 700),
         (k.SOFTPLUS, lambda x: np.logaddexp(0, x), -700, 700),
-        (k.LOG1MEXP, lambda x: np.log(-np.expm1(x)), -30, -1e-8),
     ],
 )
 def test_special_functions(found: Any, wanted: Any, low: float, high: float) -> None:
@@ -75,11 +70,6 @@ def test_digamma_below_zero() -> None:
     assert math.isnan(k.psi(-3.0))
 
 
-def weird(x: Any) -> Any:
-    inner = pt.dmatrix("inner")
-    return OpFromGraph([inner], [pt.exp(inner).sum(axis=0), inner[0]])(x)[0]
-
-
 TABLE = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
 # Functions of a matrix (3, 4) of numbers in (0, 1).
 GRAPHS: dict[str, Callable[[Any], Any]] = {
@@ -90,30 +80,23 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
     "advanced": lambda x: x[[2, 0, 0], [1, 1, 3]] ** 2,
     "rows": lambda x: x[np.array([[0, 2], [1, 1]])],
     "mask": lambda x: x[np.array([True, False, True])],
-    "reshape": lambda x: x.reshape((2, 6)).sum(axis=0),
     "join": lambda x: pt.concatenate([x, np.ones((1, 4)), x * 2], axis=0),
     "stack": lambda x: pt.stack([x[0, 0], 2.0, x.sum()]),
     "split": lambda x: pt.split(x, [1, 3], n_splits=2, axis=1)[1] * 3,
     "alloc": lambda x: pt.alloc(x[0], 5, 4) * x[0, 0],
-    "repeat": lambda x: pt.repeat(x, 2, axis=0),
     "sum": lambda x: x.sum(),
     "sum of an axis": lambda x: x.sum(axis=0),
     "sum of axes": lambda x: (x[:, None] * np.ones((3, 2, 4))).sum(axis=(0, 2)),
     "mean, variance": lambda x: x.mean(axis=1) / x.var(),
-    "product": lambda x: x.prod(axis=1),
     "max": lambda x: x.max(axis=0),
-    "min": lambda x: x.min(),
     "any, all": lambda x: pt.any(x > 0.9, axis=0) + 2.0 * pt.all(x > 0.1, axis=0),
     "softmax": lambda x: pt.special.softmax(x, axis=1),
     "softmax of columns": lambda x: pt.special.softmax(x, axis=0),
-    "softmax of all": lambda x: pt.special.softmax(x, axis=None),
     "log softmax": lambda x: pt.special.log_softmax(x, axis=-1),
     "logsumexp": lambda x: pt.logsumexp(x * 50, axis=0),
     "cumsum": lambda x: pt.cumsum(x, axis=0),
-    "cumsum of all": lambda x: pt.cumsum(x),
     "dot": lambda x: x @ x.T,
     "dot with a constant": lambda x: x @ np.arange(8.0).reshape(4, 2),
-    "batches of products": lambda x: (x[:, None, :2] * np.ones((3, 2, 1))) @ x[:2, :],
     "add to": lambda x: pt.zeros((3, 4))[1:].inc(x[:2] * 2) + x,
     "add twice to one place": lambda x: x[[0, 0, 1]].inc(x),
     "set": lambda x: x[1, ::2].set(x[0, 1:3]),
@@ -123,36 +106,35 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
     "switch": lambda x: pt.switch(x > 0.5, x, -x),
     "clip": lambda x: pt.clip(x, 0.3, x[0, 0]),
     "logic": lambda x: pt.or_(pt.and_(x > 0.2, x < 0.8), pt.invert(x[:1] > 0.1)),
-    "comparisons": lambda x: pt.eq(x, x.max()) + pt.neq(x, 0) + pt.ge(x, 0.5) + pt.le(x, 0.2),
+    "comparisons": lambda x: pt.eq(x, x.max()) + 1.0 * pt.ge(x, 0.5) + pt.le(x, 0.2),
     "cast": lambda x: pt.cast(x * 3, "int64") + pt.cast(x > 0.5, "float64"),
-    "powers": lambda x: x**x + x**-1.5 + x**3,
     "largest of three": lambda x: pt.maximum(pt.maximum(x, 0.5), x[0]) - pt.minimum(x, 0.4),
     "shape": lambda x: x.sum() / x.shape[0] + pt.arange(x.shape[1]),
-    "graph in a graph": weird,
-    "nothing": lambda x: x[:0].sum(axis=1),
 }
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_what_a_graph_gives_and_its_gradient(name: str) -> None:
     x = pt.tensor("x", shape=(3, 4), dtype="float64")
-    y = GRAPHS[name](x)
-    outputs = [y]
-    if y.dtype == "float64" and name not in ("nothing", "table"):
+
+    def with_gradient(y: Any) -> list[Any]:
+        if y.dtype != "float64" or name == "table":
+            return [y]
         weights = pt.arange(y.size).reshape(y.shape) + 1.0
-        outputs.append(pytensor.grad((y * weights).sum(), x, disconnected_inputs="ignore"))
-    plain = pytensor.function([x], outputs, mode=PLAIN)
-    for graph in (outputs, rewrite_graph(outputs, include=REWRITES, exclude=LEFT_OUT)):
-        try:
-            tape = written([x], graph, {})
-        except UnsupportedError:
-            assert name in ("nothing", "own table", "product")  # refused, not wrong
-            continue
-        for seed in range(3):
-            point = np.random.default_rng(seed).uniform(size=(3, 4))
-            for found, wanted in zip(run(tape, point.ravel()), plain(point), strict=True):
-                assert found.shape == wanted.shape
-                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+        return [y, pytensor.grad((y * weights).sum(), x, disconnected_inputs="ignore")]
+
+    y = GRAPHS[name](x)
+    graph = _rewritten(with_gradient(_rewritten(y)))
+    if name == "own table":  # refused, not wrong
+        with pytest.raises(UnsupportedError):
+            written([x], graph, {})
+        return
+    tape, plain = written([x], graph, {}), pytensor.function([x], with_gradient(y), mode=PLAIN)
+    for seed in range(3):
+        point = np.random.default_rng(seed).uniform(size=(3, 4))
+        for found, wanted in zip(run(tape, point.ravel()), plain(point), strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
 
 
 def test_elementwise_functions() -> None:
@@ -164,14 +146,11 @@ def test_elementwise_functions() -> None:
     }
     named = {
         k.NEGATIVE: pt.neg, k.EXP: pt.exp, k.LOG: pt.log, k.LOG1P: pt.log1p, k.EXPM1: pt.expm1,
-        k.LOG1MEXP: pt.log1mexp, k.SQUARE: pt.sqr, k.ROOT: pt.sqrt, k.ABSOLUTE: pt.abs,
-        k.SIGN: pt.sign, k.RECIPROCAL: pt.reciprocal, k.SIGMOID: pt.sigmoid,
-        k.SOFTPLUS: pt.softplus, k.GAMMALN: pt.gammaln, k.ERF: pt.erf, k.ERFC: pt.erfc,
-        k.ERFCX: pt.erfcx, k.TANH: pt.tanh, k.IS_NAN: pt.isnan, k.IS_INFINITE: pt.isinf,
-        k.PSI: pt.psi,
+        k.SQUARE: pt.sqr, k.ROOT: pt.sqrt, k.ABSOLUTE: pt.abs, k.RECIPROCAL: pt.reciprocal,
+        k.SIGMOID: pt.sigmoid, k.SOFTPLUS: pt.softplus, k.GAMMALN: pt.gammaln, k.ERFC: pt.erfc,
+        k.TANH: pt.tanh, k.IS_NAN: pt.isnan, k.IS_INFINITE: pt.isinf, k.PSI: pt.psi,
     }  # fmt: skip
-    unary = {line for line, n in SCALAR.values() if n == 1}
-    assert unary - set(named) == {k.NOT, k.TRUNCATE}  # in the graphs above
+    assert set(UNARY.values()) - set(named) == {k.NOT, k.TRUNCATE}  # in the graphs above
     outputs = [function(x) for function in named.values()]
     tape = written([x], outputs, {})
     plain = pytensor.function([x], outputs, mode=PLAIN)
@@ -197,10 +176,10 @@ def test_sums_of_any_length(length: int) -> None:
 def test_places_that_are_moved_twice(numbers: list[float], shift: int) -> None:
     """Moving numbers is moving places: there and back again is where they were."""
     x = pt.tensor("x", shape=(6,), dtype="float64")
-    y = x.reshape((2, 3)).T[::-1]
-    back = pt.roll(y[::-1].T.ravel(), shift)
+    y = pt.roll(x[::-1], shift)[None].T
+    back = pt.roll(y[:, 0], -shift)[::-1]
     (found,) = run(written([x], [back], {}), np.array(numbers))
-    np.testing.assert_array_equal(found, np.roll(numbers, shift))
+    np.testing.assert_array_equal(found, numbers)
 
 
 def test_what_no_tape_knows_is_refused() -> None:
@@ -209,12 +188,13 @@ def test_what_no_tape_knows_is_refused() -> None:
         pt.sort(x),
         pt.zeros(3)[pt.cast(x, "int64")].inc(1.0),
         pt.linalg.det(pt.outer(x, x)),
+        x**1.5,
     ):
         with pytest.raises(UnsupportedError, match=r"no tape knows|depends on parameters"):
             written([x], [graph], {})
 
 
-RNG = pt.random.shared_rng(seed=1)
+RNG, ONE = pt.random.shared_rng(seed=1), pytensor.shared(np.ones(1))
 # A graph, and why a tape refuses it: for another reason it would not be tested.
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "narrow numbers": (
@@ -235,7 +215,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
         "is drawn anew at each evaluation",
     ),
     "broadcasting unseen": (
-        lambda x: x + pytensor.shared(np.ones(1)),
+        lambda x: x + ONE,
         "broadcasts where its graph does not",
     ),
 }
@@ -246,22 +226,20 @@ def test_what_a_tape_would_get_wrong_is_refused(name: str) -> None:
     graph, reason = WRONG[name]
     x = pt.tensor("x", shape=(3,), dtype="float64")
     with pytest.raises(UnsupportedError, match=reason):
-        written([x], [graph(x)], {})
+        written([x], [graph(x)], {ONE: np.ones(1)})
 
 
-def test_truth_values_and_places_counted_from_the_end() -> None:
+def test_places_counted_from_the_end() -> None:
     x = pt.tensor("x", shape=(4,), dtype="float64")
-    outputs = [pt.cast(x, "bool"), pt.constant(TABLE)[pt.cast(x, "int64")]]
-    point = np.array([0.5, -1.0, 2.0, 0.0])
-    wanted = pytensor.function([x], outputs, mode=PLAIN)(point)
-    for found, expected in zip(run(written([x], outputs, {}), point), wanted, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    y = pt.constant(TABLE)[pt.cast(x, "int64")]
+    (found,) = run(written([x], [y], {}), np.array([0.5, -1.0, 2.0, 0.0]))
+    np.testing.assert_array_equal(found, TABLE[[0, -1, 2, 0]])
 
 
 def test_data_take_the_place_of_those_in_the_graph() -> None:
     x = pt.tensor("x", shape=(2,), dtype="float64")
     data = pytensor.shared(np.array([1.0, 2.0]), name="data")
-    for values, wanted in (({}, [2, 3]), ({data: [10, 20]}, [11, 21])):
+    for values, wanted in (({data: [1, 2]}, [2, 3]), ({data: [10, 20]}, [11, 21])):
         (found,) = run(written([x], [x + data], values), np.ones(2))
         np.testing.assert_array_equal(found, wanted)
 
@@ -282,7 +260,7 @@ def test_zero_inflated_counts_where_hardly_any_are(logit: float) -> None:
 
 def test_chains_at_the_same_time_do_not_disturb_each_other() -> None:
     """Each has a buffer of its own."""
-    made = graphs(al.models.copying([[100, 20, 20, 20]] * 30))
+    made = Graphs(al.models.copying([[100, 20, 20, 20]] * 30))
     sampled = made.sampled(made.tapes({}), nowhere)
     points = np.random.default_rng(1).normal(size=(8, 90))
     functions = [sampled._make_logp_func() for _ in points]

@@ -17,17 +17,16 @@ from alikely._base.compiled import compiled, kept_on_disk
 
 __all__ = ["density", "evaluate"]
 
-GATHER, SCATTER, TAKE, MATRIX_PRODUCT, SUM, LARGEST, LEAST, ALL = range(8)
-SOFTMAX, LOG_SOFTMAX, CUMULATE = range(8, 11)
+GATHER, SCATTER, TAKE, MATRIX_PRODUCT, SUM, LARGEST, ALL, SOFTMAX, LOG_SOFTMAX, CUMULATE = range(10)
 (
-    NEGATIVE, SQUARE, EXP, LOG, LOG1P, EXPM1, LOG1MEXP, ROOT, ABSOLUTE, SIGN, RECIPROCAL, SIGMOID,
-    SOFTPLUS, GAMMALN, PSI, ERF, ERFC, ERFCX, TANH, IS_NAN, IS_INFINITE, NOT, TRUNCATE,
-) = range(20, 43)  # fmt: skip
+    NEGATIVE, SQUARE, EXP, LOG, LOG1P, EXPM1, ROOT, ABSOLUTE, RECIPROCAL, SIGMOID, SOFTPLUS,
+    GAMMALN, PSI, ERFC, TANH, IS_NAN, IS_INFINITE, NOT, TRUNCATE,
+) = range(20, 39)  # fmt: skip
 (
-    ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MAXIMUM, MINIMUM, GREATER_EQUAL, GREATER, LESS_EQUAL,
-    LESS, EQUAL, NOT_EQUAL,
-) = range(60, 73)  # fmt: skip
-SWITCH, FIRST_UNARY, FIRST_BINARY = 80, NEGATIVE, ADD
+    ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM, GREATER_EQUAL, GREATER, LESS_EQUAL, LESS,
+    EQUAL,
+) = range(60, 71)  # fmt: skip
+SWITCH = 80
 
 # Sums in any order, several numbers at a time.
 _reordered = kept_on_disk(numba.njit, nogil=True, error_model="numpy", fastmath={"reassoc"})
@@ -52,15 +51,6 @@ def psi(x):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def erfcx(x):  # type: ignore[no-untyped-def]
-    """Scaled complementary error function; asymptotic series where the plain one underflows."""
-    if x < 25:
-        return math.exp(x * x) * math.erfc(x)
-    y = 0.5 / (x * x)
-    return (1 - y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y)))) / (x * math.sqrt(math.pi))
-
-
-@compiled
 def of_one(op, x):  # type: ignore[no-untyped-def]
     """Function of one number."""
     if op == EXP:
@@ -78,24 +68,16 @@ def of_one(op, x):  # type: ignore[no-untyped-def]
         return np.sqrt(x)
     if op == EXPM1:
         return math.expm1(x)
-    if op == LOG1MEXP:
-        return np.log1p(-math.exp(x)) if x < -0.6931471805599453 else np.log(-math.expm1(x))
     if op == ABSOLUTE:
         return abs(x)
-    if op == SIGN:
-        return np.sign(x)
     if op == RECIPROCAL:
         return 1 / x
     if op == GAMMALN:
         return math.lgamma(x)
     if op == PSI:
         return psi(x)
-    if op == ERF:
-        return math.erf(x)
     if op == ERFC:
         return math.erfc(x)
-    if op == ERFCX:
-        return erfcx(x)
     if op == TANH:
         return math.tanh(x)
     if op == IS_NAN:
@@ -110,8 +92,6 @@ def of_one(op, x):  # type: ignore[no-untyped-def]
 @compiled
 def of_two(op, x, y):  # type: ignore[no-untyped-def]
     """Function of two numbers."""
-    if op == POWER:
-        return x**y
     if op == MAXIMUM:
         return x if x > y or x != x else y
     if op == MINIMUM:
@@ -124,28 +104,14 @@ def of_two(op, x, y):  # type: ignore[no-untyped-def]
         true = x <= y
     elif op == LESS:
         true = x < y
-    elif op == EQUAL:
-        true = x == y
     else:
-        true = x != y
+        true = x == y
     return 1.0 if true else 0.0
 
 
 @compiled
-def _unary(op, n, o, a, s, x):  # type: ignore[no-untyped-def]
-    if op == NEGATIVE:
-        for i in range(n):
-            x[o + i] = -x[a + s * i]
-    elif op == SQUARE:
-        for i in range(n):
-            x[o + i] = x[a + s * i] * x[a + s * i]
-    else:
-        for i in range(n):
-            x[o + i] = of_one(op, x[a + s * i])
-
-
-@compiled
-def _binary(op, n, o, a, s, b, t, x):  # type: ignore[no-untyped-def]
+def _elementwise(op, n, o, a, s, b, t, x):  # type: ignore[no-untyped-def]
+    """Loops of their own for what is common: the others ask for each number what to do."""
     if op == ADD:
         for i in range(n):
             x[o + i] = x[a + s * i] + x[b + t * i]
@@ -158,9 +124,18 @@ def _binary(op, n, o, a, s, b, t, x):  # type: ignore[no-untyped-def]
     elif op == DIVIDE:
         for i in range(n):
             x[o + i] = x[a + s * i] / x[b + t * i]
-    else:
+    elif op == NEGATIVE:
+        for i in range(n):
+            x[o + i] = -x[a + s * i]
+    elif op == SQUARE:
+        for i in range(n):
+            x[o + i] = x[a + s * i] * x[a + s * i]
+    elif op > DIVIDE:
         for i in range(n):
             x[o + i] = of_two(op, x[a + s * i], x[b + t * i])
+    else:
+        for i in range(n):
+            x[o + i] = of_one(op, x[a + s * i])
 
 
 @_reordered
@@ -187,7 +162,7 @@ def _rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
     """Each of n rows to one number, or to a row."""
     for row in range(n):
         start, out = a + row * length, o + row * length
-        total, largest, least, untrue = 0.0, -np.inf, np.inf, 0
+        total, largest, untrue = 0.0, -np.inf, 0
         for i in range(length):
             value = x[start + i]
             if op == CUMULATE:
@@ -195,12 +170,9 @@ def _rows(op, n, o, a, length, x):  # type: ignore[no-untyped-def]
                 x[out + i] = total
             # What is no number stays.
             largest = value if value > largest or value != value else largest
-            least = value if value < least or value != value else least
             untrue += value == 0
         if op == LARGEST:
             x[o + row] = largest
-        elif op == LEAST:
-            x[o + row] = least
         elif op == ALL:
             x[o + row] = untrue == 0
         elif op in (SOFTMAX, LOG_SOFTMAX):
@@ -221,10 +193,8 @@ def evaluate(point, code, places, x, outputs, result):  # type: ignore[no-untype
         if op == SWITCH:
             for i in range(n):
                 x[o + i] = x[b + t * i] if x[a + s * i] != 0 else x[c + u * i]
-        elif op >= FIRST_BINARY:
-            _binary(op, n, o, a, s, b, t, x)
-        elif op >= FIRST_UNARY:
-            _unary(op, n, o, a, s, x)
+        elif op >= NEGATIVE:
+            _elementwise(op, n, o, a, s, b, t, x)
         elif op == GATHER:
             # a: the first of the places.
             for i in range(n):

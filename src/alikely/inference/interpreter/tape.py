@@ -3,7 +3,8 @@
 PyTensor writes the graphs of a log density and its gradient; here they are taken apart. What does
 not depend on the parameters is worked out at once. What only moves numbers (slices, transposes,
 broadcasting) is no operation: a variable of the graph is an array of places in the buffer, and
-moving numbers is moving places. `alikely.inference.interpreter.kernels` runs tapes.
+moving numbers is moving places. `alikely.inference.interpreter.kernels` runs tapes. Operations that
+no model of this package uses are left to the compiler.
 """
 
 from __future__ import annotations
@@ -15,18 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytensor.scalar as ps
 from numpy.typing import ArrayLike, NDArray
-from pytensor.compile.builders import OpFromGraph
-from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
-from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import basic, elemwise, subtensor
 from pytensor.tensor.blas import BatchedDot
-from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import Dot
 from pytensor.tensor.random.op import RNGConsumerOp
-from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
+from pytensor.tensor.shape import Shape, Shape_i, SpecifyShape
 from pytensor.tensor.special import LogSoftmax, Softmax
 
 from alikely._base.arrays import Floats
@@ -35,39 +32,27 @@ from alikely.inference.interpreter import kernels as k
 __all__ = ["Tape", "UnsupportedError", "written"]
 
 Places = NDArray[np.int64]
-Data = Mapping[Any, ArrayLike]
 
 # Numbers of these types stay what they are on a tape; narrower ones (int8, ...) would wrap around.
 WIDE = ("float64", "float32", "int64")
 CHOOSING = (ps.Switch, ps.Maximum, ps.Minimum)
 LOGICAL = (ps.AND, ps.OR, ps.Invert)
-SCALAR: dict[type, tuple[int, int]] = {
-    kind: (line, n)
-    for n, lines in {
-        1: {
-            ps.Neg: k.NEGATIVE, ps.Exp: k.EXP, ps.Log: k.LOG, ps.Log1p: k.LOG1P,
-            ps.Expm1: k.EXPM1, ps.math.Log1mexp: k.LOG1MEXP, ps.Sqr: k.SQUARE, ps.Sqrt: k.ROOT,
-            ps.Abs: k.ABSOLUTE, ps.Sign: k.SIGN, ps.Reciprocal: k.RECIPROCAL,
-            ps.math.Sigmoid: k.SIGMOID, ps.math.Softplus: k.SOFTPLUS,
-            ps.math.GammaLn: k.GAMMALN, ps.math.Psi: k.PSI, ps.math.Erf: k.ERF,
-            ps.math.Erfc: k.ERFC, ps.math.Erfcx: k.ERFCX, ps.Tanh: k.TANH, ps.IsNan: k.IS_NAN,
-            ps.IsInf: k.IS_INFINITE, ps.Invert: k.NOT, ps.Cast: k.TRUNCATE,
-        },
-        2: {
-            ps.Add: k.ADD, ps.Sub: k.SUBTRACT, ps.Mul: k.MULTIPLY, ps.TrueDiv: k.DIVIDE,
-            ps.Pow: k.POWER, ps.Maximum: k.MAXIMUM, ps.Minimum: k.MINIMUM,
-            ps.GE: k.GREATER_EQUAL, ps.GT: k.GREATER, ps.LE: k.LESS_EQUAL, ps.LT: k.LESS,
-            ps.EQ: k.EQUAL, ps.NEQ: k.NOT_EQUAL,
-            # Truth values are 0 or 1.
-            ps.AND: k.MINIMUM, ps.OR: k.MAXIMUM,
-        },
-        3: {ps.Switch: k.SWITCH},
-    }.items()
-    for kind, line in lines.items()
+UNARY: dict[type, int] = {
+    ps.Neg: k.NEGATIVE, ps.Exp: k.EXP, ps.Log: k.LOG, ps.Log1p: k.LOG1P, ps.Expm1: k.EXPM1,
+    ps.Sqr: k.SQUARE, ps.Sqrt: k.ROOT, ps.Abs: k.ABSOLUTE, ps.Reciprocal: k.RECIPROCAL,
+    ps.math.Sigmoid: k.SIGMOID, ps.math.Softplus: k.SOFTPLUS, ps.math.GammaLn: k.GAMMALN,
+    ps.math.Psi: k.PSI, ps.math.Erfc: k.ERFC, ps.Tanh: k.TANH, ps.IsNan: k.IS_NAN,
+    ps.IsInf: k.IS_INFINITE, ps.Invert: k.NOT, ps.Cast: k.TRUNCATE,
 }  # fmt: skip
-REDUCED = {
-    ps.Add: k.SUM, ps.Maximum: k.LARGEST, ps.Minimum: k.LEAST, ps.AND: k.ALL, ps.OR: k.LARGEST,
+BINARY: dict[type, int] = {
+    ps.Add: k.ADD, ps.Sub: k.SUBTRACT, ps.Mul: k.MULTIPLY, ps.TrueDiv: k.DIVIDE,
+    ps.Maximum: k.MAXIMUM, ps.Minimum: k.MINIMUM, ps.GE: k.GREATER_EQUAL, ps.GT: k.GREATER,
+    ps.LE: k.LESS_EQUAL, ps.LT: k.LESS, ps.EQ: k.EQUAL,
+    # Truth values are 0 or 1.
+    ps.AND: k.MINIMUM, ps.OR: k.MAXIMUM,
 }  # fmt: skip
+LINES = {**UNARY, **BINARY, ps.Switch: k.SWITCH}
+REDUCED = {ps.Add: k.SUM, ps.Maximum: k.LARGEST, ps.AND: k.ALL, ps.OR: k.LARGEST}
 BY_ROW = {Softmax: k.SOFTMAX, LogSoftmax: k.LOG_SOFTMAX, CumOp: k.CUMULATE}
 
 
@@ -103,48 +88,31 @@ class _Step(NamedTuple):
             raise UnsupportedError(f"no tape knows {self.node.op} of {' to '.join(types)}")
 
 
-def written(parameters: Iterable[Variable], outputs: Iterable[Variable], data: Data) -> Tape:
-    """Write the tape of some outputs."""
-    writer = _Writer()
+def written(
+    parameters: Iterable[Variable], outputs: Iterable[Variable], data: Mapping[Any, ArrayLike]
+) -> Tape:
+    """Write the tape of some outputs: each node in its turn is worked out, or written down."""
+    writer, wanted = _Writer(), list(outputs)
     places: dict[Variable, Places] = {p: writer.fresh(p.type.shape) for p in parameters}
-    return writer.tape(_walk(writer, list(outputs), {}, places, data))
+    known: dict[Variable, Any] = {variable: np.asarray(x) for variable, x in data.items()}
 
+    def place_or_value(variable: Variable) -> Any:
+        if variable in places:
+            return places[variable]
+        return variable.data if isinstance(variable, Constant) else known[variable]
 
-def _walk(
-    writer: _Writer,
-    outputs: list[Variable],
-    known: dict[Variable, Any],
-    places: dict[Variable, Places],
-    data: Data,
-) -> list[Places]:
-    """Work out, or write down, each node in its turn; return the places of the outputs."""
-    for node in toposort(outputs):
+    for node in toposort(wanted):
         op, live = node.op, [i in places for i in node.inputs]
         if isinstance(op, RNGConsumerOp):
             raise UnsupportedError(f"{op} is drawn anew at each evaluation")
-        if live and live[0] and isinstance(op, (Shape, Shape_i)):
-            shape = np.array(places[node.inputs[0]].shape, dtype=np.int64)
-            known[node.outputs[0]] = shape if isinstance(op, Shape) else np.asarray(shape[op.i])
-            continue
-        inputs = [places[i] if i in places else _value(i, known, data) for i in node.inputs]
-        if any(live):
+        inputs = [place_or_value(i) for i in node.inputs]
+        if any(live) and not isinstance(op, (Shape, Shape_i)):
             lines = _write(op, _Step(node, inputs, live), writer)
             places.update(zip(node.outputs, lines, strict=True))
         else:
             known.update(zip(node.outputs, _performed(node, inputs), strict=True))
-    return [places[o] if o in places else writer.constant(_value(o, known, data)) for o in outputs]
-
-
-def _value(variable: Variable, known: dict[Variable, Any], data: Data) -> Any:
-    if variable in known:
-        return known[variable]
-    if isinstance(variable, Constant):
-        return variable.data
-    if variable in data:
-        return np.asarray(data[variable])
-    if isinstance(variable, SharedVariable):
-        return variable.get_value()
-    raise UnsupportedError(f"{variable} has no value")
+    found = ((v in places, place_or_value(v)) for v in wanted)
+    return writer.tape([x if is_place else writer.constant(x) for is_place, x in found])
 
 
 def _performed(node: Apply, inputs: list[Any]) -> list[Any]:
@@ -244,19 +212,11 @@ def _write(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     raise UnsupportedError(f"no tape knows {op}")
 
 
-@_write.register(basic.TensorFromScalar)
-@_write.register(basic.ScalarFromTensor)
-def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
-    return writer.placed(step)
-
-
 @_write.register(elemwise.DimShuffle)
 @_write.register(subtensor.Subtensor)
-@_write.register(Reshape)
 @_write.register(SpecifyShape)
 @_write.register(basic.Split)
 @_write.register(basic.Alloc)
-@_write.register(basic.ExtractDiag)
 def _moved(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     """Moves its first input; the others say where."""
     step.known_from(1)
@@ -275,22 +235,11 @@ def _(op: subtensor.AdvancedSubtensor, step: _Step, writer: _Writer) -> list[Pla
     return [writer.line(k.TAKE, at.shape, *writer.operand(at), first, 0, table.size)]
 
 
-@_write.register
-def _(op: CheckAndRaise, step: _Step, writer: _Writer) -> list[Places]:
-    step.known_from(1)
-    if not all(np.all(condition) for condition in step.inputs[1:]):
-        raise UnsupportedError(f"{op} is not met")
-    return writer.placed(step, 1)
-
-
-@_write.register
-def _(op: basic.Join, step: _Step, writer: _Writer) -> list[Places]:
-    return [np.concatenate(writer.placed(step), axis=op.axis)]
-
-
-@_write.register
-def _(op: basic.MakeVector, step: _Step, writer: _Writer) -> list[Places]:
-    return [np.array([int(place[()]) for place in writer.placed(step)])]
+@_write.register(basic.Join)
+@_write.register(basic.MakeVector)
+def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
+    placed = writer.placed(step)
+    return [np.concatenate(placed, op.axis) if isinstance(op, basic.Join) else np.stack(placed)]
 
 
 @_write.register(subtensor.IncSubtensor)
@@ -336,22 +285,19 @@ def _(op: elemwise.Elemwise, step: _Step, writer: _Writer) -> list[Places]:
     if kind is ps.Cast and (np.can_cast(dtypes[0], to) or to in ("float32", "float64")):
         step.require(not to.startswith("complex"))
         return [spread[0]]
-    if kind is ps.Cast and to == "bool":
-        zero = np.broadcast_to(writer.constant(0.0), shape)
-        return [writer.applied(k.NOT_EQUAL, spread[0], zero)]
     if kind is ps.Clip:
         x, low, high = spread
         capped = writer.applied(k.SWITCH, writer.applied(k.GREATER, x, high), high, x)
         return [writer.applied(k.SWITCH, writer.applied(k.LESS, x, low), low, capped)]
-    step.require(kind in SCALAR and (kind not in LOGICAL or set(dtypes) == {"bool"}))
-    step.require(to in (*WIDE, "bool") or kind in CHOOSING)
-    if set(dtypes) == {"bool"}:
+    all_logical = set(dtypes) == {"bool"}
+    step.require(kind in LINES and (kind not in LOGICAL or all_logical))
+    step.require(kind in CHOOSING or to in WIDE or (to == "bool" and kind is not ps.Cast))
+    if all_logical:
         # To add truth values is to ask whether one is true.
         kind = {ps.Add: ps.OR, ps.Mul: ps.AND}.get(kind, kind)
-    line, n_operands = SCALAR[kind]
-    if n_operands == 2:
-        return [functools.reduce(functools.partial(writer.applied, line), spread)]
-    return [writer.applied(line, *spread)]
+    if kind in BINARY:
+        return [functools.reduce(functools.partial(writer.applied, BINARY[kind]), spread)]
+    return [writer.applied(LINES[kind], *spread)]
 
 
 @_write.register
@@ -370,8 +316,9 @@ def _last(place: Places, axis: Any) -> Places:
     """Some axes made one, the last."""
     axes = range(place.ndim) if axis is None else [a % place.ndim for a in np.atleast_1d(axis)]
     kept = [a for a in range(place.ndim) if a not in axes]
-    n = int(np.prod([place.shape[a] for a in axes], dtype=np.int64))
-    return place.transpose([*kept, *axes]).reshape(*(place.shape[a] for a in kept), n)
+    return place.transpose([*kept, *axes]).reshape(
+        *(place.shape[a] for a in kept), int(np.prod([place.shape[a] for a in axes]))
+    )
 
 
 @_write.register(Softmax)
@@ -379,37 +326,21 @@ def _last(place: Places, axis: Any) -> Places:
 @_write.register(CumOp)
 def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
     """Each row to a row."""
-    step.require(getattr(op, "mode", "add") == "add")
-    (place,) = step.inputs
-    rows = _last(place, op.axis)
+    step.require(getattr(op, "mode", "add") == "add" and op.axis is not None)
+    rows = np.moveaxis(step.inputs[0], op.axis, -1)
     n = rows.size // max(rows.shape[-1], 1)
     rest = (writer.row(rows), 0, 0, 0, rows.shape[-1])
     out = writer.line(BY_ROW[type(op)], rows.shape, *rest, n=n)
-    # Back to where they came from.
-    back = np.empty(place.size, dtype=np.int64)
-    back[_last(np.arange(place.size).reshape(place.shape), op.axis).ravel()] = out.ravel()
-    return [back if isinstance(op, CumOp) and op.axis is None else back.reshape(place.shape)]
+    return [np.moveaxis(out, -1, op.axis)]
 
 
 @_write.register(Dot)
 @_write.register(BatchedDot)
-@_write.register(Blockwise)
 def _(op: Any, step: _Step, writer: _Writer) -> list[Places]:
-    step.require(not isinstance(op, Blockwise) or isinstance(op.core_op, Dot))
     step.require(step.node.outputs[0].dtype in WIDE)
     a, b = writer.placed(step)
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (np.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
-    out = np.empty((*batch, a.shape[-2], b.shape[-1]), dtype=np.int64)
-    for i in np.ndindex(batch):
+    out = np.empty((*a.shape[:-1], b.shape[-1]), dtype=np.int64)
+    for i in np.ndindex(a.shape[:-2]):
         rest = (writer.row(a[i]), 0, writer.row(b[i]), 0, *b.shape[-2:])
         out[i] = writer.line(k.MATRIX_PRODUCT, out.shape[-2:], *rest, n=a.shape[-2])
     return [out]
-
-
-@_write.register
-def _(op: OpFromGraph, step: _Step, writer: _Writer) -> list[Places]:
-    inner = list(zip(op.fgraph.inputs, step.inputs, step.live, strict=True))
-    known = {variable: x for variable, x, is_live in inner if not is_live}
-    places = {variable: x for variable, x, is_live in inner if is_live}
-    return _walk(writer, op.fgraph.outputs, known, places, {})
