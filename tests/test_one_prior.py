@@ -18,7 +18,7 @@ import alikely as al
 from alikely.data import from_counts
 from alikely.inference.cell_limits import posterior_limits
 from alikely.inference.conjugate import joint_draws
-from alikely.inference.null import bayes_factor, elpd, elpd_mid_p
+from alikely.inference.null import elpd, elpd_mid_p, log_bayes_factor
 from alikely.metrics import cell_priors
 from alikely.metrics.cell_priors import cell_prior
 
@@ -97,7 +97,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "posterior_limits": lambda p: posterior_limits(CELLS, prior=p),
     "option_limits": lambda p: al.inference.option_limits([60, 10, 12, 15, 9], 4, prior=p),
     "log_bayes_factor": lambda p: al.inference.log_bayes_factor(CELLS, prior=p or 1.0),
-    "bayes_factor": lambda p: bayes_factor(CELLS, prior=p or 1.0),
+    "bayes_factor": lambda p: log_bayes_factor(CELLS, prior=p or 1.0),
     "elpd": lambda p: elpd(CELLS, p)[0],
     "elpd_mid_p": lambda p: elpd_mid_p([[60, 12, 14, 14]], p and (0.5, 9, 9, 0.5)),
 }

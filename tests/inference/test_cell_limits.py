@@ -18,24 +18,13 @@ from alikely.simulate import cell_probabilities
 PROMISE = 0.002
 
 
-# Where nothing is kept on disk yet, these loops take seconds to compile.
-@pytest.fixture(params=[pytest.param("compiled", marks=pytest.mark.slow), "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The same tests of the compiled loops and of the NumPy code."""
-    if request.param == "compiled":
-        monkeypatch.setattr(cell_limits, "FEW", 0)
-    else:
-        monkeypatch.setattr(cell_limits, "can_compile", lambda: False)
-    return str(request.param)
-
-
 SMALL = [[1, 0, 2, 40], [40, 0, 0, 0], [0, 0, 3, 0], [20, 0, 0, 20], [0, 18, 13, 0], [3, 0, 0, 100]]
 SHARP = [[0, 5624, 237, 0], [500, 534, 20, 0], [2, 6000, 6000, 9], [3, 11_900, 60, 40]]
 LARGE = [[100, 20, 20, 20], [5, 5, 5, 5], [8000, 1000, 1000, 2000], [5, 400, 7, 2000]]
 ODD = np.array([*SMALL, *SHARP, *LARGE])
 
 
-def test_tails_are_those_of_draws(way: str) -> None:
+def test_tails_are_those_of_draws() -> None:
     n_draws = 60_000
     draws = pairwise_draws(ODD, n_draws=n_draws, rng=1)["error_consistency"]
     for ci_prob in (0.5, 0.95):
@@ -95,7 +84,7 @@ def test_coverage_of_all_tables_of_forty_trials(figure: Callable[[str], None]) -
     assert min(coverage) >= 0.93
 
 
-def test_means_are_those_of_draws(way: str) -> None:
+def test_means_are_those_of_draws() -> None:
     draws = pairwise_draws(ODD, n_draws=20_000, rng=2)["error_consistency"].astype(np.float64)
     _, mean = posterior_limits(ODD, estimate=True)
     # Points of an expansion, or 16 of each share, are 2e-4 of the spread away at most.
@@ -103,22 +92,7 @@ def test_means_are_those_of_draws(way: str) -> None:
     assert (np.abs(mean - draws.mean(axis=0)) < room).all()
 
 
-@pytest.mark.slow
-def test_both_ways_give_equal_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    tables = np.vstack(
-        [rng.integers(0, 9, (40, 4)), rng.multinomial(900, rng.dirichlet(np.ones(4), 500)), ODD]
-    )
-    tables = tables[tables.sum(axis=1) > 0]
-    by_loops = posterior_limits(tables, estimate=True)
-    monkeypatch.setattr(cell_limits, "can_compile", lambda: False)
-    by_numpy = posterior_limits(tables, estimate=True)
-    # Roots end by probability, 1e-7 of it; where both round alike they are the same.
-    np.testing.assert_allclose(by_loops[0], by_numpy[0], atol=1e-7)
-    np.testing.assert_allclose(by_loops[1], by_numpy[1], atol=1e-11)
-
-
-def test_turning_a_pair_or_right_and_wrong_changes_nothing(way: str) -> None:
+def test_turning_a_pair_or_right_and_wrong_changes_nothing() -> None:
     limits = posterior_limits(ODD)
     turned = posterior_limits(ODD[:, [0, 2, 1, 3]])
     np.testing.assert_array_equal(turned, limits)
@@ -127,16 +101,7 @@ def test_turning_a_pair_or_right_and_wrong_changes_nothing(way: str) -> None:
         np.testing.assert_allclose(turned, limits, rtol=0, atol=1e-12)
 
 
-def test_loops_end_where_the_numpy_code_does() -> None:
-    from alikely.inference import cell_loops, fisher, fisher_loops
-
-    for name in ("STEPS", "CLOSE", "NARROW", "TINY", "SLOPE", "STILL"):
-        assert getattr(cell_loops, name) == getattr(cell_limits, name)
-    for name in ("ROUNDING", "END"):
-        assert getattr(fisher_loops, name) == getattr(fisher, name)
-
-
-def test_shapes_types_and_workers(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shapes_types_and_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and pieces of any size give the same; equal tables are integrated once."""
     tables = np.vstack([ODD, ODD]).reshape(2, len(ODD), 4)
     limits, mean = posterior_limits(tables, estimate=True)
@@ -165,7 +130,7 @@ def test_shapes_types_and_workers(way: str, monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(posterior_limits(large[1:])[1], of_large[2])
 
 
-def test_an_empty_table_has_no_limits(way: str) -> None:
+def test_an_empty_table_has_no_limits() -> None:
     limits, mean = posterior_limits([[0, 0, 0, 0], [30, 2, 3, 9]], estimate=True)
     np.testing.assert_array_equal(np.isnan(limits), [[True, True], [False, False]])
     np.testing.assert_array_equal(np.isnan(mean), [True, False])

@@ -17,7 +17,7 @@ import alikely as al
 from alikely.margins.strengths import strength_of
 from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
 from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
-from alikely.models.margins import answer_probabilities, class_criteria, log_m_afc
+from alikely.models.margins import answer_probabilities, class_criteria
 
 M = 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
@@ -33,21 +33,6 @@ def function_of(part: Any, x: Any) -> Any:
 
 def slopes(function: Any, d: np.ndarray) -> np.ndarray:
     return (function(d + 1e-5)[0] - function(d - 1e-5)[0]) / 2e-5
-
-
-@pytest.mark.parametrize("m", [2, 16, 1000])
-def test_log_probabilities_equal_those_of_numpy(m: int) -> None:
-    x = pt.dvector("x")
-    right, wrong = (function_of(part, x) for part in log_m_afc(x, m))
-    d = np.linspace(-5, 10, 61)
-    exact = m_afc_log_probability(d, m)
-    np.testing.assert_allclose(np.exp(right(d)[0]), np.exp(exact[0]), atol=1e-6)
-    np.testing.assert_allclose(np.exp(wrong(d)[0]), np.exp(exact[1]), atol=1e-6)
-    np.testing.assert_allclose(np.exp(right(d)[0]) + np.exp(wrong(d)[0]), 1, atol=1e-12)
-    for function in (right, wrong):
-        # Differences over 2e-5 of values of up to 60, known to 1e-14: rounding of 1e-8.
-        np.testing.assert_allclose(function(d)[1], slopes(function, d), rtol=1e-5, atol=1e-7)
-        assert np.isfinite(function(np.array([-30.0, 30.0]))).all()
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,13 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from alikely._base.arrays import Floats, normal_nodes
-from alikely._base.compiled import can_compile
 from alikely._base.intervals import check_interval
 from alikely._base.parallel import at_most, in_parallel
 from alikely.inference.fisher import whole_counts
@@ -48,15 +47,8 @@ NODES = 5
 # deviations of a normal law; and of the other share's distribution, between the tails left out.
 OF_P, OF_U, REACH = 64, 32, 4.8
 GRID, LEFT_OUT = 1_024, 1e-10
-# Bounds that stand still from point to point: by parts of a step of that distribution.
-STILL = 1e-3
 # Points of each share in the mean of an integrated table.
 MEAN_POINTS = 16
-# Roots: steps at most, and when they end: by probability, by distance.
-STEPS = 60
-CLOSE, NARROW, TINY = 1e-7, 1e-10, 1e-12
-# Logit of a tail by standard deviations, near 95 % limits of a normal law.
-SLOPE = 2.4
 # Answers of a pair to a question, the last two with both wrong.
 FIVE_CELLS = ("both right", "first right", "second right", "same", "different")
 # Nodes of the quadrature over each of four independent probabilities: kappa_p is linear in the
@@ -67,10 +59,8 @@ OPTION_NODES = (5, 5, 5, 3)
 FEWEST, N_DRAWS = 5, 40_000
 # Pairs at a time.
 CHUNK = 20_000
-# Tables held at a time by one worker: by compiled loops, by NumPy; and integrated.
-BLOCK, COLUMNS, TOGETHER = 65_536, 2_048, 64
-# Fewer tables than these are done before numba is imported.
-FEW = 500
+# Tables held at a time by one worker, and integrated.
+BLOCK, TOGETHER = 65_536, 64
 # Counts below this are packed four to a number.
 NARROWEST = 65_536
 
@@ -136,76 +126,39 @@ def _quantiles(
     flat = counts.reshape(-1, 4)
     limits = np.full((len(flat), len(levels)), np.nan)
     means = np.full(len(flat) if estimate else 0, np.nan)
-    loops = len(flat) >= FEW and can_compile()
     blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
     others = []
     with at_most(workers):
-        jobs = [(flat[at], own, levels, loops, estimate) for at in blocks]
+        jobs = [(flat[at], own, levels, estimate) for at in blocks]
         for at, (of_limits, of_means, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
             limits[at] = of_limits
             if estimate:
                 means[at] = of_means
             others.append(rest)
-        _integrate(flat, others, own, levels, loops, limits, means)
+        _integrate(flat, others, own, levels, limits, means)
     shape = counts.shape[:-1]
     return limits.reshape(*shape, len(levels)), means.reshape(shape) if estimate else means
 
 
 def _small(block: NDArray[np.integer], prior: Floats) -> NDArray[np.intp]:
     """Rows with a cell too small for the expansion, without the empty ones."""
-    return np.flatnonzero(~_large(block, prior) & (block.max(axis=1) > 0))
-
-
-def _large(block: NDArray[np.integer], prior: Floats) -> NDArray[np.bool_]:
-    return (block + prior).min(axis=1) >= LEAST
+    return np.flatnonzero(((block + prior).min(axis=1) < LEAST) & (block.max(axis=1) > 0))
 
 
 def _expand(
-    block: NDArray[np.integer], prior: Floats, levels: Floats, loops: bool, estimate: bool
+    block: NDArray[np.integer], prior: Floats, levels: Floats, estimate: bool
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Limits and means of tables with large cells, and the other distinct tables."""
-    nodes, weights = normal_nodes(NODES)
-    z = special.ndtri(levels)
+    from alikely.inference.cell_loops import expanded
+
     limits = np.full((len(block), len(levels)), np.nan)
     means = np.full(len(block), np.nan)
-    if loops:
-        from alikely.inference.cell_loops import expanded
-
-        every = np.ascontiguousarray(block, dtype=np.int64)
-        expanded(every, prior, LEAST, nodes, weights, z, limits, means)
-    else:
-        rows = np.flatnonzero(_large(block, prior) & (block.max(axis=1) > 0))
-        for start in range(0, len(rows), COLUMNS):
-            some = rows[start : start + COLUMNS]
-            limits[some], means[some] = _expanded(block[some] + prior, nodes, weights, z)
+    every = np.ascontiguousarray(block, dtype=np.int64)
+    expanded(every, prior, LEAST, *normal_nodes(NODES), special.ndtri(levels), limits, means)
     tables = _turned(block[_small(block, prior)], prior)
     _, first = np.unique(_keys(tables, wide=True), return_index=True)
     # What is not asked for need not travel between processes.
     return limits, means if estimate else means[:0], tables[first]
-
-
-def _expanded(cells: Floats, nodes: Floats, weights: Floats, z: Floats) -> tuple[Floats, Floats]:
-    """Limits and means of Dirichlet tables with large cells, column by column."""
-    n11, n10, n01, n00 = cells.T
-    # The same table for a pair turned round, and for right and wrong exchanged.
-    turn = (n10 > n01) == (n11 > n00)
-    n10, n01 = np.where(turn, n01, n10), np.where(turn, n10, n01)
-    p = _logit_shares(n11 + n10, n01 + n00, nodes)[:, :, None, None]
-    u = _logit_shares(n11, n10, nodes)[:, None, :, None]
-    v = _logit_shares(n01, n00, nodes)[:, None, None, :]
-    b = p * u + (1 - p) * v
-    apart = p + (1 - 2 * p) * b
-    above = 2 * p * (1 - p) * (u - v)
-    every = weights[:, None, None] * weights[:, None] * weights
-    axes = (1, 2, 3)
-    means = (every * above / apart).sum(axis=axes)
-    theta = np.log((apart + above) / (p * (1 - u) + (1 - p) * v)) / 2
-    center = (every * theta).sum(axis=axes)
-    away = theta - center[:, None, None, None]
-    second, third, fourth = ((every * away**power).sum(axis=axes) for power in (2, 3, 4))
-    sd = np.sqrt(second)
-    wide = _cornish_fisher(z, (third / (second * sd))[:, None], (fourth / second**2 - 3)[:, None])
-    return np.tanh(center[:, None] + sd[:, None] * wide), means
 
 
 def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
@@ -259,7 +212,6 @@ def _integrate(
     tables: list[NDArray[np.int64]],
     prior: Floats,
     levels: Floats,
-    loops: bool,
     limits: Floats,
     means: Floats,
 ) -> None:
@@ -274,7 +226,7 @@ def _integrate(
     pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
     # Whatever the prior, what is integrated may be turned with it.
     turned = _turned(every + prior, np.zeros(4))
-    jobs = [(turned[at], levels, loops, bool(len(means))) for at in pieces]
+    jobs = [(turned[at], levels, bool(len(means))) for at in pieces]
     found = list(in_parallel(_integrated, jobs))
     of_limits = np.concatenate([own for own, _ in found])
     of_means = np.concatenate([mean for _, mean in found])
@@ -286,20 +238,10 @@ def _integrate(
             means[rows] = of_means[at]
 
 
-class Shares(NamedTuple):
-    """What is known of the three shares of some tables."""
+def _integrated(tables: Floats, levels: Floats, estimate: bool) -> tuple[Floats, Floats]:
+    """Limits, and means where asked for, of Dirichlet tables with any parameters."""
+    from alikely.inference.cell_loops import solved
 
-    p: Floats
-    of_p: Floats
-    u: Floats
-    of_u: Floats
-    below: Floats
-    area: Floats
-    first: Floats
-    width: Floats
-
-
-def _shares(tables: Floats) -> Shares:
     n11, n10, n01, n00 = tables.T
     z_p, z_u = (np.linspace(-REACH, REACH, n) for n in (OF_P, OF_U))
     of_p, of_u = np.diff(special.ndtr(z_p)), np.exp(-(z_u**2) / 2)
@@ -310,26 +252,14 @@ def _shares(tables: Floats) -> Shares:
     area = np.zeros_like(below)
     v = _share(first[:, None] + width[:, None] * np.arange(GRID))
     np.cumsum((below[:, 1:] + below[:, :-1]) / 2 * np.diff(v, axis=1), axis=1, out=area[:, 1:])
-    return Shares(p, of_p / of_p.sum(), u, of_u / of_u.sum(), below, area, first, width)
-
-
-def _integrated(
-    tables: Floats, levels: Floats, loops: bool, estimate: bool
-) -> tuple[Floats, Floats]:
-    """Limits, and means where asked for, of Dirichlet tables with any parameters."""
-    shares = _shares(tables)
     # A normal law is near enough to begin with.
     center, influence = ERROR_CONSISTENCY.value(tables), ERROR_CONSISTENCY.influence(tables)
     se = np.maximum(np.sqrt((tables * influence**2).sum(axis=1)) / tables.sum(axis=1), 1e-6)
     start = np.clip(center[:, None] + se[:, None] * special.ndtri(levels), -0.999, 0.999)
     limits = np.empty((len(tables), len(levels)))
-    if loops:
-        from alikely.inference.cell_loops import solved
-
-        solved(*shares[:4], shares[4:], start, se, levels, limits)
-    else:
-        for side, level in enumerate(levels):
-            limits[:, side] = _roots(shares, start[:, side], se, level)
+    weights = of_p / of_p.sum(), of_u / of_u.sum()
+    of_v = below, area, first, width
+    solved(p, weights[0], u, weights[1], of_v, start, se, levels, limits)
     return limits, _means(tables) if estimate else np.empty(0)
 
 
@@ -349,11 +279,9 @@ def _points(a: Floats, b: Floats, z: Floats) -> Floats:
 
 
 def _root(v: Floats) -> Floats:
-    """Scale on which Beta distributions are smooth at both ends, 0 to 1; and on beyond them."""
-    inside = np.clip(v, 0, 1)
-    left, right = np.sqrt(inside), np.sqrt(1 - inside)
-    beyond = np.sqrt(np.maximum(v - 1, 0)) - np.sqrt(np.maximum(-v, 0))
-    return np.asarray(left / (left + right) + beyond)
+    """Scale on which Beta distributions are smooth at both ends, 0 to 1."""
+    left, right = np.sqrt(v), np.sqrt(1 - v)
+    return np.asarray(left / (left + right))
 
 
 def _share(root: Floats) -> Floats:
@@ -369,79 +297,6 @@ def _distribution(a: Floats, b: Floats) -> Floats:
     v = _share(np.clip(first[:, None] + width[:, None] * np.arange(GRID), 0.0, 1.0))
     below = special.betainc(a[:, None], b[:, None], v)
     return np.column_stack([below, first, width])
-
-
-def _at_most(k: Floats, shares: Shares) -> Floats:
-    """P(kappa <= k), one k for each table: given p and u it is a bound on v."""
-    p, k = shares.p, k[:, None]
-    q = 1 - p
-    den = (q * (2 * p + k * (q - p)))[:, :, None]
-    num = (p * (2 * q - k * (q - p)))[:, :, None] * shares.u[:, None, :] - (p * k)[:, :, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        v = np.where(den != 0, num / den, np.where(num <= 0, np.inf, -np.inf))
-    place = (_root(v) - shares.first[:, None, None]) / shares.width[:, None, None]
-    below, area = _looked_up(v, place, shares)
-    up = den > 0
-    share = np.where(up, 1 - below, below)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = np.diff(v, axis=1)
-        mean = np.diff(area, axis=1) / step
-        moved = np.abs(np.diff(place, axis=1)) > STILL
-    mean = np.where(up[:, 1:], 1 - mean, mean)
-    # Between two points of p the bound goes straight: the mean on the way.
-    alike = (up[:, 1:] == up[:, :-1]) & np.isfinite(step)
-    mean = np.where(alike & moved, mean, (share[:, 1:] + share[:, :-1]) / 2)
-    return np.asarray(np.einsum("tij,i,j->t", mean, shares.of_p, shares.of_u))
-
-
-def _looked_up(v: Floats, place: Floats, shares: Shares) -> tuple[Floats, Floats]:
-    """Distribution function and its integral, between the steps or beyond them."""
-    inside = np.clip(place, 0, GRID - 1)
-    left = np.minimum(inside.astype(np.intp), GRID - 2)
-    at = left.reshape(len(left), -1)
-
-    def taken(values: Floats, at: NDArray[np.intp]) -> Floats:
-        return np.take_along_axis(values, at, axis=1).reshape(left.shape)
-
-    low = taken(shares.below, at)
-    more = (inside - left) * (taken(shares.below, at + 1) - low)
-    first, width = shares.first[:, None, None], shares.width[:, None, None]
-    area = taken(shares.area, at) + (v - _share(first + width * left)) * (low + more / 2)
-    over = shares.area[:, -1:, None] + (v - _share(first + width * (GRID - 1)))
-    area = np.where(place <= 0, 0.0, np.where(place >= GRID - 1, over, area))
-    return np.where(place <= 0, 0.0, np.where(place >= GRID - 1, 1.0, low + more)), area
-
-
-def _roots(shares: Shares, start: Floats, se: Floats, level: float) -> Floats:
-    """Where P(kappa <= k) is the level; bracketed, from the start."""
-    k, low, high = start.copy(), np.full(len(start), -1.0), np.full(len(start), 1.0)
-    k_before, y_before = np.full(len(k), np.nan), np.full(len(k), np.nan)
-    left = np.arange(len(k))
-    for _ in range(STEPS):
-        share = _at_most(k[left], _of_rows(shares, left))
-        under = share < level
-        low[left[under]], high[left[~under]] = k[left[under]], k[left[~under]]
-        going = (np.abs(share - level) >= CLOSE) & (high[left] - low[left] >= NARROW)
-        left, share = left[going], share[going]
-        if not len(left):
-            break
-        # Logits of a tail are nearly straight: by the last two, at first by a normal law.
-        y = special.logit(np.clip(share, TINY, 1 - TINY)) - special.logit(level)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = (y - y_before[left]) / (k[left] - k_before[left])
-        slope = np.where(slope > 0, slope, SLOPE / se[left])
-        k_before[left], y_before[left] = k[left], y
-        step = k[left] - y / slope
-        inside = (step > low[left]) & (step < high[left])
-        k[left] = np.where(inside, step, (low[left] + high[left]) / 2)
-    return k
-
-
-def _of_rows(shares: Shares, rows: NDArray[np.intp]) -> Shares:
-    common = ("of_p", "of_u")
-    return Shares(
-        **{name: part if name in common else part[rows] for name, part in shares._asdict().items()}
-    )
 
 
 def _means(tables: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """Posterior limits of error consistency, table by table; compiled.
 
-Imported by `alikely.inference.cell_limits` alone, where many tables ask for it; its NumPy code says
-the same of whole columns.
+Imported by `alikely.inference.cell_limits` alone: numba is.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ from alikely._base.compiled import compiled
 
 __all__ = ["expanded", "solved"]
 
-# As in `cell_limits`. Not imported from there: what is kept on disk is made anew only when this
-# file changes.
+# Roots: steps at most, and when they end: by probability, by distance.
 STEPS = 60
 CLOSE, NARROW, TINY = 1e-7, 1e-10, 1e-12
+# Logit of a tail by standard deviations, near 95 % limits of a normal law.
 SLOPE = 2.4
+# Bounds that stand still from point to point: by parts of a step of a distribution.
 STILL = 1e-3
 
 

@@ -22,7 +22,6 @@ References
 from __future__ import annotations
 
 import itertools
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -46,7 +45,6 @@ from alikely.metrics.cell_priors import (
 )
 
 __all__ = [
-    "bayes_factor",
     "bayes_factor_prior",
     "elpd",
     "elpd_mid_p",
@@ -152,20 +150,13 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(10.0 ** fisher_log10_p(check_counts(cells)))
 
 
-def log_bayes_factor(
-    cells: ArrayLike,
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
-    prior: Prior | float = 1.0,
-) -> NDArray[np.float64]:
+def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np.float64]:
     """Log Bayes factor of association against independence, joint-multinomial sampling [GD74]_.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 4)
         Counts ``n11, n10, n01, n00``.
-    alternative : {"two-sided", "greater", "less"}
-        ``"greater"``: the error consistency is positive; by the share of the posterior on that
-        side against its prior share.
     prior : float, mapping or sequence of four numbers
         Dirichlet parameter of each cell, above 0.5, or a Dirichlet prior on the cells as in
         `alikely.error_consistency` whose margins exceed 1. Default 1, uniform over tables.
@@ -178,17 +169,13 @@ def log_bayes_factor(
     Raises
     ------
     ValueError
-        If the counts are not whole and non-negative, or an option is unknown or out of range.
+        If the counts are not whole and non-negative, or the prior is out of range.
 
     Examples
     --------
     >>> float(log_bayes_factor([1000, 200, 300, 1500]).round(2))
     697.73
     """
-    if alternative not in ("two-sided", "greater", "less"):
-        raise ValueError(
-            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
-        )
     own = cell_prior([prior] * 4 if isinstance(prior, int | float) else prior)
     a = own.cells("the Bayes factor (bayes_factor=False omits it)").reshape(2, 2)
     # The margins' parameters under independence: their sums less the other margin's freedom.
@@ -206,7 +193,7 @@ def log_bayes_factor(
         total = special.gammaln(parameters.sum(axis=axes))
         return np.asarray(special.gammaln(parameters).sum(axis=axes) - total)
 
-    log_bf = (
+    return np.asarray(
         log_d(y + a, 2)
         - log_d(a, 2)
         + log_d(row, 1)
@@ -214,13 +201,6 @@ def log_bayes_factor(
         + log_d(column, 1)
         - log_d(columns + column, 1)
     )
-    if alternative == "two-sided":
-        return np.asarray(log_bf)
-    order = [1, 0, 3, 2] if alternative == "less" else [0, 1, 2, 3]
-    before = a.ravel()[order]
-    after = np.moveaxis((y.reshape(*y.shape[:-2], 4) + a.ravel())[..., order], -1, 0)
-    shift = _log_probability_beyond(after) - _log_probability_beyond(before)
-    return np.asarray(log_bf + shift)
 
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
@@ -233,63 +213,6 @@ def bayes_factor_prior(prior: Prior | None) -> Prior | float:
     own, default = cell_prior(prior), cell_prior(None)
     margins = np.array(list(default.accuracies("the Bayes factor").values()))
     return 1.0 if own == default and margins.min() <= 1 else own
-
-
-def bayes_factor(
-    cells: ArrayLike,
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
-    prior: Prior | float = 1.0,
-) -> NDArray[np.float64]:
-    """Bayes factor of association against independence: `log_bayes_factor`, not as a logarithm."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.exp(log_bayes_factor(cells, alternative, prior)))
-
-
-def _log_probability_beyond(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log P(U > V) for independent U ~ Beta(a, b) and V ~ Beta(c, d)."""
-    a, b, c, d = (parameter[..., None] for parameter in parameters)
-    scale = np.sqrt(special.polygamma(1, a) + special.polygamma(1, b))
-    center = special.digamma(a) - special.digamma(b)
-    # To the right of both centers only U's own density falls.
-    right = np.maximum(center, special.digamma(c) - special.digamma(d))
-    low, high = center - 10 * scale - 45 / a, right + 10 * scale + 45 / b
-
-    def log_terms(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        log_density = a * special.log_expit(x) + b * special.log_expit(-x) - special.betaln(a, b)
-        return np.asarray(log_density + _log_beta_below(c, d, x))
-
-    for _ in range(5):
-        x = low + (high - low) * np.linspace(0, 1, 33)
-        terms = log_terms(x)
-        near = terms > terms.max(axis=-1, keepdims=True) - 45
-        first, last = near.argmax(axis=-1), 32 - near[..., ::-1].argmax(axis=-1)
-        low = np.take_along_axis(x, np.maximum(first - 1, 0)[..., None], axis=-1)
-        high = np.take_along_axis(x, np.minimum(last + 1, 32)[..., None], axis=-1)
-    x = low + (high - low) * np.linspace(0, 1, 500)
-    step = (high - low)[..., 0] / 499
-    return np.asarray(special.logsumexp(log_terms(x), axis=-1) + np.log(step))
-
-
-def _log_beta_below(
-    c: NDArray[np.float64], d: NDArray[np.float64], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Log probability that the logit of a Beta(c, d) is below x, however small."""
-    c, d, x = np.broadcast_arrays(c, d, x)
-    below = special.betainc(c, d, special.expit(x))
-    tiny = below < 1e-280
-    out = np.log(np.where(tiny, 1.0, below))
-    if tiny.any():
-        c, d, x = c[tiny], d[tiny], x[tiny]
-        # Far below the center the terms of this series fall like those of a geometric one.
-        total = term = np.ones_like(x)
-        share, number = special.expit(x), 0
-        while (term > 1e-17 * total).any():
-            term = term * (c + d + number) / (c + 1 + number) * share
-            total = total + term
-            number += 1
-        front = c * special.log_expit(x) + d * special.log_expit(-x)
-        out[tiny] = front - special.betaln(c, d) - np.log(c) + np.log(total)
-    return out
 
 
 def null_percentiles(

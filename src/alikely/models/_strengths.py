@@ -22,7 +22,6 @@ from scipy.interpolate import CubicSpline
 from alikely.metrics.alternatives import (
     Link,
     check_task,
-    distractor_nodes,
     m_afc_log_probability,
 )
 from alikely.metrics.margins import FEWEST_ITEMS
@@ -37,7 +36,6 @@ __all__ = [
     "check_margins",
     "check_task",
     "expected_strength",
-    "log_m_afc",
     "log_odds",
     "log_odds_spline",
     "one_sided",
@@ -45,38 +43,10 @@ __all__ = [
     "seen_strength",
 ]
 
-# Probabilities are then exact to 2e-7.
-N_NODES = 12
 # Strengths are never known to be the same: keeps the density of their difference bounded.
 FLOOR = 1e-6
 STEP = 1 / 16
 GRID = np.arange(-30, 30 + STEP, STEP)
-
-
-def log_m_afc(d_prime: Any, m: int) -> tuple[Any, Any]:
-    """Log probabilities of correct and incorrect among m alternatives [GS66]_, in PyTensor."""
-    nodes, weights = distractor_nodes(m, N_NODES)
-    # The weight of the outermost nodes for large m may round to nothing.
-    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))
-    below, above = _log_normal_tails(pt.as_tensor(d_prime)[..., None] - nodes)
-    right = pt.logsumexp(below + log_weights, axis=-1)
-    wrong = pt.logsumexp(above + log_weights, axis=-1)
-    return _sharper(right, wrong), _sharper(wrong, right)
-
-
-def _log_normal_tails(x: Any) -> tuple[Any, Any]:
-    """Log probabilities of a standard normal number below and above x."""
-    # One scaled error function serves both sides, and never overflows.
-    size = pt.abs(x)
-    smaller = pt.log(pt.erfcx(size / math.sqrt(2)) / 2) - size**2 / 2
-    larger = pt.log1p(-pt.exp(smaller))
-    return pt.switch(x > 0, larger, smaller), pt.switch(x > 0, smaller, larger)
-
-
-def _sharper(log_p: Any, log_q: Any) -> Any:
-    """Log of a probability p; from q = 1 - p where p is the larger one."""
-    half = math.log(0.5)
-    return pt.switch(log_p > log_q, pt.log1p(-pt.exp(pt.minimum(log_q, half))), log_p)
 
 
 @functools.lru_cache(maxsize=16)

@@ -36,14 +36,13 @@ from alikely.models._strengths import (
     check_margins,
     check_task,
     expected_strength,
-    log_m_afc,
     log_odds,
     one_sided,
     refuse_extremes,
     seen_strength,
 )
 
-__all__ = ["item_margins", "log_m_afc"]
+__all__ = ["item_margins"]
 
 Law = Literal["normal", "sinh_arcsinh"]
 
