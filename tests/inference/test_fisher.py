@@ -12,20 +12,25 @@ from scipy import stats
 from alikely.inference import fisher
 from alikely.inference.fisher import fisher_log10_p
 
+SIDES = ("two-sided", "greater", "less")
+
 
 def log10_of(share: Fraction) -> float:
     """Of a share of whole numbers of any size: Python's logarithm takes them."""
     return math.log10(share.numerator) - math.log10(share.denominator)
 
 
-def counted(cells: np.ndarray) -> float:
+def counted(cells: np.ndarray, alternative: str) -> float:
     """Log10 of the p-value in whole numbers of any size, ties by the same rule."""
     n11, n10, n01, n00 = map(int, cells)
     k_a, k_b, total = n11 + n10, n11 + n01, n11 + n10 + n01 + n00
     overlaps = range(max(0, n11 - n00), min(k_a, k_b) + 1)
     ways = [math.comb(k_a, x) * math.comb(total - k_a, k_b - x) for x in overlaps]
     own = n11 - overlaps[0]
-    chosen = sum(way for way in ways if way * 10**7 <= ways[own] * (10**7 + 1))
+    if alternative == "two-sided":
+        chosen = sum(way for way in ways if way * 10**7 <= ways[own] * (10**7 + 1))
+    else:
+        chosen = sum(ways[own:] if alternative == "greater" else ways[: own + 1])
     return log10_of(Fraction(chosen, math.comb(total, k_b)))
 
 
@@ -44,21 +49,23 @@ def odd_tables() -> np.ndarray:
     return tables[tables.sum(axis=1) > 0]
 
 
-def test_equals_counts_of_all_tables() -> None:
+@pytest.mark.parametrize("alternative", SIDES)
+def test_equals_counts_of_all_tables(alternative: str) -> None:
     tables = odd_tables()
-    reference = [counted(cells) for cells in tables]
+    reference = [counted(cells, alternative) for cells in tables]
     assert min(reference) < -100
-    # A log mass is right to 1e-16 of its size, some hundreds.
-    found = fisher_log10_p(tables)
+    # A log mass is right to 1e-16 of its size, some hundreds; one side is what another leaves of 1.
+    found = fisher_log10_p(tables, alternative)  # type: ignore[arg-type]
     np.testing.assert_allclose(found, reference, rtol=1e-13, atol=1e-12)
 
 
-def test_equals_scipy() -> None:
+@pytest.mark.parametrize("alternative", SIDES)
+def test_equals_scipy(alternative: str) -> None:
     rng = np.random.default_rng(2)
     tables = np.vstack([rng.integers(0, 60, size=(200, 4)), rng.integers(0, 3, size=(50, 4))])
     tables = tables[tables.sum(axis=1) > 0]
-    reference = [stats.fisher_exact(cells.reshape(2, 2)).pvalue for cells in tables]
-    found = 10 ** fisher_log10_p(tables)
+    reference = [stats.fisher_exact(cells.reshape(2, 2), alternative).pvalue for cells in tables]
+    found = 10 ** fisher_log10_p(tables, alternative)  # type: ignore[arg-type]
     # SciPy sums masses from log factorials of order 100.
     np.testing.assert_allclose(found, reference, rtol=1e-9)
 
@@ -74,6 +81,8 @@ def test_perfect_tables_have_a_closed_form(half: int) -> None:
         log10_ways -= 1 / (8 * half) / math.log(10)
     found = fisher_log10_p([[half, 0, 0, half], [0, half, half, 0]])
     np.testing.assert_allclose(found, math.log10(2) - log10_ways, rtol=1e-14, atol=1e-14)
+    one_sided = fisher_log10_p([half, 0, 0, half], "greater")
+    np.testing.assert_allclose(one_sided, -log10_ways, rtol=1e-14)
 
 
 def test_far_in_the_tail_equals_whole_numbers() -> None:
@@ -90,7 +99,8 @@ def test_far_in_the_tail_equals_whole_numbers() -> None:
         reference.append(log10_of(Fraction(ways, math.comb(total, k_b))) + math.log10(more))
     assert min(reference) < -2_500
     assert max(reference) < -330
-    # Of one side; the other adds no more than it has itself.
+    np.testing.assert_allclose(fisher_log10_p(tables, "greater"), reference, rtol=1e-13)
+    # The other side adds no more than it has itself.
     gap = fisher_log10_p(tables) - reference
     assert (gap >= -1e-9).all()
     assert (gap <= math.log10(2)).all()
@@ -108,11 +118,18 @@ def test_shapes_types_symmetries_and_workers(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(
             fisher_log10_p(tables[..., order]), found, rtol=1e-11, atol=1e-13
         )
+    np.testing.assert_allclose(
+        fisher_log10_p(tables, "less"),
+        fisher_log10_p(tables[..., [1, 0, 3, 2]], "greater"),
+        rtol=1e-13,
+    )
     assert fisher_log10_p(tables[:, :0]).shape == (5, 0)
 
 
 def test_an_empty_table_is_undefined() -> None:
-    np.testing.assert_array_equal(fisher_log10_p([[0, 0, 0, 0], [3, 0, 0, 0]]), [np.nan, 0.0])
+    for alternative in SIDES:
+        found = fisher_log10_p([[0, 0, 0, 0], [3, 0, 0, 0]], alternative)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found, [np.nan, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -121,9 +138,10 @@ def test_an_empty_table_is_undefined() -> None:
         ([1, 2, 3], {}, r"n00 on the last axis, got shape \(3,\)"),
         ([1, 2, 3.5, 4], {}, "whole numbers, of an integer type; got float64"),
         ([1, 2, 3, -4], {}, "must not be negative, got -4"),
+        ([1, 2, 3, 4], {"alternative": "both"}, "alternative must be 'two-sided'"),
         ([1, 2, 3, 4], {"workers": 0}, "n_workers must be at least 1, got 0"),
     ],
 )
-def test_bad_arguments(cells: list[float], options: dict[str, int], message: str) -> None:
+def test_bad_arguments(cells: list[float], options: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fisher_log10_p(cells, **options)
+        fisher_log10_p(cells, **options)  # type: ignore[arg-type]

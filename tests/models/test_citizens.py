@@ -19,7 +19,6 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely.data.cohorts import cohort_counts
 from alikely.inference.interpreter.models import Graphs
-from alikely.models.margins import class_criteria
 from alikely.simulate import cohort as simulated_cohort
 from studies.cases import CASES
 
@@ -29,7 +28,6 @@ N_DRAWS = 3
 ROWS = np.random.default_rng(1).poisson(4, (2, 3, 3)) + 1
 RIGHT = np.random.default_rng(2).binomial(3, np.linspace(0.3, 0.9, 6), (2, 6))
 MARGINS = np.arange(6.0)
-ANSWERS = np.random.default_rng(4).multinomial(10, [0.5, 0.3, 0.2], 6) + 1
 SPECTRUM = (
     np.random.default_rng(3).binomial(60, np.repeat([0.95, 0.9, 0.5, 0.4], 2)),
     np.full(8, 60), np.repeat(np.arange(4), 2), np.tile(np.arange(2), 4), np.arange(4) < 2,
@@ -98,9 +96,6 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
         for link in ("m_afc", "probit")
         for law in ("normal", "sinh_arcsinh")
     },
-    "item_margins, criteria": functools.partial(
-        class_criteria, ANSWERS, np.arange(6) % 3, MARGINS
-    ),
     **{
         f"observer_margins, {components}, {link}, {words}": functools.partial(
             OF_OBSERVERS, given, link=link, components=components
@@ -129,7 +124,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
 # One of each model; the others take three times as long.
 QUICK = {
     "copying", "copying, independent", "class_copying", "paired_errors",
-    "cohort, alike", "item_margins, criteria", "error_distributions",
+    "cohort, alike", "error_distributions",
     "item_margins, margins, m_afc, normal", "observer_margins, shared, probit, alone",
     "spectrum, k = 1",
 }  # fmt: skip

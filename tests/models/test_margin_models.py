@@ -1,4 +1,4 @@
-"""Item strengths and criteria of classes: probabilities against NumPy and quadrature, bad input."""
+"""Item strengths: probabilities against NumPy and quadrature, bad input."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, special, stats
 
 import alikely as al
 from alikely.margins.strengths import strength_of
-from alikely.metrics.alternatives import m_afc_log_probability, m_afc_probability
+from alikely.metrics.alternatives import m_afc_log_probability
 from alikely.models._strengths import GRID, Bent, log_odds, one_sided, seen_strength
-from alikely.models.margins import answer_probabilities, class_criteria
 
 M = 16
 RIGHT = np.array([9, 3, 7, 1, 6, 8])
@@ -154,105 +153,3 @@ def test_items_that_all_get_right_pull_on_one_side_only() -> None:
     far = seen + np.array([40, -40, -40, 40, 40])
     found = one_sided(right, shown, seen, information, far).eval(mode=plain)
     np.testing.assert_allclose(found, information * [0, 1, 0, 1, 1], atol=1e-12)
-
-
-ANSWERS = np.array([[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]])
-TRUTH = np.array([0, 0, 1, 1, 2, 2])
-
-
-@pytest.fixture(scope="module")
-def function() -> Any:
-    """Probabilities, and the gradient of the sum of their logarithms, of criteria and strengths."""
-    b, d, truth = pt.vector("b"), pt.vector("d"), pt.lvector("truth")
-    p = answer_probabilities(b, d, truth)
-    slopes = pt.grad(pt.log(p).sum(), [b, d])
-    return pytensor.function([b, d, truth], [p, *slopes], mode=ONCE)
-
-
-def exact(b: np.ndarray, d: float, truth: int) -> np.ndarray:
-    """Probability that each class has the largest evidence, over the winner's own noise."""
-    mean = b + d * (np.arange(len(b)) == truth)
-
-    ahead = mean[:, None] - mean + np.diag(np.full(len(b), np.inf))
-
-    def density(x: float) -> np.ndarray:
-        return special.ndtr(x + ahead).prod(axis=1) * np.exp(-(x**2) / 2)
-
-    return integrate.quad_vec(density, -9, 9, epsabs=1e-12)[0] / np.sqrt(2 * np.pi)
-
-
-@pytest.mark.parametrize(("n_classes", "error"), [(3, 1e-9), (6, 1e-9), (16, 1e-8)])
-def test_answers_are_the_largest_evidence(function: Any, n_classes: int, error: float) -> None:
-    rng = np.random.default_rng(n_classes)
-    d = np.array([-4.0, -2.0, 0.0, 0.7, 1.5, 3.0, 6.0, 12.0])
-    for bias in (0.3, 1.5):
-        b = bias * rng.normal(size=n_classes)
-        b -= b.mean()
-        truth = rng.integers(n_classes, size=len(d))
-        p = function(b, d, truth)[0]
-        np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-14)
-        expected = [exact(b, *item) for item in zip(d, truth, strict=True)]
-        np.testing.assert_allclose(p, expected, rtol=0, atol=error)
-
-
-@pytest.mark.parametrize("m", [3, 16])
-def test_without_criteria_right_answers_are_those_of_m_alternatives(function: Any, m: int) -> None:
-    d = np.linspace(-3, 12, 31)
-    p = function(np.zeros(m), d, np.ones(31, dtype=int))[0]
-    right = m_afc_probability(d, m)
-    np.testing.assert_allclose(p[:, 1], right, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(p[:, 0], (1 - right) / (m - 1), rtol=0, atol=1e-8)
-
-
-def test_gradients_are_those_of_the_probabilities(function: Any) -> None:
-    b, d = np.array([-0.8, 0.5, 0.1, 0.2]), np.array([-2.0, 0.0, 0.3, 1.8, 4.0])
-    truth = np.array([0, 1, 2, 3, 1])
-    at = np.concatenate([b, d])
-
-    def value(at: np.ndarray) -> float:
-        return float(np.log(function(at[:4], at[4:], truth)[0]).sum())
-
-    slopes = optimize.approx_fprime(at, value, 1e-6)
-    np.testing.assert_allclose(np.concatenate(function(b, d, truth)[1:]), slopes, atol=2e-4)
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0, 8.0])
-def test_gradients_are_finite_in_both_tails(function: Any, spread: float) -> None:
-    b = spread * np.array([-1.0, -0.5, 0.5, 1.0])
-    d = np.array([-60.0, -15.0, 0.0, 15.0, 60.0])
-    for found in function(b, d, np.array([0, 1, 2, 3, 3])):
-        assert np.isfinite(found).all()
-
-
-def test_likelihood_is_that_of_multinomial_counts(function: Any) -> None:
-    """Also of an item without answers, and of a class that is neither given nor true."""
-    answers = np.pad(np.vstack([ANSWERS, [[0, 0, 0]]]), ((0, 0), (0, 1)))
-    truth = np.append(TRUTH, 0)
-    model = class_criteria(answers, truth, np.arange(7.0))
-    b, d = np.array([0.4, 0.0, 0.1, -0.5]), np.array([1.0, 0.2, 2.0, 0.5, 1.1, -0.4, 0.7])
-    held = pm.do(model, {"criterion": b, "strength": d})
-    found = held.compile_logp(vars=[held["observed_answers"]], sum=False, mode=ONCE)
-    expected = stats.multinomial(answers.sum(axis=1), function(b, d, truth)[0]).logpmf(answers)
-    np.testing.assert_allclose(found(held.initial_point())[0], expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"answers": ANSWERS[0]}, r"must have shape \(item, class\) and truth shape \(item,\)"),
-        ({"truth": TRUTH[:5]}, r"got \(6, 3\) and \(5,\)"),
-        ({"answers": ANSWERS[:4], "truth": TRUTH[:4]}, "at least 5 items, got 4"),
-        ({"answers": ANSWERS[:, :2]}, "needs at least 3 classes, got 2; item_margins does without"),
-        ({"answers": ANSWERS + 0.5}, "whole numbers of at least 0, got 9.5"),
-        ({"answers": ANSWERS - 1}, "whole numbers of at least 0, got -1"),
-        ({"answers": ANSWERS * np.nan}, "whole numbers of at least 0, got nan"),
-        ({"truth": TRUTH + 1}, "positions of classes, 0 to 2, got 3 at item 4"),
-        ({"truth": TRUTH - 0.5}, "positions of classes, 0 to 2, got -0.5 at item 0"),
-        ({"answers": 9 * np.eye(3)[TRUTH]}, "always or never right on each of its items"),
-        ({"margins": [1.0] * 5}, r"margins must be of the 6 items of right, got shape \(5,\)"),
-    ],
-)
-def test_bad_answers(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message) as caught:
-        class_criteria(**{"answers": ANSWERS, "truth": TRUTH, "margins": np.arange(6.0), **change})
-    assert "\n" not in str(caught.value)

@@ -19,7 +19,6 @@ import alikely as al
 from alikely.inference import ready
 from alikely.models import prior_texts, with_priors
 from alikely.models._parts import Placed
-from alikely.models.margins import class_criteria
 from studies.cases import CASES
 
 COUNTS = [100, 20, 20, 20]
@@ -51,17 +50,11 @@ def effects() -> pm.Model:
     return model
 
 
-def criteria() -> pm.Model:
-    answers = [[9, 1, 0], [6, 3, 1], [1, 8, 1], [3, 7, 0], [2, 1, 7], [4, 2, 4]]
-    return class_criteria(answers, [0, 0, 1, 1, 2, 2], [1.2, -0.4, 0.9, 0.1, 0.3, -1.0])
-
-
 MODELS: dict[str, Callable[[], pm.Model]] = {
     **{name: case.example for name, case in CASES.items()},
     "copying, direct prior": direct,
     "copying, independent": lambda: al.models.copying(COUNTS, independent=True),
     "effects": effects,
-    "item_margins, criteria": criteria,
 }
 
 
@@ -336,8 +329,7 @@ def test_bad_priors_are_told_in_one_line(priors: Any, message: str) -> None:
         ("effects", {"delta_sd": (1, 2)}, "HalfNormal(sigma), has 1 parameter, got (1, 2)"),
         ("effects", {"delta_sd": 0}, "invalid parameters, HalfNormal(sigma): 0: sigma > 0"),
         ("effects", {"other_deviate": pm.Normal.dist(0, 1)}, "default, ZeroSumNormal(1); No"),
-        ("item_margins, criteria", {"criterion": (1,)}, "'criterion' depends on criterion_sd; p"),
-        ("item_margins, criteria", {"strength": (1, 1)}, "'strength' depends on "),
+        ("item_margins", {"strength": (1, 1)}, "'strength' depends on "),
         ("spectrum", {"regime_sd": (-1.0, 0)}, "LogNormal(mu, sigma): (-1.0, 0): sigma > 0"),
         ("spectrum", {"regime_weight": [4, 4, 2]}, "must be of shape (2,) (regime), got shape (3"),
         ("spectrum", {"regime_weight": (4, 4)}, "Dirichlet(a), has 1 parameter, got (4, 4)"),

@@ -117,7 +117,8 @@ def test_permutation_p(rng: np.random.Generator) -> None:
 def test_tails_of_tables(rng: np.random.Generator) -> None:
     flat = rng.integers(0, 10 ** int(rng.integers(1, 5)), (N, 4))
     table = np.where(rng.random((N, 4)) < 0.2, 0, flat)
-    assert_within(fisher.fisher_log10_p(table), -INFINITE, 0)
+    for alternative in ("two-sided", "greater", "less"):
+        assert_within(fisher.fisher_log10_p(table, alternative), -INFINITE, 0)
 
 
 @given(rng=SEEDS)

@@ -1,7 +1,6 @@
 from .cell_limits import option_limits as option_limits
 from .chains import SamplingWarning as SamplingWarning
 from .chains import nuts as nuts
-from .chains import nuts_many as nuts_many
 from .complete import extended as extended
 from .conjugate import pairwise_draws as pairwise_draws
 from .evaluation import evaluator as evaluator
@@ -24,7 +23,6 @@ __all__ = [
     "log_bayes_factor",
     "null_percentiles",
     "nuts",
-    "nuts_many",
     "option_limits",
     "pairwise_draws",
     "posterior",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 import arviz_stats as azs
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
 from alikely._base.parallel import workers
 from alikely._base.random import RandomState, seed_sequence, spawn_integer
 from alikely._base.settings import resolve
 from alikely._base.steps import own_bar, shows_progress
 from alikely.inference.complete import check_include, data_groups, extended
-from alikely.inference.ready import LOCK, Values, compiled, holding
+from alikely.inference.ready import compiled
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -37,7 +36,6 @@ __all__ = [
     "DRAW_MORE",
     "SamplingWarning",
     "nuts",
-    "nuts_many",
     "sample",
 ]
 
@@ -121,98 +119,33 @@ def nuts(
     (0, 'interpreter')
     """
     n_draws = resolve("n_draws", n_draws)
-    seeds = [seed_sequence(rng)]
-    (tree,) = _fitted(model, [{}], n_draws, tune, seeds, target_accept, remedy, thin, include)
-    return tree
-
-
-def nuts_many(
-    model: pm.Model,
-    data: Sequence[Mapping[str, ArrayLike]],
-    n_draws: int | None = None,
-    tune: int = 1_000,
-    rng: RandomState = None,
-    target_accept: float = TARGET_ACCEPT,
-    thin: int = 1,
-    include: Sequence[str] = (),
-) -> Iterator[xr.DataTree]:
-    """Sample one model for several data sets of one shape: it is made ready only once.
-
-    Parameters
-    ----------
-    model : pymc.Model
-        With its data in `pymc.Data`.
-    data : sequence of mapping
-        New values of the data, by name; those not named stay.
-    n_draws, tune, rng, target_accept, thin, include
-        As in `nuts`, for each data set.
-
-    Yields
-    ------
-    xarray.DataTree
-        As from `nuts`, one for each data set.
-
-    Raises
-    ------
-    ValueError
-        If the model has no such data, or they are of another shape; or a group is unknown.
-
-    Warns
-    -----
-    SamplingWarning
-        As in `nuts`, for each data set.
-    """
-    n_draws = resolve("n_draws", n_draws)
-    seeds = seed_sequence(rng).spawn(len(data))
-    yield from _fitted(model, data, n_draws, tune, seeds, target_accept, DRAW_MORE, thin, include)
-
-
-def _fitted(
-    model: pm.Model,
-    data: Sequence[Values],
-    n_draws: int,
-    tune: int,
-    seeds: Sequence[np.random.SeedSequence],
-    target_accept: float,
-    remedy: str,
-    thin: int,
-    include: Sequence[str],
-) -> Iterator[xr.DataTree]:
-    """One complete tree for each data set."""
     groups = check_include(include)
-    # What is sampled is watched; what follows from it may be ten times as much.
-    watched = [variable.name for variable in model.free_RVs]
     per_chain = -(-n_draws // CHAINS) * thin
     began = time.perf_counter()
-    fill = compiled(model)
-    for values, own in zip(data, seeds, strict=True):
-        ready = fill(values)
-        sampling = time.perf_counter()
-        tree = sample(ready.sampled, per_chain, tune, own, watched, target_accept, remedy)
-        done = time.perf_counter()
-        settings = {
-            **_made_by(model),
-            "seed": str(own.entropy),
-            "tune": tune,
-            "thin": thin,
-            "target_accept": target_accept,
-            "n_divergences": int(tree["sample_stats"]["diverging"].sum()),
-            "evaluator": ready.evaluator,
-            "evaluator_reason": ready.reason,
-            "seconds_ready": sampling - began,
-            "seconds_sampling": done - sampling,
-        }
-        kept = {
-            name: tree[name].to_dataset().isel(draw=slice(None, None, thin))
-            for name in ("posterior", "sample_stats")
-        }
-        with LOCK, holding(model, values):
-            tree = xr.DataTree.from_dict(kept | data_groups(model))
-            tree.attrs = settings
-            if groups:
-                tree = extended(tree, model, groups, own)
-        yield tree
-        began = time.perf_counter()
+    ready = compiled(model)({})
+    sampling = time.perf_counter()
+    seed = seed_sequence(rng)
+    # What is sampled is watched; what follows from it may be ten times as much.
+    watched = [variable.name for variable in model.free_RVs]
+    drawn = sample(ready.sampled, per_chain, tune, seed, watched, target_accept, remedy)
+    kept = {
+        name: drawn[name].to_dataset().isel(draw=slice(None, None, thin))
+        for name in ("posterior", "sample_stats")
+    }
+    tree = xr.DataTree.from_dict(kept | data_groups(model))
+    tree.attrs = {
+        **_made_by(model),
+        "seed": str(seed.entropy),
+        "tune": tune,
+        "thin": thin,
+        "target_accept": target_accept,
+        "n_divergences": int(drawn["sample_stats"]["diverging"].sum()),
+        "evaluator": ready.evaluator,
+        "evaluator_reason": ready.reason,
+        "seconds_ready": sampling - began,
+        "seconds_sampling": time.perf_counter() - sampling,
+    }
+    return extended(tree, model, groups, seed) if groups else tree
 
 
 def _made_by(model: pm.Model) -> dict[str, Any]:

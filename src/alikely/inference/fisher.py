@@ -9,6 +9,7 @@ References
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,15 +27,26 @@ REST = np.array([0.0] + [math.lgamma(n + 1) - n * math.log(n) + n for n in range
 BLOCK = 65_536
 # Counts up to this have the rest of their log factorials in a table.
 LONGEST = 1_000_000
+SIDES = {"two-sided": 0, "greater": 1, "less": -1}
 
 
-def fisher_log10_p(cells: ArrayLike, *, workers: int | None = None) -> Floats:
+def fisher_log10_p(
+    cells: ArrayLike,
+    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
+    *,
+    workers: int | None = None,
+) -> Floats:
     """Logarithm (base 10) of Fisher's exact p-value of independence."""
+    if alternative not in SIDES:
+        raise ValueError(
+            f"alternative must be 'two-sided', 'greater' or 'less', got {alternative!r}"
+        )
     counts = whole_counts(cells)
     flat = counts.reshape(-1, 4)
     out = np.empty(len(flat))
     rest = _rests(flat)
-    jobs = [(flat[start : start + BLOCK], rest) for start in range(0, len(flat), BLOCK)]
+    side = SIDES[alternative]
+    jobs = [(flat[start : start + BLOCK], rest, side) for start in range(0, len(flat), BLOCK)]
     with at_most(workers):
         for k, found in enumerate(in_parallel(_log_p, jobs)):
             out[k * BLOCK : k * BLOCK + len(found)] = found
@@ -64,12 +76,12 @@ def _rests(flat: NDArray[np.integer]) -> Floats:
     return _stirling(np.arange(max(SMALL, min(largest, LONGEST)) + 1.0))
 
 
-def _log_p(flat: NDArray[np.integer], rest: Floats) -> Floats:
+def _log_p(flat: NDArray[np.integer], rest: Floats, side: int) -> Floats:
     """Natural logarithms of p-values."""
     from alikely.inference.fisher_loops import log_tails
 
     out = np.empty(len(flat))
-    log_tails(np.ascontiguousarray(flat, dtype=np.int64), rest, out)
+    log_tails(np.ascontiguousarray(flat, dtype=np.int64), rest, side, out)
     return out
 
 

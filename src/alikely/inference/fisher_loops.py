@@ -18,15 +18,19 @@ END = 1e-17
 
 
 @compiled
-def log_tails(cells, rest, out):  # type: ignore[no-untyped-def]
-    """Natural logarithms of p-values."""
+def log_tails(cells, rest, alternative, out):  # type: ignore[no-untyped-def]
+    """Natural logarithms of p-values; `alternative` is 0: two-sided, 1: greater, -1: less."""
     for row in range(len(cells)):
         n11, n10 = int(cells[row, 0]), int(cells[row, 1])
         n01, n00 = int(cells[row, 2]), int(cells[row, 3])
         if n11 + n10 + n01 + n00 == 0:
             out[row] = math.nan
-        else:
+        elif alternative == 0:
             out[row] = log_both(n11, n10, n01, n00, rest)
+        elif alternative == 1:
+            out[row] = log_upper(n11, n10, n01, n00, rest)
+        else:
+            out[row] = log_upper(n10, n11, n00, n01, rest)
 
 
 @compiled
@@ -64,6 +68,21 @@ def log_both(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
         other = log_mass(n11, n10, n01, n00, rest) + margins + math.log(tail(n11, n10, n01, n00))
         p += math.log1p(math.exp(other - p))
     return min(p, 0.0)
+
+
+@compiled
+def log_upper(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
+    """Of all tables with this overlap or a larger one."""
+    mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (n11 + n10 + n01 + n00 + 2)
+    if n11 >= mode:
+        own = log_mass(n11, n10, n01, n00, rest) + rest_of_margins(n11, n10, n01, n00, rest)
+        return min(own + math.log(tail(n11, n10, n01, n00)), 0.0)
+    if n11 == 0 or n00 == 0:
+        return 0.0
+    # What is left of 1 by the smaller overlaps.
+    n11, n10, n01, n00 = n10 + 1, n11 - 1, n00 - 1, n01 + 1
+    own = log_mass(n11, n10, n01, n00, rest) + rest_of_margins(n11, n10, n01, n00, rest)
+    return math.log1p(-min(math.exp(own) * tail(n11, n10, n01, n00), 1.0))
 
 
 @compiled
