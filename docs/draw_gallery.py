@@ -73,7 +73,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 "# each condition as a data set of its own\n"
                 'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
                 'by_set = al.benchmark_scores(apart, people="label", n_resamples=10_000, rng=1)\n'
-                'al.plot_robustness(by_set.correlations(), "correlations")'
+                'al.plot_robustness(al.benchmark.score_correlations(by_set), "correlations")'
             ),
         },
     ),

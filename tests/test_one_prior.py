@@ -61,7 +61,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "matrix": lambda p: al.matrix(NOISE, prior=p).estimates["posterior_lower"].values,
     "benchmark_scores": lambda p: al.benchmark_scores(
         al.load_example().select(condition="noise"), n_resamples=0, prior=p, rng=1
-    ).draws("posterior", "score"),
+    ).draws("posterior"),
     "group_scores": lambda p: al.benchmark.group_scores(
         al.load_example().select(condition="noise"), prior=p, **FEW
     ).result.draws("posterior"),

@@ -13,8 +13,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
+import alikely as al
 from alikely._base.arrays import Floats, within
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.cohorts import fit_cohort
 from alikely.benchmark.decomposition import largest_of_differences
 from alikely.benchmark.layout import Population
@@ -265,7 +265,7 @@ def _benchmarks(
     return rows
 
 
-def _checked_scores(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
+def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
     """Check intervals for new people, and for these: analytic ones, and of draws that there are."""
     drawn = "bootstrap" in scores.data.children
     both: tuple[tuple[str, Population, Scores], ...] = (
@@ -279,7 +279,7 @@ def _checked_scores(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
         ]
         table = pd.concat(parts, axis=1)
         table = table.loc[:, ~table.columns.duplicated()].set_index("system")
-        machines = table.loc[scores.models]
+        machines = table.loc[scores.observers]
         named = {f"score{who}": (own.machines, machines)}
         if not who:
             named["human-human"] = (np.array([own.human]), table.loc[["human-human"]])
@@ -290,15 +290,15 @@ def _checked_scores(scores: Benchmark, truth: Scores, these: Scores) -> Rows:
                     rows.append(_row(name, true, limits, part["estimate"], method))
         shares = _bounds(machines, "ceiled_ci95")
         rows.append(_row(f"share{who}", own.machines / own.human, shares, machines["ceiled"]))
-        apart = scores.differences(population, intervals="all")
-        at = [[scores.models.index(x) for x in apart[side]] for side in ("system", "other")]
+        apart = al.benchmark.differences(scores, population, intervals="all")
+        at = [[scores.observers.index(x) for x in apart[side]] for side in ("system", "other")]
         true, found = own.machines[at[0]] - own.machines[at[1]], apart["difference"]
         if who:
             rows.append(_row(f"difference{who}", true, _bounds(apart, "pointwise_ci95"), found))
         else:
             wide = _bounds(apart, "simultaneous_ci95")
             rows.append(_row("differences", true, wide, found, together=True))
-            rows.append(_ranks(scores, scores.models, own.machines))
+            rows.append(_ranks(scores, scores.observers, own.machines))
     return rows
 
 
@@ -317,7 +317,7 @@ def _row(
 def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
     """Sets that contain the true ranks, of which tied machines have several."""
     try:
-        sets = scores.ranks().set_index("system").loc[names]
+        sets = al.benchmark.ranks(scores).set_index("system").loc[names]
     except ValueError:
         # Machines with the same answers have no ranks.
         return {"method": "analytic", "statement": "ranks"}
@@ -469,8 +469,8 @@ def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
         scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
         populations: tuple[Population, ...] = ("images", "crossed")
         for name, true in zip(populations, (these, population_scores(design, own)), strict=True):
-            table = scores.differences(name)
-            at = [[scores.models.index(x) for x in table[side]] for side in ("system", "other")]
+            table = al.benchmark.differences(scores, name)
+            at = [[scores.observers.index(x) for x in table[side]] for side in ("system", "other")]
             above = true.machines[at[0]] > true.machines[at[1]]
             rows += [
                 {"machines": machines, "n": n, "population": name, "set": number}

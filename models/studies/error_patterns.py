@@ -25,8 +25,8 @@ from alikely.errors.limits import UNBOUNDED
 from alikely.estimates.contrasts import contrast, difference, mean
 from alikely.estimates.kinds import NOT_MET
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
-from alikely.estimates.result import Result, School
-from alikely.estimates.sentences import METHODS
+from alikely.estimates.result import Result
+from alikely.estimates.sentences import METHODS, School
 from alikely.inference.intervals import interval
 from alikely.metrics import errors, get_metric
 from studies.harness import Rows, Study, checked, short_counts, summarized
@@ -231,7 +231,7 @@ def data_sets(
 def _bounds(result: Result, school: School) -> Floats:
     """Bounds of all entries by a method, (entry, 2)."""
     kind = "ci" if school in ("analytic", "bca") else "eti"
-    frame = result.summary(CI_PROB, "eti", [school])
+    frame = result.summary(ci_prob=CI_PROB, ci_kind="eti", intervals=[school])
     return frame[list(bound_names(school, kind, CI_PROB))].to_numpy()
 
 
@@ -239,7 +239,7 @@ def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
     data, drawing = seed.spawn(2)
     trials, values = data_sets(design, len(numbers), np.random.default_rng(data))
     result = error_similarity(trials, n_resamples=n_draws, n_draws=n_draws, rng=drawing)
-    frame = result.summary(CI_PROB, columns="all")
+    frame = result.summary(ci_prob=CI_PROB, columns="all")
     inner = result.data["rows"].to_dataset()["error_similarity"].values.reshape(-1, len(frame))
     ends = {"auto": _bounds(result, "posterior"), "model": interval(inner, CI_PROB, "eti")}
     ends |= {name: _bounds(result, name) for name in ("bootstrap", "bca", "analytic")}

@@ -40,7 +40,7 @@ def _margins(
     options: dict[str, Any] = {"group": "group", "m": world.m, "n_resamples": 0}
     options |= {"ci_prob": ci_prob, "rng": generator}
     result = decision_margin_consistency(trials, margins, PAIRS, **options)
-    frame = result.summary(ci_prob, columns="all").set_index(["observer_a", "observer_b"])
+    frame = result.summary(ci_prob=ci_prob, columns="all").set_index(["observer_a", "observer_b"])
     frame = frame.assign(condition=frame["condition"].astype(int)).sort_values("condition")
     ends = [f"posterior_eti{100 * ci_prob:g}_{end}" for end in ("lb", "ub")]
     of_pairs = ["posterior_median", *ends]
@@ -64,7 +64,7 @@ def _margins(
         truths["strengths"] = true_strength_consistency(world, truth_seed.spawn(1)[0])
         own = decision_margin_consistency(
             trials, margins, PAIRS[:1], model="strengths", **options
-        ).summary(ci_prob, columns="all")
+        ).summary(ci_prob=ci_prob, columns="all")
         own = own.assign(condition=own["condition"].astype(int)).sort_values("condition")
         found["strengths"], notes["strengths"] = own[of_pairs], own["note"]
     checks = _checks(result)

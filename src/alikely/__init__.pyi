@@ -15,7 +15,6 @@ from . import report as report
 from . import simulate as simulate
 from . import spectrum as spectrum
 from ._base.settings import options as options
-from .benchmark import Benchmark as Benchmark
 from .benchmark import benchmark_scores as benchmark_scores
 from .benchmark import exclude_conditions as exclude_conditions
 from .benchmark import fit_cohort as fit_cohort
@@ -60,7 +59,6 @@ from .spectrum import regimes as regimes
 
 __version__: str
 __all__ = [
-    "Benchmark",
     "Metric",
     "Result",
     "Trials",

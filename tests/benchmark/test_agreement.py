@@ -15,7 +15,7 @@ import xarray as xr
 import alikely as al
 from alikely import inference
 from alikely.benchmark import agreement
-from alikely.estimates import MatrixResult
+from alikely.estimates.matrix_result import packed_answers
 from alikely.inference.regression import PairRegression
 
 NAMES = [f"o{k}" for k in range(10)]
@@ -34,7 +34,7 @@ def board() -> al.Trials:
 
 
 @pytest.fixture(scope="module")
-def matrix(board: al.Trials) -> MatrixResult:
+def matrix(board: al.Trials) -> al.Result:
     return al.matrix(board)
 
 
@@ -44,7 +44,7 @@ def family(board: al.Trials) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def found(matrix: MatrixResult, family: dict[str, str]) -> al.benchmark.AgreementRegression:
+def found(matrix: al.Result, family: dict[str, str]) -> al.benchmark.AgreementRegression:
     return al.benchmark.agreement_regression(matrix, labels=family, n_draws=1_000, rng=1)
 
 
@@ -106,10 +106,10 @@ def test_arviz_reads_the_draws(found: al.benchmark.AgreementRegression, tmp_path
 
 
 def test_errors_that_pairs_share_are_summed_by_influence(
-    matrix: MatrixResult, family: dict[str, str]
+    matrix: al.Result, family: dict[str, str]
 ) -> None:
     """Against the covariance of all pairs with all, written out."""
-    part = matrix.select(matrix.observers[::3])
+    part = matrix.sel(observer=matrix.observers[::3])
     pairs = al.benchmark.agreement_table(part)
     names = part.observers
     design, _ = agreement._regression(pairs, names, family, ["accuracy_gap"])
@@ -119,7 +119,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
         | {"omega": (("draw", "label"), scales[None, 2:])}
     )
     root = agreement._shared_errors(part, design, drawn)
-    correct = part.answers()[0].unpacked(np.arange(len(names)))
+    correct = packed_answers(part)[0].unpacked(np.arange(len(names)))
     cells = part.estimates["cells"].values.astype(float)
     psi = part.metric.influence(cells)
     which = 2 * (1 - correct[design.first]) + (1 - correct[design.second])
@@ -134,7 +134,7 @@ def test_errors_that_pairs_share_are_summed_by_influence(
     assert np.trace(root @ root.T) > 0
 
 
-def test_few_families_have_a_note(board: al.Trials, matrix: MatrixResult) -> None:
+def test_few_families_have_a_note(board: al.Trials, matrix: al.Result) -> None:
     size = dict(zip(board.observers, board.data["size"].values.tolist(), strict=True))
     summary = al.benchmark.agreement_regression(matrix, size, n_draws=100, rng=1).summary()
     for name in ("same_family", "omega_family"):
@@ -168,13 +168,13 @@ def test_bad_pairs(
         agreement._regression(table().assign(**change), NAMES, family, predictors)
 
 
-def test_bad_input(matrix: MatrixResult, family: dict[str, str]) -> None:
+def test_bad_input(matrix: al.Result, family: dict[str, str]) -> None:
     regression = al.benchmark.agreement_regression
     with pytest.raises(ValueError, match=r"labels have no family of .*name every observer"):
         regression(matrix, {matrix.observers[0]: "a"})
     with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
         regression(matrix, family, n_draws=1)
-    with pytest.raises(TypeError, match="make one with al"):
+    with pytest.raises(TypeError, match="expected a Result of a matrix"):
         regression(1, family)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="give the family of each observer"):
         regression(matrix, None)  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
         lower, upper = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
         held[s] = (lower <= truth) & (truth <= upper)
         off[s], raw[s] = found["centre"] - truth, found["estimate"] - truth
-        table = scores.differences()
+        table = al.benchmark.differences(scores)
         bounds = table[["simultaneous_ci95_lb", "simultaneous_ci95_ub"]].to_numpy()
         apart[s] = ((bounds[:, 0] <= pairs @ truth[:m]) & (pairs @ truth[:m] <= bounds[:, 1])).all()
     error = held[:, :m].mean(axis=1).std(ddof=1) / np.sqrt(n_sets)

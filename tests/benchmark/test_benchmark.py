@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import added_count, fieller_interval
 from alikely.benchmark.layout import exclude_conditions
+from alikely.benchmark.levels import level_parts
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import consistency
@@ -26,7 +26,7 @@ def example() -> Trials:
 
 
 @pytest.fixture(scope="module")
-def scores(example: Trials) -> Benchmark:
+def scores(example: Trials) -> al.Result:
     return al.benchmark_scores(example, n_resamples=10_000, rng=1)
 
 
@@ -71,13 +71,13 @@ def test_scores_equal_nested_means_by_hand() -> None:
     np.testing.assert_allclose(row.sel(level="overall"), per_pair.groupby("dataset").mean().mean())
 
 
-def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
+def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     draws = scores.draws("bootstrap", "images")
     names = scores.estimates["system"].values
     # What is added to the cells is not resampled.
     matrix = (
         scores.data["covariance/covariance"].sel(population="images", level="overall").values
-        - scores.decomposition()["invented"].values
+        - level_parts(scores)["invented"].values
     )
     se = np.sqrt(np.diag(matrix))
     # 10,000 replicates, and the delta method's own error at 160 trials a condition.
@@ -89,19 +89,19 @@ def test_image_variance_agrees_with_the_bootstrap(scores: Benchmark) -> None:
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
 
 
-def test_human_variance_of_machines_is_that_of_a_mean(scores: Benchmark) -> None:
+def test_human_variance_of_machines_is_that_of_a_mean(scores: al.Result) -> None:
     table = joint_correctness(al.load_example().select(condition=["blur", "noise"]), "human-model")
     value = consistency.error_consistency(table["cells"].values + added_count(2, 4))
     frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
     per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
     expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
     matrix = scores.data["covariance/covariance"].sel(population="humans", level="overall")
-    for model in scores.models:
+    for model in scores.observers:
         value = float(matrix.sel(system=model, system_other=model))
         assert value == pytest.approx(expected[model], rel=1e-9)
 
 
-def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> None:
+def test_human_variance_of_the_human_row_is_the_jackknife(scores: al.Result) -> None:
     trials = al.load_example().select(condition=["blur", "noise"])
     humans = [name for name in trials.observers if name.startswith("human")]
 
@@ -119,19 +119,19 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: Benchmark) -> 
 
 
 @pytest.mark.slow
-def test_round_trip_through_netcdf(scores: Benchmark, tmp_path: Path) -> None:
+def test_round_trip_through_netcdf(scores: al.Result, tmp_path: Path) -> None:
     scores.save(tmp_path / "scores.nc")
-    again = Benchmark.load(tmp_path / "scores.nc")
+    again = al.Result.load(tmp_path / "scores.nc")
     pd.testing.assert_frame_equal(again.summary(level=None), scores.summary(level=None))
     result = al.error_consistency(al.load_example(), "human-human", n_draws=4, n_null=0)
     result.save(tmp_path / "other.nc")
-    with pytest.raises(ValueError, match="is not a Benchmark of alikely"):
-        Benchmark.load(tmp_path / "other.nc")
+    with pytest.raises(ValueError, match="is not a Result of alikely"):
+        al.Result.load(tmp_path / "other.nc")
     with pytest.raises(ValueError, match="is not a Result of alikely"):
         al.Result.load(tmp_path / "scores.nc")
 
 
-def test_crossed_is_at_least_either(scores: Benchmark) -> None:
+def test_crossed_is_at_least_either(scores: al.Result) -> None:
     crossed, images, humans = (
         np.diag(scores.data["covariance/covariance"].sel(population=p, level="overall"))
         for p in ("crossed", "images", "humans")
@@ -155,7 +155,7 @@ def test_independent_machines_score_zero_on_the_ceiled_scale(figure: Callable[[s
         np.vstack([humans, machines]), kind=["human"] * 6 + ["model"] * n_machines
     )
     scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-    ceiled = scores.summary("images").set_index("system").loc[scores.models, "ceiled"]
+    ceiled = scores.summary("images").set_index("system").loc[scores.observers, "ceiled"]
     noise = 4 * ceiled.std() / np.sqrt(n_machines)
     assert abs(ceiled.mean()) < noise
     # The leaderboard's convention: made absolute, and clipped at 1.
@@ -194,8 +194,8 @@ def test_fieller_equals_its_definition_and_covers() -> None:
     assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 4000))
 
 
-def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark) -> None:
-    draws = scores.draws("posterior", "score")
+def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
+    draws = scores.draws("posterior")
     se = np.sqrt(
         np.diag(scores.data["covariance/covariance"].sel(population="images", level="overall"))
     )
@@ -205,8 +205,8 @@ def test_posterior_carries_the_joint_draws_through_the_nesting(scores: Benchmark
     np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
 
 
-def test_differences_use_the_covariance(scores: Benchmark) -> None:
-    table = scores.differences("images", intervals="all")
+def test_differences_use_the_covariance(scores: al.Result) -> None:
+    table = al.benchmark.differences(scores, "images", intervals="all")
     assert len(table) == 15
     matrix = scores.data["covariance/covariance"].sel(population="images", level="overall")
     row = table.iloc[3]
@@ -223,9 +223,9 @@ def test_differences_use_the_covariance(scores: Benchmark) -> None:
     assert (table["p_value_bh"] >= table["p_value"]).all()
 
 
-def test_p_values_agree_with_the_intervals_beside_them(scores: Benchmark) -> None:
+def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> None:
     for population in ("images", "humans", "crossed"):
-        table = scores.differences(population, intervals="all", ci_prob=0.8)  # type: ignore[arg-type]
+        table = al.benchmark.differences(scores, population, intervals="all", ci_prob=0.8)  # type: ignore[arg-type]
         for interval, p in (("pointwise", "p_value"), ("simultaneous", "p_value_simultaneous")):
             low, high = table[f"{interval}_ci80_lb"], table[f"{interval}_ci80_ub"]
             without = (low > 0) | (high < 0)
@@ -234,16 +234,16 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: Benchmark) -> Non
         assert (alone == table["note"].str.startswith("significant alone, not after")).all()
 
 
-def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: Benchmark) -> None:
+def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) -> None:
     """Draw new estimates from the fitted normal and count how often any interval misses."""
-    models = scores.models
+    models = scores.observers
     matrix = (
         scores.data["covariance/covariance"]
         .sel(population="images", level="overall")
         .sel(system=models, system_other=models)
         .values
     )
-    table = scores.differences("images", intervals="all")
+    table = al.benchmark.differences(scores, "images", intervals="all")
     half = (table["simultaneous_ci95_ub"] - table["centre"]).to_numpy()
     rng = np.random.default_rng(3)
     new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
@@ -261,14 +261,16 @@ def test_identical_machines_are_said_to_be_so() -> None:
     scores = al.benchmark_scores(
         Trials.from_table(pd.concat([table, twin])), n_resamples=0, n_draws=0
     )
-    rows = scores.differences("images", intervals="all").set_index(["system", "other"])
+    rows = al.benchmark.differences(scores, "images", intervals="all").set_index(
+        ["system", "other"]
+    )
     row = rows.loc[(trials.observers[-1], "twin")]
     assert row["difference"] == 0
     assert np.isnan(row["p_value"])
     assert row["note"] == "identical answers: the difference has no variance"
     assert (rows["note"].str.startswith("identical")).sum() == 1
     with pytest.raises(ValueError, match="'twin' have a difference without variance"):
-        scores.ranks("images", rng=1)
+        al.benchmark.ranks(scores, "images", rng=1)
 
 
 def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
@@ -306,7 +308,7 @@ def test_real_benchmark(shared_data: Path) -> None:
     }
     for level, value in golden.items():
         assert float(se.sel(level=level)) == pytest.approx(value, rel=0.1)
-    assert len(scores.models) == 22
+    assert len(scores.observers) == 22
     levels = scores.estimates["level"].values.tolist()
     assert len(levels) == 18
     assert np.isnan(scores.estimates["estimate"].sel(level="edge", system="vgg11"))
@@ -359,13 +361,15 @@ def test_few_humans_are_refused_or_flagged() -> None:
         (lambda t: al.benchmark_scores(t).summary("people"), "population must be one of 'im"),
         (lambda t: al.benchmark_scores(t).summary(level="edge"), "level must be one of 'all'"),
         (
-            lambda t: al.benchmark_scores(
-                t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])
-            ).differences(),
+            lambda t: al.benchmark.differences(
+                al.benchmark_scores(
+                    t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])
+                )
+            ),
             "differences need two machines with a score and its error, got 1",
         ),
         (
-            lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior", "score"),
+            lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior"),
             "no posterior draws of 'score'",
         ),
         (lambda _: fieller_interval(1, 1, -1, 1, 0), "variances must not be negative"),
@@ -455,7 +459,7 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
         item=[str(i) for i in range(120)] * 2,
     )
 
-    def scored(trials: Trials = trials, **how: Any) -> Benchmark:
+    def scored(trials: Trials = trials, **how: Any) -> al.Result:
         return al.benchmark_scores(trials, n_resamples=0, n_draws=0, **how)
 
     with pytest.raises(ValueError, match="label 'observer_0' answers in 2 data sets, one person"):
@@ -479,9 +483,9 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
     one_set = scored(trials.select(dataset="one"))
     assert one_set.data.attrs["people"] == "label"
     # An image in both data sets is one image only if that is said.
-    shared = scored(people="label", items="label").decomposition()
+    shared = level_parts(scored(people="label", items="label"))
     assert shared.sizes["image"] == 120
-    assert same.decomposition().sizes["image"] == 240
+    assert level_parts(same).sizes["image"] == 240
 
 
 def test_intervals_lie_about_the_centre_with_the_quantiles_of_their_degrees() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 import alikely as al
 from alikely.benchmark import judges
-from alikely.estimates import MatrixResult
 from alikely.estimates.matrix_result import influences
 
 METRICS = [
@@ -59,7 +58,7 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
     assert tree.branches["support"].min() < 0.9
     again = al.benchmark.families(matrix, n_resamples=40, rng=1)
     np.testing.assert_array_equal(tree.support, again.support)
-    matrix = MatrixResult(matrix.data)
+    matrix = al.Result(matrix.data)
     with pytest.raises(ValueError, match="with_trials"):
         al.benchmark.families(matrix, n_resamples=5)
     assert np.isnan(al.benchmark.families(matrix, n_resamples=0).support).all()
@@ -73,7 +72,7 @@ def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric
     left = _without(trials, metric)
     jackknife = (n - 1) / n * (left.mean(axis=0) - left)
     value, _, psi = judges._known(matrix, names[0], names[1:])
-    np.testing.assert_allclose(value, matrix["estimate"].values[0, 1:])
+    np.testing.assert_allclose(value, al.estimates.square_matrix(matrix, "estimate").values[0, 1:])
     # Of joint errors there are about 50: leaving one out moves shares by a fiftieth more than their
     # slope says.
     scale = np.abs(jackknife[:, :8]).max()
@@ -95,5 +94,7 @@ def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> N
     assert found.summary().loc["same_family", "estimate"] > 0
     scores = {name: float(k) for k, name in enumerate(names[1:])}
     table = al.benchmark.judge_agreement(matrix, {names[0]: scores})
-    expected = np.corrcoef(matrix["estimate"].values[0, 1:], list(scores.values()))[0, 1]
+    expected = np.corrcoef(
+        al.estimates.square_matrix(matrix, "estimate").values[0, 1:], list(scores.values())
+    )[0, 1]
     assert table["correlation"].item() == pytest.approx(expected)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.benchmark.benchmark import Benchmark
 from alikely.data.trials import Trials
 from alikely.metrics.bounds import error_consistency_bounds
 
@@ -21,7 +20,7 @@ def trials() -> Trials:
 
 
 @pytest.fixture(scope="module")
-def scores(trials: Trials) -> Benchmark:
+def scores(trials: Trials) -> al.Result:
     return al.benchmark_scores(trials, n_resamples=0, n_draws=0)
 
 
@@ -40,13 +39,13 @@ def test_pairs_say_what_their_accuracies_allow(trials: Trials) -> None:
     assert "kappa_max" not in other
 
 
-def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: Benchmark) -> None:
+def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: al.Result) -> None:
     table = scores.summary(columns="all").set_index("system")
     right = trials.data["correct"].values == 1
     condition = trials.data["condition"].values
     by_condition = np.stack([right[:, condition == c].mean(axis=1) for c in np.unique(condition)])
     accuracy = dict(zip(trials.observers, by_condition.mean(axis=0), strict=True))
-    for name in scores.models:
+    for name in scores.observers:
         assert table.loc[name, "accuracy"] == pytest.approx(accuracy[name])
     humans = np.mean([accuracy[f"human_{i}"] for i in range(1, 5)])
     np.testing.assert_allclose(table["accuracy_humans"], humans)
@@ -55,18 +54,18 @@ def test_scores_say_how_accurate_everyone_was(trials: Trials, scores: Benchmark)
     result = al.error_consistency(trials, pairs="human-model", n_resamples=0, n_draws=0)
     pairs = result.summary(columns=["kappa_max"])
     mean = pairs.groupby("observer_b")["kappa_max"].mean()
-    for name in scores.models:
+    for name in scores.observers:
         assert table.loc[name, "kappa_max"] == pytest.approx(mean[name])
 
 
-def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: Benchmark) -> None:
+def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: al.Result) -> None:
     table = al.benchmark.rank_by_metric(trials, rng=1)
     assert table.groupby("metric").size().eq(6).all()
     own = table[table["metric"] == "error_consistency"].set_index("system")
     np.testing.assert_allclose(
-        own.loc[scores.models, "estimate"], scores.summary()["estimate"].head(6)
+        own.loc[scores.observers, "estimate"], scores.summary()["estimate"].head(6)
     )
-    ranks = scores.ranks(rng=1).set_index("system")
+    ranks = al.benchmark.ranks(scores, rng=1).set_index("system")
     assert (own["rank"] == ranks.loc[own.index, "rank"]).all()
     assert (table["rank_lb"] <= table["rank"]).all()
     assert (table["rank"] <= table["rank_ub"]).all()

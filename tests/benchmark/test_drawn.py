@@ -11,6 +11,7 @@ import xarray as xr
 from scipy import special
 
 import alikely as al
+from alikely.benchmark.levels import dataset_names
 from alikely.benchmark.ranking import rank_sets
 
 # Draws of a result are stored in single precision.
@@ -52,8 +53,8 @@ def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> N
     frame = result.summary()
     draws = result.draws("posterior").astype(float)
     scores = al.benchmark.scores_of(result)
-    assert scores.models == ["near", "middle", "far"]
-    assert scores.datasets == ["s", "t"]
+    assert scores.observers == ["near", "middle", "far"]
+    assert dataset_names(scores) == ["s", "t"]
     at = {
         (row.dataset, row.condition): i
         for i, row in enumerate(frame.itertuples())
@@ -111,7 +112,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
         xr.Dataset({name: (("chain", "draw", "pair"), values)}, coords, group.attrs)
     )
     scores = al.benchmark.scores_of(al.Result(big))
-    table = scores.differences(intervals="all")
+    table = al.benchmark.differences(scores, intervals="all")
     error = np.sqrt(2) * sd
     np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
     half = (table["simultaneous_ci95_ub"] - table["simultaneous_ci95_lb"]) / 2
@@ -119,7 +120,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     np.testing.assert_allclose(half / error, 3.3145 / np.sqrt(2), rtol=0.02)
     alone = (table["pointwise_eti95_ub"] - table["pointwise_eti95_lb"]) / 2
     np.testing.assert_allclose(alone / error, special.ndtri(0.975), rtol=0.03)
-    ranks = scores.ranks().set_index("system")
+    ranks = al.benchmark.ranks(scores).set_index("system")
     assert ranks.loc["near", ["rank_lb", "rank_ub"]].tolist() == [1, 1]
     assert ranks.loc[["middle", "far"], ["rank_lb", "rank_ub"]].to_numpy().tolist() == [[2, 3]] * 2
     row = al.difference(scores, "near", "middle").loc["posterior"]
@@ -139,9 +140,9 @@ def test_order_of_entries_does_not_matter(
         for scores in (one, other)
     ]
     pd.testing.assert_frame_equal(*tables)
-    ranks = [scores.ranks().set_index("system").sort_index() for scores in (one, other)]
+    ranks = [al.benchmark.ranks(scores).set_index("system").sort_index() for scores in (one, other)]
     pd.testing.assert_frame_equal(*ranks)
-    apart, back = one.differences().iloc[0], other.differences()
+    apart, back = al.benchmark.differences(one).iloc[0], al.benchmark.differences(other)
     same = back[(back["system"] == apart["other"]) & (back["other"] == apart["system"])].iloc[0]
     assert same["difference"] == pytest.approx(-apart["difference"], abs=SINGLE)
     assert same["simultaneous_ci95_lb"] == pytest.approx(-apart["simultaneous_ci95_ub"], abs=SINGLE)
@@ -164,7 +165,7 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
 def test_a_file_holds_it_all(result: al.Result, tmp_path: Path) -> None:
     scores = al.benchmark.scores_of(result)
     scores.save(tmp_path / "scores.nc")
-    back = al.Benchmark.load(tmp_path / "scores.nc")
+    back = al.Result.load(tmp_path / "scores.nc")
     pd.testing.assert_frame_equal(back.summary(level=None), scores.summary(level=None))
     assert back.data.attrs["reference"] == "human"
     assert al.mean(back).loc["posterior", "estimate"] == pytest.approx(
@@ -188,7 +189,7 @@ def test_missing_entries_are_refused_or_counted(
     table = al.benchmark.scores_of(holed).summary().set_index("system")
     assert np.isnan(table.loc["near", "posterior_median"])
     assert table.loc["near", "note"].startswith("1 entries without a posterior, such as human x")
-    assert al.benchmark.scores_of(holed).ranks()["system"].tolist() == ["middle", "far"]
+    assert al.benchmark.ranks(al.benchmark.scores_of(holed))["system"].tolist() == ["middle", "far"]
     table = al.benchmark.scores_of(holed, missing="available").summary().set_index("system")
     assert table.loc["near", "note"] == "1 entries without a posterior are excluded"
 
@@ -197,18 +198,26 @@ def test_missing_entries_are_refused_or_counted(
 def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: al.Result) -> None:
     scores_of = al.benchmark.scores_of
     for call, error, message in (
-        (lambda: scores_of(made[0]), TypeError, "expected a Result, got Trials; make one with"),
+        (lambda: scores_of(made[0]), TypeError, "expected a Result of pairs .*, got Trials"),
         (lambda: scores_of(result, "humans"), ValueError, "named 'humans'.*did you mean 'human'"),
         (
             lambda: scores_of(result).summary("images"),
             ValueError,
             "which determines what intervals generalize to; leave it out",
         ),
-        (lambda: scores_of(result).verdict("near", "far"), ValueError, "verdicts need scores of"),
+        (
+            lambda: al.benchmark.test_difference(scores_of(result), "near", "far")["sentence"],
+            ValueError,
+            "tests need scores of",
+        ),
         (lambda: scores_of(result, missing="none"), ValueError, "missing must be one of"),
-        (lambda: scores_of(result).ranks(level="u"), ValueError, "level must be one of 's', 't'"),
-        (lambda: scores_of(result).contrast("near", "near"), ValueError, "are the same"),
-        (lambda: scores_of(result).contrast("nearest"), ValueError, "no system is named 'nearest'"),
+        (
+            lambda: al.benchmark.ranks(scores_of(result), level="u"),
+            ValueError,
+            "level must be one of 's', 't'",
+        ),
+        (lambda: al.difference(scores_of(result), "near", "near"), ValueError, "are the same"),
+        (lambda: al.mean(scores_of(result), "nearest"), ValueError, "no system is named 'nearest'"),
         (lambda: al.benchmark_scores(result), TypeError, "got Result; score a result with"),
         (lambda: al.condition_alignment(result), TypeError, "got Result; score a result with"),
         (lambda: al.benchmark_scores(made[1]), TypeError, "expected Trials, got DataFrame"),
@@ -226,7 +235,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     loose = scores_of(al.Result(apart))
     assert len(loose.summary()) == 3
     with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
-        loose.ranks()
+        al.benchmark.ranks(loose)
     with pytest.raises(ValueError, match="at least 100 draws of 2 systems"):
         rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
 
@@ -240,8 +249,8 @@ def test_the_same_machine_twice_has_no_difference_to_speak_of(
         trials, pd.concat([margins, twin]), n_resamples=0, n_draws=400, rng=1
     )
     scores = al.benchmark.scores_of(both)
-    table = scores.differences().set_index(["system", "other"])
+    table = al.benchmark.differences(scores).set_index(["system", "other"])
     assert table.loc[("near", "twin"), "note"].startswith("the same draws")
     assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])
     with pytest.raises(ValueError, match="difference without variance"):
-        scores.ranks()
+        al.benchmark.ranks(scores)

@@ -55,7 +55,7 @@ def test_copies_of_a_data_set_add_nothing() -> None:
         np.testing.assert_array_equal(first, second)
         np.testing.assert_array_equal(both.draws("bootstrap", population), first)
     # All but the prior's part, 2 of 62 trials, is common to both.
-    a, b = (both.draws("posterior", "score", d)[:, 0] for d in ("d0", "d1"))
+    a, b = (both.draws("posterior", level=d)[:, 0] for d in ("d0", "d1"))
     assert np.corrcoef(a, b)[0, 1] > 0.9
     tables = [
         kept[n].summary(intervals=["analytic", "bootstrap"]).set_index("system") for n in (1, 2)
@@ -70,7 +70,7 @@ def test_other_people_and_images_are_drawn_apart() -> None:
     apart = al.benchmark_scores(
         copies(2, rows=ROWS), people="dataset", n_resamples=400, n_draws=400, rng=1
     )
-    for school, name in (("bootstrap", "images"), ("bootstrap", "humans"), ("posterior", "score")):
+    for school, name in (("bootstrap", "images"), ("bootstrap", "humans"), ("posterior", "images")):
         a, b = (apart.draws(school, name, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
         assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(400)
     assert apart.estimates["n_humans"].values.tolist() == [4, 4, 8]
@@ -143,7 +143,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
     agreement = "misclassification_agreement"
     of_labels = al.benchmark_scores(trials, metric=agreement, **asked)
     of_labels.save(tmp_path / "kept.nc")
-    for benchmark in (of_labels, al.benchmark.Benchmark.load(tmp_path / "kept.nc")):
+    for benchmark in (of_labels, al.Result.load(tmp_path / "kept.nc")):
         assert benchmark.summary("images")["note"].str.contains(said).all()
         assert not benchmark.summary("crossed")["note"].str.contains(said).any()
     of_cells = al.benchmark_scores(trials, **asked)
@@ -165,7 +165,7 @@ def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None
     assert far.any()
     assert table["note"].str.contains(said).tolist() == far.tolist()
     first = str(table["system"][far.idxmax()])
-    contrast = scores.contrast(first, population="images", intervals=both)
+    contrast = al.mean(scores, first, population="images", intervals=both)
     assert contrast["note"].str.contains(said).to_dict() == {"analytic": False, "bootstrap": True}
     of_many = al.benchmark_scores(many, people="label", n_resamples=40, n_draws=0, rng=1)
     notes = of_many.summary("images", intervals=both)["note"]

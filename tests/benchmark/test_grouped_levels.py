@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import alikely as al
-from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.levels import dataset_names
 from alikely.data.trials import Trials
 from studies.benchmarks import BenchmarkDesign, population_scores, simulated_benchmark
 
@@ -21,14 +21,14 @@ def trials() -> Trials:
 
 
 @pytest.fixture(scope="module")
-def grouped(trials: Trials) -> Benchmark:
+def grouped(trials: Trials) -> al.Result:
     return al.benchmark_scores(trials, levels=REGIMES, n_resamples=300, n_draws=300, rng=1)
 
 
 def test_scores_are_means_over_the_conditions_of_a_level(
-    trials: Trials, grouped: Benchmark
+    trials: Trials, grouped: al.Result
 ) -> None:
-    assert grouped.datasets == ["easy", "hard"]
+    assert dataset_names(grouped) == ["easy", "hard"]
     each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
     value = each["estimate"].isel(metric=0)
     hard = value.sel(condition=["all:blur", "all:noise"]).mean("condition")
@@ -42,14 +42,14 @@ def test_scores_are_means_over_the_conditions_of_a_level(
     regimes = al.spectrum.regime_alignment(
         al.condition_alignment(trials, metrics="error_consistency", n_resamples=50, rng=1), REGIMES
     ).set_index(["regime", "system"])
-    for name in grouped.models:
+    for name in grouped.observers:
         assert regimes.loc[("hard", name), "estimate"] == pytest.approx(
             float(found.sel(level="hard", system=name))
         )
 
 
 def test_one_condition_has_the_errors_of_a_benchmark_of_it(
-    trials: Trials, grouped: Benchmark
+    trials: Trials, grouped: al.Result
 ) -> None:
     alone = al.benchmark_scores(trials.select(condition="clean"), n_resamples=0, n_draws=0)
     columns = ["estimate", "centre", "se", "df", "analytic_ci95_lb", "analytic_ci95_ub"]

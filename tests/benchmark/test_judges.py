@@ -12,10 +12,9 @@ from judged import Judged, judged_candidates
 
 import alikely as al
 from alikely.benchmark.judges import partial_correlation
-from alikely.estimates import MatrixResult
 
 
-def _matrix(judged: Judged) -> MatrixResult:
+def _matrix(judged: Judged) -> al.Result:
     answers = xr.DataArray(judged.correct, dims=("observer", "trial"))
     return al.matrix(answers, tests=False, intervals=())
 
@@ -84,7 +83,11 @@ def test_conditions_are_averaged() -> None:
     table = al.benchmark.judge_agreement(
         matrix, {"human_1": {name: float(k % 4) for k, name in enumerate(names)}}
     )
-    value = matrix["estimate"].mean("condition").sel(observer="human_1", observer_other=names)
+    value = (
+        al.estimates.square_matrix(matrix, "estimate")
+        .mean("condition")
+        .sel(observer="human_1", observer_other=names)
+    )
     expected = np.corrcoef(value, [k % 4 for k in range(len(names))])[0, 1]
     assert table["correlation"].item() == pytest.approx(expected)
 

@@ -11,6 +11,7 @@ from scipy import special, stats
 import alikely as al
 from alikely._base.notes import codes
 from alikely.benchmark.decomposition import joint_covariance
+from alikely.benchmark.levels import level_parts
 from alikely.benchmark.ranking import latent_correlation, score_noise
 from alikely.data.trials import Trials
 
@@ -93,14 +94,14 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
     trials, _ = two_datasets(np.random.default_rng(3), 0.6, machines=6, images=120)
     scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
     machines = list(range(6))
-    parts = scores.decomposition("x").isel(system=machines, system_other=machines)
+    parts = level_parts(scores, "x").isel(system=machines, system_other=machines)
     centre = np.eye(6) - 1 / 6
     matrix = joint_covariance(parts, "images")
     noise, df = score_noise(parts)
     # People can but add to what images do; what is added to the cells does not vary.
     assert noise >= np.trace(centre @ (matrix - parts["invented"].values)) / 5 * (1 - 1e-9)
     assert df >= 5
-    table = scores.correlations(ci_prob=0.9)
+    table = al.benchmark.score_correlations(scores, ci_prob=0.9)
     assert list(table)[-7:] == [
         "pearson", "reliability", "reliability_other", "latent", "latent_ci90_lb",
         "latent_ci90_ub", "note",

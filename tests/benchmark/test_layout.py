@@ -184,7 +184,7 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     spread = scores.draws("bootstrap", "images").std(axis=0)
     # Monte-Carlo error of a standard deviation, and the delta method's own at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
-    assert scores.draws("posterior", "score").shape == (400, len(machines) + 2)
+    assert scores.draws("posterior").shape == (400, len(machines) + 2)
 
     table = joint_correctness(trials, list(itertools.permutations(humans, 2)))
     frame = pd.DataFrame({name: table[f"observer_{name}"].values for name in ("a", "b")})

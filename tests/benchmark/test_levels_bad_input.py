@@ -41,7 +41,7 @@ def table(
     return pd.concat(parts, ignore_index=True)
 
 
-def scored(frame: pd.DataFrame, **options: Any) -> al.Benchmark:
+def scored(frame: pd.DataFrame, **options: Any) -> al.Result:
     trials = al.Trials.from_table(frame, classes=["cat", "dog", "car"])
     return al.benchmark_scores(trials, n_resamples=0, n_draws=0, **options)
 

@@ -33,9 +33,11 @@ CALLS: dict[str, Callable[..., list[str]]] = {
         al.error_similarity(t, n_permutations=0, **FEW, **o).summary()
     ),
     "mean": lambda t, **o: _notes(al.mean(al.error_consistency(t, **FEW, **o))),
-    "matrix": lambda t, **o: _notes(al.matrix(t, **o).to_frame()),
+    "matrix": lambda t, **o: _notes(al.matrix(t, **o).summary()),
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
-    "differences": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).differences()),
+    "differences": lambda t, **o: _notes(
+        al.benchmark.differences(al.benchmark_scores(t, **FEW, **o))
+    ),
     "group_scores": lambda t, **o: _notes(
         al.benchmark.group_scores(t, "kind", **FEW, **o).groups
     ),

@@ -11,6 +11,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark.decomposition import added_count, spread
+from alikely.benchmark.levels import level_parts
 
 ACCURACY = np.array([0.75, 0.78, 0.8, 0.76, 0.72, 0.7])
 KINDS = ["human"] * 4 + ["model"] * 2
@@ -59,11 +60,11 @@ def test_the_variance_of_one_human_and_one_model_is_that_of_their_pair() -> None
     moved = [5 / 6 * (whole - mean(label != g)) for g in range(6)]
     at = scores.estimates["system"].values.tolist().index("model_4")
     np.testing.assert_allclose(
-        scores.decomposition()["influence"].values[at], moved, rtol=1e-9, atol=1e-12
+        level_parts(scores)["influence"].values[at], moved, rtol=1e-9, atol=1e-12
     )
     # What is added to the cells draws the score, and its error, towards 0: by 2 of 300 trials here.
     assert row["se"] == pytest.approx(means.loc["analytic", "se"], rel=0.1)
-    found = spread(scores.decomposition(), np.eye(4)[[0]], "images")
+    found = spread(level_parts(scores), np.eye(4)[[0]], "images")
     # 280 of 300 trials are in four clusters.
     assert 1 <= found.df[0] < 3.5
     alone = al.benchmark_scores(trials, **LIGHT).summary("images", intervals=["analytic"])
@@ -94,8 +95,8 @@ def test_all_methods_draw_clusters() -> None:
         trials, cluster="template", n_resamples=1_000, n_draws=1_000, rng=1
     )
     table = scores.summary("images", intervals=["analytic"]).set_index("system")
-    for school, variable in (("bootstrap", "images"), ("posterior", "score")):
-        drawn = scores.draws(school, variable, "overall").std(axis=0)
+    for school in ("bootstrap", "posterior"):
+        drawn = scores.draws(school, "images").std(axis=0)
         np.testing.assert_allclose(drawn / table["se"].to_numpy(), 1, atol=0.15)
     labels = al.benchmark_scores(trials, cluster="template", metric="EC", **LIGHT)
     assert "new clusters of images (template)" in labels.sentence()
@@ -210,7 +211,7 @@ def test_groups_families_and_judges_draw_clusters() -> None:
         for square in squares
     ]
     assert support[1] < support[0]
-    assert squares[1].cluster == "template"
+    assert squares[1].data.attrs["cluster"] == "template"
 
 
 def test_noise_of_questions_is_that_of_clusters() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.humans import consensus_ceilings
 from alikely.data.trials import Trials
 from alikely.inference.intervals import two_factor_variance
@@ -25,7 +24,7 @@ def trials() -> Trials:
 
 
 @pytest.fixture(scope="module")
-def scores(trials: Trials) -> Benchmark:
+def scores(trials: Trials) -> al.Result:
     return al.benchmark_scores(trials, n_resamples=4000, rng=1)
 
 
@@ -70,8 +69,8 @@ def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
     )
 
 
-def test_ceilings_are_tested_against_zero(scores: Benchmark, trials: Trials) -> None:
-    table = scores.ceilings("images").set_index("level")
+def test_ceilings_are_tested_against_zero(scores: al.Result, trials: Trials) -> None:
+    table = al.benchmark.ceilings(scores, "images").set_index("level")
     row = table.loc["overall"]
     z = row["human_human"] / row["human_human_se"]
     assert row["p_human_human"] == pytest.approx(stats.norm.sf(z))
@@ -80,14 +79,14 @@ def test_ceilings_are_tested_against_zero(scores: Benchmark, trials: Trials) -> 
     coins = Trials.from_correct(
         np.random.default_rng(3).integers(0, 2, (6, 400)), kind=["human"] * 5 + ["model"]
     )
-    guessing = al.benchmark_scores(coins, n_resamples=0, n_draws=0).ceilings("images")
+    guessing = al.benchmark.ceilings(al.benchmark_scores(coins, n_resamples=0, n_draws=0), "images")
     assert (guessing["p_human_human"] > 1e-3).all()
     two = al.benchmark_scores(
         trials.select(observer=["human_1", "human_2", "model_1", "model_2"]),
         n_resamples=0,
         n_draws=0,
     )
-    assert two.ceilings("images").filter(like="consensus").isna().all().all()
+    assert al.benchmark.ceilings(two, "images").filter(like="consensus").isna().all().all()
 
 
 def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
@@ -109,24 +108,24 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     assert table["note"].str.contains("the ceiling does not differ significantly from 0").all()
 
 
-def test_groups_are_means_with_their_covariance(scores: Benchmark) -> None:
+def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:
     families = {f"model_{i}": "a" if i < 4 else "b" for i in range(1, 7)}
-    row = scores.differences("images", groups=families).iloc[0]
-    values = scores.estimates["estimate"].sel(level="overall", system=scores.models).values
+    row = al.benchmark.differences(scores, "images", groups=families).iloc[0]
+    values = scores.estimates["estimate"].sel(level="overall", system=scores.observers).values
     weights = np.repeat([1 / 3, -1 / 3], 3)
     matrix = (
         scores.data["covariance/covariance"]
         .sel(population="images", level="overall")
-        .sel(system=scores.models, system_other=scores.models)
+        .sel(system=scores.observers, system_other=scores.observers)
     )
     assert row["difference"] == pytest.approx(weights @ values)
     assert row["se"] == pytest.approx(np.sqrt(weights @ matrix.values @ weights))
-    by_label = scores.differences("images", groups="family")
+    by_label = al.benchmark.differences(scores, "images", groups="family")
     assert set(by_label["system"]) | set(by_label["other"]) == set(
         al.load_example().data["family"].values[4:]
     )
-    assert 0 <= scores.equality("images").p_value <= 1
-    assert scores.equality("images", groups=families).n_systems == 2
+    assert 0 <= al.benchmark.test_equality(scores, "images").p_value <= 1
+    assert al.benchmark.test_equality(scores, "images", groups=families).n_systems == 2
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.integers(2, 50), st.integers(2, 500))
@@ -155,17 +154,17 @@ def test_two_factor_variance_is_right_for_a_crossed_sum() -> None:
     assert float(two_factor_variance(v0, v1, v2, r, s)) == pytest.approx(truth)
 
 
-def test_bootstrap_errors_agree_with_analytic_ones(scores: Benchmark) -> None:
+def test_bootstrap_errors_agree_with_analytic_ones(scores: al.Result) -> None:
     for population in ("images", "humans", "crossed"):
         table = scores.summary(population, intervals=["bootstrap"]).set_index("system")
-        table = table.loc[scores.models]
+        table = table.loc[scores.observers]
         # Four humans: the two ways differ in the second order, and in 4,000 replicates.
         ratio = table["bootstrap_se"] / table["se"]
         assert ratio.between(0.75, 1.33).all(), population
 
 
 def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
-    scores: Benchmark, trials: Trials
+    scores: al.Result, trials: Trials
 ) -> None:
     table = al.benchmark.sensitivity(trials, exclude={"all": ["blur"]})
     assert len(table) == 3 * 16 * 8
@@ -178,7 +177,7 @@ def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
     assert (band["lowest"] <= band["score"]).all()
     assert (band["score"] <= band["highest"]).all()
     assert set(band["decides"]) <= {"no_response", "conditions", "grouping", "both_perfect"}
-    assert band.loc[scores.models, "decides_rank"].isin([*band["decides"], "metric"]).all()
+    assert band.loc[scores.observers, "decides_rank"].isin([*band["decides"], "metric"]).all()
     own = plain[plain["metric"] == "error_consistency"]
     pooled = own[own["grouping"] == "per dataset"].groupby("system")["score"].mean()
     # Pooling conditions of unequal difficulty inflates error consistency.
@@ -196,7 +195,7 @@ def test_both_perfect_counts_as_one_or_not_at_all() -> None:
     assert np.unique(table["undefined", "human-human"]).tolist() == [0]
 
 
-def test_correlations_and_stability(scores: Benchmark) -> None:
+def test_correlations_and_stability(scores: al.Result) -> None:
     right = np.random.default_rng(6).integers(0, 2, (10, 400))
     right[:4] = right[0] | (np.random.default_rng(7).random((4, 400)) < 0.2)
     for i in range(4, 10):
@@ -206,13 +205,13 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
         right, kind=["human"] * 4 + ["model"] * 6, dataset=["x"] * 200 + ["y"] * 200
     )
     two = al.benchmark_scores(trials, people="label", n_resamples=500, n_draws=0, rng=1)
-    table = two.correlations()
+    table = al.benchmark.score_correlations(two)
     assert len(table) == 1
-    by_level = two.estimates["estimate"].sel(system=two.models)
+    by_level = two.estimates["estimate"].sel(system=two.observers)
     expected = stats.spearmanr(by_level.sel(level="x"), by_level.sel(level="y")).statistic
     assert table["correlation"][0] == pytest.approx(expected)
     assert table["bootstrap_ci95_lb"][0] < expected <= table["bootstrap_ci95_ub"][0]
-    tau = scores.stability("images")
+    tau = al.benchmark.stability(scores, "images")
     assert ((tau >= -1) & (tau <= 1)).all()
     assert 0 < np.median(tau) <= 1
 
@@ -220,10 +219,13 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: s.differences(groups="colour"), r"a label of the observers \(family\), got"),
-        (lambda s: s.differences(groups={"x": "a"}), "no system is named 'x'"),
-        (lambda s: s.differences(groups={"model_1": "a"}), "at least two, got a"),
-        (lambda s: s.correlations(), "no two data sets share 4 machines"),
+        (
+            lambda s: al.benchmark.differences(s, groups="colour"),
+            r"a label of the observers \(family\), got",
+        ),
+        (lambda s: al.benchmark.differences(s, groups={"x": "a"}), "no system is named 'x'"),
+        (lambda s: al.benchmark.differences(s, groups={"model_1": "a"}), "at least two, got a"),
+        (lambda s: al.benchmark.score_correlations(s), "no two data sets share 4 machines"),
         (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
         (
             lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
@@ -238,12 +240,12 @@ def test_correlations_and_stability(scores: Benchmark) -> None:
         ),
     ],
 )
-def test_bad_input(scores: Benchmark, call: Any, message: str) -> None:
+def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(scores)
 
 
-def test_plots(scores: Benchmark, trials: Trials) -> None:
+def test_plots(scores: al.Result, trials: Trials) -> None:
     ax = al.plot_benchmark(scores, "stability")
     heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
     assert sum(heights) == pytest.approx(1)
@@ -253,4 +255,4 @@ def test_plots(scores: Benchmark, trials: Trials) -> None:
     image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
     assert image[0, 1] == image[1, 0] == 0.9
     ax = al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")
-    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.models
+    assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.observers

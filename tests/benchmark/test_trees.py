@@ -12,7 +12,6 @@ from sklearn.metrics import adjusted_rand_score
 import alikely as al
 from alikely.benchmark import Families
 from alikely.benchmark.trees import _adjusted_rand
-from alikely.estimates import MatrixResult
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +20,12 @@ def board() -> al.Trials:
 
 
 @pytest.fixture(scope="module")
-def matrix(board: al.Trials) -> MatrixResult:
+def matrix(board: al.Trials) -> al.Result:
     return al.matrix(board)
 
 
 @pytest.fixture(scope="module")
-def tree(matrix: MatrixResult) -> Families:
+def tree(matrix: al.Result) -> Families:
     return al.benchmark.families(matrix, n_resamples=60, rng=3)
 
 
@@ -40,18 +39,18 @@ def test_families_that_are_there_are_found(board: al.Trials, tree: Families) -> 
     assert found["family"].tolist() == sorted(found["family"])
 
 
-def test_the_tree_is_that_of_scipy(matrix: MatrixResult, tree: Families) -> None:
-    square = 1 - matrix["estimate"].values
+def test_the_tree_is_that_of_scipy(matrix: al.Result, tree: Families) -> None:
+    square = 1 - al.estimates.square_matrix(matrix, "estimate").values
     expected = hierarchy.linkage(square[np.triu_indices(18, k=1)], "average")
     np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
     assert set(tree.branches["size"]) == set(expected[:-1, 3])
 
 
-def test_support_does_not_depend_on_the_order_of_observers(matrix: MatrixResult) -> None:
+def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) -> None:
     # Trials are drawn alike, whoever stands first.
     found = []
     for order in (1, -1):
-        part = matrix.select(matrix.observers[::order])
+        part = matrix.sel(observer=matrix.observers[::order])
         branches = al.benchmark.families(part, n_resamples=20, rng=5).branches
         found.append(
             dict(zip(branches["members"].map(frozenset), branches["support"], strict=True))
@@ -63,7 +62,7 @@ def test_support_does_not_depend_on_the_order_of_observers(matrix: MatrixResult)
 def test_conditions_are_drawn_apart_and_averaged() -> None:
     matrix = al.matrix(al.load_example().select(condition=["noise", "blur"]))
     tree = al.benchmark.families(matrix, n_resamples=30, rng=1)
-    value = matrix["estimate"].mean("condition").values
+    value = al.estimates.square_matrix(matrix, "estimate").mean("condition").values
     expected = hierarchy.linkage(1 - value[np.triu_indices(10, k=1)], "average")
     np.testing.assert_allclose(tree.linkage[:, 2], expected[:, 2])
 
@@ -76,7 +75,7 @@ def test_equal_observers_have_no_order() -> None:
     assert (top["size"], top["support"]) == (3, 1.0)
 
 
-def test_refusals(matrix: MatrixResult, tree: Families) -> None:
+def test_refusals(matrix: al.Result, tree: Families) -> None:
     with pytest.raises(ValueError, match="directed"):
         al.benchmark.families(al.matrix(al.load_example(), "copy_probability", by=None))
     with pytest.raises(ValueError, match=r"1 are undefined in some condition: model_4 x model_5"):
@@ -100,11 +99,11 @@ def test_observers_that_hardly_err_leave_no_trees() -> None:
         al.benchmark.families(matrix, n_resamples=100, rng=1)
 
 
-def test_block_means_are_means_of_the_matrix(matrix: MatrixResult, board: al.Trials) -> None:
+def test_block_means_are_means_of_the_matrix(matrix: al.Result, board: al.Trials) -> None:
     family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
     table = al.benchmark.block_means(matrix, family).set_index(["group_a", "group_b"])
     assert len(table) == 6
-    square = matrix["estimate"]
+    square = al.estimates.square_matrix(matrix, "estimate")
     names = {f: [n for n in matrix.observers if family[n] == f] for f in set(family.values())}
     between = square.sel(observer=names["family01"], observer_other=names["family03"])
     assert table.loc[("family01", "family03"), "estimate"] == pytest.approx(between.mean().item())
@@ -163,18 +162,18 @@ def test_without_families_none_are_advised(n_models: int, n_families: int) -> No
     assert tree.members()["size"].tolist() == [n_models]
 
 
-def test_without_replicates_the_advice_says_what_it_lacks(matrix: MatrixResult) -> None:
+def test_without_replicates_the_advice_says_what_it_lacks(matrix: al.Result) -> None:
     tree = al.benchmark.families(matrix, n_resamples=0)
     assert np.isnan(tree.reproducibility)
     assert tree.advised == 3
     assert "may be due to chance" in tree.note
 
 
-def test_the_advised_number_has_the_largest_correlation(matrix: MatrixResult) -> None:
-    matrix = matrix.select(matrix.observers[:13])
+def test_the_advised_number_has_the_largest_correlation(matrix: al.Result) -> None:
+    matrix = matrix.sel(observer=matrix.observers[:13])
     tree = al.benchmark.families(matrix, n_resamples=0)
     upper = np.triu_indices(13, k=1)
-    value = matrix["estimate"].values[upper]
+    value = al.estimates.square_matrix(matrix, "estimate").values[upper]
     of_cut = []
     for n in range(2, 13):
         group = hierarchy.cut_tree(tree.linkage, n_clusters=n)[:, 0]

@@ -11,7 +11,7 @@ import alikely as al
 
 
 @pytest.fixture(scope="module")
-def scores() -> al.Benchmark:
+def scores() -> al.Result:
     trials = al.load_example()
     humans = trials.select(kind="human").observers[:2]
     models = trials.select(kind="model").observers
@@ -23,24 +23,26 @@ def scores() -> al.Benchmark:
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda scores, **who: scores.differences(**who),
-        lambda scores, **who: scores.ranks(rng=1, **who),
-        lambda scores, **who: scores.equality(**who),
-        lambda scores, **who: scores.verdict("model_1", "model_2", **who),
-        lambda scores, **who: scores.differences(
-            groups={f"model_{i}": "ab"[i % 2] for i in range(1, 7)}, **who
+        lambda scores, **who: al.benchmark.differences(scores, **who),
+        lambda scores, **who: al.benchmark.ranks(scores, rng=1, **who),
+        lambda scores, **who: al.benchmark.test_equality(scores, **who),
+        lambda scores, **who: al.benchmark.test_difference(scores, "model_1", "model_2", **who)[
+            "sentence"
+        ],
+        lambda scores, **who: al.benchmark.differences(
+            scores, groups={f"model_{i}": "ab"[i % 2] for i in range(1, 7)}, **who
         ),
     ],
 )
 def test_differences_for_new_humans_are_refused_with_the_reason(
-    scores: al.Benchmark, asked: Callable[..., Any]
+    scores: al.Result, asked: Callable[..., Any]
 ) -> None:
     with pytest.raises(ValueError, match=r"only 2 humans: .* pass population='images'"):
         asked(scores)
     asked(scores, population="images")
 
 
-def test_the_sentence_gives_what_there_is(scores: al.Benchmark) -> None:
+def test_the_sentence_gives_what_there_is(scores: al.Result) -> None:
     said = scores.sentence()
     assert "with 2 humans ranged over 6 machines" in said
     assert "only 2 humans" in said

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import alikely as al
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import decomposition
 from alikely.benchmark.tables import (
     difference_table,
@@ -26,7 +25,7 @@ from studies.benchmarks import ORDERS, BenchmarkDesign, order_designs, simulated
 
 
 @pytest.fixture(scope="module")
-def scores() -> Benchmark:
+def scores() -> al.Result:
     return al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
 
 
@@ -40,33 +39,37 @@ def independent(scores: np.ndarray, n_images: int = 2_000) -> xr.Dataset:
     return decomposition(scores, images, zero, zero, zero, np.full(n, 9.0))
 
 
-def test_the_other_way_round_everything_changes_its_sign(scores: Benchmark) -> None:
+def test_the_other_way_round_everything_changes_its_sign(scores: al.Result) -> None:
     one, other = (
-        scores.verdict(*pair) for pair in (("model_3", "model_6"), ("model_6", "model_3"))
+        al.benchmark.test_difference(scores, *pair)
+        for pair in (("model_3", "model_6"), ("model_6", "model_3"))
     )
-    assert one.difference == -other.difference
-    assert one.interval == tuple(-end for end in reversed(other.interval))
-    assert one.simultaneous == tuple(-end for end in reversed(other.simultaneous))
+    assert (one.system, one.other) == ("model_3", "model_6") == (other.other, other.system)
+    assert (one.difference, one.centre) == (-other.difference, -other.centre)
+    for name in ("pointwise_ci95", "simultaneous_ci95"):
+        assert one[f"{name}_lb"] == -other[f"{name}_ub"]
+        assert one[f"{name}_ub"] == -other[f"{name}_lb"]
     assert (one.p_value, one.se) == (other.p_value, other.se)
     assert one.p_positive == pytest.approx(1 - other.p_positive)
     assert one.difference == pytest.approx(
-        scores.contrast("model_3", "model_6").loc["analytic", "estimate"]
+        al.difference(scores, "model_3", "model_6").loc["analytic", "estimate"]
     )
 
 
-def test_a_verdict_is_the_row_of_the_contrast_and_of_the_table(scores: Benchmark) -> None:
-    verdict = scores.verdict("model_1", "model_4", "images")
-    row = scores.contrast("model_1", "model_4", population="images").loc["analytic"]
-    assert verdict.interval == (row["eti95_lb"], row["eti95_ub"])
+def test_a_verdict_is_the_row_of_the_contrast_and_of_the_table(scores: al.Result) -> None:
+    verdict = al.benchmark.test_difference(scores, "model_1", "model_4", "images")
+    row = al.difference(scores, "model_1", "model_4", population="images").loc["analytic"]
+    assert verdict.pointwise_ci95_lb == row["eti95_lb"]
+    assert verdict.pointwise_ci95_ub == row["eti95_ub"]
     assert verdict.p_value == row["p_value"]
     assert verdict.p_positive == pytest.approx(row["p_positive"])
-    groups = scores.verdict("convnet", "transformer", groups="family")
-    table = scores.differences(groups="family")
+    groups = al.benchmark.test_difference(scores, "convnet", "transformer", groups="family")
+    table = al.benchmark.differences(scores, groups="family")
     assert groups.difference == table["difference"].iloc[0]
     assert groups.n_differences == len(table)
     # A mean is no difference, and of a person's row there is no table.
-    assert np.isnan(scores.contrast("model_1").loc["analytic", "p_positive"])
-    assert 0 < cast("float", scores.contrast("model_1", "ceiling")["p_positive"].iloc[0]) < 1
+    assert np.isnan(al.mean(scores, "model_1").loc["analytic", "p_positive"])
+    assert 0 < cast("float", al.difference(scores, "model_1", "ceiling")["p_positive"].iloc[0]) < 1
 
 
 def test_identical_answers_are_no_difference() -> None:
@@ -74,13 +77,19 @@ def test_identical_answers_are_no_difference() -> None:
     right[5] = right[4]
     trials = al.Trials.from_correct(right, kind=["human"] * 4 + ["model"] * 2)
     same = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-    assert "no difference to judge" in str(same.verdict("observer_4", "observer_5"))
+    assert (
+        "no difference to judge"
+        in (al.benchmark.test_difference(same, "observer_4", "observer_5")["sentence"])
+    )
     with pytest.raises(ValueError, match="identical answers"):
-        same.equality()
+        al.benchmark.test_equality(same)
 
 
-def test_equality_is_the_smallest_of_the_simultaneous_p_values(scores: Benchmark) -> None:
-    table, test = scores.differences("images"), scores.equality("images")
+def test_equality_is_the_smallest_of_the_simultaneous_p_values(scores: al.Result) -> None:
+    table, test = (
+        al.benchmark.differences(scores, "images"),
+        al.benchmark.test_equality(scores, "images"),
+    )
     assert test.p_value == table["p_value_simultaneous"].min()
     assert {test.system, test.other} == {"model_3", "model_6"}
     pair = difference_table(["a", "b"], np.array([2.0, 0.0]), independent(np.array([2.0, 0.0])),
@@ -156,7 +165,7 @@ def test_one_difference_has_the_probability_of_its_posterior(d: float, sd: float
     assert found == pytest.approx(positive / total, abs=0.012)
 
 
-def simulated(accuracy: float, n_conditions: int) -> Benchmark:
+def simulated(accuracy: float, n_conditions: int) -> al.Result:
     design = BenchmarkDesign(n_conditions=n_conditions, n_images=80, accuracy=accuracy)
     trials, _ = simulated_benchmark(design, np.random.default_rng(1))
     return al.benchmark_scores(trials, n_resamples=0, n_draws=400, rng=1)
@@ -166,14 +175,14 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
     many = simulated(0.95, 15)
     table = many.summary("images", intervals="all")
-    machines = table["system"].isin(many.models)
+    machines = table["system"].isin(many.observers)
     posterior = table.filter(like="posterior")
     assert posterior[machines].isna().all(axis=None)
     assert table.loc[machines, "note"].str.startswith("posterior not reported: the priors of").all()
     assert not many.summary("crossed")["note"].str.contains("not reported").any()
     assert many.summary("images").filter(like="posterior").empty
-    two = many.models[:2]
-    rows = many.contrast(*two, population="images", intervals="all")
+    two = many.observers[:2]
+    rows = al.difference(many, *two, population="images", intervals="all")
     assert rows.loc["posterior"].drop("note").isna().all()
     assert rows.loc["posterior", "note"].startswith("posterior not reported")
     assert rows.loc["analytic", "note"] == ""
@@ -181,7 +190,7 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     named = many.summary("images", intervals=["posterior"])
     assert named.filter(like="posterior").notna().all(axis=None)
     assert named.loc[machines, "note"].str.startswith("the priors of single pairs shift").all()
-    row = many.contrast(*two, population="images", intervals=["posterior"]).iloc[0]
+    row = al.difference(many, *two, population="images", intervals=["posterior"]).iloc[0]
     assert row["note"].startswith("the priors of single pairs shift")
     assert np.isfinite(row["eti95_lb"])
     few = simulated(0.75, 5).summary("images", intervals="all")
@@ -193,17 +202,17 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     ("call", "message"),
     [
         (("model_1", "modl_2"), "no machine with a score is named 'modl_2'.*model_2"),
-        (("model_1", "human-human"), "see Benchmark.contrast"),
+        (("model_1", "human-human"), "see alikely.difference"),
         (("model_1", "model_1"), "are the same"),
     ],
 )
-def test_bad_names(scores: Benchmark, call: Any, message: str) -> None:
+def test_bad_names(scores: al.Result, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        scores.verdict(*call)
+        al.benchmark.test_difference(scores, *call)["sentence"]
 
 
-def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark) -> None:
-    table: pd.DataFrame = scores.differences(columns=["centre"])
+def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result) -> None:
+    table: pd.DataFrame = al.benchmark.differences(scores, columns=["centre"])
     above = table["centre"] > 0
     assert ((table["p_positive"] > 0.5) == above).all()
     drawn = np.array([3.2, 0.0, 0.0])
@@ -212,7 +221,10 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: Benchmark)
     claimed = np.maximum(table["p_positive"], 1 - table["p_positive"]) >= 0.8
     assert claimed.tolist() == [True, True, False]
     assert (table["note"].str.contains("depends mainly on the prior") == claimed).all()
-    assert "depends mainly on the prior" in str(scores.verdict("model_3", "model_6"))
+    assert (
+        "depends mainly on the prior"
+        in (al.benchmark.test_difference(scores, "model_3", "model_6")["sentence"])
+    )
     sure = difference_table(["a", "b"], np.array([9.0, 0.0]), independent(np.array([9.0, 0.0])),
                             "images", 1.0)  # fmt: skip
     assert sure["note"].tolist() == [""]

@@ -30,12 +30,12 @@ def experiment(n_machines: int, n_humans: int = 4, name: str = "net_") -> al.Tri
 
 
 @pytest.fixture(scope="module")
-def scores() -> al.Benchmark:
+def scores() -> al.Result:
     return al.benchmark_scores(experiment(3), n_resamples=200, n_draws=200, rng=1)
 
 
 @pytest.fixture(scope="module")
-def drawn() -> al.Benchmark:
+def drawn() -> al.Result:
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
     result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=200, rng=1)
     return al.benchmark.scores_of(result)
@@ -46,9 +46,9 @@ def apa(value: float) -> str:
 
 
 @pytest.mark.parametrize("population", ["images", "humans", "crossed"])
-def test_scores_are_said_as_the_summary_has_them(scores: al.Benchmark, population: Any) -> None:
+def test_scores_are_said_as_the_summary_has_them(scores: al.Result, population: Any) -> None:
     text, frame = scores.sentence(population), scores.summary(population).set_index("system")
-    machines = frame.loc[scores.models]
+    machines = frame.loc[scores.observers]
     assert text.startswith("Error consistency with 4 humans ranged over 3 machines from ")
     for name in (machines["estimate"].idxmin(), machines["estimate"].idxmax()):
         row = frame.loc[name]
@@ -58,7 +58,7 @@ def test_scores_are_said_as_the_summary_has_them(scores: al.Benchmark, populatio
     assert f"Among themselves the humans reached {humans}, 95 % CI [" in text
     assert f"generalize to {SPEAKS[population]}; they are not adjusted for multiple" in text
     assert "over 80 images in a condition on average" in text
-    table = scores.differences(population)
+    table = al.benchmark.differences(scores, population)
     told = int((table["p_value_simultaneous"] < 0.05).sum())
     assert f"Of 3 differences between machines, {told or 'none'} " in text
     assert (
@@ -67,7 +67,7 @@ def test_scores_are_said_as_the_summary_has_them(scores: al.Benchmark, populatio
     )
 
 
-def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Benchmark) -> None:
+def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Result) -> None:
     with pytest.raises(
         ValueError, match="no posterior interval for population 'crossed': it generaliz"
     ):
@@ -78,7 +78,7 @@ def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.B
         scores.sentence(level="nowhere")
 
 
-def test_latex_of_scores(scores: al.Benchmark) -> None:
+def test_latex_of_scores(scores: al.Result) -> None:
     assert page(scores._repr_html_())[1][1][0] == "human-human"
     rows = tabular(scores.to_latex("images", digits=2))
     assert rows[0] == [
@@ -96,7 +96,7 @@ def test_latex_of_scores(scores: al.Benchmark) -> None:
         scores.to_latex(columns=["sys"])
 
 
-def test_drawn_scores(drawn: al.Benchmark) -> None:
+def test_drawn_scores(drawn: al.Result) -> None:
     frame = drawn.summary().set_index("system")
     low, high = frame["estimate"].idxmin(), frame["estimate"].idxmax()
     text = drawn.sentence()
@@ -108,7 +108,7 @@ def test_drawn_scores(drawn: al.Benchmark) -> None:
         assert f"{apa(row['estimate'])} {said}" in text
     assert "new items and new people like these" in text
     assert "(posterior of the model 'moments', equal-tailed, 200 draws, from 1 entry of" in text
-    apart = drawn.differences().iloc[0]
+    apart = al.benchmark.differences(drawn).iloc[0]
     told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
     assert (
         f"between the machines {'differs' if told else 'does not differ'} significantly from 0"
@@ -118,7 +118,7 @@ def test_drawn_scores(drawn: al.Benchmark) -> None:
     assert rows[0][2] == r"posterior median [95 \% CI]"
     assert [row[0] for row in rows[1:]] == ["a", "b"]
     assert page(drawn._repr_html_())[1][1][0] == "a"
-    assert repr(drawn).startswith("<Benchmark decision_margin_consistency: 2 machines, 1 data")
+    assert repr(drawn).startswith("<Result decision_margin_consistency: 2 machines, 1 data")
     assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]
 
 
@@ -132,7 +132,11 @@ def test_who_is_no_human_is_not_called_one() -> None:
         .str.contains("only 3 observers of kind gpt: the analytic interval")
         .all()
     )
-    said = [scores.sentence(), repr(scores), str(scores.verdict("observer_3", "observer_4"))]
+    said = [
+        scores.sentence(),
+        repr(scores),
+        (al.benchmark.test_difference(scores, "observer_3", "observer_4")["sentence"]),
+    ]
     for text in said:
         assert "human" not in text
         assert "observers of kind gpt" in text
@@ -148,11 +152,11 @@ def test_who_is_no_human_is_not_called_one() -> None:
     ],
 )
 def test_other_schools_are_said(
-    scores: al.Benchmark, population: Any, interval: str, words: str
+    scores: al.Result, population: Any, interval: str, words: str
 ) -> None:
     text = scores.sentence(population, interval=interval, ci_prob=0.9)
     frame = scores.summary(population, intervals=[interval], ci_prob=0.9).set_index("system")
-    best = frame.loc[frame.loc[scores.models, "estimate"].idxmax()]
+    best = frame.loc[frame.loc[scores.observers, "estimate"].idxmax()]
     assert words in text
     assert f"90 % {'credible interval' if interval == 'posterior' else 'CI'} [" in text
     assert f"[{apa(best[f'{interval}_eti90_lb'])}, {apa(best[f'{interval}_eti90_ub'])}])" in text
@@ -171,7 +175,7 @@ def test_humans_are_counted_where_machines_are() -> None:
     assert "over 80 images in a condition on average) generalize to" in text
     assert '"only 4 humans: the interval is approximate" (2 of 2 machines)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
-    said = al.benchmark.words.ceiling_sentence(scores, "crossed")
+    said = al.benchmark.words.ceiling_sentence(scores, al.benchmark.ceilings(scores), "crossed")
     every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
     assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")

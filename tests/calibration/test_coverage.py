@@ -195,7 +195,10 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     for p in (0.5, 0.8, 0.95):
         bounds = {
             "analytic": np.concatenate(
-                [r.summary(p, intervals=["analytic"]).filter(like="analytic_ci") for r in alone]
+                [
+                    r.summary(ci_prob=p, intervals=["analytic"]).filter(like="analytic_ci")
+                    for r in alone
+                ]
             )
         }
         for school, values in draws.items():

@@ -172,7 +172,7 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     frame = pd.read_csv(out / "benchmark.csv")
     assert set(frame["level"]) == {"all", "overall"}
     assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")
-    assert al.Benchmark.load(out / "benchmark.nc").models == scores.models
+    assert al.Result.load(out / "benchmark.nc").observers == scores.observers
 
 
 @pytest.mark.parametrize("subcommand", ["", *SUBCOMMANDS])

@@ -74,7 +74,7 @@ def test_means_of_machines_are_printed_and_written(
     assert table.splitlines()[2].startswith(row["system"][:20])
     kept = pd.read_csv(tmp_path / "scores.csv")
     np.testing.assert_allclose(
-        kept["posterior_median"], scores.summary(None)["posterior_median"], rtol=1e-12
+        kept["posterior_median"], scores.summary()["posterior_median"], rtol=1e-12
     )
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")
 

@@ -32,7 +32,7 @@ def test_what_python_computes_is_printed_and_written(
     out = capsys.readouterr().out
     assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
     result = al.matrix(board)
-    best = result.to_frame(top=1).iloc[0]
+    best = result.summary(top=1).iloc[0]
     assert f"{best['estimate']:.2f}" in out.splitlines()[3]
     family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))
     blocks = al.benchmark.block_means(result, family)
@@ -44,8 +44,8 @@ def test_what_python_computes_is_printed_and_written(
     groups = pd.read_csv(tmp_path / "families.csv", index_col="observer")
     assert groups["family"].to_dict() == tree.groups()["family"].to_dict()
     assert f"families: {tree.note[:40]}" in out
-    again = al.estimates.MatrixResult.load(tmp_path / "matrix.nc")
-    pd.testing.assert_frame_equal(again.to_frame(), result.to_frame())
+    again = al.Result.load(tmp_path / "matrix.nc")
+    pd.testing.assert_frame_equal(again.summary(), result.summary())
     assert len(pd.read_parquet(tmp_path / "pairs.parquet")) == 120
     assert (tmp_path / "families.png").stat().st_size > 10_000
 

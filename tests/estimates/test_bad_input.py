@@ -156,11 +156,11 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         lambda: al.difference(result(), *[{"observer_b": "model_1"}] * 2),
         "select the same entries",
     ),
-    (lambda: al.difference(3, "a", "b"), "expected a Result or a Benchmark, got int"),  # type: ignore[arg-type]
+    (lambda: al.difference(3, "a", "b"), "expected a Result of pairs"),  # type: ignore[arg-type]
     (lambda: al.contrast(result(), [1, 2]), "one per entry and not all 0; got shape (2,)"),
     (lambda: result().summary(intervals="posterior"), "'all' or a list of"),  # type: ignore[arg-type]
     (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
-    (lambda: result().sentence("wald"), "interval must be one that this result has"),
+    (lambda: result().sentence(interval="wald"), "interval must be one that this result has"),
     (lambda: contrast_sentence(result(), {}, interval="bca"), "got 'bca'"),
     (lambda: result().to_latex(digits=-1), "digits must be a whole number from 0 to 10, got -1"),
     (lambda: latex_table(pd.DataFrame(), environment="tabula"), "environment must be one of"),  # type: ignore[arg-type]
@@ -188,8 +188,8 @@ CASES: list[tuple[Callable[[], Any], str]] = [
                           intervals=["posterior"]),
         "limits without draws take items for independent",
     ),
-    (lambda: matrix().to_frame(top=0), "top must be at least 1, got 0"),
-    (lambda: matrix().to_frame(intervals=["bootstrap"]), "must be among analytic, posterior"),
+    (lambda: matrix().summary(top=0), "top must be at least 1, got 0"),
+    (lambda: matrix().summary(intervals=["bootstrap"]), "must be among analytic, posterior"),
     (lambda: nearest_observers(matrix(), "human_11"), "did you mean 'human_1'"),
     (lambda: al.mean(matrix(), ["human_1"]), "no entry matches"),
     (lambda: al.mean(matrix(), rope=(-0.1, 0.1)), "have only analytic intervals, got rope="),
@@ -197,8 +197,8 @@ CASES: list[tuple[Callable[[], Any], str]] = [
         lambda: al.difference(matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
         "select the same entries",
     ),
-    (lambda: matrix().select(["human_1", "human_1"]), "observers must be at least two different"),
-    (lambda: matrix().select(places="nois"), "no condition 'nois' here; did you mean 'noise'"),
+    (lambda: matrix().sel(observer=["human_1"] * 2), "observers must be at least two different"),
+    (lambda: matrix().sel(condition="nois"), "no condition 'nois' here; did you mean 'noise'"),
 ]  # fmt: skip
 
 

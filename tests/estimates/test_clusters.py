@@ -176,7 +176,7 @@ def labelled() -> al.Trials:
 @pytest.mark.parametrize("metric", ["EC", "MA", "copying"])
 def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
     trials = labelled()
-    square = al.matrix(trials, metric, cluster="template").to_frame()
+    square = al.matrix(trials, metric, cluster="template").summary()
     pairs = al.compare(
         trials, metric, "all", cluster="template", n_resamples=0, n_draws=0, n_null=0
     )

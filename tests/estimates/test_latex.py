@@ -70,7 +70,7 @@ def test_numbers_beyond_one_keep_their_zero() -> None:
 def test_the_table_of_a_pair(pair: al.Result) -> None:
     se = float(pair.summary()["se"].iloc[0])
     lower, upper = (KAPPA - 1.959964 * se, KAPPA + 1.959964 * se)
-    text = pair.to_latex("analytic", caption="One_pair", label="tab:one")
+    text = pair.to_latex(interval="analytic", caption="One_pair", label="tab:one")
     shown = f"0.600 [{lower:.3f}, {upper:.3f}]".replace("0.", ".")
     assert tabular(text)[1] == ["a", "b", "100", shown]
     assert r"\caption{One_pair}" in text

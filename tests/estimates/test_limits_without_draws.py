@@ -35,7 +35,7 @@ def test_limits_are_those_of_the_counts_and_near_those_of_draws(result: al.Resul
         share = (draws < shown[column].to_numpy()).mean(axis=0)
         np.testing.assert_allclose(share, level, atol=room)
     # Any probability may be asked for afterwards.
-    of_half = result.summary(0.5)
+    of_half = result.summary(ci_prob=0.5)
     assert (of_half["posterior_eti50_lb"] > shown["posterior_eti95_lb"]).all()
 
 

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.estimates import MatrixResult
+from alikely.estimates.matrix_result import place_names
 
 KEYS = ["condition", "observer_a", "observer_b"]
 ALIKE = ["n_trials", "accuracy_a", "accuracy_b", "estimate", "se"]
@@ -27,7 +27,7 @@ def trials() -> al.Trials:
 
 
 @pytest.fixture(scope="module")
-def by_condition(trials: al.Trials) -> MatrixResult:
+def by_condition(trials: al.Trials) -> al.Result:
     return al.matrix(trials)
 
 
@@ -40,7 +40,7 @@ def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
 def test_entries_are_those_of_the_general_door(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
-    found = _by_pair(al.matrix(trials, metric, by).to_frame(intervals="all"))
+    found = _by_pair(al.matrix(trials, metric, by).summary(intervals="all"))
     result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0, n_null=0)
     table = _by_pair(result.summary(intervals="all"))
     # Of directed metrics tables hold humans as references of machines; a matrix both orders.
@@ -57,14 +57,14 @@ def test_entries_are_those_of_the_general_door(
 @pytest.mark.parametrize("no_response", ["error", "drop"])
 def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     result = al.matrix(trials, "MA", no_response=no_response)
-    found = _by_pair(result.to_frame(intervals="all"))
+    found = _by_pair(result.summary(intervals="all"))
     table = al.misclassification_agreement(
         trials, no_response=no_response, n_resamples=0, n_draws=0
     ).summary(intervals="all")
     table = _by_pair(table)
     shown = ["estimate", "se", "n_joint_errors", "analytic_ci95_lb", "analytic_ci95_ub"]
     pd.testing.assert_frame_equal(found.loc[table.index, shown], table[shown], rtol=1e-9)
-    assert result["estimate"].values[1, 0, 0] == 1
+    assert al.estimates.square_matrix(result, "estimate").values[1, 0, 0] == 1
     assert len(al.estimates.nearest_observers(result, trials.observers[0], 3)) == 3
     with pytest.raises(TypeError, match="give Trials"):
         al.matrix(trials.data["correct"], "MA")
@@ -81,10 +81,12 @@ def test_missing_answers_leave_pairs_alone() -> None:
     table = al.error_consistency(
         others, no_response="drop", n_resamples=0, n_draws=0, n_null=0
     ).summary()
-    found = result.select(trials.observers[1:]).to_frame().set_index(["observer_a", "observer_b"])
+    found = (
+        result.sel(observer=trials.observers[1:]).summary().set_index(["observer_a", "observer_b"])
+    )
     table = table.set_index(["observer_a", "observer_b"])
     np.testing.assert_allclose(found.loc[table.index, "se"], table["se"], rtol=1e-12)
-    apart = result.to_frame().iloc[-1]
+    apart = result.summary().iloc[-1]
     assert (apart["observer_a"], apart["observer_b"]) == tuple(trials.observers[:2])
     assert np.isnan(apart["estimate"])
     assert apart["n_trials"] == 0
@@ -93,14 +95,14 @@ def test_missing_answers_leave_pairs_alone() -> None:
 
 
 def test_differences_and_means_are_those_of_tables(
-    trials: al.Trials, by_condition: MatrixResult
+    trials: al.Trials, by_condition: al.Result
 ) -> None:
     result = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
     names = ["model_1", "model_2", "model_3"]
     entries = [
         f"{a} x {b} [{c}]"
         for a, b in (names[:2], names[1:], names[::2])
-        for c in by_condition.places
+        for c in place_names(by_condition)
     ]
     expected = al.mean(result, entries).loc["analytic"]
     found = al.mean(by_condition, names).loc["analytic"]
@@ -110,8 +112,8 @@ def test_differences_and_means_are_those_of_tables(
     first, second = ("model_2", "model_1"), ("model_1", "model_3")
     expected = al.difference(
         result,
-        [f"model_1 x model_2 [{c}]" for c in by_condition.places],
-        [f"model_1 x model_3 [{c}]" for c in by_condition.places],
+        [f"model_1 x model_2 [{c}]" for c in place_names(by_condition)],
+        [f"model_1 x model_3 [{c}]" for c in place_names(by_condition)],
     ).loc["analytic"]
     found = al.difference(by_condition, first, second).loc["analytic"]
     assert found["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
@@ -165,20 +167,21 @@ def test_sums_of_other_metrics_are_those_of_tables(
         assert found[name] == pytest.approx(expected[name], rel=1e-9)
     # A file holds right and wrong answers alone.
     matrix.save(tmp_path / "m.nc")
-    again = MatrixResult.load(tmp_path / "m.nc")
-    with pytest.raises(ValueError, match=r"result\.with_trials\(trials\) adds them"):
+    again = al.Result.load(tmp_path / "m.nc")
+    with pytest.raises(ValueError, match=r"with_trials\(result, trials\) adds"):
         al.mean(again, names)
-    part = again.with_trials(trials).select(names[::-2], matrix.places[-1:] if by else None)
-    other = matrix.select(names[::-2], matrix.places[-1:] if by else None)
+    labels = {"observer": names[::-2]} | ({by: place_names(matrix)[-1:]} if by else {})
+    part = al.estimates.with_trials(again, trials).sel(**labels)
+    other = matrix.sel(**labels)
     pd.testing.assert_frame_equal(al.mean(part, names[1::4]), al.mean(other, names[1::4]))
     turned = (trials.data["correct"].values[:, ::-1] == 1).astype(int)
     others = al.Trials.from_correct(turned, observers=names)
     with pytest.raises(ValueError, match="are not those of the matrix"):
-        again.with_trials(others)
+        al.estimates.with_trials(again, others)
     with pytest.raises(ValueError, match=r"got 'human_1'; give \{'observer': 'human_1'\} or"):
         al.mean(again, "human_1")
     with pytest.raises(ValueError, match="no observers"):
-        again.with_trials(trials.select(observer=names[1:]))
+        al.estimates.with_trials(again, trials.select(observer=names[1:]))
 
 
 @pytest.mark.parametrize("metric", ["error_consistency", "misclassification_agreement"])
@@ -220,7 +223,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
         p, n_options=np.tile([3, 4], 75)
     )
     matrix = al.matrix(apart, metric, no_response="drop")
-    row = matrix.to_frame().iloc[-1]
+    row = matrix.summary().iloc[-1]
     assert (row["observer_a"], row["observer_b"]) == tuple(apart.observers[:2])
     assert np.isnan(row["estimate"])
     assert (row["n_trials"], row["note"].split("; ")[0]) == (0, "no common trials")
@@ -245,41 +248,46 @@ def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     for metric in ("error_consistency", "copy_probability"):
         whole = al.matrix(trials, metric)
-        part = whole.select(names)
-        again = al.matrix(trials.select(observer=names), metric).select(names)
-        xr.testing.assert_allclose(part["estimate"], again["estimate"])
-        xr.testing.assert_equal(part["estimate"], whole["estimate"].sel(
+        part = whole.sel(observer=names)
+        again = al.matrix(trials.select(observer=names), metric).sel(observer=names)
+        xr.testing.assert_allclose(
+            al.estimates.square_matrix(part, "estimate"),
+            al.estimates.square_matrix(again, "estimate"),
+        )
+        xr.testing.assert_equal(al.estimates.square_matrix(part, "estimate"), whole["estimate"].sel(
             observer=names, observer_other=names))  # fmt: skip
         pairs = ("model_3", "human_1"), ("human_1", "model_1")
         pd.testing.assert_frame_equal(al.difference(part, *pairs), al.difference(whole, *pairs))
 
 
-def test_nearest_and_top(by_condition: MatrixResult) -> None:
+def test_nearest_and_top(by_condition: al.Result) -> None:
     table = al.estimates.nearest_observers(by_condition, "model_1", 4)
-    mean = by_condition["estimate"].mean("condition").sel(observer="model_1")
+    mean = (
+        al.estimates.square_matrix(by_condition, "estimate")
+        .mean("condition")
+        .sel(observer="model_1")
+    )
     expected = mean.drop_sel(observer_other="model_1").to_series().nlargest(4)
     np.testing.assert_allclose(table["estimate"], expected)
     assert table.index.tolist() == expected.index.tolist()
     for other, row in table.iterrows():
         mean = al.mean(by_condition, ("model_1", str(other))).loc["analytic"]
         assert row.tolist() == mean[["estimate", "se", "eti95_lb", "eti95_ub", "n_places"]].tolist()
-    frame, top = by_condition.to_frame(), by_condition.to_frame(top=5)
+    frame, top = by_condition.summary(), by_condition.summary(top=5)
     pd.testing.assert_frame_equal(frame.head(5), top)
     assert frame["estimate"].dropna().is_monotonic_decreasing
-    assert by_condition.to_frame(lowest=True)["estimate"].dropna().is_monotonic_increasing
+    assert by_condition.summary(lowest=True)["estimate"].dropna().is_monotonic_increasing
 
 
-def test_files(by_condition: MatrixResult, tmp_path: Path) -> None:
+def test_files(by_condition: al.Result, tmp_path: Path) -> None:
     by_condition.save(tmp_path / "matrix.nc")
-    again = MatrixResult.load(tmp_path / "matrix.nc")
-    pd.testing.assert_frame_equal(again.to_frame(), by_condition.to_frame())
+    again = al.Result.load(tmp_path / "matrix.nc")
+    pd.testing.assert_frame_equal(again.summary(), by_condition.summary())
     pd.testing.assert_frame_equal(al.mean(again), al.mean(by_condition))
-    by_condition.to_parquet(tmp_path / "matrix.parquet")
+    al.estimates.write_pairs(by_condition, tmp_path / "matrix.parquet")
     rows = pd.read_parquet(tmp_path / "matrix.parquet").sort_values(KEYS, ignore_index=True)
-    expected = by_condition.to_frame(intervals="all").sort_values(KEYS, ignore_index=True)
+    expected = by_condition.summary(intervals="all").sort_values(KEYS, ignore_index=True)
     pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
-    with pytest.raises(ValueError, match="is not a Result"):
-        al.Result.load(tmp_path / "matrix.nc")
 
 
 def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,11 +295,11 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)
-    of_trials = al.matrix(trials, by=None).to_frame()
+    of_trials = al.matrix(trials, by=None).summary()
     of_trials["note"] = of_trials["note"].str.replace(
         r"(; )?\d+ of .* are missing .*", "", regex=True
     )
-    pd.testing.assert_frame_equal(al.matrix(array).to_frame(), of_trials)
+    pd.testing.assert_frame_equal(al.matrix(array).summary(), of_trials)
     with pytest.raises(ValueError, match="got 7"):
         al.matrix(array + 6)
     with pytest.raises(ValueError, match="dims"):
@@ -299,9 +307,9 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
 
 
 def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = al.matrix(trials).to_frame()
+    whole = al.matrix(trials).summary()
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
-    pd.testing.assert_frame_equal(al.matrix(trials).to_frame(), whole)
+    pd.testing.assert_frame_equal(al.matrix(trials).summary(), whole)
 
 
 @pytest.mark.slow
@@ -310,7 +318,7 @@ def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) 
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 2_000)
     board = al.simulate.leaderboard(150, 5, 2_000, rng=1)
-    expected = al.matrix(board).to_frame()
+    expected = al.matrix(board).summary()
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -318,17 +326,17 @@ def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) 
         distributed.Client(cluster) as client,
     ):
         with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.matrix(board).to_frame(), expected)
+            pd.testing.assert_frame_equal(al.matrix(board).summary(), expected)
         # The process itself: a nanny starts another one, and what it held is worked out again.
         victim = min(client.run(os.getpid).values())
         killer = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
         killer.start()
         with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.matrix(board).to_frame(), expected)
+            pd.testing.assert_frame_equal(al.matrix(board).summary(), expected)
         killer.join()
         # Questions on the cluster: read and packed slice by slice.
         correct = board.data["correct"].reset_coords(drop=True).chunk(trial=300)
-        again = al.matrix(correct).to_frame().drop(columns="note")
+        again = al.matrix(correct).summary().drop(columns="note")
         pd.testing.assert_frame_equal(again, expected.drop(columns="note"))
 
 

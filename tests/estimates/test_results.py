@@ -55,7 +55,9 @@ def test_summary_has_one_interval_and_one_test_unless_all_are_requested(
 
 
 def test_intervals_of_every_school(result: al.Result) -> None:
-    summary = result.summary(0.9, "hdi", intervals=["analytic", "bootstrap", "bca", "posterior"])
+    summary = result.summary(
+        ci_prob=0.9, ci_kind="hdi", intervals=["analytic", "bootstrap", "bca", "posterior"]
+    )
     for name in ("analytic_ci90", "bootstrap_hdi90", "bca_ci90", "posterior_hdi90"):
         defined = summary[f"{name}_lb"].notna()
         assert (summary[f"{name}_lb"] <= summary[f"{name}_ub"])[defined].all()
@@ -64,7 +66,7 @@ def test_intervals_of_every_school(result: al.Result) -> None:
         summary["posterior_hdi90_lb"][good], summary["posterior_hdi90_ub"][good]
     )
     assert center.all()
-    wide, narrow = result.summary(0.99), result.summary(0.5)
+    wide, narrow = result.summary(ci_prob=0.99), result.summary(ci_prob=0.5)
     assert (
         wide["posterior_eti99_ub"] - wide["posterior_eti99_lb"]
         > narrow["posterior_eti50_ub"] - narrow["posterior_eti50_lb"]

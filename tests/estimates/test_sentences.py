@@ -53,7 +53,7 @@ def many() -> al.Result:
 def test_a_pair_is_said_with_its_interval(
     pair: al.Result, school: Any, kind: Any, how: str, name: str
 ) -> None:
-    text = pair.sentence(school, ci_kind=kind)
+    text = pair.sentence(interval=school, ci_kind=kind)
     row = pair.summary(ci_kind=kind, intervals=[school]).iloc[0]
     lower, upper = (
         row[column] for end in ("_lb", "_ub") for column in row.index

@@ -51,7 +51,7 @@ def test_bounds_stay_within_the_range_of_the_metric(name: str, errors: int) -> N
     result = al.compare(trials, name, **LIGHT)
     low, high = result.metric.bounds
     for ci_prob in (0.95, 0.999):
-        frame = result.summary(ci_prob, intervals=METHODS)
+        frame = result.summary(ci_prob=ci_prob, intervals=METHODS)
         lower, upper = _bounds(frame.drop(columns=[c for c in frame if "within" in str(c)]))
         assert np.nanmin(lower) >= low
         assert np.nanmax(upper) <= high
@@ -70,7 +70,7 @@ def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
     matrix = al.matrix(_near_ceiling(2), name, ci_prob=0.999)
     others = ["observer_1", "observer_2", "observer_3"]
     nearest = al.estimates.nearest_observers(matrix, "observer_1")
-    for frame in (matrix.to_frame(intervals="all"), nearest, al.mean(matrix, others)):
+    for frame in (matrix.summary(intervals="all"), nearest, al.mean(matrix, others)):
         lower, upper = _bounds(frame)
         assert not (lower < -1).any()
         assert not (upper > 1).any()
@@ -110,7 +110,7 @@ def test_margins_have_an_interval_for_each_quantity() -> None:
     frame = result.summary()
     shown = [str(name) for name in frame if str(name).endswith("95_lb")]
     assert shown == ["bootstrap_eti95_lb", "posterior_eti95_lb"]
-    lower, upper = _bounds(result.summary(0.999, intervals=METHODS))
+    lower, upper = _bounds(result.summary(ci_prob=0.999, intervals=METHODS))
     assert np.nanmin(lower) >= -1
     assert np.nanmax(upper) <= 1
 

@@ -120,7 +120,7 @@ def agreement_of_labels(rng: int) -> al.Result:
 
 
 @functools.cache
-def scores(rng: int) -> al.Benchmark:
+def scores(rng: int) -> al.Result:
     return al.benchmark_scores(data.study(), people="label", rng=rng, **DRAWS)
 
 
@@ -444,11 +444,11 @@ def sentences(_: int) -> pd.DataFrame:
     first, second = {"observer_b": "model_4"}, {"observer_b": "model_1"}
     plain = al.benchmark_scores(data.study(), people="label", **BARE)
     return stacked(
-        result=numbers_in(result.sentence("analytic")),
-        latex=numbers_in(result.to_latex("analytic")),
+        result=numbers_in(result.sentence(interval="analytic")),
+        latex=numbers_in(result.to_latex(interval="analytic")),
         contrast=numbers_in(al.estimates.contrast_sentence(result, first, second)),
         scores=numbers_in(plain.sentence()),
-        table=numbers_in(al.estimates.latex_table(plain.differences("images"))),
+        table=numbers_in(al.estimates.latex_table(al.benchmark.differences(plain, "images"))),
     )
 
 
@@ -464,7 +464,7 @@ def report(_: int) -> pd.DataFrame:
 
 @golden("matrix")
 def matrix_of_consistency(_: int) -> pd.DataFrame:
-    return frame(matrix().to_frame(top=20))
+    return frame(matrix().summary(top=20))
 
 
 def analytic(table: pd.DataFrame) -> pd.Series:
@@ -474,7 +474,7 @@ def analytic(table: pd.DataFrame) -> pd.Series:
     return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)
 
 
-@golden("matrix", "difference", "mean", "estimates.nearest_observers")
+@golden("matrix", "difference", "mean", "estimates.nearest_observers", "estimates.square_matrix")
 def matrix_of_consistency_read(_: int) -> pd.DataFrame:
     names = data.board().observers
     found = matrix()
@@ -483,18 +483,18 @@ def matrix_of_consistency_read(_: int) -> pd.DataFrame:
         nearest=al.estimates.nearest_observers(found, names[0]),
         difference=frame(analytic(difference).drop("n_pairs")),
         mean=frame(analytic(al.mean(found, names[:6]))),
-        estimates=frame(found["estimate"]).iloc[:60:7],
+        estimates=frame(al.estimates.square_matrix(found, "estimate")).iloc[:60:7],
     )
 
 
 @golden("matrix")
 def matrix_of_kappa_p(_: int) -> pd.DataFrame:
-    return frame(al.matrix(data.options(), "kappa_p").to_frame())
+    return frame(al.matrix(data.options(), "kappa_p").summary())
 
 
 @golden("matrix")
 def matrix_of_labels(_: int) -> pd.DataFrame:
-    return frame(al.matrix(data.board(), "misclassification_agreement").to_frame(top=15))
+    return frame(al.matrix(data.board(), "misclassification_agreement").summary(top=15))
 
 
 @golden("benchmark.families", "benchmark.block_means")
@@ -555,14 +555,27 @@ def benchmark_scores_of_images(rng: int) -> pd.DataFrame:
     return everything(scores(rng), population="images")
 
 
-@golden("benchmark_scores")
+@golden("benchmark.test_difference", "benchmark.test_equality")
+def benchmark_tests(_: int) -> pd.DataFrame:
+    found = al.benchmark_scores(data.study(), people="label", **BARE)
+    tests = {
+        "difference": al.benchmark.test_difference(found, "m3", "m1").drop("sentence"),
+        "equality": al.benchmark.test_equality(found),
+    }
+    return stacked(**{name: row.to_frame().T.infer_objects() for name, row in tests.items()})
+
+
+@golden(
+    "benchmark_scores", "benchmark.ceilings", "benchmark.differences", "benchmark.ranks",
+    "benchmark.score_correlations",
+)  # fmt: skip
 def benchmark_tables(rng: int) -> pd.DataFrame:
     found = scores(rng)
     return stacked(
-        differences=found.differences(),
-        ceilings=frame(found.ceilings()),
-        ranks=frame(found.ranks(rng=rng)),
-        correlations=frame(found.correlations()),
+        differences=al.benchmark.differences(found),
+        ceilings=frame(al.benchmark.ceilings(found)),
+        ranks=frame(al.benchmark.ranks(found, rng=rng)),
+        correlations=frame(al.benchmark.score_correlations(found)),
         difference=frame(al.difference(found, "m1", "m3")),
     )
 
@@ -570,7 +583,7 @@ def benchmark_tables(rng: int) -> pd.DataFrame:
 @golden("benchmark_scores")
 def benchmark_of_the_example(rng: int) -> pd.DataFrame:
     found = al.benchmark_scores(data.example(), rng=rng, **DRAWS)
-    return stacked(summary=everything(found), ranks=frame(found.ranks(rng=rng)))
+    return stacked(summary=everything(found), ranks=frame(al.benchmark.ranks(found, rng=rng)))
 
 
 @golden("benchmark_scores")
@@ -606,7 +619,9 @@ def scores_of_margins(rng: int) -> pd.DataFrame:
     result = al.decision_margin_consistency(trials, machine, n_resamples=0, n_draws=800, rng=rng)
     found = al.benchmark.scores_of(result)
     return stacked(
-        summary=everything(found), differences=found.differences(), ranks=frame(found.ranks())
+        summary=everything(found),
+        differences=al.benchmark.differences(found),
+        ranks=frame(al.benchmark.ranks(found)),
     )
 
 
@@ -1035,7 +1050,9 @@ def plots_of_benchmarks(_: int) -> pd.DataFrame:
         benchmark=closing(lambda: al.plot_benchmark(plain)),
         ranks=closing(lambda: al.plot_robustness(ranked, "rank_by_metric")),
         families=closing(lambda: al.plot_families(tree, matrix())),
-        correlations=closing(lambda: al.plot_robustness(scores(1).correlations(), "correlations")),
+        correlations=closing(
+            lambda: al.plot_robustness(al.benchmark.score_correlations(scores(1)), "correlations")
+        ),
     )
 
 

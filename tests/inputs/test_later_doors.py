@@ -168,7 +168,7 @@ CASES += [
         once_and_safe,
         lambda: report(w.odd(net_a=ODD), title=ODD, remarks=[ODD], trials=trials_of(odd)),
     ),
-    Case("load report of nothing", "no file 'zz.nc'", lambda: al.report.load_saved("zz.nc")),
+    Case("load report of nothing", "no file 'zz.nc'", lambda: al.Result.load("zz.nc")),
     Case(
         "matrix of odd", lambda m: ODD in m.observers, lambda: al.matrix(al.Trials.from_table(odd))
     ),

@@ -85,7 +85,7 @@ def result() -> al.Result:
 
 
 @functools.cache
-def scores() -> al.Benchmark:
+def scores() -> al.Result:
     """Scores of the machines."""
     return al.benchmark_scores(trials(), **FEW)
 

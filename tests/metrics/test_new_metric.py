@@ -103,13 +103,13 @@ def test_difference_and_mean(result: al.Result) -> None:
 
 def test_benchmark_with_ranks(phi: Any, tmp_path: Path) -> None:
     scores = al.benchmark_scores(al.load_example(), metric=phi, n_resamples=500, n_draws=400, rng=1)
-    ranks = scores.ranks(rng=1)
-    assert set(ranks["system"]) == set(scores.models)
+    ranks = al.benchmark.ranks(scores, rng=1)
+    assert set(ranks["system"]) == set(scores.observers)
     assert {"bootstrap", "posterior"} <= set(scores.data.children)
-    table = al.difference(scores, *scores.models[:2])
+    table = al.difference(scores, *scores.observers[:2])
     assert table.loc["analytic", "se"] > 0
     scores.save(tmp_path / "scores.nc")
-    again = al.Benchmark.load(tmp_path / "scores.nc")
+    again = al.Result.load(tmp_path / "scores.nc")
     assert again.metric is phi
     pd.testing.assert_frame_equal(again.summary(), scores.summary())
     assert al.plot_benchmark(scores).get_xlabel().startswith("mean phi coefficient")
@@ -186,9 +186,9 @@ def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
     assert (table["se"] > 0).all()
     assert (mean["se"] > 0).all()
     scores = al.benchmark_scores(trials, metric="same_error", n_resamples=100, n_draws=100, rng=1)
-    assert set(scores.ranks(rng=1)["system"]) == set(scores.models)
+    assert set(al.benchmark.ranks(scores, rng=1)["system"]) == set(scores.observers)
     square = al.matrix(trials.select(kind="human"), "same_error", no_response="drop")
-    entries = square.to_frame()
+    entries = square.summary()
     merged = entries.merge(frame, on=["condition", "observer_a", "observer_b"])
     assert len(merged) == len(frame)
     np.testing.assert_allclose(merged["estimate_x"], merged["estimate_y"], rtol=1e-6)

@@ -73,7 +73,7 @@ def matrix(n: int) -> al.Result:
 
 
 @functools.cache
-def scores(n: int) -> al.Benchmark:
+def scores(n: int) -> al.Result:
     return al.benchmark_scores(trials(4, n), n_resamples=1_000, rng=1)
 
 
@@ -289,7 +289,7 @@ def family(n: int) -> dict[str, str]:
 
 
 @functools.cache
-def tree(n: int) -> tuple[al.benchmark.Families, al.estimates.MatrixResult]:
+def tree(n: int) -> tuple[al.benchmark.Families, al.Result]:
     """A tree of n observers, and the matrix behind it."""
     board = al.simulate.leaderboard(n, {2: 1, 30: 4, 300: 12}[n], 300, shared=0.6, rng=1)
     found = al.matrix(board)

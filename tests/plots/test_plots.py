@@ -109,11 +109,11 @@ def test_accuracies_have_their_limit(clean: al.Result) -> None:
 
 
 @pytest.fixture(scope="module")
-def scores() -> al.Benchmark:
+def scores() -> al.Result:
     return al.benchmark_scores(al.load_example().select(condition=["blur", "noise"]), rng=1)
 
 
-def test_benchmark_stands_where_the_summary_puts_it(scores: al.Benchmark) -> None:
+def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, population="images")
     frame = scores.summary("images").set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -127,9 +127,9 @@ def test_benchmark_stands_where_the_summary_puts_it(scores: al.Benchmark) -> Non
     )
 
 
-def test_ranks_are_those_of_the_table(scores: al.Benchmark) -> None:
+def test_ranks_are_those_of_the_table(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, "ranks", population="images", rng=1)
-    table = scores.ranks("images", rng=1).set_index("system")
+    table = al.benchmark.ranks(scores, "images", rng=1).set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     drawn = {
         names[round(y)]: tuple(part[:, 0])
@@ -140,7 +140,7 @@ def test_ranks_are_those_of_the_table(scores: al.Benchmark) -> None:
     assert drawn == {n: (table.loc[n, "rank_lb"], table.loc[n, "rank_ub"]) for n in names}
 
 
-def test_probability_map_is_ordered_by_score(scores: al.Benchmark) -> None:
+def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
     ax = al.plot_benchmark(scores, "prob_greater")
     values = np.asarray(ax.images[0].get_array())
     upper = values[np.triu_indices(6, 1)]

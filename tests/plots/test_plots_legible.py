@@ -53,12 +53,12 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
 @pytest.mark.slow
 def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = gallery.scores(30)
-    best = scores.summary("crossed").set_index("system").loc[scores.models, "estimate"]
+    best = scores.summary("crossed").set_index("system").loc[scores.observers, "estimate"]
     best = best.sort_values(ascending=False).index.tolist()
     named = [text.get_text() for text in al.plot_benchmark(scores, top=3).get_yticklabels()]
     assert named == best[2::-1]
     ranks = al.plot_benchmark(scores, "ranks", rng=1, top=4)
-    first = scores.ranks(rng=1)["system"].tolist()[:4]
+    first = al.benchmark.ranks(scores, rng=1)["system"].tolist()[:4]
     assert [text.get_text() for text in ranks.get_yticklabels()] == first[::-1]
     image = al.plot_benchmark(scores, "prob_greater", top=5)
     assert image.images[0].get_array().shape == (5, 5)

@@ -168,11 +168,9 @@ def check_tree(
         if not isinstance(found, int | np.integer) or found < 1:
             said = f"no {VERSION}" if found is None else f"{VERSION} {found!r}"
             raise ValueError(f"{where} is not {expected}: it has {said}; {remedy}")
-        if found > version:
-            raise ValueError(
-                f"{where} has {VERSION} {found}, this alikely reads up to {version}; use a newer "
-                "alikely"
-            )
+        if found != version:
+            fix = "use a newer alikely" if found > version else "make it again"
+            raise ValueError(f"{where} has {VERSION} {found}, this alikely reads {version}; {fix}")
     lacks = [f"it has no attribute {name!r}" for name in attributes if name not in tree.attrs]
     for group, variables in groups.items():
         if group not in tree.children:

@@ -1,7 +1,13 @@
 from .agreement import AgreementRegression as AgreementRegression
 from .agreement import agreement_regression as agreement_regression
 from .agreement import agreement_table as agreement_table
-from .benchmark import Benchmark as Benchmark
+from .benchmark import ceilings as ceilings
+from .benchmark import differences as differences
+from .benchmark import ranks as ranks
+from .benchmark import score_correlations as score_correlations
+from .benchmark import stability as stability
+from .benchmark import test_difference as test_difference
+from .benchmark import test_equality as test_equality
 from .choices import rank_by_metric as rank_by_metric
 from .choices import sensitivity as sensitivity
 from .choices import sensitivity_band as sensitivity_band
@@ -24,23 +30,22 @@ from .scores import benchmark_scores as benchmark_scores
 from .trees import Families as Families
 from .trees import block_means as block_means
 from .trees import families as families
-from .words import Verdict as Verdict
 
 __all__ = [
     "AgreementRegression",
-    "Benchmark",
     "Families",
     "GroupScores",
     "ReaderStudy",
-    "Verdict",
     "agreement_regression",
     "agreement_table",
     "benchmark_scores",
     "block_means",
+    "ceilings",
     "cohort_check",
     "cohort_contrasts",
     "cohort_scores",
     "consensus_ceilings",
+    "differences",
     "exchangeability",
     "exclude_conditions",
     "families",
@@ -50,8 +55,13 @@ __all__ = [
     "kendall_tau",
     "percentile_ranks",
     "rank_by_metric",
+    "ranks",
     "reader_study",
+    "score_correlations",
     "scores_of",
     "sensitivity",
     "sensitivity_band",
+    "stability",
+    "test_difference",
+    "test_equality",
 ]

@@ -28,8 +28,8 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely._base.steps import step
 from alikely.benchmark.trees import complete_estimates
-from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_result import influences
+from alikely.estimates.matrix_result import influences, packed_answers, place_names
+from alikely.estimates.result import Result
 from alikely.inference.intervals import interval
 from alikely.inference.regression import PairRegression
 
@@ -115,12 +115,12 @@ class AgreementRegression:
         )
 
 
-def agreement_table(matrix: MatrixResult) -> pd.DataFrame:
+def agreement_table(matrix: Result) -> pd.DataFrame:
     """Lay a matrix out as pairs, with what their accuracies say.
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As from `alikely.matrix`, of a symmetric metric; of several conditions the mean is taken.
 
     Returns
@@ -154,7 +154,7 @@ def agreement_table(matrix: MatrixResult) -> pd.DataFrame:
     se = estimates["se"].values.reshape(value.shape)
     n_trials = estimates["cells"].values.reshape(*value.shape, 4).sum(axis=(0, 2))
     i, j = np.triu_indices(len(names), k=1)
-    packed = matrix.answers()
+    packed = packed_answers(matrix)
     right = np.stack([np.bitwise_count(part.right).sum(axis=1) for part in packed])
     shown = np.stack([part.n_shown() for part in packed])
     logit = special.logit((right + 0.5) / (shown + 1)).mean(axis=0)
@@ -174,7 +174,7 @@ def agreement_table(matrix: MatrixResult) -> pd.DataFrame:
 
 
 def agreement_regression(
-    matrix: MatrixResult,
+    matrix: Result,
     labels: Mapping[str, Any],
     *,
     n_draws: int | None = None,
@@ -190,7 +190,7 @@ def agreement_regression(
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As returned by `alikely.matrix`, of a symmetric metric.
     labels : mapping of str to str
         Family of every observer.
@@ -300,14 +300,12 @@ def _regression(
     return PairRegression(value, se, x, first, second, of_pair[None], of_family), coords
 
 
-def _shared_errors(
-    matrix: MatrixResult, regression: PairRegression, posterior: xr.Dataset
-) -> Floats:
+def _shared_errors(matrix: Result, regression: PairRegression, posterior: xr.Dataset) -> Floats:
     """Root of what the dependence of errors adds to the covariance of coefficients."""
     spreads = np.column_stack([posterior[name].values for name in ("tau", "sigma", "omega")])
     scales = np.exp(np.log(spreads).mean(axis=0))
     weights = regression.weights(scales)
-    n_places = len(matrix.places)
+    n_places = len(place_names(matrix))
     total = np.zeros((len(weights),) * 2)
     for influence in influences(matrix, [weights / n_places] * n_places):
         total += influence @ influence.T

@@ -1,8 +1,7 @@
-"""Scores of systems against a reference: tables, differences, ranks, ceilings, sentences."""
+"""Scores of models against humans: tables, differences, ranks, ceilings, sentences."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,32 +9,59 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy import stats
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import one_of
-from alikely._base.frames import (
-    As,
-    Columns,
-    Sort,
-    given_as,
-    known_columns,
-    ordered,
-    with_columns,
-)
+from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import CiKind, Intervals
-from alikely._base.names import counted
+from alikely._base.names import counted, listed, nearest
+from alikely._base.notes import codes, told
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking, tables, words
-from alikely.benchmark.layout import CEILING, HUMAN, HUMANS, OVERALL, Population, in_kinds
-from alikely.estimates.latex import Environment, latex_table
-from alikely.estimates.result import Tree
-from alikely.estimates.sentences import is_wide
+from alikely.benchmark.decomposition import (
+    joint_covariance,
+    normal_deviates,
+    pair_contrasts,
+    spread,
+)
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
+from alikely.benchmark.levels import (
+    BY,
+    dataset_names,
+    human_kind,
+    is_analytic,
+    level_draws,
+    level_parts,
+    level_scores,
+    model_names,
+    require_analytic,
+    system_names,
+)
+from alikely.estimates.result import Result, of_kind
 
-__all__ = ["Benchmark"]
+__all__ = [
+    "ceilings",
+    "contrast",
+    "describe",
+    "differences",
+    "draws",
+    "method",
+    "observers",
+    "page_columns",
+    "preview",
+    "ranks",
+    "schema",
+    "score_correlations",
+    "select",
+    "sentence",
+    "stability",
+    "summary",
+    "test_difference",
+    "test_equality",
+]
 
-BY = ("level", "system")
 BOTH = (*BY, "system_other")
-# Groups of scores of trials, and of scores of the entries of a result.
 type Schema = Mapping[str, Mapping[str, tuple[str, ...] | None]]
 
 OF_TRIALS: Schema = {
@@ -60,539 +86,505 @@ OF_RESULT: Schema = {
 }
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Benchmark(Tree):
-    """Scores of systems against a group of humans, or another reference.
+# What every kind of result has
 
-    Its groups say which methods there are: ``decomposition`` (analytic intervals), ``bootstrap``,
-    and ``posterior``. Scores of `alikely.benchmark.scores_of` have a posterior alone.
 
-    In all methods `population` is what intervals generalize to: new ``"images"``, new ``"humans"``
-    or both, ``"crossed"`` (the default); scores of a result take none. `level` is a data set, or
-    ``"overall"``, the unweighted mean of all. `ci_prob` and `ci_kind` default to those of the
-    analysis. `groups` is a label of the observers, such as ``"family"``, or a mapping from names of
-    models to groups: means of groups then take the place of models.
+def schema(tree: xr.DataTree) -> Schema:
+    """Groups and variables that a file must have."""
+    alone = "posterior" in tree.children and "decomposition" not in tree.children
+    return OF_RESULT if alone else OF_TRIALS
 
-    Attributes
-    ----------
-    data : xarray.DataTree
-        ``estimates``: ``estimate`` (level, system); ``n_humans, n_humans_met, fewest_humans, crowd,
-        n_images`` (level; all humans, those of data sets or conditions with machines, the fewest in
-        any data set or condition, the fewest that the bootstrap draws together; images of a
-        condition, on average);
-        ``undefined_entries, accuracy, accuracy_humans, accuracy_gap`` and what the metric has
-        beside it, such as ``kappa_max`` (level, system: means over the entries of a score);
-        consensus ceilings ``lower, lower_se, upper, upper_se`` (level); labels of the machines
-        (system). Of a result: ``ceiling, n_entries, n_missing, reason`` (level, system).
-        ``covariance`` (population, level, system, system_other); ``decomposition``: what analytic
-        intervals are made of; ``bootstrap``: ``images, humans, crossed`` (resample, level, system);
-        ``posterior``: ``score`` (chain, draw, level, system). Systems are the machines,
-        ``human-human``, and ``ceiling``: that where machines took part.
-    """
 
-    @classmethod
-    def schema(cls, tree: xr.DataTree) -> Schema:
-        """Groups and variables that a file must have."""
-        alone = "posterior" in tree.children and "decomposition" not in tree.children
-        return OF_RESULT if alone else OF_TRIALS
+def observers(scores: Result) -> list[str]:
+    """Names of the models."""
+    return model_names(scores)
 
-    @property
-    def is_analytic(self) -> bool:
-        """Whether there are analytic intervals: scores of trials have them."""
-        return "decomposition" in self.data.children
 
-    @property
-    def systems(self) -> list[str]:
-        """Names of all rows of scores."""
-        return [str(name) for name in self.estimates["system"].values]
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the machines."""
-        return [name for name in self.systems if name not in (HUMANS, CEILING)]
-
-    @property
-    def humans(self) -> str:
-        """Kind of those whom machines are scored against."""
-        return str(self.data.attrs.get("humans", HUMAN))
-
-    @property
-    def datasets(self) -> list[str]:
-        """Names of the data sets."""
-        return [str(name) for name in self.estimates["level"].values if name != OVERALL]
-
-    def values(self, level: str = OVERALL) -> Floats:
-        """Scores of all systems at one level, shape (system,)."""
-        one_of("level", level, (*self.datasets, OVERALL))
-        return np.asarray(self.estimates["estimate"].sel(level=level).values, dtype=np.float64)
-
-    def decomposition(self, level: str = OVERALL) -> xr.Dataset:
-        """What the analytic intervals of one level are made of.
-
-        Parameters
-        ----------
-        level : str
-            A data set, or ``"overall"``.
-
-        Returns
-        -------
-        xarray.Dataset
-            ``centre, df_people`` (system), ``influence`` (system, image), ``invented, people,
-            shared`` (system, system_other), and ``most_df``.
-
-        Raises
-        ------
-        ValueError
-            If the level is unknown, or the scores have no analytic intervals.
-        """
-        one_of("level", level, (*self.datasets, OVERALL))
-        tables.require_analytic(self, "analytic intervals")
-        group = self.data["decomposition"].to_dataset()
-        here = group["image_level"].values == group["level"].values.tolist().index(level)
-        group = group if "most_df" in group else group.assign(most_df=np.inf)
-        return group.sel(level=level).isel(image=here)
-
-    def summary(
-        self,
-        population: Population | None = None,
-        level: str | None = OVERALL,
-        *,
-        intervals: Intervals = None,
-        columns: Columns = None,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-        sort: Sort = None,
-        as_: As = "pandas",
-    ) -> pd.DataFrame | Any:
-        """Tidy table of scores, one row per level and system.
-
-        Parameters
-        ----------
-        population : {"images", "humans", "crossed"}, optional
-            What intervals generalize to. The posterior generalizes to new images with these humans
-            (``"images"``).
-        level : str or None
-            A data set, ``"overall"``, or None for every level.
-        intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-            None shows the recommended interval, the analytic one if there is one; ``"all"`` every
-            valid interval and every column; names those of these methods. The bootstrap must be
-            named: its intervals are too narrow near the ceiling, as ``note`` explains.
-        columns : "all" or sequence of str, optional
-            Further columns to show: ``centre`` of the analytic interval (the score with a
-            pseudocount in the cells of each pair) and its degrees of freedom ``df``;
-            ``ceiled_se``; ``accuracy_humans``, ``accuracy_gap`` (humans minus machine) and what
-            the metric derives from the accuracies, as means over the entries of the score (of
-            error consistency ``kappa_min, kappa_max, less_biased``); ``note_codes``.
-        sort, as_
-            Order of the rows and library of the table, as in `alikely.Result.summary`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``level, system, estimate, se``; bounds of the methods, within the range of the metric;
-            with the bootstrap ``bootstrap_se`` (with ``"crossed"`` by the two-factor correction of
-            `two_factor_variance`); of machines ``ceiled`` (score over ceiling,
-            neither clipped nor made absolute) with its Fieller interval; ``accuracy``; ``note``.
-            Scores of a result have ``ceiling`` (of margins the mean of those of the entries),
-            ``posterior_median``, ``p_positive`` and ``n_entries``.
-
-        Raises
-        ------
-        ValueError
-            If an option is unknown or out of range, or a named method has no draws.
-        """
-        prob, kind = self.interval_options(ci_prob, ci_kind)
-        table = tables.score_table(self, population, level, prob, kind, intervals, columns)
-        return given_as(ordered(table, sort), as_)
-
-    def sentence(
-        self,
-        population: Population | None = None,
-        level: str = OVERALL,
-        *,
-        interval: str | None = None,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-        digits: int = 2,
-    ) -> str:
-        """Say the scores as papers report them, numbers as APA has them.
-
-        Parameters
-        ----------
-        interval : {"analytic", "bootstrap", "posterior"}, optional
-            Method of the interval, one that `summary` has for the population. Default: the
-            recommended one.
-        digits : int
-            Decimals.
-
-        Returns
-        -------
-        str
-            The lowest and the highest score and that of the humans among themselves, with
-            intervals, what these generalize to, and how many differences of machines are
-            significant after adjustment for all. `verdict` says one difference.
-
-        Raises
-        ------
-        ValueError
-            If an option is unknown or out of range, or there is no such interval.
-
-        Examples
-        --------
-        >>> import alikely as al
-        >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-        >>> print(scores.sentence("images"))  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-        Error consistency with 4 humans ranged over 6 machines from .06 (model_6; 95 % CI ...
-        """
-        text = words.score_sentence(self, population, level, interval, ci_prob, ci_kind, digits)
-        return in_kinds(text, self.humans)
-
-    def to_latex(
-        self,
-        population: Population | None = None,
-        level: str | None = OVERALL,
-        *,
-        interval: str | None = None,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-        columns: Sequence[str] | None = None,
-        sort: Sort = None,
-        digits: int = 3,
-        caption: str | None = None,
-        label: str | None = None,
-        environment: Environment | None = None,
-    ) -> str:
-        """Lay the summary out as a table for LaTeX, with booktabs.
-
-        Parameters
-        ----------
-        interval
-            As in `sentence`.
-        columns : sequence of str, optional
-            Of the summary; by default levels where there are several, system, score and share of
-            the ceiling with their intervals, accuracy or number of entries, and notes, which
-            follow the table.
-        sort
-            As in `summary`.
-        digits, caption, label, environment
-            As in `alikely.estimates.latex_table`.
-
-        Returns
-        -------
-        str
-            As returned by `alikely.estimates.latex_table`.
-
-        Raises
-        ------
-        ValueError
-            As in `sentence`, and if a column is unknown.
-        """
-        prob, kind = self.interval_options(ci_prob, ci_kind)
-        chosen = None if interval is None else [interval]
-        methods = tables.methods_shown(self, tables.population_of(self, population), chosen)
-        frame = self.summary(
-            population, level, intervals=methods, columns="all", ci_prob=prob, ci_kind=kind,
-            sort=sort,
-        )  # fmt: skip
-        known_columns(frame, columns or (), "columns")
-        shown = words.shown(frame, (*methods, "")[0], kind, prob)
-        return latex_table(
-            shown if columns is None else frame[list(columns)],
-            digits=digits,
-            caption=caption,
-            label=label,
-            environment=environment,
-            headings=words.headings_of(self.metric),
-            leading_zero=is_wide(self.metric) or None,
+def draws(
+    scores: Result, school: str, population: Population | None = None, level: str = OVERALL
+) -> NDArray[np.floating]:
+    """Replicates for a population, or draws, (draw, system)."""
+    tables.population_of(scores, population)
+    if school == "posterior" and population not in (None, "images"):
+        raise ValueError(
+            f"the posterior generalizes only to new images, got population={population!r}; leave "
+            "it out"
         )
+    variable = "score" if school == "posterior" else population or "crossed"
+    return level_draws(scores, school, variable, level)
 
-    def _repr_html_(self) -> str:
-        """What notebooks show: the humans' score and the first machines', with intervals."""
-        return words.notebook_of(self)
 
-    def __repr__(self) -> str:
-        parts = [counted(len(self.models), "machine"), counted(len(self.datasets), "data set")]
-        if self.is_analytic:
-            n_humans = int(self.estimates["n_humans"].sel(level=OVERALL))
-            parts.insert(1, counted(n_humans, "human"))
-        else:
-            parts.append(counted(len(self.draws("posterior")), "posterior draw"))
-        return in_kinds(f"<Benchmark {self.metric.name}: {', '.join(parts)}>", self.humans)
+def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
+    """Some models, with all rows of humans."""
+    if unknown := [name for name in labels if name != "system"]:
+        raise ValueError(f"scores are selected by system; got {unknown[0]!r}")
+    given = labels["system"]
+    names = [given] if isinstance(given, str) else list(given)
+    known = model_names(scores)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no model {name!r}; models are {listed(known)}{nearest(name, known)}")
+    kept = [*names, *(name for name in system_names(scores) if name not in known)]
+    tree = scores.data.copy()
+    for name, node in scores.data.children.items():
+        at = {dim: kept for dim in ("system", "system_other") if dim in node.dims}
+        if at:
+            tree[name].dataset = node.to_dataset().sel(at)
+    return tree
 
-    def draws(
-        self, school: tables.School, variable: str = "score", level: str = OVERALL
-    ) -> NDArray[np.float64]:
-        """Replicates or draws of all systems at one level.
 
-        Parameters
-        ----------
-        school : {"bootstrap", "posterior"}
-        variable : str
-            ``images``, ``humans`` or ``crossed`` of the bootstrap; ``score`` of the others.
-        level : str
-            A data set, or ``"overall"``.
+def summary(
+    scores: Result,
+    *,
+    population: Population | None,
+    level: str | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    intervals: Intervals,
+    columns: Columns,
+) -> pd.DataFrame:
+    """Scores of one level or all, one row per level and system that took part."""
+    population = tables.population_of(scores, population)
+    methods = tables.methods_shown(scores, population, intervals)
+    named = intervals not in (None, "all")
+    levels = [*dataset_names(scores), OVERALL] if level is None else [level]
+    frames = []
+    for name in levels:
+        one_of("level", name, (*dataset_names(scores), OVERALL))
+        make = tables.score_rows if is_analytic(scores) else tables.posterior_rows
+        frames.append(make(scores, population, name, ci_prob, ci_kind, methods, named))
+    table = pd.concat(frames, ignore_index=True)
+    absent = "" if named or not is_analytic(scores) else tables.absent_posterior(scores, population)
+    stored = ["; ".join(filter(None, [text, absent])) for text in table["note"]]
+    table["note_codes"] = [" ".join(codes(text)) for text in stored]
+    table["note"] = [in_kinds(told(text), human_kind(scores)) for text in stored]
+    return with_columns(table, tables.SCORE_COLUMNS, "all" if intervals == "all" else columns)
 
-        Returns
-        -------
-        ndarray, shape (draw, system)
 
-        Raises
-        ------
-        ValueError
-            If the benchmark has no such draws or level.
-        """
-        if school not in self.data.children or variable not in self.data[school]:
-            reason = tables.SOURCES.get(school, "draws are of bootstrap or posterior")
-            raise ValueError(f"this benchmark has no {school} draws of {variable!r}; {reason}")
-        one_of("level", level, (*self.datasets, OVERALL))
-        values = self.data[school].to_dataset()[variable].sel(level=level)
-        return self._flat(values, "system").astype(np.float64)
+def sentence(
+    scores: Result,
+    *,
+    population: Population | None,
+    level: str,
+    interval: str | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    digits: int,
+) -> str:
+    """Say the scores, and how many of their differences are significant."""
+    target = tables.population_of(scores, population)
+    chosen = method(scores, interval, population)
+    frame = scores.summary(
+        population, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
+        ci_kind=ci_kind,
+    )  # fmt: skip
+    say = words.Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
+    judged = words.judged(scores, frame, target, level)
+    apart = None
+    if judged:
+        apart = tables.all_differences(scores, None, population, level, ci_prob, ci_kind)
+    text = words.score_sentence(scores, frame, say, target, level, apart)
+    return in_kinds(text, human_kind(scores))
 
-    def contrast(
-        self,
-        first: str | Sequence[str],
-        second: str | Sequence[str] | None = None,
-        *,
-        population: Population | None = None,
-        level: str = OVERALL,
-        rope: tuple[float, float] | None = None,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-        intervals: Intervals = None,
-    ) -> pd.DataFrame:
-        """Difference of two scores, or of the mean scores of two sets of systems.
 
-        Parameters
-        ----------
-        first, second : str or sequence of str
-            Names of systems. Without `second` the mean of the first.
-        rope : (float, float), optional
-            Region of practical equivalence.
-        intervals
-            As in `summary`.
+def method(
+    scores: Result, interval: str | None = None, population: Population | None = None
+) -> str:
+    """The one method whose interval a page shows."""
+    target = tables.population_of(scores, population)
+    shown = tables.methods_shown(scores, target, None if interval is None else [interval])
+    return (*shown, "")[0]
 
-        Returns
-        -------
-        pandas.DataFrame
-            As returned by `alikely.contrast`, one row per method.
 
-        Raises
-        ------
-        ValueError
-            If a name is unknown, both sides are the same, an option is out of range, or posterior
-            draws are not joint.
-        """
-        prob, kind = self.interval_options(ci_prob, ci_kind)
-        weights = tables.contrast_weights(self, first, second)
-        return tables.contrast_table(self, weights, population, level, rope, prob, kind, intervals)
+def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
+    """The columns of a summary that a page has room for."""
+    several = ["level"] if frame["level"].nunique() > 1 else []
+    posterior = "posterior_median" in frame and any(b.startswith("posterior") for b in bounds)
+    median = ["posterior_median"] if posterior else []
+    chosen = [*several, "system", "estimate", *median, *(end for end in bounds if end in frame)]
+    if "ceiled" in frame and frame["ceiled"].notna().any():
+        chosen += [name for name in frame if name == "ceiled" or name.startswith("ceiled_ci")]
+    return chosen + [name for name in ("accuracy", "n_entries") if name in frame]
 
-    def differences(
-        self,
-        population: Population | None = None,
-        level: str = OVERALL,
-        *,
-        groups: str | Mapping[str, str] | None = None,
-        intervals: Intervals = None,
-        columns: Columns = None,
-        ci_prob: float | None = None,
-        ci_kind: CiKind | None = None,
-    ) -> pd.DataFrame:
-        """Compare all pairs of machines, or of groups of machines, against the same humans.
 
-        Parameters
-        ----------
-        groups : str or mapping of str to str, optional
-            Compare mean scores of groups.
-        intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-            None shows simultaneous intervals, which are adjusted for all differences, and their
-            p-values; ``"all"`` shows both kinds and every column.
-        columns : "all" or sequence of str, optional
-            Further columns to show: ``centre, df, p_value_bh``.
-        ci_kind : {"eti", "hdi"}, optional
-            Of the pointwise interval of posterior draws.
+def preview(scores: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """The rows of the humans, then the first models."""
+    frame = scores.summary(intervals=methods)
+    own = frame["system"].isin([HUMANS, CEILING])
+    return pd.concat([frame[own], frame[~own]], ignore_index=True).head(ROWS), len(frame), {}
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per pair: ``system, other, difference`` and ``se``; ``centre`` of the interval
-            and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``; ``simultaneous``
-            interval and ``p_value_simultaneous`` (studentized range; of scores of a result the
-            largest standardized difference over draws, without p-values); ``p_value_bh`` after
-            Benjamini and Hochberg; ``p_positive``, the probability that the difference is above 0;
-            ``note``.
 
-        Raises
-        ------
-        ValueError
-            If an option, a label or a machine is unknown or out of range, fewer than two machines
-            or groups have a score, or posterior draws are not joint.
-        """
-        table, _ = self._compared(groups, population, level, ci_prob, ci_kind)
-        valid = not (self.is_analytic and tables.not_valid(self.metric))
-        return tables.differences_shown(table, intervals, columns, valid=valid)
+def describe(scores: Result) -> str:
+    """What there is, in a line."""
+    parts = [
+        counted(len(model_names(scores)), "machine"),
+        counted(len(dataset_names(scores)), "data set"),
+    ]
+    if is_analytic(scores):
+        n_humans = int(scores.estimates["n_humans"].sel(level=OVERALL))
+        parts.insert(1, counted(n_humans, "human"))
+    else:
+        parts.append(counted(len(scores.draws("posterior")), "posterior draw"))
+    return in_kinds(", ".join(parts), human_kind(scores))
 
-    def equality(
-        self,
-        population: Population | None = None,
-        level: str = OVERALL,
-        *,
-        groups: str | Mapping[str, str] | None = None,
-    ) -> pd.Series:
-        """Test whether all machines (or groups of them) have the same score.
 
-        Returns
-        -------
-        pandas.Series
-            ``p_value`` of the largest difference (Tukey 1949), adjusted for all; ``system, other``,
-            the two that differ most in standard errors; their ``difference``; ``n_systems``; and
-            ``note``: why the test is not valid for the metric.
+def contrast(
+    scores: Result,
+    first: str | Sequence[str],
+    second: str | Sequence[str] | None,
+    *,
+    population: Population | None,
+    level: str,
+    rope: tuple[float, float] | None,
+    ci_prob: float,
+    ci_kind: CiKind,
+    intervals: Intervals,
+) -> pd.DataFrame:
+    """Difference of two scores, or mean of some, one row per method."""
+    weights = tables.contrast_weights(scores, first, second)
+    return tables.contrast_table(
+        scores, weights, population, level, rope, ci_prob, ci_kind, intervals
+    )
 
-        Raises
-        ------
-        ValueError
-            As in `differences`, or if all answers are identical.
-        """
-        tables.require_analytic(self, "tests")
-        table, _ = self._compared(groups, population, level, None)
-        return tables.equality_test(table, tables.not_valid(self.metric))
 
-    def verdict(
-        self,
-        first: str,
-        second: str,
-        population: Population | None = None,
-        level: str = OVERALL,
-        *,
-        groups: str | Mapping[str, str] | None = None,
-        ci_prob: float | None = None,
-    ) -> words.Verdict:
-        """Judge one difference of machines: ``print`` it for a statement.
+# Functions of scores
 
-        Parameters
-        ----------
-        first, second : str
-            Machines; groups of them, if `groups` are given.
 
-        Returns
-        -------
-        alikely.benchmark.Verdict
-            The difference, unadjusted and adjusted for all differences of the table.
+def differences(
+    scores: Result,
+    population: Population | None = None,
+    level: str = OVERALL,
+    *,
+    groups: str | Mapping[str, str] | None = None,
+    intervals: Intervals = None,
+    columns: Columns = None,
+    ci_prob: float | None = None,
+    ci_kind: CiKind | None = None,
+) -> pd.DataFrame:
+    """Compare the scores of all pairs of models, or of groups of models.
 
-        Raises
-        ------
-        ValueError
-            If a name is none of a machine with a score, or an option is unknown or out of range.
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+    population : {"images", "humans", "crossed"}, optional
+        What intervals generalize to: new images, new humans, or both (the default). Scores of a
+        result take none.
+    level : str
+        A data set, or ``"overall"``, the unweighted mean of all.
+    groups : str or mapping of str to str, optional
+        Compare mean scores of groups: a label of the observers, such as ``"family"``, or a mapping
+        from names of models to groups.
+    intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
+        None shows simultaneous intervals, which are adjusted for all differences, and their
+        p-values; ``"all"`` shows both kinds and every column.
+    columns : "all" or sequence of str, optional
+        Further columns to show: ``centre, df, p_value_bh``.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1). Default: as in the analysis.
+    ci_kind : {"eti", "hdi"}, optional
+        Of the pointwise interval of posterior draws.
 
-        Examples
-        --------
-        >>> import alikely as al
-        >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
-        >>> print(scores.verdict("model_1", "model_2", "images"))  # doctest: +ELLIPSIS
-        Error consistency with the humans, model_1 minus model_2: ...
-        """
-        tables.require_analytic(self, "verdicts")
-        table, prob = self._compared(groups, population, level, ci_prob)
-        return words.verdict_of(
-            table, first, second,
-            metric=self.metric.label, level=level,
-            population=tables.population_of(self, population), ci_prob=prob,
-            humans=self.humans, note=tables.not_valid(self.metric),
-        )  # fmt: skip
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair: ``system, other, difference`` and ``se``; ``centre`` of the interval
+        and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``; ``simultaneous``
+        interval and ``p_value_simultaneous`` (studentized range; for scores of a result the
+        largest standardized difference over draws, without p-values); ``p_value_bh`` after
+        Benjamini and Hochberg; ``p_positive``, the probability that the difference is above 0;
+        ``note``.
 
-    def _compared(
-        self,
-        groups: str | Mapping[str, str] | None,
-        population: Population | None,
-        level: str,
-        ci_prob: float | None,
-        ci_kind: CiKind | None = None,
-    ) -> tuple[pd.DataFrame, float]:
-        """All differences of machines or groups, and the probability of their intervals."""
-        prob, kind = self.interval_options(ci_prob, ci_kind)
-        return tables.all_differences(self, groups, population, level, prob, kind), prob
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    ValueError
+        If an option, a label or a model is unknown or out of range, fewer than two models
+        or groups have a score, or posterior draws are not joint.
 
-    def correlations(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Correlate scores between all pairs of data sets.
+    Examples
+    --------
+    >>> import alikely as al
+    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+    >>> al.benchmark.differences(scores).shape
+    (15, 8)
+    """
+    table, _ = _compared(scores, groups, population, level, ci_prob, ci_kind)
+    valid = not (is_analytic(scores) and tables.not_valid(scores.metric))
+    return tables.differences_shown(table, intervals, columns, valid=valid)
 
-        Returns
-        -------
-        pandas.DataFrame
-            As from `rank_correlations`, over new images; beside them ``pearson``
-            of the scores that intervals lie about, ``reliability`` and ``reliability_other``
-            (share of their variance over machines that is not the noise of images and people),
-            ``latent``, the correlation with attenuation removed, neither clipped nor, without
-            reliable variance, given; its interval over machines; and ``note``. See
-            `alikely.benchmark.ranking.latent_correlation`.
 
-        Raises
-        ------
-        ValueError
-            If the benchmark has no bootstrap, or as in `rank_correlations`.
-        """
-        names, (prob, _) = self.datasets, self.interval_options(ci_prob, None)
-        estimates = self.estimates["estimate"].sel(level=names, system=self.models).values
-        draws = np.stack([tables.machine_draws(self, "images", x) for x in names], axis=1)
-        table = ranking.rank_correlations(names, estimates, draws, prob)
-        return table.join(ranking.latent_columns(self, table, prob))
+def _compared(
+    scores: Result,
+    groups: str | Mapping[str, str] | None,
+    population: Population | None,
+    level: str,
+    ci_prob: float | None,
+    ci_kind: CiKind | None = None,
+) -> tuple[pd.DataFrame, float]:
+    """All differences of models or groups, and the probability of their intervals."""
+    prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
+    return tables.all_differences(scores, groups, population, level, prob, kind), prob
 
-    def stability(self, population: Population = "images") -> NDArray[np.float64]:
-        """Kendall's tau between the ranking and that of each bootstrap replicate.
 
-        Returns
-        -------
-        ndarray, shape (replicate,)
-            In [-1, 1].
+def test_equality(
+    scores: Result,
+    population: Population | None = None,
+    level: str = OVERALL,
+    *,
+    groups: str | Mapping[str, str] | None = None,
+) -> pd.Series:
+    """Test whether all models (or groups of them) have the same score.
 
-        Raises
-        ------
-        ValueError
-            If the benchmark has no bootstrap, or as in `alikely.benchmark.kendall_tau`.
-        """
-        estimates = self.estimates["estimate"].sel(level=OVERALL, system=self.models).values
-        return ranking.kendall_tau(estimates, tables.machine_draws(self, population))
+    Parameters
+    ----------
+    scores, population, level, groups
+        As in `differences`.
 
-    def ceilings(
-        self, population: Population | None = None, *, columns: Columns = None
-    ) -> pd.DataFrame:
-        """Human-human scores and consensus bounds of every level, tested against 0.
+    Returns
+    -------
+    pandas.Series
+        ``p_value`` of the largest difference (Tukey 1949), adjusted for all; ``system, other``,
+        the two that differ most in standard errors; their ``difference``; ``n_systems``; and
+        ``note``: why the test is not valid for the metric.
 
-        Parameters
-        ----------
-        columns : "all" or sequence of str, optional
-            Further columns to show: the degrees of freedom ``df``.
+    Raises
+    ------
+    TypeError, ValueError
+        As in `differences`, or if all responses are identical.
+    """
+    require_analytic(of_kind(scores, "model"), "tests")
+    table, _ = _compared(scores, groups, population, level, None)
+    return tables.equality_test(table, tables.not_valid(scores.metric))
 
-        Returns
-        -------
-        pandas.DataFrame
-            ``level, n_humans``; ``human_human`` with its standard error and one-sided p-value;
-            ``consensus_lower, consensus_upper`` with standard errors.
 
-        Raises
-        ------
-        ValueError
-            If the population or a column is unknown.
-        """
-        table = tables.ceiling_table(self, population)
-        return with_columns(table, [name for name in table if name != "df"], columns)
+def test_difference(
+    scores: Result,
+    first: str,
+    second: str,
+    population: Population | None = None,
+    level: str = OVERALL,
+    *,
+    groups: str | Mapping[str, str] | None = None,
+    ci_prob: float | None = None,
+) -> pd.Series:
+    """Test the difference of two models, unadjusted and adjusted for all differences.
 
-    def ranks(
-        self, population: Population | None = None, level: str = OVERALL, *,
-        ci_prob: float | None = None, rng: RandomState = None,
-    ) -> pd.DataFrame:  # fmt: skip
-        """Rank the machines, with confidence sets that admit ties.
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores`.
+    first, second : str
+        Models; groups of them, if `groups` are given.
+    population, level, groups, ci_prob
+        As in `differences`.
 
-        Returns
-        -------
-        pandas.DataFrame
-            As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid. Of
-            scores of a result, ranks of the medians of the draws.
+    Returns
+    -------
+    pandas.Series
+        The row of `differences`, with every column, of first minus second; ``n_differences``, for
+        which it is adjusted; and ``sentence``, a statement to print.
 
-        Raises
-        ------
-        ValueError
-            As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two machines.
-        """
-        prob, _ = self.interval_options(ci_prob, None)
-        ranks = tables.rank_table(self, population, level, prob, rng)
-        reason = tables.not_valid(self.metric) if self.is_analytic else ""
-        return ranks.assign(note=reason) if reason else ranks
+    Raises
+    ------
+    TypeError, ValueError
+        As in `differences`, or if a name is none of a model with a score.
+
+    Examples
+    --------
+    >>> import alikely as al
+    >>> scores = al.benchmark_scores(al.load_example(), n_resamples=0, n_draws=0)
+    >>> test = al.benchmark.test_difference(scores, "model_1", "model_2", "images")
+    >>> print(test["sentence"])  # doctest: +ELLIPSIS
+    Error consistency with the humans, model_1 minus model_2: ...
+    """
+    require_analytic(of_kind(scores, "model"), "tests")
+    table, prob = _compared(scores, groups, population, level, ci_prob)
+    row = tables.one_difference(table, first, second)
+    if reason := tables.not_valid(scores.metric):
+        row["note"] = reason
+    target = tables.population_of(scores, population)
+    text = words.difference_sentence(scores, row, table, target, level, prob)
+    row["n_differences"], row["sentence"] = len(table), in_kinds(text, human_kind(scores))
+    return row
+
+
+def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.DataFrame:
+    """Correlate scores between all pairs of data sets.
+
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores`, with bootstrap replicates.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1). Default: as in the analysis.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As returned by `rank_correlations`, over new images; in addition ``pearson``
+        of the scores that intervals are centered on, ``reliability`` and ``reliability_other``
+        (fraction of their variance over models that is not the noise of images and humans),
+        ``latent``, the disattenuated correlation, neither clipped nor, without
+        reliable variance, given; its interval over models; and ``note``. See
+        `alikely.benchmark.ranking.latent_correlation`.
+
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    ValueError
+        If there are no bootstrap replicates, or as in `rank_correlations`.
+    """
+    prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
+    names, models = dataset_names(scores), model_names(scores)
+    estimates = scores.estimates["estimate"].sel(level=names, system=models).values
+    drawn = np.stack([_model_draws(scores, "images", name) for name in names], axis=1)
+    table = ranking.rank_correlations(names, estimates, drawn, prob)
+    return table.join(ranking.latent_columns(scores, table, prob))
+
+
+def _model_draws(scores: Result, population: Population, level: str = OVERALL) -> Floats:
+    """Bootstrap replicates of the scores of the models."""
+    at = [name in model_names(scores) for name in system_names(scores)]
+    return level_draws(scores, "bootstrap", population, level)[:, at]
+
+
+def stability(scores: Result, population: Population = "images") -> NDArray[np.float64]:
+    """Compute Kendall's tau between the ranking and that of each bootstrap replicate.
+
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores`, with bootstrap replicates.
+    population : {"images", "humans", "crossed"}
+        What is resampled.
+
+    Returns
+    -------
+    ndarray, shape (replicate,)
+        In [-1, 1].
+
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    ValueError
+        If there are no bootstrap replicates, or as in `alikely.benchmark.kendall_tau`.
+    """
+    of_kind(scores, "model")
+    estimates = scores.estimates["estimate"].sel(level=OVERALL, system=model_names(scores)).values
+    return ranking.kendall_tau(estimates, _model_draws(scores, population))
+
+
+def ceilings(
+    scores: Result, population: Population | None = None, *, columns: Columns = None
+) -> pd.DataFrame:
+    """Compute human-human scores and consensus bounds of every level, tested against 0.
+
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores`.
+    population : {"images", "humans", "crossed"}, optional
+        As in `differences`.
+    columns : "all" or sequence of str, optional
+        Further columns to show: the degrees of freedom ``df``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``level, n_humans``; ``human_human`` with its standard error and one-sided p-value;
+        ``consensus_lower, consensus_upper`` with standard errors.
+
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    ValueError
+        If the population or a column is unknown.
+    """
+    require_analytic(of_kind(scores, "model"), "ceilings")
+    population = tables.population_of(scores, population)
+    estimates, systems = scores.estimates, system_names(scores)
+    weights = np.eye(len(systems))[[systems.index(HUMANS)]]
+    levels = estimates["level"].values.tolist()
+    rows = pd.concat([tables.analytic_rows(scores, weights, population, name) for name in levels])
+    frame = pd.DataFrame(
+        {
+            "level": levels,
+            "n_humans": estimates["n_humans"].values,
+            "human_human": rows["estimate"].to_numpy(),
+            "human_human_se": rows["se"].to_numpy(),
+            "df": rows["df"].to_numpy(),
+            "p_human_human": stats.t.sf(rows["centre"] / rows["se"], rows["df"]),
+        }
+    )
+    table = frame.assign(
+        **{f"consensus_{name}": estimates[name].values for name in tables.CONSENSUS}
+    )
+    return with_columns(table, [name for name in table if name != "df"], columns)
+
+
+def ranks(
+    scores: Result,
+    population: Population | None = None,
+    level: str = OVERALL,
+    *,
+    ci_prob: float | None = None,
+    rng: RandomState = None,
+) -> pd.DataFrame:
+    """Rank the models, with confidence sets that admit ties.
+
+    Parameters
+    ----------
+    scores : Result
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+    population, level, ci_prob
+        As in `differences`.
+    rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
+        Source of randomness.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid. For
+        scores of a result, ranks of the medians of the draws.
+
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    ValueError
+        As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two models.
+    """
+    prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
+    population, models = tables.population_of(scores, population), model_names(scores)
+    if len(models) < 2:
+        raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
+    names, weights = tables.compared(scores, population, level)
+    if not is_analytic(scores):
+        drawn = tables.drawn_sums(scores, "posterior", weights, population, level)
+        centre = np.median(drawn, axis=0)
+        return ranking.rank_sets(
+            centre, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - centre
+        )
+    parts, at = level_parts(scores, level), list(range(len(models)))
+    alike = spread(parts, pair_contrasts(len(names)) @ weights, population)["alike"].to_numpy()
+    if alike.any():
+        j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
+        raise ValueError(
+            f"{names[j]!r} and {names[k]!r} have a difference without variance: they gave the same "
+            "answers; leave one of them out"
+        )
+    found = ranking.rank_sets(
+        level_scores(scores, level)[at],
+        joint_covariance(parts, population, at),
+        models,
+        ci_prob=prob,
+        rng=rng,
+        deviates=normal_deviates(parts, at, population),
+    )
+    reason = tables.not_valid(scores.metric)
+    return found.assign(note=reason) if reason else found

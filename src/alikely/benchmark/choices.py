@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
-from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.benchmark import ranks
 from alikely.benchmark.layout import (
     CEILING,
     HUMANS,
@@ -38,6 +38,7 @@ from alikely.benchmark.layout import (
 from alikely.benchmark.scores import benchmark_scores
 from alikely.benchmark.tables import ACCURACIES, not_valid
 from alikely.data.trials import Trials
+from alikely.estimates.result import Result
 from alikely.metrics import Metric, get_metric
 
 __all__ = ["DEALT_WITH", "rank_by_metric", "sensitivity", "sensitivity_band"]
@@ -245,7 +246,7 @@ def rank_by_metric(
     pandas.DataFrame
         A row per metric and machine, as from `rank_sets`: ``metric, system,
         estimate, se, rank, rank_lb, rank_ub``; ``ceiled``; ``accuracy, accuracy_humans,
-        accuracy_gap, kappa_min, kappa_max`` as in `alikely.benchmark.Benchmark.summary`; ``note``:
+        accuracy_gap, kappa_min, kappa_max`` as in `alikely.Result.summary`; ``note``:
         which two metrics give the machine ranks whose sets have none in common.
 
     Raises
@@ -279,11 +280,11 @@ def rank_by_metric(
     return table.assign(note=["; ".join(filter(None, parts)) for parts in rows])
 
 
-def _ranked(scores: Benchmark, population: Population, seed: RandomState) -> pd.DataFrame:
-    ranks = scores.ranks(population, rng=seed)
-    beside = scores.summary(population, columns="all").set_index("system").loc[ranks["system"]]
+def _ranked(scores: Result, population: Population, seed: RandomState) -> pd.DataFrame:
+    found = ranks(scores, population, rng=seed)
+    beside = scores.summary(population, columns="all").set_index("system").loc[found["system"]]
     columns = ["system", "estimate", "se", "rank", "rank_lb", "rank_ub"]
-    frame = ranks[columns].assign(
+    frame = found[columns].assign(
         **{name: beside[name].to_numpy() for name in ("ceiled", *ACCURACIES)}
     )
     frame.insert(0, "metric", scores.metric.name)

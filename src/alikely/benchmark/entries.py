@@ -22,10 +22,10 @@ from alikely._base.arrays import Floats, within
 from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely._base.notes import note
-from alikely.benchmark.benchmark import BY, Benchmark
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
+from alikely.benchmark.levels import BY
 from alikely.data.summaries import DATA_SUMMARY
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 
 __all__ = ["scores_of"]
 
@@ -38,7 +38,7 @@ def scores_of(
     reference: str | Sequence[str] | None = None,
     *,
     missing: Literal["error", "available"] = "error",
-) -> Benchmark:
+) -> Result:
     """Score systems by the entries of a result: means over conditions, members and data sets.
 
     Parameters
@@ -55,12 +55,12 @@ def scores_of(
 
     Returns
     -------
-    Benchmark
+    Result
 
     Raises
     ------
     TypeError
-        If `result` is no `Result`.
+        If the result is of another kind; trials are scored by `alikely.benchmark_scores`.
     ValueError
         If it has no posterior, a name is unknown, a system lacks an entry, or draws of entries
         do not average.
@@ -80,7 +80,7 @@ def scores_of(
     >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
     >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
     >>> scores = al.benchmark.scores_of(result)
-    >>> scores.ranks()[["system", "rank_lb", "rank_ub"]].values.tolist()
+    >>> al.benchmark.ranks(scores)[["system", "rank_lb", "rank_ub"]].values.tolist()
     [['a', 1, 1], ['b', 2, 2]]
     """
     entries, names = _entries(result, reference, missing)
@@ -137,25 +137,21 @@ def scores_of(
     kept = (*made, *result.metric.options)
     known = {name: result.data.attrs[name] for name in kept if name in result.data.attrs}
     tree.attrs = {
+        "kind": "model",
         **known,
         "reference": listed(names),
         "joint": int(joint),
         "missing_note": result.missing_note,
         "alikely_version": alikely.__version__,
     }
-    return Benchmark(tree)
+    return Result(tree)
 
 
 def _entries(
     result: Result, reference: str | Sequence[str] | None, missing: str
 ) -> tuple[pd.DataFrame, list[str]]:
     """Entries that take part, by position: system, member of the reference, data set, condition."""
-    if not isinstance(result, Result):
-        raise TypeError(
-            f"expected a Result, got {type(result).__name__}; make one with "
-            "alikely.decision_margin_consistency or alikely.compare, and score trials with "
-            "alikely.benchmark_scores"
-        )
+    of_kind(result, "pair")
     one_of("missing", missing, ("error", "available"))
     if "posterior" not in result.data.children:
         raise ValueError("scores are made of posterior draws, and this result has none: n_draws=")

@@ -29,6 +29,7 @@ from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
 from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
+from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
 from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
@@ -154,7 +155,7 @@ def group_scores(
     for statement, one, other, inside, outside in _statements(names, weights):
         own = np.zeros(len(ends), bool) | np.any([members[k] for k in inside + outside], axis=0)
         n_pairs, n_apart = (
-            len(ends[chosen].drop_duplicates()) for chosen in (own, own & result.apart())
+            len(ends[chosen].drop_duplicates()) for chosen in (own, own & without_trials(result))
         )
         known = [[weights[k] for k in keys if k in weights] for keys in (inside, outside)]
         means = [np.mean(each, axis=0) for each in known if each]
@@ -226,7 +227,7 @@ def _statements(
 
 def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
     """Weights of a mean over conditions of means over pairs that have common trials."""
-    used = which & ~result.apart()
+    used = which & ~without_trials(result)
     if not used.any():
         return None
     place = result.pairs[["dataset", "condition"]][used]
@@ -276,7 +277,9 @@ def _observers(
     parts = [part for part in (ranks, rest.reindex(columns=ranks.columns)) if len(part)]
     observers = pd.concat(parts, ignore_index=True).rename(columns={"system": "observer"})
     observers.insert(1, "group", observers["observer"].map(group))
-    for at, (name, rows) in enumerate({"n_pairs": ends, "n_apart": ends[result.apart()]}.items()):
+    for at, (name, rows) in enumerate(
+        {"n_pairs": ends, "n_apart": ends[without_trials(result)]}.items()
+    ):
         number_of = rows.drop_duplicates().stack().value_counts()
         observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))
     return observers, differences

@@ -23,8 +23,14 @@ from alikely._base.arrays import Floats, within
 from alikely._base.intervals import bound_names
 from alikely._base.names import listed, nearest
 from alikely.benchmark.trees import require_symmetric
-from alikely.estimates import MatrixResult
-from alikely.estimates.matrix_result import influences
+from alikely.estimates.matrix_result import (
+    cluster_column,
+    cluster_numbers,
+    influences,
+    packed_answers,
+    place_names,
+)
+from alikely.estimates.result import Result
 from alikely.inference.influence import indicator
 
 __all__ = ["judge_agreement", "partial_correlation"]
@@ -36,7 +42,7 @@ MOST_NOISE = 0.5
 
 
 def judge_agreement(
-    matrix: MatrixResult,
+    matrix: Result,
     scores: Mapping[str, Mapping[str, float]] | pd.DataFrame,
     *,
     ci_prob: float | None = None,
@@ -50,7 +56,7 @@ def judge_agreement(
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As from `alikely.matrix`, of a symmetric metric; holds judges and candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
         Judge to its score of each candidate (a column for each judge, a row for each candidate), on
@@ -125,7 +131,7 @@ def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
 
 
 def _of_judge(
-    matrix: MatrixResult, judge: str, scores: dict[str, float], prob: float
+    matrix: Result, judge: str, scores: dict[str, float], prob: float
 ) -> dict[str, object]:
     names = matrix.observers
     for name in (judge, *scores):
@@ -194,20 +200,18 @@ def partial_correlation(
     return partial if abs(partial) <= 1 else float("nan"), noise
 
 
-def _known(
-    matrix: MatrixResult, judge: str, candidates: Sequence[str]
-) -> tuple[Floats, Floats, Floats]:
+def _known(matrix: Result, judge: str, candidates: Sequence[str]) -> tuple[Floats, Floats, Floats]:
     """Agreement with the judge and accuracy, means over places, and influences of questions."""
     everyone = [judge, *candidates]
-    part = matrix.select(everyone)
-    n_places = len(part.places)
+    part = matrix.sel(observer=everyone)
+    n_places = len(place_names(part))
     # Pairs of the first observer come first.
     n = len(candidates)
     value = part.estimates["estimate"].values.reshape(n_places, -1)[:, :n]
     each = np.eye(n, part.estimates.sizes["pair"])
     of_agreement = influences(part, [each * np.isfinite(row)[:, None] for row in value])
     accuracy, both = [], []
-    for agreement, packed in zip(of_agreement, part.answers(), strict=True):
+    for agreement, packed in zip(of_agreement, packed_answers(part), strict=True):
         answers = packed.unpacked(np.arange(1, n + 1))
         right, shown = answers == 1, answers >= 0
         n_shown = np.maximum(shown.sum(axis=1, keepdims=True), 1)
@@ -215,9 +219,9 @@ def _known(
         accuracy.append(mean[:, 0])
         both.append(np.stack([agreement, np.where(shown, right - mean, 0.0) / n_shown]))
     influence = np.concatenate(both, axis=2) / n_places
-    if matrix.cluster:
+    if cluster_column(matrix):
         # Questions of a cluster are one draw.
-        summed = indicator(np.concatenate(part.cluster_numbers()))[0]
+        summed = indicator(np.concatenate(cluster_numbers(part)))[0]
         number = summed.shape[1]
         flat = influence.reshape(-1, influence.shape[-1]) @ summed
         influence = np.sqrt(number / (number - 1)) * flat.reshape(2, -1, number)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,9 +31,8 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import crossed_degrees, degrees_of_images, fieller_set
 from alikely.benchmark.layout import OVERALL
-
-if TYPE_CHECKING:
-    from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.levels import dataset_names, level_parts, model_names
+from alikely.estimates.result import Result
 
 __all__ = [
     "kendall_tau",
@@ -419,10 +418,10 @@ def latent_correlation(
     return {**found, "latent": estimate, "lower": lower, "upper": upper, "note": "; ".join(notes)}
 
 
-def latent_columns(scores: Benchmark, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
+def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
     """Latent correlations of pairs of data sets, for a table of them."""
-    parts = {name: scores.decomposition(name) for name in scores.datasets}
-    score = {name: parts[name]["centre"].values[: len(scores.models)] for name in parts}
+    parts = {name: level_parts(scores, name) for name in dataset_names(scores)}
+    score = {name: parts[name]["centre"].values[: len(model_names(scores))] for name in parts}
     shared, rows = _shared(scores), []
     for two in zip(pairs["level"], pairs["other"], strict=True):
         known = np.flatnonzero(np.isfinite([score[name] for name in two]).all(axis=0))
@@ -435,12 +434,12 @@ def latent_columns(scores: Benchmark, pairs: pd.DataFrame, ci_prob: float) -> pd
     return pd.DataFrame(rows, index=pairs.index).rename(columns={"lower": lower, "upper": upper})
 
 
-def _shared(scores: Benchmark) -> str:
+def _shared(scores: Result) -> str:
     """Note that data sets share images or people, so that their noise is correlated."""
     attrs = scores.data.attrs
     found = ["images"] if attrs.get("items") == "label" else []
-    df = scores.data["decomposition"].to_dataset()["df_people"].sel(system=scores.models)
-    each = df.sel(level=scores.datasets).sum("level", skipna=False)
+    df = scores.data["decomposition"].to_dataset()["df_people"].sel(system=model_names(scores))
+    each = df.sel(level=dataset_names(scores)).sum("level", skipna=False)
     # The same people have the degrees of freedom of one crowd.
     if bool((df.sel(level=OVERALL) < each - 0.5).any()):
         found.insert(0, "people")

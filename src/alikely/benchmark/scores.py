@@ -25,7 +25,6 @@ from alikely._base.frames import Groups, group_mapping
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.decomposition import decompositions, joint_covariance
 from alikely.benchmark.humans import consensus_ceilings
 from alikely.benchmark.layout import (
@@ -64,6 +63,7 @@ from alikely.errors.limits import mean_draws, paired_row_draws
 from alikely.errors.posteriors import agreement_draws
 from alikely.estimates.analysis import check_numbers, kept_prior, require_cells
 from alikely.estimates.remarks import require_clusters
+from alikely.estimates.result import Result
 from alikely.inference.conjugate import joint_draws
 from alikely.inference.influence import estimate
 from alikely.inference.process import process_draws
@@ -96,7 +96,7 @@ def benchmark_scores(  # noqa: PLR0913
     n_draws: int | None = None,
     prior: Prior | None = None,
     rng: RandomState = None,
-) -> Benchmark:
+) -> Result:
     """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
 
     Error consistency per human, machine and condition; unweighted means over conditions, then
@@ -134,8 +134,9 @@ def benchmark_scores(  # noqa: PLR0913
         Column of items whose responses are dependent, such as ``"template"``: new clusters of items
         are drawn in place of new items.
     n_resamples : int
-        Number of bootstrap replicates, for `Benchmark.stability`, `Benchmark.correlations` and
-        bootstrap intervals, which are too narrow near the ceiling. Default 0 (none).
+        Number of bootstrap replicates, for `alikely.benchmark.stability`,
+        `alikely.benchmark.score_correlations` and bootstrap intervals, which are too narrow near
+        the ceiling. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
@@ -146,7 +147,7 @@ def benchmark_scores(  # noqa: PLR0913
 
     Returns
     -------
-    Benchmark
+    Result
 
     Raises
     ------
@@ -219,6 +220,7 @@ def benchmark_scores(  # noqa: PLR0913
         )
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
+        "kind": "model",
         "metric": estimand.name,
         "metric_module": estimand.module,
         "ci_prob": options.ci_prob,
@@ -238,7 +240,7 @@ def benchmark_scores(  # noqa: PLR0913
         "alikely_version": alikely.__version__,
         **estimand.options,
     }
-    return Benchmark(tree)
+    return Result(tree)
 
 
 def _dependence(

@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,11 @@ from alikely._base.checks import one_of
 from alikely._base.frames import Columns, with_columns, with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_columns, bound_names, chosen_methods
 from alikely._base.names import listed, nearest
-from alikely._base.notes import codes, note, told
+from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
 from alikely.benchmark.decomposition import (
     ROUNDING,
-    joint_covariance,
     largest_of_differences,
-    normal_deviates,
     pair_contrasts,
     pooled_df,
     shares_of_ceiling,
@@ -50,8 +48,20 @@ from alikely.benchmark.layout import (
     Population,
     in_kinds,
 )
-from alikely.benchmark.ranking import rank_sets
+from alikely.benchmark.levels import (
+    SOURCES,
+    School,
+    dataset_names,
+    human_kind,
+    is_analytic,
+    level_draws,
+    level_parts,
+    level_scores,
+    model_names,
+    system_names,
+)
 from alikely.estimates.remarks import few_clusters
+from alikely.estimates.result import Result
 from alikely.inference.intervals import (
     adjusted_p_values,
     describe_draws,
@@ -63,17 +73,11 @@ from alikely.metrics import Metric
 from alikely.metrics.cell_priors import cell_prior
 from alikely.metrics.consistency import ACCURACY_COLUMNS
 
-if TYPE_CHECKING:
-    from alikely.benchmark.benchmark import Benchmark
-
 __all__ = [
     "ACCURACIES",
     "CONSENSUS",
     "METHODS",
     "NO_METHOD",
-    "SOURCES",
-    "School",
-    "ceiling_table",
     "contrast_table",
     "difference_table",
     "differences_shown",
@@ -82,17 +86,14 @@ __all__ = [
     "few_notes",
     "is_plug_in",
     "levels_met",
-    "machine_draws",
     "methods_shown",
     "not_valid",
+    "one_difference",
     "pairwise_differences",
     "population_of",
-    "rank_table",
-    "score_table",
     "too_few_humans",
 ]
 
-School = Literal["bootstrap", "posterior"]
 METHODS = ("analytic", "bootstrap", "posterior")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 # What stands behind every score, whatever its metric.
@@ -106,11 +107,6 @@ DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "p_positive", "note
 # Intervals of differences, one by one and for all at once, and their tests.
 TESTS = {"pointwise": "p_value", "simultaneous": "p_value_simultaneous"}
 NO_METHOD = told(note("no-valid-interval"))
-# Where the draws of a method come from, and what they generalize to.
-SOURCES = {
-    "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
-    "posterior": "pass n_draws=4_000 to benchmark_scores",
-}
 # A score that accuracies bound below this says more of them than of errors.
 NARROW = 0.5
 # Measured (docs/validation): beyond, joint posteriors of means hold the truth in .65 to .90, and
@@ -139,11 +135,11 @@ def not_valid(metric: Metric) -> str:
     return NO_METHOD if is_plug_in(metric) else ""
 
 
-def population_of(scores: Benchmark, population: Population | None) -> Population:
+def population_of(scores: Result, population: Population | None) -> Population:
     """What intervals generalize to: new images and new humans, unless something else is named."""
     if population is not None:
         one_of("population", population, POPULATIONS)
-    if scores.is_analytic:
+    if is_analytic(scores):
         return population or "crossed"
     if population is not None:
         raise ValueError(
@@ -153,7 +149,7 @@ def population_of(scores: Benchmark, population: Population | None) -> Populatio
     return "images"
 
 
-def drawn_methods(scores: Benchmark, population: Population) -> dict[School, str]:
+def drawn_methods(scores: Result, population: Population) -> dict[School, str]:
     """Methods whose draws generalize to a population, and the variables that hold them."""
     found: dict[School, str] = {"bootstrap": population}
     if population == "images":
@@ -161,16 +157,14 @@ def drawn_methods(scores: Benchmark, population: Population) -> dict[School, str
     return {school: name for school, name in found.items() if school in scores.data.children}
 
 
-def methods_shown(
-    scores: Benchmark, population: Population, intervals: Intervals
-) -> tuple[str, ...]:
+def methods_shown(scores: Result, population: Population, intervals: Intervals) -> tuple[str, ...]:
     """Choose the methods whose intervals a table shows."""
     there: list[str] = [*drawn_methods(scores, population)]
     valid = [name for name in there if name != "bootstrap"]
-    if scores.is_analytic:
+    if is_analytic(scores):
         there.append("analytic")
         valid = ([] if is_plug_in(scores.metric) else ["analytic"]) + valid
-    known = METHODS if scores.is_analytic else ("posterior",)
+    known = METHODS if is_analytic(scores) else ("posterior",)
     chosen = chosen_methods(intervals, known, valid, valid[0] if valid else "")
     for name in chosen:
         if name not in there:
@@ -179,7 +173,7 @@ def methods_shown(
     return chosen
 
 
-def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
+def _why_absent(scores: Result, method: str, population: Population) -> str:
     if method == "posterior" and population != "images":
         return "it generalizes only to new images; pass population='images'"
     if method == "posterior" and not scores.metric.draws:
@@ -189,7 +183,7 @@ def _why_absent(scores: Benchmark, method: str, population: Population) -> str:
     return SOURCES[method]
 
 
-def _absent_posterior(scores: Benchmark, population: Population) -> str:
+def absent_posterior(scores: Result, population: Population) -> str:
     """Note that a table has no posterior; empty if it has one or its rows explain it already."""
     there = drawn_methods(scores, population)
     if "posterior" in there or scores.data.attrs.get("posterior_withheld"):
@@ -200,19 +194,19 @@ def _absent_posterior(scores: Benchmark, population: Population) -> str:
 # Weighted sums of scores
 
 
-def _analytic_rows(
-    scores: Benchmark,
+def analytic_rows(
+    scores: Result,
     weights: Floats,
     population: Population,
     level: str,
     parts: xr.Dataset | None = None,
 ) -> pd.DataFrame:
     """Estimate, center and standard error of weighted sums, with degrees of freedom."""
-    parts = scores.decomposition(level) if parts is None else parts
+    parts = level_parts(scores, level) if parts is None else parts
     found = spread(parts, weights, population)
     return pd.DataFrame(
         {
-            "estimate": weighted_sums(scores.values(level), weights),
+            "estimate": weighted_sums(level_scores(scores, level), weights),
             "centre": weighted_sums(parts["centre"].values, weights),
             "se": np.sqrt(found["variance"]),
             "df": found["df"],
@@ -229,22 +223,24 @@ def _limits(metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
     return np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
 
 
-def _drawn(
-    scores: Benchmark, method: School, weights: Floats, population: Population, level: str
+def drawn_sums(
+    scores: Result, method: School, weights: Floats, population: Population, level: str
 ) -> Floats:
     """Weighted sums of scores in each replicate or draw: (draw, sum)."""
     variable = population if method == "bootstrap" else "score"
-    return weighted_sums(scores.draws(method, variable, level), weights)
+    return weighted_sums(level_draws(scores, method, variable, level), weights)
 
 
-def _bootstrap_se(scores: Benchmark, population: Population, level: str, weights: Floats) -> Floats:
+def _bootstrap_se(scores: Result, population: Population, level: str, weights: Floats) -> Floats:
     """Standard errors of weighted sums from the replicates, for the smallness of the samples."""
     if level == OVERALL and scores.data.attrs.get("drawn") != "together":
-        present = np.stack([np.isfinite(scores.values(name)) for name in scores.datasets])
+        present = np.stack(
+            [np.isfinite(level_scores(scores, name)) for name in dataset_names(scores)]
+        )
         # The part that each data set has in the mean over data sets.
         own = weights / np.maximum(present.sum(axis=0), 1)
         total = np.zeros(len(weights))
-        for name, there in zip(scores.datasets, present, strict=True):
+        for name, there in zip(dataset_names(scores), present, strict=True):
             part = np.where(there, own, 0.0)
             some = part.any(axis=1)
             total[some] += _bootstrap_se(scores, population, name, part[some]) ** 2
@@ -254,7 +250,7 @@ def _bootstrap_se(scores: Benchmark, population: Population, level: str, weights
     if population != "images" and n_humans < FEWEST_HUMANS:
         return np.full(len(weights), np.nan)
     v = {
-        name: variance_of_defined(_drawn(scores, "bootstrap", weights, name, level), ddof=0)
+        name: variance_of_defined(drawn_sums(scores, "bootstrap", weights, name, level), ddof=0)
         for name in POPULATIONS
     }
     if population == "crossed":
@@ -268,39 +264,12 @@ def _bootstrap_se(scores: Benchmark, population: Population, level: str, weights
 # Scores
 
 
-def score_table(
-    scores: Benchmark,
-    population: Population | None,
-    level: str | None,
-    ci_prob: float,
-    ci_kind: CiKind,
-    intervals: Intervals,
-    columns: Columns,
-) -> pd.DataFrame:
-    """Scores of one level or all, one row per level and system that took part."""
-    population = population_of(scores, population)
-    methods = methods_shown(scores, population, intervals)
-    named = intervals not in (None, "all")
-    levels = [*scores.datasets, OVERALL] if level is None else [level]
-    frames = []
-    for name in levels:
-        one_of("level", name, (*scores.datasets, OVERALL))
-        make = _score_rows if scores.is_analytic else _posterior_rows
-        frames.append(make(scores, population, name, ci_prob, ci_kind, methods, named))
-    table = pd.concat(frames, ignore_index=True)
-    absent = "" if named or not scores.is_analytic else _absent_posterior(scores, population)
-    stored = ["; ".join(filter(None, [text, absent])) for text in table["note"]]
-    table["note_codes"] = [" ".join(codes(text)) for text in stored]
-    table["note"] = [in_kinds(told(text), scores.humans) for text in stored]
-    return with_columns(table, SCORE_COLUMNS, "all" if intervals == "all" else columns)
-
-
-def _posterior_rows(
-    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+def posterior_rows(
+    scores: Result, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], _named: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Scores that are joint draws alone."""
-    draws, known = scores.draws("posterior", level=level), scores.estimates.sel(level=level)
+    draws, known = level_draws(scores, "posterior", level=level), scores.estimates.sel(level=level)
     bounds = interval(draws, ci_prob, ci_kind)
     defined = ~np.isnan(draws).all(axis=0)
     frame = pd.DataFrame(
@@ -320,16 +289,16 @@ def _posterior_rows(
     return frame[(frame["n_entries"] > 0) | (frame["note"] != "")]
 
 
-def _score_rows(
-    scores: Benchmark, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+def score_rows(
+    scores: Result, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], named: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Scores with the intervals of some methods, their ratio to the ceiling, and notes."""
     estimates = scores.estimates.sel(level=level)
     value, systems = estimates["estimate"].values, estimates["system"].values
     weights = np.eye(len(systems))
-    parts = scores.decomposition(level)
-    rows = _analytic_rows(scores, weights, population, level, parts)
+    parts = level_parts(scores, level)
+    rows = analytic_rows(scores, weights, population, level, parts)
     bounds = student_bounds(*_student(rows), ci_prob, scores.metric.bounds)
     outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
     frame = rows[["estimate", "centre", "se", "df"]]
@@ -343,7 +312,7 @@ def _score_rows(
     for method in drawn_methods(scores, population):
         if method not in methods:
             continue
-        bounds = interval(_drawn(scores, method, weights, population, level), ci_prob, ci_kind)
+        bounds = interval(drawn_sums(scores, method, weights, population, level), ci_prob, ci_kind)
         if method == "posterior" and not named:
             bounds[np.abs(moved) > MOVED] = np.nan
         frame = frame.assign(**bound_columns(method, ci_kind, ci_prob, bounds))
@@ -391,44 +360,14 @@ def _student(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     return rows["centre"].to_numpy(), rows["se"].to_numpy() ** 2, rows["df"].to_numpy()
 
 
-def ceiling_table(scores: Benchmark, population: Population | None) -> pd.DataFrame:
-    """Human-human scores and consensus bounds of every level, tested against 0."""
-    require_analytic(scores, "ceilings")
-    population = population_of(scores, population)
-    estimates = scores.estimates
-    weights = np.eye(len(scores.systems))[[scores.systems.index(HUMANS)]]
-    levels = estimates["level"].values.tolist()
-    rows = pd.concat([_analytic_rows(scores, weights, population, name) for name in levels])
-    frame = pd.DataFrame(
-        {
-            "level": levels,
-            "n_humans": estimates["n_humans"].values,
-            "human_human": rows["estimate"].to_numpy(),
-            "human_human_se": rows["se"].to_numpy(),
-            "df": rows["df"].to_numpy(),
-            "p_human_human": stats.t.sf(rows["centre"] / rows["se"], rows["df"]),
-        }
-    )
-    return frame.assign(**{f"consensus_{name}": estimates[name].values for name in CONSENSUS})
-
-
-def require_analytic(scores: Benchmark, what: str) -> None:
-    """Refuse scores that are posterior draws of a result alone."""
-    if not scores.is_analytic:
-        raise ValueError(
-            f"{what} need scores of trials, and these are joint posterior draws of a result; make "
-            "some with alikely.benchmark_scores"
-        )
-
-
 # Differences and contrasts
 
 
 def contrast_weights(
-    scores: Benchmark, first: str | Sequence[str], second: str | Sequence[str] | None
+    scores: Result, first: str | Sequence[str], second: str | Sequence[str] | None
 ) -> Floats:
     """Weights of a mean of scores, or of the difference between two: (1, system)."""
-    known = scores.systems
+    known = system_names(scores)
     weights = np.zeros(len(known))
     for sign, given in ((1.0, first), (-1.0, second)):
         if given is None:
@@ -450,7 +389,7 @@ def contrast_weights(
     return weights[None]
 
 
-def _require_joint(scores: Benchmark) -> None:
+def _require_joint(scores: Result) -> None:
     if not int(scores.data.attrs.get("joint", 1)):
         raise ValueError(
             "posterior drawn pair by pair, so that differences and ranks have no joint draws; "
@@ -459,7 +398,7 @@ def _require_joint(scores: Benchmark) -> None:
 
 
 def contrast_table(
-    scores: Benchmark,
+    scores: Result,
     weights: Floats,
     population: Population | None,
     level: str,
@@ -474,10 +413,10 @@ def contrast_table(
     population = population_of(scores, population)
     methods = methods_shown(scores, population, intervals)
     named = intervals not in (None, "all")
-    one_of("level", level, (*scores.datasets, OVERALL))
+    one_of("level", level, (*dataset_names(scores), OVERALL))
     found: dict[str, dict[str, Any]] = {}
-    if scores.is_analytic:
-        row = _analytic_rows(scores, weights, population, level).iloc[0]
+    if is_analytic(scores):
+        row = analytic_rows(scores, weights, population, level).iloc[0]
         away = (row["centre"] - row["estimate"]) / row["se"] if row["se"] > 0 else np.nan
         if "analytic" in methods:
             found["analytic"] = _student_row(
@@ -488,7 +427,7 @@ def contrast_table(
     for method in drawn_methods(scores, population):
         if method not in methods:
             continue
-        drawn = _drawn(scores, method, weights, population, level)[:, 0]
+        drawn = drawn_sums(scores, method, weights, population, level)[:, 0]
         if method == "bootstrap":
             found[method] = describe_draws(drawn, ci_prob, ci_kind, rope, float(row["estimate"]))
             found[method]["se"] = _bootstrap_se(scores, population, level, weights)[0]
@@ -501,16 +440,16 @@ def contrast_table(
     frame = pd.DataFrame.from_dict(found, orient="index")
     columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
     frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
-    shared = _human_notes(scores, population, level) if scores.is_analytic else []
+    shared = _human_notes(scores, population, level) if is_analytic(scores) else []
     notes = [
         "; ".join(filter(None, [*shared, own])) for own in frame["note"].astype(object).fillna("")
     ]
-    frame["note"] = [in_kinds(told(text), scores.humans) for text in notes]
+    frame["note"] = [in_kinds(told(text), human_kind(scores)) for text in notes]
     return with_notes(frame, scores.missing_note)
 
 
 def _student_row(
-    scores: Benchmark,
+    scores: Result,
     weights: Floats,
     row: pd.Series,
     population: Population,
@@ -526,9 +465,9 @@ def _student_row(
         row["se"], text = np.nan, note("identical-responses")
     elif row["se"] == 0 and is_difference:
         row["se"], text = np.nan, note("equal-differences")
-    lacking = np.flatnonzero((w != 0) & np.isnan(scores.values(level)))
+    lacking = np.flatnonzero((w != 0) & np.isnan(level_scores(scores, level)))
     if len(lacking):
-        text = note("no-score", system=scores.systems[lacking[0]])
+        text = note("no-score", system=system_names(scores)[lacking[0]])
     one = pd.DataFrame([row[["centre", "se", "df"]].astype(float)])
     bounds = student_bounds(*_student(one), ci_prob, _limits(scores.metric, weights))
     return {
@@ -543,40 +482,40 @@ def _student_row(
 
 
 def _p_positive(
-    scores: Benchmark, one: pd.DataFrame, w: Floats, population: Population, level: str
+    scores: Result, one: pd.DataFrame, w: Floats, population: Population, level: str
 ) -> float:
     """Probability that a difference is above 0, as in the table of all; else NaN."""
     centre, variance, df = _student(one)
     if np.isnan(variance[0]):
         return np.nan
     every, n = one, 2
-    if set(np.flatnonzero(w)) <= set(range(len(scores.models))):
-        names, own = _compared(scores, population, level)
-        every = _analytic_rows(scores, pair_contrasts(len(names)) @ own, population, level)
+    if set(np.flatnonzero(w)) <= set(range(len(model_names(scores)))):
+        names, own = compared(scores, population, level)
+        every = analytic_rows(scores, pair_contrasts(len(names)) @ own, population, level)
         every.loc[every["alike"], "se"] = np.nan
         n = len(names)
     scales = scales_of_differences(*_student(every), n, scores.metric.differences)
     return float(probability_positive(centre, variance, df, *scales)[0])
 
 
-def _compared(
-    scores: Benchmark,
+def compared(
+    scores: Result,
     population: Population,
     level: str,
     groups: str | Mapping[str, str] | None = None,
 ) -> tuple[list[str], Floats]:
     """Machines with a score and an error, or groups of them, and their weights."""
-    one_of("level", level, (*scores.datasets, OVERALL))
-    systems = scores.systems
+    one_of("level", level, (*dataset_names(scores), OVERALL))
+    systems = system_names(scores)
     every = np.eye(len(systems))
-    if scores.is_analytic:
-        known = np.isfinite(_analytic_rows(scores, every, population, level)["se"].to_numpy())
+    if is_analytic(scores):
+        known = np.isfinite(analytic_rows(scores, every, population, level)["se"].to_numpy())
     else:
         _require_joint(scores)
-        known = ~np.isnan(scores.draws("posterior", level=level)).any(axis=0)
-    names = [name for name in scores.models if known[systems.index(name)]]
+        known = ~np.isnan(level_draws(scores, "posterior", level=level)).any(axis=0)
+    names = [name for name in model_names(scores) if known[systems.index(name)]]
     if len(names) < 2:
-        few = too_few_humans(scores, population, level) if scores.is_analytic else ""
+        few = too_few_humans(scores, population, level) if is_analytic(scores) else ""
         raise ValueError(
             few
             or f"differences need two machines with a score and its error, got {len(names)} at "
@@ -590,7 +529,7 @@ def _compared(
 
 
 def _groups_of(
-    scores: Benchmark, groups: str | Mapping[str, str], names: Sequence[str]
+    scores: Result, groups: str | Mapping[str, str], names: Sequence[str]
 ) -> Mapping[str, str]:
     """Group of each machine, from a label of the observers if it is none that is given."""
     if not isinstance(groups, str):
@@ -622,7 +561,7 @@ def group_weights(names: Sequence[str], groups: Mapping[str, str]) -> tuple[list
 
 
 def all_differences(
-    scores: Benchmark,
+    scores: Result,
     groups: str | Mapping[str, str] | None,
     population: Population | None,
     level: str,
@@ -631,16 +570,16 @@ def all_differences(
 ) -> pd.DataFrame:
     """All differences of machines, or of groups of them, with every column."""
     population = population_of(scores, population)
-    names, weights = _compared(scores, population, level, groups)
+    names, weights = compared(scores, population, level, groups)
     least, most = scores.metric.bounds
     limit = most - least
-    if scores.is_analytic:
+    if is_analytic(scores):
         table = difference_table(
-            names, weighted_sums(scores.values(level), weights), scores.decomposition(level),
+            names, weighted_sums(level_scores(scores, level), weights), level_parts(scores, level),
             population, scores.metric.differences, ci_prob, limit, weights,
         )  # fmt: skip
         return with_notes(table, scores.missing_note)
-    draws = _drawn(scores, "posterior", weights, population, level)
+    draws = drawn_sums(scores, "posterior", weights, population, level)
     return _drawn_differences(names, draws, ci_prob, ci_kind, limit)
 
 
@@ -813,6 +752,31 @@ def differences_shown(
     return with_columns(table, plain, "all" if intervals == "all" else columns)
 
 
+def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Series:
+    """One of the differences of a table, of first minus second."""
+    names = list(dict.fromkeys([*differences["system"], *differences["other"]]))
+    for name in (first, second):
+        if name not in names:
+            raise ValueError(
+                f"no machine with a score is named {name!r}; those are {listed(names)}"
+                f"{nearest(name, names)}; for other rows, see alikely.difference"
+            )
+    if first == second:
+        raise ValueError(f"first and second are the same ({first!r}); their difference is 0")
+    ends = differences["system"], differences["other"]
+    here = (ends[0] == first) & (ends[1] == second)
+    if here.any():
+        return differences[here].iloc[0].copy()
+    row = differences[(ends[0] == second) & (ends[1] == first)].iloc[0].copy()
+    row["system"], row["other"], row["p_positive"] = first, second, 1 - row["p_positive"]
+    row[["difference", "centre"]] *= -1
+    lower = [str(name) for name in row.index if str(name).endswith("_lb")]
+    for name in lower:
+        upper = f"{name.removesuffix('lb')}ub"
+        row[name], row[upper] = -row[upper], -row[name]
+    return row
+
+
 def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
     """Are all equal? By the largest of all differences."""
     p = differences["p_value_simultaneous"]
@@ -823,43 +787,6 @@ def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
     columns = {"p_value": float(row["p_value_simultaneous"]), "system": row["system"]}
     columns |= {"other": row["other"], "difference": float(row["difference"])}
     return pd.Series({**columns, "n_systems": n, "note": reason}, dtype=object)
-
-
-def rank_table(
-    scores: Benchmark, population: Population | None, level: str, ci_prob: float, rng: RandomState
-) -> pd.DataFrame:
-    """Ranks of the machines with confidence sets that admit ties."""
-    population = population_of(scores, population)
-    if len(scores.models) < 2:
-        raise ValueError(f"ranks need two machines, got {listed(scores.models) or 'none'}")
-    names, weights = _compared(scores, population, level)
-    if not scores.is_analytic:
-        draws = _drawn(scores, "posterior", weights, population, level)
-        centre = np.median(draws, axis=0)
-        return rank_sets(centre, np.cov(draws.T), names, ci_prob=ci_prob, deviations=draws - centre)
-    parts, machines = scores.decomposition(level), list(range(len(scores.models)))
-    alike = spread(parts, pair_contrasts(len(names)) @ weights, population)["alike"].to_numpy()
-    if alike.any():
-        j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
-        raise ValueError(
-            f"{names[j]!r} and {names[k]!r} have a difference without variance: they gave the same "
-            "answers; leave one of them out"
-        )
-    return rank_sets(
-        scores.values(level)[machines],
-        joint_covariance(parts, population, machines),
-        scores.models,
-        ci_prob=ci_prob,
-        rng=rng,
-        deviates=normal_deviates(parts, machines, population),
-    )
-
-
-def machine_draws(scores: Benchmark, population: Population, level: str = OVERALL) -> Floats:
-    """Bootstrap replicates of the scores of the machines."""
-    systems = scores.systems
-    columns = [systems.index(name) for name in scores.models]
-    return scores.draws("bootstrap", population, level)[:, columns]
 
 
 # Probabilities of differences
@@ -908,18 +835,18 @@ def _bootstrap_note(away: float) -> str:
     return note("bootstrap-scores")
 
 
-def _prior_shift(scores: Benchmark, level: str) -> Floats:
+def _prior_shift(scores: Result, level: str) -> Floats:
     """How far the prior of single entries moves the joint posterior of their means."""
-    size = len(scores.systems)
+    size = len(system_names(scores))
     drawn = "posterior" in scores.data.children and scores.metric.draws == "cells"
     # A prior that the user chose is to have its effect.
-    if not drawn or not scores.is_analytic or scores.prior != cell_prior(None):
+    if not drawn or not is_analytic(scores) or scores.prior != cell_prior(None):
         return np.zeros(size)
-    draws = scores.draws("posterior", level=level)
+    draws = level_draws(scores, "posterior", level=level)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shift = draws.mean(axis=0) - scores.decomposition(level)["centre"].values
+        shift = draws.mean(axis=0) - level_parts(scores, level)["centre"].values
         shift = shift / draws.std(axis=0)
-    machines = slice(0, len(scores.models))
+    machines = slice(0, len(model_names(scores)))
     known = shift[machines][np.isfinite(shift[machines])]
     if len(known):
         shift[machines] = known.mean()
@@ -935,17 +862,17 @@ def _moved_notes(shifts: Sequence[float] | Floats, *, shown: bool) -> list[str]:
     return [note("posterior-biased", by=by) if shown else note("posterior-not-reported", by=by)]
 
 
-def _few_counts(scores: Benchmark, level: str) -> list[str]:
+def _few_counts(scores: Result, level: str) -> list[str]:
     """Notes on scores that are based on too few counts a pair, by system; empty for others."""
     least, few = scores.metric.trust.pooled
     if "rarest" not in scores.estimates:
-        return [""] * len(scores.systems)
+        return [""] * len(system_names(scores))
     rarest = scores.estimates["rarest"].sel(level=level).values
     return [few if own < least else "" for own in rarest.tolist()]
 
 
 def _shared_notes(
-    scores: Benchmark, population: Population, level: str, ceiling: float, *, bounded: bool
+    scores: Result, population: Population, level: str, ceiling: float, *, bounded: bool
 ) -> list[str]:
     """What to know of every score of a level."""
     attrs = scores.data.attrs
@@ -960,25 +887,27 @@ def _shared_notes(
     return [text for text in found if text]
 
 
-def _cluster_notes(scores: Benchmark, population: Population, level: str) -> NDArray[np.object_]:
+def _cluster_notes(scores: Result, population: Population, level: str) -> NDArray[np.object_]:
     """Note on each score of too few clusters of images."""
     group = scores.data["decomposition"].to_dataset().sel(level=level)
-    size = len(scores.systems)
+    size = len(system_names(scores))
     if "n_clusters" not in group or population == "humans":
         return np.full(size, "", dtype=object)
     number = np.full(size, int(group["n_clusters"]))
     return few_clusters(scores.data.attrs["cluster"], number)
 
 
-def levels_met(scores: Benchmark) -> list[str]:
+def levels_met(scores: Result) -> list[str]:
     """Levels in which there are machines; others have humans alone."""
-    known = scores.estimates["estimate"].sel(level=scores.datasets, system=scores.models)
+    known = scores.estimates["estimate"].sel(
+        level=dataset_names(scores), system=model_names(scores)
+    )
     met = known.notnull().any("system").values
-    return [name for name, there in zip(scores.datasets, met, strict=True) if there]
+    return [name for name, there in zip(dataset_names(scores), met, strict=True) if there]
 
 
 def _human_notes(
-    scores: Benchmark, population: Population, level: str, *, alone: bool = False
+    scores: Result, population: Population, level: str, *, alone: bool = False
 ) -> list[str]:
     """Note if there are too few humans to generalize to others."""
     if population == "images":
@@ -988,12 +917,12 @@ def _human_notes(
     return few_notes(_fewest_humans(scores, own or [level]), n_humans)
 
 
-def _fewest_humans(scores: Benchmark, levels: Sequence[str]) -> int:
+def _fewest_humans(scores: Result, levels: Sequence[str]) -> int:
     """A mean over data sets has the humans of all of them, but each must have enough."""
     return int(scores.estimates["fewest_humans"].sel(level=list(levels)).min())
 
 
-def too_few_humans(scores: Benchmark, population: Population, level: str) -> str:
+def too_few_humans(scores: Result, population: Population, level: str) -> str:
     """Why scores have no variance for new humans, and what to do; empty if they have one."""
     levels = levels_met(scores) if level == OVERALL else []
     fewest = _fewest_humans(scores, levels or [level])
@@ -1002,7 +931,7 @@ def too_few_humans(scores: Benchmark, population: Population, level: str) -> str
     return in_kinds(
         f"only {fewest} humans: results for new humans need at least {FEWEST_PEOPLE} humans in "
         "each data set; pass population='images' to treat these humans as fixed",
-        scores.humans,
+        human_kind(scores),
     )
 
 

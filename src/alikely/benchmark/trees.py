@@ -33,8 +33,14 @@ from alikely._base.random import RandomState, seed_sequence
 from alikely._base.size import check_total
 from alikely._base.steps import step
 from alikely.data.counting import Packed, all_cells, pack
-from alikely.estimates import MatrixResult, mean
-from alikely.estimates.matrix_result import responses_by
+from alikely.estimates.contrasts import mean
+from alikely.estimates.matrix_result import (
+    cluster_column,
+    cluster_numbers,
+    packed_answers,
+    responses_by,
+)
+from alikely.estimates.result import Result, of_kind
 from alikely.metrics import Metric
 
 __all__ = ["Families", "block_means", "complete_estimates", "families", "require_symmetric"]
@@ -213,9 +219,7 @@ class Families:
         return found[len(self.observers) :]
 
 
-def families(
-    matrix: MatrixResult, *, n_resamples: int = 1_000, rng: RandomState = None
-) -> Families:
+def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = None) -> Families:
     """Join observers that fail alike, and say how sure each branch is.
 
     Average linkage [SM58]_ of the estimates; the bootstrap draws trials anew, within each
@@ -224,7 +228,7 @@ def families(
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As from `alikely.matrix`, of a symmetric metric; of several conditions the mean is taken.
     n_resamples : int
         Bootstrap replicates; 0 for a tree without support.
@@ -240,7 +244,7 @@ def families(
     ValueError
         If the metric is not symmetric, some pairs are undefined, more than 5 % of replicates leave
         pairs undefined, or the matrix, of answers or probabilities, comes from a file and has not
-        been given its trials (`MatrixResult.with_trials`).
+        been given its trials (`alikely.estimates.with_trials`).
 
     Notes
     -----
@@ -268,14 +272,16 @@ def families(
         linkage = hierarchy.optimal_leaf_ordering(linkage, _distances(metric, value))
     if not n_resamples:
         return Families(linkage, names, np.full(len(linkage), np.nan), metric, 0)
-    answers: Sequence[Any] = matrix.answers() if metric.all_pairs is None else responses_by(matrix)
+    answers: Sequence[Any] = (
+        packed_answers(matrix) if metric.all_pairs is None else responses_by(matrix)
+    )
     seed = seed_sequence(rng)
     keys = np.random.default_rng(seed.spawn(1)[0]).integers(
         0, np.iinfo(np.int64).max, len(names), dtype=np.uint64
     )
     own = _marks(linkage, keys), _cut(linkage, _advised(linkage))
     starts = range(0, n_resamples, REPLICATES)
-    clusters = matrix.cluster_numbers() if matrix.cluster else None
+    clusters = cluster_numbers(matrix) if cluster_column(matrix) else None
     jobs = [
         (answers, metric, keys, own, min(REPLICATES, n_resamples - start), child, clusters)
         for start, child in zip(starts, seed.spawn(len(starts)), strict=True)
@@ -286,15 +292,15 @@ def families(
     if n_lost > MOST_LOST * n_resamples:
         raise ValueError(
             f"{n_lost} of {n_resamples} replicates leave pairs undefined, as some observers hardly "
-            "ever err (or hardly ever do not); leave them out with select"
+            "ever err (or hardly ever do not); leave them out with sel"
         )
     n_kept = n_resamples - n_lost
     return Families(linkage, names, times / n_kept, metric, n_kept, float(agreed / n_kept))
 
 
-def require_symmetric(matrix: MatrixResult, what: str) -> None:
+def require_symmetric(matrix: Result, what: str) -> None:
     """Refuse what is no matrix, and matrices of directed metrics (`ValueError`)."""
-    metric = of_type(matrix, MatrixResult, "make one with al.matrix").metric
+    metric = of_kind(matrix, "matrix").metric
     if not metric.symmetric:
         raise ValueError(
             f"{what} needs a metric that does not depend on the order of a pair, and {metric.name} "
@@ -302,7 +308,7 @@ def require_symmetric(matrix: MatrixResult, what: str) -> None:
         )
 
 
-def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
+def complete_estimates(matrix: Result, what: str) -> Floats:
     """Estimates (place, pair) of a symmetric metric; refuse undefined ones (`ValueError`)."""
     require_symmetric(matrix, what)
     estimates, names = matrix.estimates["estimate"].values, matrix.observers
@@ -312,19 +318,19 @@ def complete_estimates(matrix: MatrixResult, what: str) -> Floats:
         lost = [f"{names[i[k]]} x {names[j[k]]}" for k in np.flatnonzero(undefined)]
         raise ValueError(
             f"{what} needs all pairs, and {len(lost)} are undefined in some condition: "
-            f"{listed(lost, 3)}; leave these observers or conditions out with select"
+            f"{listed(lost, 3)}; leave these observers or conditions out with sel"
         )
     return np.asarray(value)
 
 
 def block_means(
-    matrix: MatrixResult, by: Mapping[str, str], *, ci_prob: float | None = None
+    matrix: Result, by: Mapping[str, str], *, ci_prob: float | None = None
 ) -> pd.DataFrame:
     """Compute mean estimates within and between groups of observers, with their dependence.
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As from `alikely.matrix`.
     by : mapping of str to str
         Group of every observer, such as its family.
@@ -352,7 +358,7 @@ def block_means(
     >>> table[["group_a", "group_b", "estimate"]].round(3).values.tolist()
     [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
     """
-    names = of_type(matrix, MatrixResult, "make one with al.matrix").observers
+    names = of_kind(matrix, "matrix").observers
     of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")  # type: ignore[type-abstract]
     if missing := [name for name in names if name not in by]:
         raise ValueError(f"by has no group of {listed(missing)}; name every observer of the matrix")

@@ -29,7 +29,7 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
-from alikely.estimates.result import School
+from alikely.estimates.sentences import School
 from alikely.inference.intervals import defined_quantiles
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
@@ -381,7 +381,7 @@ def _of_scenario(
         if drawn and school not in result.data.children:
             continue
         for ci_prob in ci_probs:
-            frame = result.summary(ci_prob, kind, [school])
+            frame = result.summary(ci_prob=ci_prob, ci_kind=kind, intervals=[school])
             bounds = frame[[*bound_names(school, shown, ci_prob)]].to_numpy()
             point = frame["posterior_median" if drawn else "estimate"].to_numpy()
             rows.append(_row(method, ci_prob, bounds, point, truth))

@@ -11,7 +11,7 @@ from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, say, show, with_ranks
 
 
-@subcommand(al.benchmark_scores, al.Benchmark.summary, omit=("intervals",))
+@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals",))
 def benchmark(
     o: Options,
     *,
@@ -38,15 +38,18 @@ def benchmark(
     interval = interval_of(frame.filter(regex="^(?!ceiled_)"))
     columns = ["system", "estimate:3=score", "se:3", f"{interval}:3={percent(o.ci_prob)}"]
     columns.append("ceiled=of ceiling")
-    if frame["se"].notna().all() and interval and level == "overall" and len(scores.models) > 1:
-        frame = with_ranks(frame, scores.ranks(population, rng=o.seed))
+    if frame["se"].notna().all() and interval and level == "overall" and len(scores.observers) > 1:
+        frame = with_ranks(frame, al.benchmark.ranks(scores, population, rng=o.seed))
         columns.append("rank:s")
     show(frame, columns)
     said = scores.data.attrs
     print(f"one person within: {said['people']}; one image within: {said['items']}")
     for first, second in verdict or ():
-        say("", str(scores.verdict(first, second, population, level)))
+        say(
+            "",
+            str(al.benchmark.test_difference(scores, first, second, population, level)["sentence"]),
+        )
     o.table("benchmark", scores.summary(population, level=None, intervals="all"))
     o.write("benchmark.nc", scores.save)
     o.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
-    o.table("ceilings", scores.ceilings(population))
+    o.table("ceilings", al.benchmark.ceilings(scores, population))

@@ -73,7 +73,7 @@ def margins(
     if scores:
         means = al.benchmark.scores_of(result)
         _show_scores(means, o.ci_prob)
-        o.table("scores", means.summary(None))
+        o.table("scores", means.summary())
         o.plot("scores", lambda: al.plot_benchmark(means))
     if o.out is not None:
         both = al.estimates.consistency_table(trials, result)
@@ -105,13 +105,13 @@ def _show_scales(result: Result) -> None:
         say("", f"Noise-free: correlation {'; '.join(texts)}.")
 
 
-def _show_scores(scores: al.Benchmark, ci_prob: float) -> None:
+def _show_scores(scores: al.Result, ci_prob: float) -> None:
     """Means of models, best first, with ranks where there are two and more."""
     frame = scores.summary().sort_values("posterior_median", ascending=False)
     interval = f"{interval_of(frame, 'posterior_')}:3={percent(ci_prob)}"
     columns = ["system", "n_entries", "estimate=DMC", "ceiling", "posterior_median=corrected"]
-    if len(scores.models) > 1 and frame["posterior_median"].notna().all():
-        frame = with_ranks(frame, scores.ranks())
+    if len(scores.observers) > 1 and frame["posterior_median"].notna().all():
+        frame = with_ranks(frame, al.benchmark.ranks(scores))
         columns.append("rank:s")
     columns.insert(5, interval)
     show(frame, columns, "", "Means over conditions and data sets, corrected for noise:")

@@ -15,7 +15,6 @@ from alikely.cli._output import interval_of, kinds_of, say, show
 if TYPE_CHECKING:
     import pandas as pd
 
-    from alikely.estimates import MatrixResult
 
 # Rows of a table; --out has the others.
 MOST_BLOCKS, MOST_FAMILIES = 30, 12
@@ -45,7 +44,7 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     trials = o.trials(**({"labels": (by_family,)} if named else {}))
     result = al.matrix(trials, **o.of(al.matrix))
     _show_pairs(result, top)
-    o.write("pairs.parquet", result.to_parquet)
+    o.write("pairs.parquet", lambda path: al.estimates.write_pairs(result, path))
     o.write("matrix.nc", result.save)
     groups = None
     if by_family is not None:
@@ -75,17 +74,17 @@ def _groups(trials: al.Trials, label: str) -> dict[str, str]:
     return kinds_of(trials, label)
 
 
-def _draw(tree: Any, result: MatrixResult, groups: dict[str, str] | None) -> None:
+def _draw(tree: Any, result: al.Result, groups: dict[str, str] | None) -> None:
     from alikely.plots.families import MOST_GROUPS
 
     several = groups is not None and len(set(groups.values())) <= MOST_GROUPS
     al.plot_families(tree, result, by=groups if several else None)
 
 
-def _show_pairs(result: MatrixResult, top: int) -> None:
+def _show_pairs(result: al.Result, top: int) -> None:
     """The pairs that are most similar."""
     tested = "log10_p" in result.estimates
-    frame = result.to_frame(top=top, columns=["log10_p"] if tested else None)
+    frame = result.summary(top=top, columns=["log10_p"] if tested else None)
     prob = float(result.data.attrs["ci_prob"])
     posterior = any(str(column).startswith("posterior") for column in frame)
     method = "posterior" if posterior else "analytic"
@@ -99,7 +98,7 @@ def _show_pairs(result: MatrixResult, top: int) -> None:
         say("this matrix has no posterior; alikely compare has that of fewer pairs")
 
 
-def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: MatrixResult) -> None:
+def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> None:
     """Means within groups; of those between them the highest and the lowest."""
     inside = blocks["group_a"] == blocks["group_b"]
     interval = f"{interval_of(blocks, 'analytic')}={percent(ci_prob)}"

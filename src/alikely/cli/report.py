@@ -48,9 +48,7 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
     trials: Trials | None = None
     remarks: list[str] = []
     if all(saved):
-        from alikely.report import load_saved
-
-        results: list[Any] = [load_saved(path) for path in o.file]
+        results: list[Any] = [al.Result.load(path) for path in o.file]
     else:
         trials = o.trials()
         if exclude := o.exclude:

@@ -11,7 +11,9 @@ from .independent import null_table as null_table
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
 from .matrices import matrix as matrix
-from .matrix_result import MatrixResult as MatrixResult
+from .matrix_result import square_matrix as square_matrix
+from .matrix_result import with_trials as with_trials
+from .matrix_result import write_pairs as write_pairs
 from .noise import answer_noise as answer_noise
 from .pairs import agreement as agreement
 from .pairs import agreement_table as agreement_table
@@ -23,7 +25,6 @@ from .pairs import misclassification_agreement as misclassification_agreement
 from .result import Result as Result
 
 __all__ = [
-    "MatrixResult",
     "Result",
     "agreement",
     "agreement_table",
@@ -46,4 +47,7 @@ __all__ = [
     "misclassification_agreement",
     "nearest_observers",
     "null_table",
+    "square_matrix",
+    "with_trials",
+    "write_pairs",
 ]

@@ -206,6 +206,7 @@ def analyse(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         groups[name] = groups[name].assign_coords(labels)
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = {
+        "kind": "pair",
         "metric": metric.name,
         "metric_module": metric.module,
         "sampler": groups["posterior"].attrs["sampler"] if "posterior" in groups else "none",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,15 +20,30 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from alikely._base.arrays import Floats
-from alikely._base.checks import of_type
 from alikely._base.frames import with_notes
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods
 from alikely._base.names import MISSING, listed, nearest, number, p_words, span
 from alikely._base.notes import note, told
 from alikely.errors.limits import UNBOUNDED, mean_draws
-from alikely.estimates.matrix_result import MatrixResult, influences
-from alikely.estimates.remarks import few_clusters, joined_notes, of_design, several_people
-from alikely.estimates.result import LABELS, Result
+from alikely.estimates.matrix_result import (
+    cluster_column,
+    entries,
+    entry_labels,
+    influences,
+    place_dim,
+    place_names,
+    square_matrix,
+)
+from alikely.estimates.remarks import (
+    apart,
+    cluster_note,
+    few_clusters,
+    joined_notes,
+    of_design,
+    repeats_note,
+    several_people,
+)
+from alikely.estimates.result import LABELS, Population, Result, of_kind
 from alikely.estimates.sentences import (
     METHODS,
     PLACES,
@@ -102,22 +117,13 @@ NAMES = {
 MOST_LABELS = 3
 
 
-class Scores(Protocol):
-    """Scores that know how to take differences, such as `alikely.Benchmark`."""
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the machines."""
-
-    def contrast(self, first: Any, second: Any = None, **options: Any) -> pd.DataFrame:
-        """Difference of two scores, or the mean of some."""
-
-
 def difference(
-    result: Result | MatrixResult | Scores,
+    result: Result,
     first: Which,
     second: Which,
     *,
+    population: Population | None = None,
+    level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
@@ -127,16 +133,19 @@ def difference(
 
     Parameters
     ----------
-    result : Result, MatrixResult or Benchmark
-        An analysis that holds both. Of a benchmark `first` and `second` are names of systems; see
-        `alikely.Benchmark.contrast` for other populations and levels.
+    result : Result
+        An analysis of pairs, a matrix, or scores of models.
     first, second : str, sequence of str, or mapping
         Labels of entries, or a mapping from ``dataset, condition, observer_a, observer_b`` to the
         label(s) wanted, such as ``{"observer_b": "resnet50"}``: all entries that match;
         ``observer`` is either of the two. The order within a pair matters only where it does for
         the metric: ``"a x b"`` finds what is stored as ``"b x a"``, and both observers of a
         mapping may be named in either order. For a matrix: a mapping, a tuple of two observers, or
-        a list of observers for all pairs of these.
+        a list of observers for all pairs of these. For scores: names of systems.
+    population : {"images", "humans", "crossed"}, optional
+        For scores: what intervals generalize to, as in `alikely.Result.summary`.
+    level : str
+        For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
         Region of practical equivalence of the difference.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
@@ -152,6 +161,8 @@ def difference(
 
     Raises
     ------
+    TypeError
+        If `result` is none.
     ValueError
         If a selection matches nothing, or both match the same entries.
 
@@ -164,27 +175,27 @@ def difference(
     >>> list(table.index)
     ['analytic']
     """
-    if isinstance(result, MatrixResult):
-        unused = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-        return _of_matrix(result, first, second, ci_prob, **unused)
-    if not isinstance(result, Result):
-        more = {} if intervals is None else {"intervals": intervals}
-        return _scores(result).contrast(
-            first, second, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more
-        )
-    plus, apart = _mean_weights(result, first)
+    shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
+    if _kind(result) == "model":
+        return _of_scores(result, first, second, population, level, ci_prob, **shown)
+    _without_population(result, population, level)
+    if result.kind == "matrix":
+        return _of_matrix(result, first, second, ci_prob, **shown)
+    plus, lost = _mean_weights(result, first)
     minus, other = _mean_weights(result, second)
     _require_apart(plus, minus, first, second)
     found = contrast(
         result, plus - minus, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
     )
-    return _told(found, apart or other)
+    return _told(found, lost or other)
 
 
 def mean(
-    result: Result | MatrixResult | Scores,
+    result: Result,
     which: Which | None = None,
     *,
+    population: Population | None = None,
+    level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
@@ -194,10 +205,12 @@ def mean(
 
     Parameters
     ----------
-    result : Result, MatrixResult or Benchmark
-        An analysis; of a benchmark `which` are names of systems.
+    result : Result
+        An analysis of pairs, a matrix, or scores of models.
     which : str, sequence of str, or mapping, optional
-        As in `difference`; all entries if not given, of a benchmark all machines.
+        As in `difference`. Default: all entries, or all models.
+    population, level
+        As in `difference`.
     rope : (float, float), optional
         Region of practical equivalence of the mean.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
@@ -214,14 +227,16 @@ def mean(
 
     Raises
     ------
+    TypeError
+        If `result` is none.
     ValueError
         If the selection matches nothing.
 
     Notes
     -----
-    The analytic interval of a mean is taken on the scale of the metric, as in `Result.summary`. The
-    posterior of error similarity has limits of the mean itself, since those of pairs do not average
-    (`alikely.errors.limits.mean_draws`).
+    The analytic interval of a mean is taken on the scale of the metric, as in
+    `alikely.Result.summary`. The posterior of error similarity has limits of the mean itself, since
+    those of pairs do not average (`alikely.errors.limits.mean_draws`).
 
     Examples
     --------
@@ -231,19 +246,48 @@ def mean(
     >>> bool(table.loc["analytic", "estimate"] > 0)
     True
     """
-    if isinstance(result, MatrixResult):
-        unused = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
-        return _of_matrix(result, {} if which is None else which, None, ci_prob, **unused)
-    if not isinstance(result, Result):
-        scores = _scores(result)
-        machines = scores.models if which is None else which
-        more = {} if intervals is None else {"intervals": intervals}
-        return scores.contrast(machines, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, **more)
-    weights, apart = _mean_weights(result, {} if which is None else which)
+    shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
+    if _kind(result) == "model":
+        chosen = result.observers if which is None else which
+        return _of_scores(result, chosen, None, population, level, ci_prob, **shown)
+    _without_population(result, population, level)
+    if result.kind == "matrix":
+        return _of_matrix(result, {} if which is None else which, None, ci_prob, **shown)
+    weights, lost = _mean_weights(result, {} if which is None else which)
     found = contrast(
         result, weights, rope=rope, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals
     )
-    return _told(found, apart)
+    return _told(found, lost)
+
+
+def _kind(result: Result) -> str:
+    return of_kind(result, "pair", "matrix", "model").kind
+
+
+def _of_scores(
+    scores: Result,
+    first: Which,
+    second: Which | None,
+    population: Population | None,
+    level: str,
+    ci_prob: float | None,
+    **shown: Any,
+) -> pd.DataFrame:
+    """Difference of two scores, or a mean of some."""
+    prob, kind = scores.interval_options(ci_prob, shown.pop("ci_kind"))
+    found: pd.DataFrame = scores._call(
+        "contrast", first=first, second=second, population=population, level=level, ci_prob=prob,
+        ci_kind=kind, **shown,
+    )  # fmt: skip
+    return found
+
+
+def _without_population(result: Result, population: Population | None, level: str) -> None:
+    if population is not None or level != "overall":
+        raise ValueError(
+            "population= and level= are options of scores (alikely.benchmark_scores); leave them "
+            "out"
+        )
 
 
 def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> None:
@@ -254,12 +298,12 @@ def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> 
         )
 
 
-def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.DataFrame:
+def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFrame:
     """Find the observers that fail most like one.
 
     Parameters
     ----------
-    matrix : MatrixResult
+    matrix : Result
         As returned by `alikely.matrix`.
     observer : str
         The reference of metrics to which the order matters.
@@ -275,6 +319,8 @@ def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.Da
 
     Raises
     ------
+    TypeError
+        If the result is of another kind.
     ValueError
         If there is no such observer.
 
@@ -285,12 +331,12 @@ def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.Da
     >>> al.estimates.nearest_observers(matrix, "model_1", 2).index.tolist()
     ['model_2', 'model_3']
     """
-    of_type(matrix, MatrixResult, "make one with al.matrix")
-    names = matrix.observers
+    names = of_kind(matrix, "matrix").observers
     if observer not in names:
         raise ValueError(f"no observer {observer!r} in this matrix{nearest(observer, names)}")
-    row = matrix["estimate"].sel(observer=observer).drop_sel(observer_other=observer)
-    means = row.mean(matrix.place) if matrix.place else row
+    row = square_matrix(matrix, "estimate").sel(observer=observer).drop_sel(observer_other=observer)
+    place = place_dim(matrix)
+    means = row.mean(place) if place else row
     others = means.to_series().dropna().sort_values(ascending=False, kind="stable").index[:k]
     rows = [_of_matrix(matrix, (observer, other), None, None).loc["analytic"] for other in others]
     frame = pd.DataFrame(rows, index=pd.Index(others, name="other", dtype=object))
@@ -301,7 +347,7 @@ def nearest_observers(matrix: MatrixResult, observer: str, k: int = 10) -> pd.Da
 
 
 def _of_matrix(
-    matrix: MatrixResult,
+    matrix: Result,
     first: Which,
     second: Which | None,
     ci_prob: float | None,
@@ -314,7 +360,8 @@ def _of_matrix(
             "leave it out, or use compare(trials, metric, pairs) for the other methods"
         )
     metric, value = matrix.metric, matrix.estimates["estimate"].values.ravel()
-    place = matrix.labels()[matrix.place][0] if matrix.place else np.zeros(len(value), np.intp)
+    dim = place_dim(matrix)
+    place = entry_labels(matrix)[dim][0] if dim else np.zeros(len(value), np.intp)
     weights = np.zeros((2, len(value)))
     for side, which in enumerate((first, second)):
         chosen = entries_of(matrix, which) if which is not None else np.zeros(0, np.intp)
@@ -333,8 +380,8 @@ def _of_matrix(
     flat = np.flatnonzero(kept if kept.any() else every)
     there, counts = np.unique(place[kept != 0], return_counts=True)
     every = (kept if kept.any() else every)[flat]
-    if metric.all_pairs is None or matrix.cluster or not kept.any():
-        result = matrix.entries(flat, answers=True)
+    if metric.all_pairs is None or cluster_column(matrix) or not kept.any():
+        result = entries(matrix, flat, answers=True)
         frame = contrast(result, every, ci_prob=ci_prob, intervals=["analytic"])
     else:
         frame = _of_influences(matrix, flat, every, place, ci_prob)
@@ -344,7 +391,7 @@ def _of_matrix(
 
 
 def _of_influences(
-    matrix: MatrixResult,
+    matrix: Result,
     flat: NDArray[np.intp],
     weights: Floats,
     place: NDArray[np.intp],
@@ -359,7 +406,7 @@ def _of_influences(
         )
     full = np.zeros(len(place))
     full[flat] = weights
-    found = influences(matrix, list(full.reshape(len(matrix.places), 1, -1)))
+    found = influences(matrix, list(full.reshape(len(place_names(matrix)), 1, -1)))
     se = float(np.linalg.norm(np.concatenate([psi.sum(axis=0) for psi in found])))
     estimate = float(weights @ matrix.estimates["estimate"].values.ravel()[flat])
     lower, upper = _bounds(metric, weights, estimate, se, np.inf, prob)
@@ -416,7 +463,7 @@ def contrast(
         A row for each method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
         draws). The recommended one is the analytic one for several tables of correctness, otherwise
-        that of `Result.summary`. With `rope` the posterior is included. Columns
+        that of `alikely.Result.summary`. With `rope` the posterior is included. Columns
 
         - ``estimate``, for the posterior its median; ``se``; the interval
         - ``p_value``, analytic, two-sided, of 0
@@ -427,7 +474,7 @@ def contrast(
     Raises
     ------
     TypeError
-        If `result` is no `Result`.
+        If the result is of another kind.
     ValueError
         If there is not one finite weight per entry, all are 0, or the region, the interval or a
         method is not valid.
@@ -452,11 +499,7 @@ def contrast(
     >>> al.contrast(result, weights, intervals=["bootstrap", "posterior"]).shape
     (2, 9)
     """
-    if not isinstance(result, Result):
-        raise TypeError(
-            f"expected a Result, got {type(result).__name__}; for a Benchmark use its own "
-            "contrast, with names of systems"
-        )
+    of_kind(result, "pair")
     if result.data.attrs.get("pairing") == "lost":
         raise ValueError(
             "these are confusion matrices of systems that answered the same items, which do not "
@@ -483,7 +526,7 @@ def contrast(
         of_plan["analytic"],
         _few_clusters(result, part, w),
         _undefined_note(result, chosen),
-        result.repeats_note(),
+        repeats_note(result),
     ]
     if found.disagreements is not None and found.sampled < ROUNDING:
         remarks.append(PRIOR_ALONE)
@@ -512,9 +555,9 @@ def contrast(
         elif method in methods:
             row, note = _of_draws(result, method, chosen, w, ci_prob, ci_kind, rope)
             if method == "posterior":
-                note = result.cluster_note() or (PRIOR_ALONE if found.sampled < ROUNDING else note)
+                note = cluster_note(result) or (PRIOR_ALONE if found.sampled < ROUNDING else note)
             rows[method] = row
-            rows[method]["note"] = joined_notes(of_plan[method], result.repeats_note(), note)
+            rows[method]["note"] = joined_notes(of_plan[method], repeats_note(result), note)
     for method, reason in wrong.items():
         if method in rows:
             rows[method]["note"] = joined_notes(reason, str(rows[method]["note"]))
@@ -754,20 +797,11 @@ def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) ->
     return note("joint-errors-of-means", least=enough) if few else ""
 
 
-def _scores(result: Any) -> Scores:
-    if not hasattr(result, "contrast"):
-        raise TypeError(
-            f"expected a Result or a Benchmark, got {type(result).__name__}; make one with "
-            "alikely.compare or alikely.benchmark_scores"
-        )
-    return result
-
-
 def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
     """Weights of a mean over the entries that have common trials, and how many have none."""
     weights = np.zeros(result.table.sizes["pair"])
     chosen = entries_of(result, which)
-    met = ~result.apart()[chosen]
+    met = ~apart(result)[chosen]
     # Of none at all the mean is undefined, for the reason that each entry has.
     used = chosen[met] if met.any() else chosen
     weights[used] = 1 / len(used)
@@ -781,9 +815,9 @@ def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
     return frame.assign(note=[joined_notes(text, note) for note in frame["note"]])
 
 
-def entries_of(result: Result | MatrixResult, which: Which) -> NDArray[np.intp]:
+def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     """Positions of the entries of a result that are selected (`ValueError` if there are none)."""
-    if isinstance(result, MatrixResult):
+    if result.kind == "matrix":
         if isinstance(which, str):
             raise ValueError(
                 f"entries of a matrix are chosen by a mapping, a pair or a list of observers, got "
@@ -793,7 +827,7 @@ def entries_of(result: Result | MatrixResult, which: Which) -> NDArray[np.intp]:
             pair = isinstance(which, tuple) and len(which) == 2
             ends = ([which[0]], [which[1]]) if pair else (list(which), list(which))
             which = {"observer_a": ends[0], "observer_b": ends[1]}
-        return _matching(result.labels(), result.metric.symmetric, which)
+        return _matching(entry_labels(result), result.metric.symmetric, which)
     if isinstance(which, Mapping):
         columns = {name: pd.factorize(result.table[name].values) for name in LABELS}
         return _matching(columns, result.metric.symmetric, which)
@@ -884,7 +918,7 @@ def contrast_sentence(
     Raises
     ------
     TypeError
-        If `result` is no `Result`.
+        If the result is of another kind.
     ValueError
         As in `alikely.difference` and `alikely.Result.sentence`.
 
@@ -897,11 +931,7 @@ def contrast_sentence(
     >>> print(text)  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
     The mean error consistency of the 3 comparisons with observer human_1 was .40, 95 % CI ...
     """
-    if not isinstance(result, Result):
-        raise TypeError(
-            f"expected a Result, got {type(result).__name__}; of a Benchmark, print its verdict "
-            "of two machines, or its sentence"
-        )
+    of_kind(result, "pair")
     if interval is not None and chosen_interval(result, interval) == "bca":
         raise ValueError(
             "interval must be one that means have (analytic, bootstrap, posterior); got 'bca'"
@@ -936,7 +966,7 @@ def contrast_sentence(
         return f"{text}without {name}{reason}."
     if school == "posterior":
         text += f"posterior median {number(float(row['estimate']), 2, wide)}, "
-    used = chosen[~result.apart()[chosen]]
+    used = chosen[~apart(result)[chosen]]
     ground = trial_words(result.summary(intervals=[]).iloc[used], result)
     whom = population_words(result.metric, school, result.data.attrs)
     shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
@@ -956,7 +986,7 @@ def contrast_sentence(
 def _sum(result: Result, which: Which) -> float:
     """Mean of the estimates of entries that have common trials."""
     chosen = entries_of(result, which)
-    met = ~result.apart()[chosen]
+    met = ~apart(result)[chosen]
     return float(result.estimates["estimate"].values[chosen[met] if met.any() else chosen].mean())
 
 

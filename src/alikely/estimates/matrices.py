@@ -24,7 +24,8 @@ from alikely.data.tables import By, groups_of_trials
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import kept_prior
 from alikely.estimates.matrix_answers import answers_of, clusters_of, responses_of
-from alikely.estimates.matrix_result import ORDERS, TURNED, MatrixResult
+from alikely.estimates.matrix_result import ORDERS, TURNED, cluster_column, entries
+from alikely.estimates.result import Result
 from alikely.inference.cell_limits import option_limits, posterior_limits
 from alikely.inference.fisher import fisher_log10_p
 from alikely.inference.influence import estimate
@@ -60,7 +61,7 @@ def matrix(
     cluster: str | None = None,
     ci_prob: float | None = None,
     **options: Any,
-) -> MatrixResult:
+) -> Result:
     """Compare all pairs of many observers: matrices instead of a table.
 
     Counts by bits, standard errors by influence, posterior limits and exact tests without draws:
@@ -99,7 +100,7 @@ def matrix(
 
     Returns
     -------
-    MatrixResult
+    Result
 
     Raises
     ------
@@ -120,7 +121,7 @@ def matrix(
     --------
     >>> import alikely as al
     >>> result = al.matrix(al.load_example(), by=None)
-    >>> result.to_frame(top=2)[["observer_a", "observer_b", "estimate", "se"]].round(3)
+    >>> result.summary(top=2)[["observer_a", "observer_b", "estimate", "se"]].round(3)
       observer_a observer_b  estimate     se
     0    model_2    model_3     0.617  0.044
     1    model_1    model_2     0.580  0.042
@@ -192,6 +193,7 @@ def matrix(
         groups[DATA_SUMMARY] = data_summary(trials.data)
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {
+        "kind": "matrix",
         "metric": found.name,
         "metric_module": found.module,
         "ci_prob": ci_prob,
@@ -203,11 +205,11 @@ def matrix(
         "alikely_version": alikely.__version__,
         **found.options,
     }
-    result = MatrixResult(tree, trials if isinstance(trials, Trials) else None)
+    result = Result(tree, trials if isinstance(trials, Trials) else None)
     return _clustered(result) if of_items else result
 
 
-def _clustered(result: MatrixResult) -> MatrixResult:
+def _clustered(result: Result) -> Result:
     """Put in standard errors over clusters of items, their freedom and numbers."""
     estimates, n_trials = result.estimates, int(result.data["answers"]["n_trials"].max())
     size, each = estimates["estimate"].size, max(1, CHUNK // max(n_trials, 1))
@@ -220,12 +222,12 @@ def _clustered(result: MatrixResult) -> MatrixResult:
         estimates[name] = (like.dims, values.reshape(like.shape))
     data = result.data.copy()
     data["estimates"] = xr.DataTree(estimates)
-    return MatrixResult(data, result.trials)
+    return Result(data, result.trials)
 
 
-def _over_clusters(result: MatrixResult, flat: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
-    table = result.entries(flat, answers=True).table
-    found = estimate(table, result.metric, result.cluster)
+def _over_clusters(result: Result, flat: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    table = entries(result, flat, answers=True).table
+    found = estimate(table, result.metric, cluster_column(result))
     return {name: found[name].values for name in ("se", "df", "n_clusters", "design_effect")}
 
 

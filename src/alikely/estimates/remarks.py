@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -22,21 +23,33 @@ from alikely._base.notes import note
 from alikely.data.blocks import blocks, cluster_numbers
 from alikely.data.columns import ITEM_COLUMNS
 from alikely.data.inclusion import SPEAKS
+from alikely.data.repeats import ONE_ANSWER
+from alikely.data.summaries import DATA_SUMMARY
 from alikely.data.tables import SEPARATOR
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import freedom_of, indicator, of_items
 from alikely.inference.weighted import FEWEST_EFFECTIVE
 from alikely.metrics import Metric
 
+if TYPE_CHECKING:
+    from alikely.estimates.result import Result
+
 __all__ = [
+    "apart",
     "cautions",
+    "cluster_note",
     "cluster_remarks",
+    "counts_items",
     "design_effect",
     "design_remarks",
     "few_clusters",
+    "fewest_clusters",
     "joined",
     "joined_notes",
+    "missing_notes",
     "of_design",
+    "recurring",
+    "repeats_note",
     "require_clusters",
     "scarcity",
     "several_people",
@@ -66,6 +79,13 @@ SEVERAL = (
     "ceiling): trust the analytic row"
 )
 CENTRE = "its interval lies about {:.3f}, the weighted value with its bias"
+# What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
+CLUSTERS = {"moments": "", "strengths": "", "gibbs": note("clusters-pairs")}
+IGNORED = note("clusters-ignored")
+# With fewer effective ones, draws of clusters make intervals that are too narrow.
+FEW_CLUSTERS = 50
+# What a table does with items that come back, within a condition and in others.
+AS_TRIALS = note("repeats-as-trials")
 # A centre further away than this prints as another number.
 APART = 5e-4
 
@@ -256,3 +276,83 @@ def several_people(part: xr.Dataset) -> str:
     """What to say of a posterior over strata of more than one person; empty of one."""
     ends = np.concatenate([part["first"].values, part["second"].values])
     return SEVERAL if part["asked"].values[np.unique(ends)].sum() > 1 else ""
+
+
+# Results of pairs
+
+
+def apart(result: Result) -> NDArray[np.bool_]:
+    """Which entries are undefined because their observers have no trial in common."""
+    undefined = np.isnan(result.estimates["estimate"].values)
+    if "cells" not in result.table:
+        return np.zeros(len(undefined), dtype=bool)
+    return np.asarray(undefined & ~result.table["cells"].values.any(axis=1))
+
+
+def recurring(result: Result) -> NDArray[np.bool_]:
+    """Entries in whose group of trials a cluster has several."""
+    table, cluster = result.table, result.data.attrs["cluster"]
+    if not cluster or "trial_group" not in table or cluster not in table.coords:
+        return np.ones(table.sizes["pair"], dtype=bool)
+    keys = {name: table[name].values for name in ("trial_dataset", "trial_group", cluster)}
+    frame = pd.DataFrame(keys)
+    again = frame.loc[frame.duplicated(), "trial_group"].unique()
+    return np.asarray(np.isin(table["pair_group"].values, again))
+
+
+def _any_recurs(result: Result) -> bool:
+    """Whether a cluster has several trials at all, within groups of trials or over them."""
+    cluster = result.data.attrs["cluster"]
+    if cluster not in result.table.coords or "trial_dataset" not in result.table.coords:
+        return True
+    keys = {name: result.table[name].values for name in ("trial_dataset", cluster)}
+    return bool(pd.DataFrame(keys).duplicated().any())
+
+
+def counts_items(result: Result) -> bool:
+    """Whether trials of entries are items, each there once: what ``n_trials`` counts."""
+    return result.data.attrs["cluster"] == "item" and not recurring(result).any()
+
+
+def fewest_clusters(result: Result) -> int:
+    """Effective number of clusters of items, if some entry has too few for draws; else 0."""
+    if "n_clusters" not in result.estimates:
+        return 0
+    one = result.estimates["n_clusters"].values == 1
+    df = np.where(one, 0.0, result.estimates["df"].values)
+    fewest = 1 + round(float(np.nanmin(df, initial=FEW_CLUSTERS)))
+    return fewest if fewest < FEW_CLUSTERS else 0
+
+
+def cluster_note(result: Result) -> str:
+    """What the posterior does not know of trials that err together; empty if nothing."""
+    if "posterior" not in result.data.children or not result.data.attrs["cluster"]:
+        return ""
+    # Limits by moments have degrees of freedom of their own.
+    if (n := fewest_clusters(result)) and result.data.attrs["sampler"] != "moments":
+        return note("few-clusters-posterior", n=n)
+    if result.data["posterior"].attrs.get("clustered") or not _any_recurs(result):
+        return ""
+    return CLUSTERS.get(result.data.attrs["sampler"], IGNORED)
+
+
+def repeats_note(result: Result) -> str:
+    """How answers to items that came back were taken, where that must be known; else empty."""
+    repeats = result.table.attrs.get("repeats", "")
+    if repeats == "paired" and not result.data.attrs["cluster"]:
+        return AS_TRIALS
+    return ONE_ANSWER if repeats == "crossed" and result.metric.draws == "rows" else ""
+
+
+def missing_notes(result: Result, pairs: pd.DataFrame) -> NDArray[np.object_]:
+    """That note for the pairs (columns dataset, observer_a, observer_b) that it is about."""
+    if not result.missing_note or DATA_SUMMARY not in result.data.children:
+        return np.full(len(pairs), result.missing_note, dtype=object)
+    missing = result.data[DATA_SUMMARY]["n_missing"].to_pandas() > 0
+    # The last row and column are of all data sets, and of all observers.
+    there = np.pad(missing.to_numpy(), ((0, 1), (0, 1)))
+    there[-1], there[:, -1] = there.any(axis=0), there.any(axis=1)
+    there[-1, -1] = True
+    of = missing.index.get_indexer(pairs["dataset"])
+    who = [missing.columns.get_indexer(pairs[f"observer_{side}"]) for side in "ab"]
+    return np.where(there[of, who].any(axis=0), result.missing_note, "").astype(object)

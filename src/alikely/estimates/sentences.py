@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from alikely._base.frames import Sort, known_columns
 from alikely._base.intervals import CiKind, Intervals, bound_names, chosen_methods, percent
 from alikely._base.names import MISSING, counted, listed, nearest, number, p_words, span
+from alikely.estimates.remarks import cluster_note, counts_items, fewest_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from alikely.estimates.matrix_result import MatrixResult
-    from alikely.estimates.result import Result, School
+    from alikely.estimates.result import Result
     from alikely.metrics import Metric
 
 __all__ = [
     "METHODS",
     "PLACES",
+    "Phrases",
+    "School",
     "available_methods",
     "bounds_of",
     "capital",
@@ -38,12 +39,12 @@ __all__ = [
     "population_words",
     "posterior_words",
     "result_sentence",
-    "result_table",
     "shown_methods",
     "side_words",
     "trial_words",
 ]
 
+School = Literal["analytic", "bootstrap", "bca", "posterior"]
 PLACES = ("dataset", "condition")
 # Methods that ``"all"`` stands for, in the order of columns and rows.
 METHODS = ("analytic", "bootstrap", "posterior")
@@ -73,9 +74,9 @@ def chosen_interval(
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
     if interval is None:
         known = [name for name in metric.recommended if name not in metric.unreliable]
-        if result.few_clusters():
+        if fewest_clusters(result):
             known.sort(key=lambda name: name != "analytic")
-        elif result.cluster_note():
+        elif cluster_note(result):
             known.sort(key=lambda name: name == "posterior")
         return next((own for name in known for own in there if own == name), "")
     for method in there:
@@ -101,36 +102,6 @@ def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> 
     return tuple(name for name in shown if name in available_methods(result))
 
 
-def result_table(
-    result: Result,
-    school: School | Literal[""],
-    ci_prob: float | None = None,
-    ci_kind: CiKind | None = None,
-    *,
-    columns: Sequence[str] | None = None,
-    sort: Sort = None,
-    places: Sequence[str] | None = None,
-) -> pd.DataFrame:
-    """The columns of a summary that a page has room for."""
-    prob, kind = result.interval_options(ci_prob, ci_kind)
-    shown = [school] if school else []
-    if columns is not None:
-        every = result.summary(prob, kind, shown, columns="all", sort=sort)
-        known_columns(every, columns, "columns")
-        return every[list(columns)]
-    frame = result.summary(prob, kind, shown, sort=sort)
-    if places is None:
-        places = [name for name in PLACES if frame[name].nunique() > 1]
-    rests = result.metric.rests_on[0]
-    if rests == "n_errors" and "n_errors_a" in frame:
-        frame[rests] = frame["n_errors_a"] + frame["n_errors_b"]
-    chosen = [*places, "observer_a", "observer_b", "n_trials"]
-    chosen += [name for name in (rests,) if name in frame and name not in chosen]
-    chosen += ["estimate", *(["posterior_median"] if school == "posterior" else [])]
-    chosen += bounds_of(school, kind, prob) if school else ()
-    return frame[[*chosen, *(["note"] if (frame["note"] != "").any() else [])]]
-
-
 def bounds_of(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
     """Columns of a summary that hold the interval of a school."""
     return bound_names(school, {"analytic": "ci", "bca": "ci"}.get(school, ci_kind), ci_prob)
@@ -148,10 +119,12 @@ def result_sentence(
     school = chosen_interval(result, interval, kind)
     shown = [school] if school else []
     more = [name for name in ("p_null_bh",) if "p_null" in result.estimates]
-    frame = result.summary(prob, kind, shown, columns=more).reset_index(drop=True)
+    frame = result.summary(ci_prob=prob, ci_kind=kind, intervals=shown, columns=more).reset_index(
+        drop=True
+    )
     if not school:
         frame[[*bounds_of("analytic", kind, prob)]] = np.nan
-    say = _Words(result.metric, school or "analytic", prob, kind, digits)
+    say = Phrases(result.metric, school or "analytic", prob, kind, digits)
     method = method_words(result, say.school, kind)
     return (_one if len(frame) == 1 else _many)(say, result, frame, method)
 
@@ -177,7 +150,7 @@ def method_words(result: Result, school: str, ci_kind: str) -> str:
         draws = counted(n_draws, "exact draw" if way == "exact" else "draw")
         ends = "equal-tailed, " if ci_kind == "eti" else ""
         draws += CHAINS if way == "nuts" else ""
-        knows = "" if result.cluster_note() else cluster
+        knows = "" if cluster_note(result) else cluster
         return f"posterior of the model '{model}', {ends}{draws}{knows}"
     n = counted(len(result.draws("bootstrap")), "replicate")
     name = {"bca": "BCa bootstrap", "bootstrap": "percentile bootstrap"}[school]
@@ -217,7 +190,7 @@ def trial_words(frame: pd.DataFrame, result: Result) -> str:
     """The trials, or items, that rows of a summary rest on, and what else they do."""
     variable, heading = result.metric.rests_on
     unit = heading.removesuffix("s") if variable == "n_trials" else "trial"
-    if unit == "trial" and result.counts_items():
+    if unit == "trial" and counts_items(result):
         unit = "item"
     parts = [_range(frame["n_trials"], unit)]
     if variable in frame and variable != "n_trials":
@@ -277,7 +250,7 @@ def is_wide(metric: Metric) -> bool:
     return not all(-1 <= bound <= 1 for bound in metric.bounds)
 
 
-class _Words:
+class Phrases:
     """Phrases about the rows of one table."""
 
     def __init__(self, metric: Metric, school: str, prob: float, kind: CiKind, digits: int) -> None:
@@ -286,19 +259,21 @@ class _Words:
         self.lower, self.upper = bounds_of(school, kind, prob)
 
     def value(self, value: float) -> str:
+        """A number as it is printed."""
         return number(value, self.digits, self.zero)
 
     def interval(self, row: pd.Series) -> str:
         """The interval of a row, and what it is called; of a posterior its median too."""
+        if not self.school:
+            return ""
         name = interval_words(self.school, self.kind, self.prob)
         ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
         if ends == MISSING:
             return f"without {name}"
-        if "posterior_median" not in row or self.school != "posterior":
+        median = row.get("posterior_median", np.nan)
+        if self.school != "posterior" or np.isnan(median):
             return f"{name} {ends}"
-        return (
-            f"{posterior_words(self.metric, row['posterior_median'], self.digits)}, {name} {ends}"
-        )
+        return f"{posterior_words(self.metric, median, self.digits)}, {name} {ends}"
 
     def ranged(
         self, over: str, least: pd.Series, most: pd.Series, median: float, places: Sequence[str]
@@ -316,6 +291,7 @@ class _Words:
         return f"Over {over}, {self.metric.label} {spread}."
 
     def speak(self, how: str, attrs: Mapping[Any, Any]) -> str:
+        """For whom the intervals speak."""
         whom = population_words(self.metric, self.school, attrs)
         return (
             f"The intervals ({how}) speak for {whom}; each holds alone, unadjusted for their "
@@ -346,7 +322,7 @@ def side_words(lower: float, upper: float, value: float) -> str:
     return "lies above" if lower > value else "lies below" if upper < value else "holds"
 
 
-def _one(say: _Words, result: Result, frame: pd.DataFrame, method: str) -> str:
+def _one(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str:
     """Say the only pair."""
     metric, row, note = result.metric, frame.iloc[0], str(frame["note"].iloc[0])
     ground, known = trial_words(frame, result), not np.isnan(row[say.lower])
@@ -369,7 +345,7 @@ def _one(say: _Words, result: Result, frame: pd.DataFrame, method: str) -> str:
     return " ".join(filter(None, [*parts, cautions(pd.Series([note]), "")]))
 
 
-def _many(say: _Words, result: Result, frame: pd.DataFrame, method: str) -> str:
+def _many(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str:
     """Say the extremes of many pairs, and how many there are."""
     label, (what, where) = result.metric.label, _what(result, frame)
     defined = frame[frame["estimate"].notna()]
@@ -414,20 +390,21 @@ def _what(result: Result, frame: pd.DataFrame) -> tuple[str, str]:
     return f"{len(frame):,} comparisons", f" ({', '.join([whom, *inner])})"
 
 
-def matrix_sentence(matrix: MatrixResult, digits: int = 2) -> str:
+def matrix_sentence(
+    matrix: Result, n_places: int, place: str, prob: float, kind: CiKind, digits: int
+) -> str:
     """Say the extremes of a matrix, for whom its intervals speak, and its tests."""
-    prob, kind = matrix.interval_options(None, None)
     metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
-    where = f", {len(matrix.places):,} {matrix.place}s" if matrix.place else ""
+    where = f", {n_places:,} {place}s" if place else ""
     pairs = counted(n * (n - 1) // 2, "pair")
     over = f"{values.size:,} entries ({pairs} of {n:,} observers{where})"
     defined = np.isfinite(values)
     if not defined.any():
         return f"Of {over}, none has a defined {metric.label}."
     school = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
-    say = _Words(metric, school, prob, kind, digits)
+    say = Phrases(metric, school, prob, kind, digits)
     least, most = (
-        matrix.to_frame(top=1, lowest=low, intervals=[school]).iloc[0] for low in (True, False)
+        matrix.summary(top=1, lowest=low, intervals=[school]).iloc[0] for low in (True, False)
     )
     parts = [say.ranged(over, least, most, float(np.median(values[defined])), PLACES)]
     if lost := int((~defined).sum()):

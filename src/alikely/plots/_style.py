@@ -98,8 +98,6 @@ class PlotFigure(Figure):
 # Types of what is drawn that are told by their names, and where one comes from.
 DRAWN = {
     "Result": "make one with al.compare or another door",
-    "Benchmark": "make one with al.benchmark_scores or al.benchmark.scores_of",
-    "MatrixResult": "make one with al.matrix",
     "Families": "make one with al.benchmark.families",
     "DataFrame": "give the table that this plot is of, see its docstring",
     "Dataset": "make one with al.difficulty_spectrum",

@@ -15,9 +15,17 @@ from matplotlib.ticker import MaxNLocator
 from alikely._base.intervals import percent
 from alikely._base.random import RandomState
 from alikely.benchmark import ranking
-from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.benchmark import ranks
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
+from alikely.benchmark.levels import (
+    is_analytic,
+    level_draws,
+    level_scores,
+    model_names,
+    system_names,
+)
 from alikely.benchmark.tables import methods_shown, population_of
+from alikely.estimates.result import Result
 from alikely.estimates.sentences import bounds_of
 from alikely.metrics import get_metric
 from alikely.plots._style import (
@@ -47,7 +55,7 @@ ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 
 def plot_benchmark(
-    scores: Benchmark,
+    scores: Result,
     kind: Literal["scores", "ranks", "prob_greater"] = "scores",
     *,
     population: Population | None = None,
@@ -70,7 +78,7 @@ def plot_benchmark(
 
     Parameters
     ----------
-    scores : Benchmark
+    scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
     kind : {"scores", "ranks", "prob_greater"}
         What to draw.
@@ -113,7 +121,7 @@ def plot_benchmark(
 
 
 def _scores(
-    scores: Benchmark,
+    scores: Result,
     population: Population | None = None,
     level: str = OVERALL,
     *,
@@ -121,7 +129,7 @@ def _scores(
     ax: Axes | None = None,
 ) -> Axes:
     """Models by score with intervals, and the human ceiling as a band."""
-    drawn = not scores.is_analytic
+    drawn = not is_analytic(scores)
     prob, kind = scores.interval_options(None, None)
     target = population_of(scores, population)
     methods, middle = (
@@ -131,7 +139,7 @@ def _scores(
     frame = scores.summary(population, level, intervals=methods).set_index("system")
     # Without a valid method points have no intervals.
     lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
-    machines = frame.loc[[m for m in scores.models if m in frame.index]].sort_values(middle)
+    machines = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
     n = len(machines)
     shown, height = rows_shown(n, top, 0.24)
     machines = machines.iloc[n - shown :]
@@ -157,7 +165,7 @@ def _scores(
 
 
 def _ranks(
-    scores: Benchmark,
+    scores: Result,
     population: Population | None = None,
     *,
     rng: RandomState = None,
@@ -165,7 +173,7 @@ def _ranks(
     ax: Axes | None = None,
 ) -> Axes:
     """Ranks with their simultaneous confidence sets."""
-    table = scores.ranks(population, rng=rng).iloc[::-1]
+    table = ranks(scores, population, rng=rng).iloc[::-1]
     n = len(table)
     shown, height = rows_shown(n, top, 0.24)
     table = table.iloc[n - shown :]
@@ -189,21 +197,23 @@ def _ranks(
 
 
 def _prob_greater(
-    scores: Benchmark,
+    scores: Result,
     level: str = OVERALL,
     *,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Posterior probability that the row is above the column."""
-    systems, estimate = scores.systems, scores.values(level)
+    systems, estimate = system_names(scores), level_scores(scores, level)
     present = [
-        i for i, name in enumerate(systems) if name in scores.models and np.isfinite(estimate[i])
+        i
+        for i, name in enumerate(systems)
+        if name in model_names(scores) and np.isfinite(estimate[i])
     ]
     if top is not None and top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     order = sorted(present, key=lambda i: -estimate[i])[:top]
-    draws = scores.draws("posterior", level=level)[:, order]
+    draws = level_draws(scores, "posterior", level=level)[:, order]
     names = [systems[i] for i in order]
     n = len(names)
     cell = max(CELL * min(1, ROOMY / n), LEAST)
@@ -211,7 +221,7 @@ def _prob_greater(
     ax = axes_or_new(ax, (max(2.2 + cell * n, 4.0), max(1.9 + cell * n, 3.2)))
     image = ax.imshow(ranking.probability_greater(draws), cmap="PuOr", vmin=0, vmax=1)
     name_both_sides(ax, names, size)
-    told = NEW_IMAGES if scores.is_analytic else NEW_TRIALS
+    told = NEW_IMAGES if is_analytic(scores) else NEW_TRIALS
     if level != OVERALL:
         told = f"{level}, {told}"
     ax.set_title(told)
@@ -247,7 +257,7 @@ def plot_robustness(
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.Benchmark.correlations`, `alikely.benchmark.rank_by_metric` or
+        As returned by `alikely.benchmark.score_correlations`, `alikely.benchmark.rank_by_metric` or
         `alikely.benchmark.sensitivity`.
     kind : {"correlations", "rank_by_metric", "sensitivity"}
         What to draw.
@@ -288,7 +298,9 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
     """Correlations of data sets; pale (a dot where there are many) if they may be 0."""
     column = "latent" if latent else "correlation"
     if column not in table:
-        raise ValueError("latent=True needs the column 'latent'; give Benchmark.correlations()")
+        raise ValueError(
+            "latent=True needs the column 'latent'; give al.benchmark.score_correlations(scores)"
+        )
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
     position = {name: i for i, name in enumerate(names)}
     matrix = np.full((len(names), len(names)), np.nan)

@@ -16,7 +16,8 @@ from scipy.cluster import hierarchy
 
 from alikely._base.names import listed
 from alikely.benchmark import Families
-from alikely.estimates import MatrixResult
+from alikely.estimates.matrix_result import place_dim, square_matrix
+from alikely.estimates.result import Result, of_kind
 from alikely.plots._style import (
     COLORS,
     COLUMN_WIDTH,
@@ -51,7 +52,7 @@ GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COL
 @styled
 def plot_families(
     tree: Families,
-    matrix: MatrixResult,
+    matrix: Result,
     *,
     by: Mapping[str, str] | None = None,
 ) -> NDArray[np.object_]:
@@ -61,7 +62,7 @@ def plot_families(
     ----------
     tree : Families
         As from `alikely.benchmark.families`.
-    matrix : MatrixResult
+    matrix : Result
         What it was made of.
     by : mapping of str to str, optional
         Group of every observer, such as the family that its makers name: a strip of colours
@@ -85,7 +86,7 @@ def plot_families(
     >>> len(al.plot_families(tree, result))
     2
     """
-    if tree.observers != matrix.observers:
+    if tree.observers != of_kind(matrix, "matrix").observers:
         raise ValueError("tree and matrix are of other observers; make the tree of this matrix")
     order = tree.order
     n = len(order)
@@ -164,11 +165,11 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
     return [Patch(color=GROUP_COLORS[k], label=name) for k, name in enumerate(groups)]
 
 
-def _map(ax: Axes, matrix: MatrixResult, order: list[str], named: bool) -> tuple[AxesImage, str]:
+def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesImage, str]:
     """Draw the matrix, observers in the order of the leaves; its colours and what they are of."""
-    square = matrix["estimate"]
-    if matrix.place:
-        square = square.mean(matrix.place)
+    square = square_matrix(matrix, "estimate")
+    if place := place_dim(matrix):
+        square = square.mean(place)
     values = square.sel(observer=order, observer_other=order).values.copy()
     np.fill_diagonal(values, np.nan)
     below = np.nanmin(values, initial=0) < 0 < np.nanmax(values, initial=0)

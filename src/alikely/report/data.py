@@ -10,8 +10,8 @@ import xarray as xr
 from alikely._base.names import counted, number
 from alikely.data import Trials
 from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
-from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result, Tree
+from alikely.estimates.matrix_result import place_dim
+from alikely.estimates.result import Result
 from alikely.report.blocks import Block, Items, Section, Text, table_of
 
 __all__ = ["data_section", "kinds_of", "summary_of"]
@@ -46,19 +46,19 @@ MOST_KINDS = 6
 FEW_ROWS = 8
 
 
-def summary_of(results: Sequence[Tree], trials: Trials | None) -> xr.Dataset | None:
+def summary_of(results: Sequence[Result], trials: Trials | None) -> xr.Dataset | None:
     """The data as read: of the trials, else of the first result that keeps it."""
     found = _summaries(results, trials)
     return found[0][1] if found else None
 
 
 def _summaries(
-    results: Sequence[Tree], trials: Trials | None
-) -> list[tuple[Tree | None, xr.Dataset]]:
+    results: Sequence[Result], trials: Trials | None
+) -> list[tuple[Result | None, xr.Dataset]]:
     """What was read, once for results of the same data, with the first result of each."""
     if trials is not None:
         return [(None, data_summary(trials.data))]
-    found: list[tuple[Tree | None, xr.Dataset]] = []
+    found: list[tuple[Result | None, xr.Dataset]] = []
     for result in results:
         if DATA_SUMMARY in result.data.children:
             own = result.data[DATA_SUMMARY].to_dataset()
@@ -67,7 +67,7 @@ def _summaries(
     return found
 
 
-def data_section(results: Sequence[Tree], trials: Trials | None) -> Section:
+def data_section(results: Sequence[Result], trials: Trials | None) -> Section:
     """What was read, in words, by data set and by observer."""
     found = _summaries(results, trials)
     blocks: list[Block] = []
@@ -129,16 +129,16 @@ def _share(n: int, of: int) -> str:
     return f"{n:,} of {of:,} ({number(100 * n / of, 1, leading_zero=True)} %)"
 
 
-def _rules(result: Tree) -> list[str]:
+def _rules(result: Result) -> list[str]:
     """What was decided about the data, in words."""
     attrs = dict(result.data.attrs)
-    if isinstance(result, Result):
+    if result.kind == "pair":
         attrs |= result.table.attrs
     rules = [TAKEN[attrs["no_response"]]] if attrs.get("no_response") in TAKEN else []
-    if isinstance(result, Result) and "by" in attrs:
+    if result.kind == "pair" and "by" in attrs:
         rules.append(COUNTED.get(str(attrs["by"]), POOLED))
-    if isinstance(result, MatrixResult):
-        rules.append(COUNTED.get(result.place, POOLED))
+    if result.kind == "matrix":
+        rules.append(COUNTED.get(place_dim(result), POOLED))
     if attrs.get("repeats") in REPEATS:
         rules.append(REPEATS[str(attrs["repeats"])])
     if attrs.get("cluster"):

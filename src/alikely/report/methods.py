@@ -14,9 +14,9 @@ import pandas as pd
 from alikely._base.intervals import percent
 from alikely._base.names import counted
 from alikely._base.packages import versions
-from alikely.benchmark.benchmark import Benchmark
-from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result, Tree
+from alikely.benchmark.levels import dataset_names, is_analytic, model_names
+from alikely.estimates.matrix_result import place_dim
+from alikely.estimates.result import Result
 from alikely.estimates.sentences import capital, interval_words, method_words
 from alikely.report.blocks import Block, Code, Section, Text, table_of
 
@@ -73,7 +73,7 @@ def _plain(text: str) -> str:
     return text
 
 
-def cited(results: list[Tree]) -> list[Reference]:
+def cited(results: list[Result]) -> list[Reference]:
     """Sources of the analyses, each once: the metric's sources first."""
     names: list[str] = []
     for result in results:
@@ -82,16 +82,16 @@ def cited(results: list[Tree]) -> list[Reference]:
         groups = result.data.children
         names += ANALYTIC
         names += BOOTSTRAP if "bootstrap" in groups else ()
-        if isinstance(result, Result):
+        if result.kind == "pair":
             names += COPY_MODEL if "copying" in str(result.data.attrs.get("model")) else ()
             names += CHAINS if result.data.attrs.get("sampler") == "nuts" else ()
             names += TESTS if "p_null" in result.estimates else ()
-        elif isinstance(result, MatrixResult):
+        elif result.kind == "matrix":
             names += TESTS[::2] if "p_adjusted" in result.estimates else ()
-        elif isinstance(result, Benchmark):
-            names += SCORES + DIFFERENCES if result.is_analytic else ()
+        elif result.kind == "model":
+            names += SCORES + DIFFERENCES if is_analytic(result) else ()
             names += RANKS
-            names += CEILINGS if result.is_analytic else ()
+            names += CEILINGS if is_analytic(result) else ()
     known = references()
     found = [known.get(name) or _unknown(name) for name in dict.fromkeys(names)]
     return list(dict.fromkeys(found))
@@ -114,7 +114,7 @@ def software() -> Reference:
     return Reference("alikely", text, "", bibtex)
 
 
-def methods_section(results: list[Tree]) -> Section:
+def methods_section(results: list[Result]) -> Section:
     """The paragraph with its numbers, versions, and references to copy."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
     blocks.append(Text(_seeds(results)))
@@ -132,12 +132,12 @@ class References(Block):
     entries: list[Reference]
 
 
-def _methods(result: Tree) -> str:
-    if isinstance(result, Result):
+def _methods(result: Result) -> str:
+    if result.kind == "pair":
         return _of_pairs(result)
-    if isinstance(result, MatrixResult):
+    if result.kind == "matrix":
         return _of_matrix(result)
-    if isinstance(result, Benchmark) and result.is_analytic:
+    if result.kind == "model" and is_analytic(result):
         return _of_scores(result)
     draws = result.data["posterior"].to_dataset()["score"]
     n = draws.sizes["chain"] * draws.sizes["draw"]
@@ -187,15 +187,15 @@ def _of_pairs(result: Result) -> str:
     return text
 
 
-def _of_scores(scores: Benchmark) -> str:
+def _of_scores(scores: Result) -> str:
     """Scores: what is averaged, what is drawn anew, and how."""
     attrs = scores.data.attrs
     prob, _ = scores.interval_options(None, None)
     text = (
         f"Scores are means of {scores.metric.label} of a machine with each human, over conditions, "
         f"then humans, then those data sets that have machines "
-        f"({counted(len(scores.models), 'machine')}; "
-        f"{counted(len(scores.datasets), 'data set')} in all).{_missing(attrs)}"
+        f"({counted(len(model_names(scores)), 'machine')}; "
+        f"{counted(len(dataset_names(scores)), 'data set')} in all).{_missing(attrs)}"
     )
     if attrs.get("exclude"):
         text += f" Conditions of {attrs['exclude']!r} were left out."
@@ -208,7 +208,7 @@ def _of_scores(scores: Benchmark) -> str:
         n = scores.data["bootstrap"].to_dataset().sizes["resample"]
         text += f"; the bootstrap has {counted(n, 'replicate')}"
     if "posterior" in scores.data.children:
-        n = len(scores.draws("posterior", "score"))
+        n = len(scores.draws("posterior"))
         text += f", the posterior (new images, these humans) {counted(n, 'draw')}"
     return (
         f"{text}. Differences are judged one by one and, by the studentised range, all at once; "
@@ -216,9 +216,9 @@ def _of_scores(scores: Benchmark) -> str:
     )
 
 
-def _of_matrix(matrix: MatrixResult) -> str:
+def _of_matrix(matrix: Result) -> str:
     n = len(matrix.observers)
-    where = f" within each {matrix.place}" if matrix.place else ""
+    where = f" within each {place_dim(matrix)}" if place_dim(matrix) else ""
     posterior = "posterior_lower" in matrix.estimates
     limits = "; posterior limits come from the counts alone, without draws" if posterior else ""
     return (
@@ -228,7 +228,7 @@ def _of_matrix(matrix: MatrixResult) -> str:
     )
 
 
-def _seeds(results: list[Tree]) -> str:
+def _seeds(results: list[Result]) -> str:
     seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
     if not seeds:
         return "No random numbers were needed."
@@ -238,7 +238,7 @@ def _seeds(results: list[Tree]) -> str:
     )
 
 
-def _versions(results: list[Tree]) -> Block:
+def _versions(results: list[Result]) -> Block:
     made = {str(r.data.attrs["alikely_version"]) for r in results}
     here = versions()
     table = pd.DataFrame({"software": list(here), "version": list(here.values())})

@@ -14,20 +14,18 @@ import jinja2
 from markupsafe import Markup
 
 from alikely._base.checks import entries
-from alikely._base.files import read_tree, write_file
+from alikely._base.files import write_file
 from alikely._base.names import counted, listed
 from alikely._base.steps import step
-from alikely.benchmark.benchmark import Benchmark
 from alikely.benchmark.readers import ReaderStudy
 from alikely.data import Trials
-from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result, Tree
+from alikely.estimates.result import Result
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
 from alikely.report.data import data_section, kinds_of, summary_of
 from alikely.report.methods import methods_section
 from alikely.report.results import parts_of
 
-__all__ = ["Report", "load_saved", "make_report"]
+__all__ = ["Report", "make_report"]
 
 TITLE = "How alike are their errors?"
 # What notebooks give the page, in pixels.
@@ -93,7 +91,7 @@ class Report:
 
 
 def make_report(
-    *results: Tree | ReaderStudy,
+    *results: Result | ReaderStudy,
     trials: Trials | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
@@ -102,7 +100,7 @@ def make_report(
 
     Parameters
     ----------
-    *results : Result, Benchmark, MatrixResult or ReaderStudy
+    *results : Result or ReaderStudy
         Of one analysis, such as the pairs and the scores of the same trials. Differences are those
         of the scores, where there are scores.
     trials : Trials, optional
@@ -133,7 +131,7 @@ def make_report(
     >>> "<h2>Ranks</h2>" in page.html, page.failures
     (True, ())
     """
-    known = (Result, Benchmark, MatrixResult, ReaderStudy)
+    known = (Result, ReaderStudy)
     for result in results:
         if not isinstance(result, known):
             raise TypeError(
@@ -153,7 +151,7 @@ def make_report(
     with step("laying out the report"):
         findings: list[str] = []
         sections: list[Section] = []
-        scored = any(isinstance(result, Benchmark) for result in results)
+        scored = any(isinstance(result, Result) and result.kind == "model" for result in results)
         for result in sorted(results, key=lambda one: not isinstance(one, ReaderStudy)):
             own = [result] if not isinstance(result, ReaderStudy) else []
             kinds = kinds_of(summary_of(own, trials)) if own else None
@@ -175,15 +173,12 @@ def make_report(
         return Report(_page(heading, remarks, sections), heading, tuple(failures))
 
 
-def _check_observers(results: Sequence[Tree], trials: Trials) -> None:
+def _check_observers(results: Sequence[Result], trials: Trials) -> None:
     """Refuse trials of others than the results are of (`ValueError`)."""
     for result in results:
-        if isinstance(result, MatrixResult):
-            names = result.observers
-        elif isinstance(result, Result) and result.metric.counts not in ("readings", "margins"):
-            names = [*result.pairs["observer_a"], *result.pairs["observer_b"]]
-        else:
+        if result.kind == "model" or result.metric.counts in ("readings", "margins"):
             continue  # of all readers at once, of machines that have margins alone, of means
+        names = result.observers
         if lost := [name for name in dict.fromkeys(names) if name not in trials.observers]:
             raise ValueError(
                 f"trials are not those of the results: they have no observer {lost[0]!r}, but "
@@ -222,50 +217,4 @@ def _page(title: str, remarks: Sequence[str], sections: list[Section]) -> str:
         style=Markup(style),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
-    )
-
-
-# Groups that tell them apart, in this order.
-KINDS: dict[str, type[Tree]] = {
-    "observed_data": Result,
-    "decomposition": Benchmark,
-    "answers": MatrixResult,
-    "posterior": Benchmark,
-}
-
-
-def load_saved(path: str | Path) -> Tree:
-    """Read a result of any kind, as `alikely.Result.save` and its like write it.
-
-    Parameters
-    ----------
-    path : str or path
-        netCDF file.
-
-    Returns
-    -------
-    Result, Benchmark or MatrixResult
-
-    Raises
-    ------
-    ValueError
-        If the file is missing, damaged or of something else, or its metric is not registered.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import alikely as al
-    >>> matrix = al.matrix(al.load_example(), by=None)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     matrix.save(f"{folder}/all.nc")
-    ...     load_saved(f"{folder}/all.nc")
-    <MatrixResult error_consistency: 10 observers, 45 pairs, 480 trials>
-    """
-    groups = read_tree(path).children
-    for group, kind in KINDS.items():
-        if group in groups:
-            return kind.load(path)
-    raise ValueError(
-        f"{str(path)!r} is no result of alikely; expected a file that Result.save, Benchmark.save "
-        f"or those of other results wrote, got groups {', '.join(groups) or 'none'}"
     )

@@ -8,8 +8,15 @@ import pandas as pd
 
 from alikely._base.intervals import bound_names
 from alikely._base.names import MISSING, listed, number, p_words
-from alikely.benchmark.benchmark import Benchmark
+from alikely.benchmark.benchmark import (
+    ceilings,
+    differences,
+    ranks,
+    test_difference,
+    test_equality,
+)
 from alikely.benchmark.layout import OVERALL, Population
+from alikely.benchmark.levels import dataset_names, is_analytic, model_names
 from alikely.benchmark.readers import ReaderStudy
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
 from alikely.benchmark.trees import families
@@ -24,14 +31,12 @@ from alikely.estimates.contrasts import (
     machine_means,
     observer_differences,
 )
-from alikely.estimates.matrix_result import MatrixResult
-from alikely.estimates.result import Result, Tree
+from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
     METHODS,
     PLACES,
     capital,
     is_wide,
-    matrix_sentence,
     population_words,
 )
 from alikely.plots.agreement import plot_agreement
@@ -83,16 +88,15 @@ ONE_INTERVAL = (
 
 
 def parts_of(
-    result: Tree | ReaderStudy, kinds: Mapping[str, str] | None, scored: bool
+    result: Result | ReaderStudy, kinds: Mapping[str, str] | None, scored: bool
 ) -> tuple[list[str], list[Section]]:
     """Findings and sections of one result; differences of pairs where there are no scores."""
     if isinstance(result, ReaderStudy):
         return _study_findings(result), _study(result)
-    if isinstance(result, Benchmark):
+    if result.kind == "model":
         return score_findings(result), score_sections(result)
-    if isinstance(result, MatrixResult):
-        return [matrix_sentence(result)], _matrix(result, kinds)
-    assert isinstance(result, Result)
+    if result.kind == "matrix":
+        return [result.sentence()], _matrix(result, kinds)
     apart = None if scored else _differences(result)
     findings = [result.sentence()]
     if apart is not None and len(apart):
@@ -252,14 +256,19 @@ def _defined(table: pd.DataFrame) -> str:
     return f"{n:,} differences{of}"
 
 
-def score_findings(scores: Benchmark) -> list[str]:
+def score_findings(scores: Result) -> list[str]:
     """Sentences of what scores show: each says its population and what it allows for."""
-    if not scores.is_analytic:
+    if not is_analytic(scores):
         return [scores.sentence()]
     found = [scores.sentence(BOTH)]
     if is_plug_in(scores.metric):
         return found
-    for say in (_equality, _verdicts, _ranking, lambda b: [ceiling_sentence(b, BOTH)]):
+    for say in (
+        _equality,
+        _verdicts,
+        _ranking,
+        lambda b: [ceiling_sentence(b, ceilings(b, BOTH), BOTH)],
+    ):
         try:
             found += say(scores)
         except ValueError:
@@ -267,32 +276,32 @@ def score_findings(scores: Benchmark) -> list[str]:
     return found
 
 
-def _equality(scores: Benchmark) -> list[str]:
-    return [equality_sentence(scores, scores.equality(BOTH), BOTH)]
+def _equality(scores: Result) -> list[str]:
+    return [equality_sentence(scores, test_equality(scores, BOTH), BOTH)]
 
 
-def _verdicts(scores: Benchmark) -> list[str]:
+def _verdicts(scores: Result) -> list[str]:
     """The highest score against the second, and against the lowest."""
     frame = scores.summary(BOTH, sort="-estimate")
-    frame = frame[frame["system"].isin(scores.models) & frame["estimate"].notna()]
+    frame = frame[frame["system"].isin(model_names(scores)) & frame["estimate"].notna()]
     names = frame["system"].tolist()
     pairs = [(names[0], names[1])] if len(names) > 1 else []
     pairs += [(names[0], names[-1])] if len(names) > 2 else []
-    return [str(scores.verdict(one, other, BOTH)) for one, other in pairs]
+    return [str(test_difference(scores, one, other, BOTH)["sentence"]) for one, other in pairs]
 
 
-def _ranking(scores: Benchmark) -> list[str]:
+def _ranking(scores: Result) -> list[str]:
     prob, _ = scores.interval_options(None, None)
-    return [rank_sentence(scores, scores.ranks(BOTH, rng=SEED), BOTH, prob)]
+    return [rank_sentence(scores, ranks(scores, BOTH, rng=SEED), BOTH, prob)]
 
 
-def score_sections(scores: Benchmark) -> list[Section]:
+def score_sections(scores: Result) -> list[Section]:
     """Scores, ranks, differences and ceilings; of joint draws without populations and ceilings."""
-    analytic = scores.is_analytic
+    analytic = is_analytic(scores)
     against = " against humans" if analytic else ""
     sections = [Section(f"Scores{against}: {scores.metric.label}", _scores(scores))]
     # Of one machine there is neither.
-    if len(scores.models) > 1:
+    if len(model_names(scores)) > 1:
         ranks = attempted("Ranks.", lambda: _ranks(scores))
         apart = attempted("Differences.", lambda: _apart(scores))
         sections += [Section("Ranks", ranks), Section("Differences between machines", apart)]
@@ -302,12 +311,12 @@ def score_sections(scores: Benchmark) -> list[Section]:
     return sections
 
 
-def _for(scores: Benchmark, population: Population = BOTH) -> str:
+def _for(scores: Result, population: Population = BOTH) -> str:
     """Whom numbers speak for."""
-    return f", for {SPEAKS[population]}" if scores.is_analytic else ""
+    return f", for {SPEAKS[population]}" if is_analytic(scores) else ""
 
 
-def _scores(scores: Benchmark) -> list[Block]:
+def _scores(scores: Result) -> list[Block]:
     heads = {"estimate": scores.metric.label, "level": "data set"}
     zero = is_wide(scores.metric) or None
 
@@ -318,23 +327,23 @@ def _scores(scores: Benchmark) -> list[Block]:
         return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
                         leading_zero=zero, rows=60 if level is not None else 20)  # fmt: skip
 
-    if not scores.is_analytic:
+    if not is_analytic(scores):
         figure = figure_of(lambda: plot_benchmark(scores), "Scores with their intervals.")
         return [table(None, "Scores, highest first."), figure]
     populations: tuple[Population, ...] = (BOTH, "images")
     blocks = [table(p, f"Scores (means over data sets){_for(scores, p)}.") for p in populations]
     what = f"Scores with the humans' ceiling{_for(scores)}."
     blocks.append(figure_of(lambda: plot_benchmark(scores, population=BOTH), what))
-    if len(scores.datasets) > 1:
+    if len(dataset_names(scores)) > 1:
         blocks.append(table(BOTH, f"Scores in each data set{_for(scores)}.", None))
     return blocks
 
 
-def _ranks(scores: Benchmark) -> list[Block]:
+def _ranks(scores: Result) -> list[Block]:
     if reason := not_valid(scores.metric):
         return [Text(f"No ranks: {reason}.")]
-    analytic = scores.is_analytic
-    ranks = scores.ranks(BOTH, rng=SEED) if analytic else scores.ranks()
+    analytic = is_analytic(scores)
+    found = ranks(scores, BOTH, rng=SEED) if analytic else ranks(scores)
     names = {
         "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
         "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
@@ -343,10 +352,10 @@ def _ranks(scores: Benchmark) -> list[Block]:
     }  # fmt: skip
     heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
     prob, _ = scores.interval_options(None, None)
-    said = [Text(rank_sentence(scores, ranks, BOTH, prob))] if analytic else []
+    said = [Text(rank_sentence(scores, found, BOTH, prob))] if analytic else []
     return [
         *said,
-        table_of(ranks.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
+        table_of(found.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
             lambda: plot_benchmark(scores, "ranks", population=BOTH if analytic else None,
                                    rng=SEED),
@@ -355,9 +364,9 @@ def _ranks(scores: Benchmark) -> list[Block]:
     ]  # fmt: skip
 
 
-def _apart(scores: Benchmark) -> list[Block]:
-    analytic = scores.is_analytic
-    table = (scores.differences(BOTH) if analytic else scores.differences()).drop(columns="se")
+def _apart(scores: Result) -> list[Block]:
+    analytic = is_analytic(scores)
+    table = (differences(scores, BOTH) if analytic else differences(scores)).drop(columns="se")
     blocks: list[Block] = [
         Text(
             f"First less other{_for(scores)}. Intervals and p (among all) are simultaneous: "
@@ -378,7 +387,7 @@ def _apart(scores: Benchmark) -> list[Block]:
     return blocks
 
 
-def _ceilings(scores: Benchmark) -> list[Block]:
+def _ceilings(scores: Result) -> list[Block]:
     names = {
         "level": "data set", "n_humans": "humans", "human_human": "humans among themselves",
         "human_human_se": "its standard error", "p_human_human": "p_above_0",
@@ -390,16 +399,16 @@ def _ceilings(scores: Benchmark) -> list[Block]:
         f"without noise of its own could reach{_for(scores, 'images')}."
     )
     heads = {"p_above_0": "p (above 0, one-sided)"}
-    table = scores.ceilings(BOTH).rename(columns=names)
-    said = Text(ceiling_sentence(scores, BOTH))
+    table = ceilings(scores, BOTH).rename(columns=names)
+    said = Text(ceiling_sentence(scores, ceilings(scores, BOTH), BOTH))
     return [said, table_of(table, what, headings=heads, rows=60)]
 
 
-def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Section]:
+def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> list[Section]:
     """The pairs most and least alike, and families of those that fail alike."""
     heads = {"estimate": matrix.metric.label}
     n_entries = matrix.estimates["estimate"].size
-    top = matrix.to_frame(top=MOST_ROWS)
+    top = matrix.summary(top=MOST_ROWS)
     alone = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
     more = f" Of {n_entries:,} entries the {MOST_ROWS:,} highest." if n_entries > MOST_ROWS else ""
     blocks: list[Block] = [
@@ -412,7 +421,7 @@ def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Secti
         table_of(top.drop(columns=alone), f"Most alike first.{more}", headings=heads),
     ]
     if n_entries > 20:
-        low = matrix.to_frame(top=20, lowest=True).drop(columns=alone)
+        low = matrix.summary(top=20, lowest=True).drop(columns=alone)
         blocks.append(table_of(low, "Least alike first.", headings=heads))
     sections = [Section(f"Estimates: {matrix.metric.label}", blocks)]
     if matrix.metric.symmetric and len(matrix.observers) > 2:
@@ -421,7 +430,7 @@ def _matrix(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Secti
     return sections
 
 
-def _families(matrix: MatrixResult, kinds: Mapping[str, str] | None) -> list[Block]:
+def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     """The advised groups of observers, and the tree that they are cut from."""
     if (n := len(matrix.observers)) > MOST_IN_TREE:
         raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")

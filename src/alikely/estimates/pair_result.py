@@ -1,0 +1,330 @@
+"""What a result of pairs shows: its table, sentences, draws and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import special
+
+from alikely._base.arrays import Floats
+from alikely._base.frames import ROWS, Columns, known_columns
+from alikely._base.intervals import CiKind, Intervals, bound_names
+from alikely._base.names import listed, nearest
+from alikely._base.notes import codes, note, told
+from alikely.data.repeats import unequal_answers
+from alikely.data.tables import SEPARATOR
+from alikely.estimates.remarks import (
+    apart,
+    cautions,
+    cluster_note,
+    joined,
+    missing_notes,
+    recurring,
+    repeats_note,
+    scarcity,
+    wide,
+)
+from alikely.estimates.sentences import PLACES, chosen_interval, result_sentence, shown_methods
+from alikely.inference.cell_limits import WITHOUT_DRAWS, quantiles_of
+from alikely.inference.intervals import adjusted_p_values, analytic_interval, interval
+from alikely.inference.resampling import bca_of_table
+from alikely.inference.weighted import holding, student_deviate
+from alikely.metrics import consistency
+
+if TYPE_CHECKING:
+    from alikely.estimates.result import Result
+    from alikely.estimates.sentences import School
+
+__all__ = [
+    "describe",
+    "draws",
+    "method",
+    "observers",
+    "page_columns",
+    "preview",
+    "schema",
+    "select",
+    "sentence",
+    "summary",
+]
+
+LABELS = ["dataset", "condition", "observer_a", "observer_b"]
+# What the tables of labels and of rows count, for every metric of theirs.
+COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
+# Tests against independent observers: tables show the first that there is, others on request.
+TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10", "p_adjusted", "log10_p")
+NUMBERED = note("item-labels")
+# Of entries that pool data sets.
+ALL_DATA = "all"
+FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
+SCHEMA = {"observed_data": {"first": ("pair",), "second": ("pair",)}, "estimates": FIRST}
+
+
+def schema(_: xr.DataTree) -> Any:
+    """Groups and variables that a file must have."""
+    return SCHEMA
+
+
+def observers(result: Result) -> list[str]:
+    """Names of all observers that take part."""
+    names = result.pairs[["observer_a", "observer_b"]].to_numpy().ravel()
+    return [str(name) for name in pd.unique(names)]
+
+
+def draws(result: Result, school: str) -> NDArray[np.floating]:
+    """Replicates or draws, (draw, pair)."""
+    if school not in result.data.children:
+        raise ValueError(
+            f"this result has no {school} draws; ask for them when calling {result.metric.name}()"
+        )
+    return flat(result.data[school].to_dataset()[result.metric.name], "pair")
+
+
+def flat(values: xr.DataArray, last: str) -> Floats:
+    """Draws as a matrix, (draw, entry): chains one after the other."""
+    return np.asarray(values.values).reshape(-1, values.sizes[last])
+
+
+def select(result: Result, labels: dict[str, Any]) -> xr.DataTree:
+    """The entries that have all these labels."""
+    pairs = result.pairs
+    keep = np.ones(len(pairs), dtype=bool)
+    for name, wanted in labels.items():
+        if name not in LABELS:
+            raise ValueError(
+                f"pairs are selected by {listed(LABELS)}; got {name!r}{nearest(name, LABELS)}"
+            )
+        names = [wanted] if isinstance(wanted, str) else list(wanted)
+        known = pairs[name].unique().tolist()
+        if unknown := [one for one in names if one not in known]:
+            raise ValueError(
+                f"no entry with {name} {unknown[0]!r}; there are: {listed(known)}"
+                f"{nearest(unknown[0], known)}"
+            )
+        keep &= pairs[name].isin(names).to_numpy()
+    if not keep.any():
+        raise ValueError(f"no entry matches {labels!r}; each part occurs, but not together")
+    return _part(result.data, np.flatnonzero(keep))
+
+
+def _part(data: xr.DataTree, at: slice | NDArray[np.intp]) -> xr.DataTree:
+    """Some entries, with the groups that are of entries, and all others."""
+    tree = data.copy()
+    for name, node in data.children.items():
+        if "pair" in node.dims:
+            tree[name].dataset = node.to_dataset().isel(pair=at)
+    return tree
+
+
+def summary(
+    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+) -> pd.DataFrame:
+    """Estimates with their intervals, one row per pair and group."""
+    methods = shown_methods(result, intervals, ci_kind)
+    n_trials, accuracy_a, accuracy_b = _trials(result)
+    estimates = result.estimates
+    frame = result.pairs.assign(
+        n_trials=n_trials,
+        accuracy_a=accuracy_a,
+        accuracy_b=accuracy_b,
+        estimate=estimates["estimate"].values,
+        se=estimates["se"].values,
+    )
+    for name in dict.fromkeys((*COUNTED, *result.metric.beside, *result.metric.derived)):
+        if name in estimates:
+            frame[name] = estimates[name].values
+    width: Floats | None = None
+    few = ""
+    for school in methods:
+        kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
+        if school == "posterior" and result.without_draws:
+            limits = _quantiles(result, ci_prob, ci_kind)
+            bounds, width = limits[:, [0, -1]], limits[:, -1] - limits[:, 0]
+            if limits.shape[1] == 3:
+                frame["posterior_median"] = limits[:, 1]
+        else:
+            bounds = _bounds(result, school, ci_prob, ci_kind)
+            if school == "posterior":
+                draws = result.draws("posterior")
+                frame["posterior_median"] = np.median(draws, axis=0)
+                width = bounds[:, 1] - bounds[:, 0]
+                if len(draws) * (1 - ci_prob) / 2 < 1:
+                    few = note("few-draws", n=len(draws))
+        for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
+            frame[name] = bound
+    every = intervals == "all" or columns == "all"
+    if "bootstrap" in result.data.children and (every or {"bootstrap", "bca"} & {*methods}):
+        frame["undefined_share"] = np.isnan(result.draws("bootstrap")).mean(axis=0)
+    tests = {name: estimates[name].values for name in TESTS if name in estimates}
+    if "p_null" in tests:
+        tests["p_null_bh"] = adjusted_p_values(tests["p_null"])
+    for name in TESTS:
+        if name in tests:
+            frame[name] = tests[name]
+    frame["note_codes"] = ""
+    named = [] if columns is None or columns == "all" else list(columns)
+    known_columns(frame, named, "columns")
+    hidden = {name for name in result.metric.unreliable if name not in named}
+    if not every:
+        hidden |= {
+            "note_codes",
+            *result.metric.requested,
+            *[name for name in TESTS if name in tests][1:],
+        }
+    stored = _notes(result, frame, width, few, methods, named)
+    said = {text: (" ".join(codes(text)), told(text)) for text in set(stored)}
+    frame["note_codes"], frame["note"] = ([said[text][k] for text in stored] for k in (0, 1))
+    return frame.drop(columns=[name for name in hidden - {*named} if name in frame])
+
+
+def sentence(
+    result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
+) -> str:
+    """Say the result as papers report it."""
+    return result_sentence(result, interval, ci_prob, ci_kind, digits)
+
+
+def method(result: Result, interval: str | None = None) -> str:
+    """The one method whose interval a page shows."""
+    return chosen_interval(result, interval)
+
+
+def page_columns(
+    result: Result, frame: pd.DataFrame, bounds: Sequence[str], places: Sequence[str] | None = None
+) -> list[str]:
+    """The columns of a summary that a page has room for."""
+    if places is None:
+        places = [name for name in PLACES if frame[name].nunique() > 1]
+    rests = result.metric.rests_on[0]
+    if rests == "n_errors" and "n_errors_a" in frame:
+        frame[rests] = frame["n_errors_a"] + frame["n_errors_b"]
+    chosen = [*places, "observer_a", "observer_b", "n_trials"]
+    chosen += [name for name in (rests,) if name in frame and name not in chosen]
+    shown = ["posterior_median"] if any(end.startswith("posterior") for end in bounds) else []
+    return [*chosen, "estimate", *(name for name in shown if name in frame), *bounds]
+
+
+def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """The first rows, how many there are, and the labels that differ."""
+    first = type(result)(_part(result.data, slice(ROWS)))
+    places = [name for name in PLACES if len(set(result.table[name].values.tolist())) > 1]
+    frame = first.summary(intervals=methods)
+    return frame, result.table.sizes["pair"], {"places": places}
+
+
+def describe(result: Result) -> str:
+    """What there is, in a line."""
+    n_pairs = result.table.sizes["pair"]
+    readers = "readers" in result.table
+    kind = (
+        ("entry of all readers" if n_pairs == 1 else "entries of all readers")
+        if readers
+        else ("pair" if n_pairs == 1 else "pairs")
+    )
+    parts = [f"{n_pairs} {kind}"]
+    if lost := int(apart(result).sum()):
+        parts.append(f"{lost} of them without a common trial")
+    if "bootstrap" in result.data.children:
+        parts.append(f"{len(result.draws('bootstrap'))} bootstrap replicates")
+    if "posterior" in result.data.children:
+        sampler = result.data["posterior"].attrs["sampler"]
+        parts.append(f"{len(result.draws('posterior'))} posterior draws ({sampler})")
+    if result.without_draws:
+        parts.append(f"posterior limits {WITHOUT_DRAWS}")
+    return ", ".join(parts)
+
+
+def _trials(result: Result) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Number of trials and both accuracies of each entry."""
+    table = result.table
+    if "cells" not in table:
+        n_trials, a, b = (table[k].values for k in ("n_trials", "accuracy_a", "accuracy_b"))
+        return n_trials, a, b
+    cells = table["cells"].values
+    # Shares of items that came back sum to whole items, but for rounding.
+    n_trials = np.rint(cells.sum(axis=1)).astype(np.int64)
+    if table.attrs.get("without_truth"):
+        return n_trials, *np.full((2, len(cells)), np.nan)
+    return n_trials, *consistency.accuracies(cells)
+
+
+def _bounds(result: Result, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:
+    if school == "analytic":
+        value, se = (result.estimates[name].values for name in ("estimate", "se"))
+        if "centre" not in result.estimates:
+            deviate = special.ndtri((1 + ci_prob) / 2)
+            return analytic_interval(result.metric, value, se, deviate)
+        # Of chosen images.
+        centre, df = (result.estimates[name].values for name in ("centre", "df"))
+        deviate = student_deviate(df, ci_prob)
+        lower, upper = analytic_interval(result.metric, centre, se, deviate).T
+        return np.stack(holding(lower, upper, value), axis=1)
+    if school == "bca":
+        return bca_of_table(result.table, result.draws("bootstrap"), result.metric, ci_prob)
+    return interval(result.draws(school), ci_prob, ci_kind)
+
+
+def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:
+    """Of the posterior without draws: (pair, 3), the median between the limits if known."""
+    if ci_kind != "eti":
+        raise ValueError(
+            f"posterior limits without draws are equal-tailed, got ci_kind={ci_kind!r}; take "
+            "n_draws=4000, or leave 'posterior' out of intervals"
+        )
+    if "posterior_lower" in result.estimates:
+        known = (result.estimates[f"posterior_{end}"].values for end in ("lower", "upper"))
+        return np.stack(list(known), axis=1)
+    levels = [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2]
+    return quantiles_of(result.metric.limits)(
+        result.table["cells"].values, levels, prior=result.prior
+    )
+
+
+def _notes(
+    result: Result,
+    frame: pd.DataFrame,
+    width: Floats | None,
+    few: str,
+    methods: Sequence[str],
+    columns: Sequence[str],
+) -> list[str]:
+    estimates = result.estimates
+    undefined = estimates["undefined"].values.astype(object)
+    defined = undefined == ""
+    remarks = [undefined, _scarcity(result, frame, defined, methods)]
+    if "cells" in result.table:
+        remarks.append(cautions(result.metric, result.table["cells"].values, defined, methods))
+    if "remark" in estimates:
+        remarks.append(estimates["remark"].values)
+    if width is not None:
+        if "posterior_remark" in estimates:
+            remarks.append(estimates["posterior_remark"].values)
+        remarks.append(wide(width))
+        remarks.append(np.full(len(frame), few, dtype=object))
+        remarks.append(np.where(recurring(result), cluster_note(result), "").astype(object))
+    remarks.append(np.full(len(frame), repeats_note(result), dtype=object))
+    remarks.append(unequal_answers(result.table))
+    remarks.append(missing_notes(result, frame))
+    if numbered := result.table.attrs.get("numbered", ""):
+        there = frame["dataset"].isin([*numbered.split(SEPARATOR), ALL_DATA])
+        remarks.append(np.where(there, NUMBERED, "").astype(object))
+    for name, reason in result.metric.unreliable.items():
+        if name in (*methods, *columns):
+            remarks.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
+    # What leaves no estimate often leaves no posterior either: once is enough.
+    return joined(remarks)
+
+
+def _scarcity(
+    result: Result, frame: pd.DataFrame, defined: NDArray[np.bool_], methods: Sequence[str]
+) -> NDArray[Any]:
+    """Which entries rest on too little for the analytic interval and the bootstrap."""
+    known = {str(name): frame[name].to_numpy() for name in frame}
+    if "cells" in result.table:
+        known["cells"] = result.table["cells"].values
+    return scarcity(result.metric, known, frame["se"].to_numpy(), defined, methods)
