@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
-from alikely._base.parallel import at_most
 from alikely.inference.intervals import rank_band, uniformity
 
 # Chains differ between processors; truths and data do not. With exact draws in the place of chains,
@@ -131,14 +130,6 @@ def test_only_the_likelihood_shows_that_data_are_ignored(sets: Callable[..., int
     p_values = al.calibration.sbc_summary(ranks).set_index("quantity")["p_value"]
     assert p_values["log_likelihood"] < 1e-3
     assert (p_values.drop("log_likelihood") > 1e-3).all()
-
-
-@pytest.mark.slow
-def test_numbers_do_not_depend_on_the_workers(few: pd.DataFrame) -> None:
-    with at_most(1):
-        alone = sound(6)
-    # The studies of the fixture ran on all cores.
-    pd.testing.assert_frame_equal(alone, few[few["simulation"] < 6].iloc[: len(alone)])
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from scipy import special
 import alikely as al
 from alikely._base.parallel import at_most
 from alikely.calibration import coverage, scenarios
-from alikely.calibration.coverage import METHODS
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.inference.influence import estimate
 from alikely.metrics.errors import (
@@ -135,14 +134,6 @@ def test_summary_counts_what_the_study_found() -> None:
         al.calibration.coverage_summary(study, 0.8)
 
 
-def test_the_default_grid_can_exist() -> None:
-    grid = al.calibration.default_grid()
-    assert len(grid.drop_duplicates()) == 88
-    p = cell_probabilities(grid["accuracy_a"], grid["accuracy_b"], grid["ec"])
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert set(METHODS) >= {"posterior", "bootstrap", "bca", "wald"}
-
-
 def test_where_no_data_set_has_an_interval() -> None:
     grid = pd.DataFrame([[0.99, 0.99, 0.0, 2]], columns=[*one_setting(2)])
     study = al.calibration.coverage_study(grid, ["bca"], n_datasets=100, rng=3)
@@ -226,18 +217,18 @@ def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
 
 def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = one(0.3, 8, 100, 0)
-    options: dict[str, Any] = {"n_datasets": 50, "n_draws": 200, "ci_probs": [0.95], "rng": 5}
+    options: dict[str, Any] = {"n_datasets": 20, "n_draws": 100, "ci_probs": [0.95], "rng": 5}
     right = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
     monkeypatch.setattr(scenarios, "_implied_agreement", lambda *_: 0.9)
     wrong = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
-    # 95 % of 50, less four times the Monte-Carlo error.
-    assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 50)).all()
+    # 95 % of 20, less four times the Monte-Carlo error.
+    assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
     assert (wrong["width"] == right["width"]).all()
 
 
 def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None:
-    grid = al.calibration.default_grid().iloc[::30]
+    grid = al.calibration.default_grid().iloc[::44]
     options: dict[str, Any] = {"n_datasets": 100, "n_draws": 100, "rng": 6}
     labels = pd.concat([one(0.5, 4, n, 0.5) for n in (5, 10)])
     calls = (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from alikely.metrics import error_consistency
 from alikely.metrics.consistency import accuracies
@@ -32,7 +32,7 @@ FEW: dict[str, dict[str, Any]] = {
     "statements": {"n_draws": 100},
 }
 # Whose scenarios take long, each on its own: with the slow tests.
-LONG = ("cohorts", "families", "statements", "judges")
+LONG = ("benchmarks", "cohorts", "families", "items", "judges", "margins", "orders", "statements")
 # Of studies whose scenarios differ in numbers alone, so many-th; of cohorts the first.
 EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "margins": 7}
 EVERY |= {"orders": 4, "similarity": 9, "statements": 6}
@@ -271,18 +271,6 @@ def test_machines_have_the_accuracy_that_is_asked_for(world: str, human: float) 
     if world == "copying":
         # Proposition 2: what the copy model says is the share that is copied.
         np.testing.assert_allclose(copy_probability(np.maximum(cells, 0)), made["shared"])
-
-
-def test_simulated_answers_have_these_probabilities() -> None:
-    """The cohort world, by drawing people and images."""
-    rng, n, shared, human, machine = np.random.default_rng(1), 400_000, 0.5, 0.75, 0.8
-    cells = sharing_cells("cohort", human, [shared], [machine])["cells"][0]
-    p = special.ndtr((special.ndtri(human) - 0.8 * rng.standard_normal(n)) / np.sqrt(1 - 0.64))
-    first, second = rng.random((2, n)) < p
-    own = (machine - shared * human) / (1 - shared)
-    answer = np.where(rng.random(n) < shared, second, rng.random(n) < own)
-    seen = [first & answer, first & ~answer, ~first & answer, ~first & ~answer]
-    np.testing.assert_allclose(np.mean(seen, axis=1), cells, atol=4 * 0.5 / np.sqrt(n) + 1e-3)
 
 
 def test_no_metric_is_right_in_every_world() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -48,32 +47,6 @@ def test_rows_come_in_order_with_their_cells(whole: pd.DataFrame) -> None:
 def test_workers_do_not_change_the_numbers(whole: pd.DataFrame, backend: str) -> None:
     with joblib.parallel_config(backend=backend), at_most(2):
         assert al.calibration.run_study(mean_of, CELLS, rng=5).equals(whole)
-
-
-RUNNING: dict[str, int] = {"now": 0, "most": 0}
-LOCK = threading.Lock()
-
-
-def counted(n: int, seed: np.random.SeedSequence) -> list[dict[str, Any]]:
-    """How many cells are worked on at once."""
-    with LOCK:
-        RUNNING["now"] += 1
-        RUNNING["most"] = max(RUNNING["most"], RUNNING["now"])
-    time.sleep(0.02)
-    with LOCK:
-        RUNNING["now"] -= 1
-    return [{"n": n}]
-
-
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_so_many_cells_are_worked_on_as_there_are_workers(
-    n_workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 4)
-    RUNNING["most"] = 0
-    with at_most(n_workers):
-        al.calibration.run_study(counted, [{"n": n} for n in range(9)], rng=1)
-    assert RUNNING["most"] == n_workers
 
 
 def run(folder: Path) -> pd.DataFrame:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
-import alikely as al
 from alikely.inference.intervals import analytic_interval
 from alikely.metrics.readings import COHEN_KAPPA
 from alikely.planning import items_for_agreement
@@ -50,13 +49,6 @@ def test_few_rare_items_are_named() -> None:
     assert plan["note"][1] == ""
     # AC1 does not suffer.
     assert items_for_agreement(0.9, n_items=40, coefficient="gwet_ac1")["note"][0] == ""
-
-
-def test_a_pilot_plans_too() -> None:
-    trials = al.load_example().select(kind="human", condition="noise")
-    pilot = al.agreement(trials, "gwet_ac1", readers="all", n_resamples=0, n_draws=400, rng=1)
-    plan = al.planning.plan_from(pilot, [160, 640], n_datasets=200, rng=1)
-    assert plan["expected_width"][1] == pytest.approx(plan["expected_width"][0] / 2, rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def benchmark_error(trials: al.Trials) -> float:
 @pytest.fixture(scope="module")
 def known() -> pd.DataFrame:
     """Components of the experiment above, from a large pilot."""
-    answers = experiment(60, 2_400, 2, np.random.default_rng(1))
+    answers = experiment(60, 1_600, 2, np.random.default_rng(1))
     return al.planning.variance_components(as_trials(*answers, 2))
 
 
@@ -134,15 +134,6 @@ def test_more_of_anything_never_hurts(known: pd.DataFrame) -> None:
     for one, two in (("n_observers", 4), ("n_images", 50), ("n_repeats", 1)):
         fewer, more = plan[plan[one] == two], plan[plan[one] != two]
         assert (more["se"].to_numpy() <= fewer["se"].to_numpy()).all()
-
-
-def test_errors_other_than_correctness_are_planned_alike() -> None:
-    table = al.planning.variance_components(
-        al.load_example().select(condition=["blur", "noise"]), metric="misclassification_agreement"
-    )
-    assert table["system"].tolist()[-1] == "human-human"
-    known = table[table["images"].notna()]
-    assert (al.planning.expected_errors(known, 4, 160)["se"] > 0).all()
 
 
 def test_what_cannot_be_estimated_says_why() -> None:

@@ -112,16 +112,6 @@ def test_stated_power_is_that_of_fishers_test(
     assert (plan["power"] <= plan["target"] + POINTS).all()
 
 
-def test_pearsons_number_of_trials_is_not_enough_near_the_ceiling() -> None:
-    """Cantor's formula promises Pearson's test .8; what a summary shows has a good deal less."""
-    ec, accuracy = 0.3, np.array([0.97])
-    null, truth = (fleiss_variance(accuracy, accuracy, x)[0] for x in (0.0, ec))
-    n = ceil(((1.96 * np.sqrt(null) + 0.8416 * np.sqrt(truth)) / ec) ** 2)
-    row = pd.Series({"accuracy_a": 0.97, "accuracy_b": 0.97, "ec": ec, "n_trials": n})
-    assert fisher_power(row, np.random.default_rng(4)) < 0.65
-    assert trials_for_power(0.97, 0.97, ec, n_coverage=0, rng=1)["n_trials"].item() > 1.3 * n
-
-
 @pytest.mark.slow
 def test_the_table_of_the_page_is_what_plans_find() -> None:
     rows = re.findall(

@@ -63,13 +63,6 @@ def test_a_second_machine_and_group_are_as_said() -> None:
     np.testing.assert_array_equal(lists.shown, lists.other_shown)
 
 
-def test_bent_margins_have_the_same_truth_and_other_values() -> None:
-    one, other = (data(World(relation=relation), 2) for relation in ("linear", "exp"))
-    np.testing.assert_allclose(np.exp(one.margins), other.margins)
-    np.testing.assert_array_equal(one.right, other.right)
-    assert len(np.unique(data(World(relation="coarse"), 2).margins)) <= 4
-
-
 def test_class_effects_part_total_from_within() -> None:
     total, within = truth(World(rho=0.5, class_sd=1.2, class_opposite=1.0), 3)
     assert total < 0 < within
