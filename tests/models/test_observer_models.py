@@ -43,7 +43,7 @@ def counts(trials: al.Trials) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("n", "deviation"),
-    [(1, 0.7), (2, 1.2), (6, 3.0), (18, 2.0), (30, 3.0)],
+    [(1, 0.7), (6, 3.0), (30, 3.0)],
 )
 def test_stable_deviations_are_integrated_out(n: int, deviation: float) -> None:
     """Mean log likelihood of the model's own data, where the quadrature has to be good."""
