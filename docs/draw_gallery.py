@@ -110,12 +110,10 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "Decision margins": (
         (
             'people, margins = al.simulate.detection_experiment(8, 60, rho={"net": 0.7, "other": 0.3}, rng=1)\n'
-            "dmc = al.decision_margin_consistency(people, margins, rng=1)\n"
-            "observers = al.fit_observers(people, rng=1)"
+            "dmc = al.decision_margin_consistency(people, margins, rng=1)"
         ),
         {
             "plot_margins checks": 'al.plot_margins(dmc, "checks")',
-            "plot_margins explained": 'al.plot_margins(al.margins.explained_consistency(observers, rng=1), "explained")',
             "plot_margins consistency": 'al.plot_margins(al.estimates.consistency_table(people, dmc), "consistency")',
         },
     ),
@@ -132,8 +130,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
         ),
         {
             "plot_spectrum": "al.plot_spectrum(spectrum, regimes)",
-            "plot_regimes ranks": "al.plot_regimes(al.spectrum.regime_alignment(alignment, regime, rng=1))",
-            "plot_regimes numbers": 'al.plot_regimes(regimes, "numbers")',
+            "plot_regimes": "al.plot_regimes(al.spectrum.regime_alignment(alignment, regime, rng=1))",
             "plot_alignment distortions": (
                 "# three distortions of eight levels, each harder than the one before\n"
                 "harder = np.tile(np.linspace(0, 1, 8), 3)\n"
@@ -162,7 +159,6 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 "power = al.trials_for_power(0.75, 0.75, [[0.2], [0.4]], power=wanted, n_coverage=0)\n"
                 'al.plot_plan(power, "power")'
             ),
-            "plot_plan items": 'al.plot_plan(al.planning.item_precision(0.75, [10, 20, 40, 80, 160, 320]), "items")',
             "plot_plan design": (
                 "pilot = al.planning.variance_components(trials).tail(1)\n"
                 "grid = al.planning.expected_errors(\n    pilot, [[2], [4], [8], [16], [32], [64], [128]], [50, 100, 200, 400, 800]\n)\n"

@@ -28,13 +28,13 @@ def test_what_python_computes_is_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--out", str(tmp_path)]
-    assert main([*arguments, "--n-draws", "2000", "--n-resamples", "500", "--seed", "2"]) == 0
+    assert main([*arguments, "--n-draws", "200", "--n-resamples", "50", "--seed", "2"]) == 0
     printed = capsys.readouterr().out
     # Paths are as long as they are.
     lines = [line for line in printed.splitlines() if not line.startswith("Written to")]
     assert max(map(len, lines)) <= 80
     again = al.decision_margin_consistency(
-        al.Trials.read(files[0]), files[1], n_draws=0, n_resamples=500, rng=2
+        al.Trials.read(files[0]), files[1], n_draws=0, n_resamples=50, rng=2
     )
     expected = al.Result.load(tmp_path / "decision_margin_consistency.nc")
     pd.testing.assert_series_equal(
@@ -54,7 +54,7 @@ def test_what_python_computes_is_printed_and_written(
     for name in ("consistency.png", "decision_margin_consistency.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert expected.table.sizes["pair"] == 3
-    assert len(expected.draws("posterior")) == 2000
+    assert len(expected.draws("posterior")) == 200
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def file(board: al.Trials, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_python_computes_is_printed_and_written(
     board: al.Trials, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = [str(file), "--by-family", "family", "--n-resamples", "40", "--out", str(tmp_path)]
+    arguments = [str(file), "--by-family", "family", "--n-resamples", "5", "--out", str(tmp_path)]
     assert main(["matrix", *arguments]) == 0
     out = capsys.readouterr().out
     assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
@@ -38,7 +38,7 @@ def test_what_python_computes_is_printed_and_written(
     blocks = al.benchmark.block_means(result, family)
     written = pd.read_csv(tmp_path / "blocks.csv")
     pd.testing.assert_frame_equal(written, blocks)
-    tree = al.benchmark.families(result, n_resamples=40, rng=1)
+    tree = al.benchmark.families(result, n_resamples=5, rng=1)
     branches = pd.read_csv(tmp_path / "branches.csv")
     np.testing.assert_allclose(branches["support"], tree.branches["support"])
     groups = pd.read_csv(tmp_path / "families.csv", index_col="observer")

@@ -88,8 +88,3 @@ def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture
     estimate = study.differences["estimate"].iloc[0]
     said = f"Difference between A and B (means over readers): {estimate:.2f}"
     assert said in page.read_text("utf-8")
-    # Readers of another kind, among themselves.
-    own = trials.to_table().query("observer != 'AI'").assign(kind="reader")
-    own.to_csv(table, index=False)
-    assert main(["report", str(table), *few, "--out", str(page)]) == 0
-    assert "Difference between A and B" in page.read_text("utf-8")

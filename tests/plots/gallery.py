@@ -85,12 +85,6 @@ def spectrum(n: int) -> xr.Dataset:
     return al.difficulty_spectrum(found, [f"{name}:reference" for name in datasets], chance=1 / 16)
 
 
-@functools.cache
-def regimes(n: int, n_resamples: int = 0) -> Any:
-    """Two regimes of its conditions."""
-    return al.regimes(spectrum(n), 2, n_resamples=n_resamples, rng=1)
-
-
 def alignment(n: int, n_levels: int = 8, n_datasets: int = 1) -> pd.DataFrame:
     """As of `alikely.spectrum.alignment_table`."""
     rng = np.random.default_rng(2)
@@ -174,15 +168,6 @@ def coverages(n: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def explained(n: int) -> pd.DataFrame:
-    rng = np.random.default_rng(8)
-    value = rng.uniform(0, 0.6, n)
-    frame = pd.DataFrame({"observer_a": names(n), "observer_b": ["x"] * n, "observed": value})
-    frame["predicted"] = value + rng.normal(0, 0.1, n)
-    frame = frame.assign(eti95_lb=frame["predicted"] - 0.15, eti95_ub=frame["predicted"] + 0.15)
-    return frame.assign(inside=rng.random(n) < 0.9)
-
-
 def margins_table(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(9)
     row = dict.fromkeys(CONSISTENCY, np.nan)
@@ -240,10 +225,6 @@ def widths(n: int) -> pd.DataFrame:
         for j in range(lines) for k in x
     ]  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def precision(n: int) -> pd.DataFrame:
-    return al.planning.item_precision(0.75, np.unique(np.geomspace(10, 400, n).astype(int)))
 
 
 def designs(n: int) -> Any:
@@ -331,11 +312,9 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_alignment distortions": lambda n: al.plot_alignment(
         alignment(0, {2: 2, 30: 6, 300: 10}[n], {2: 1, 30: 5, 300: 30}[n]), "distortions"
     ),
-    "plot_margins explained": lambda n: al.plot_margins(explained(n), "explained"),
     "plot_families": lambda n: al.plot_families(*tree(n), by=of_family(n)),
     "plot_plan images": lambda n: al.plot_plan(image_choice(n), "images"),
     "plot_intervals": lambda n, **rows: al.plot_intervals(consistency(n), **rows),
-    "plot_plan items": lambda n: al.plot_plan(precision(n), "items"),
     "plot_alignment levels": lambda n: al.plot_alignment(
         alignment(n), "levels", dataset="phase-scrambling-0"
     ),
@@ -361,10 +340,11 @@ DRAWINGS: dict[str, Drawing] = {
         scores(n), "ranks", population="images", rng=1
     ),
     "plot_calibration recovery": lambda n: al.plot_calibration(simulated_ranks(n), "recovery"),
-    "plot_regimes numbers": lambda n: al.plot_regimes(regimes(n, 20), "numbers"),
-    "plot_regimes ranks": lambda n: al.plot_regimes(ranks(n)),
+    "plot_regimes": lambda n: al.plot_regimes(ranks(n)),
     "plot_robustness sensitivity": lambda n: al.plot_robustness(choices(n), "sensitivity"),
-    "plot_spectrum": lambda n: al.plot_spectrum(spectrum(n), regimes(n)),
+    "plot_spectrum": lambda n: al.plot_spectrum(
+        spectrum(n), al.regimes(spectrum(n), 2, n_resamples=0, rng=1)
+    ),
     "plot_plan width": lambda n: al.plot_plan(
         widths(n), "width", references={"one condition": 160}
     ),

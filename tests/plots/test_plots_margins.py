@@ -36,42 +36,8 @@ def result() -> al.Result:
     return al.Result(tree)
 
 
-@pytest.fixture
-def explained() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "observer_a": ["p", "p", "q", "p"],
-            "observer_b": ["q", "r", "r", "p"],
-            "observed": [0.3, 0.6, np.nan, 0.5],
-            "predicted": [0.28, 0.3, 0.3, 0.55],
-            "eti95_lb": [0.1, 0.1, 0.1, 0.4],
-            "eti95_ub": [0.5, 0.5, 0.5, 0.7],
-            "inside": [True, False, False, True],
-        }
-    )
-
-
 def legend(ax: Any) -> str:
     return " | ".join(text.get_text() for text in ax.get_legend().get_texts())
-
-
-def test_explained_consistency_counts_what_it_draws(explained: pd.DataFrame) -> None:
-    ax = al.plot_margins(explained, "explained")
-    points = [tuple(xy) for line in ax.lines for xy in line.get_xydata()]
-    for row in explained.dropna().itertuples():
-        assert (row.observed, row.predicted) in points
-    text = legend(ax)
-    assert "pairs, inside: 1 of 2" in text
-    assert "observers with themselves, inside: 1 of 1" in text
-    assert "undefined, not drawn: 1 of 4" in text
-    assert ax.get_legend().get_title().get_text() == "inside the 95 % interval: 2 of 3"
-    with pytest.raises(ValueError, match="frame lacks the column 'inside'"):
-        al.plot_margins(explained.drop(columns="inside"), "explained")
-    with pytest.raises(ValueError, match="frame is empty"):
-        al.plot_margins(explained.iloc[:0], "explained")
-    with pytest.raises(ValueError, match="needs one lower and one upper bound"):
-        al.plot_margins(explained.drop(columns="eti95_lb"), "explained")
-    plt.close("all")
 
 
 def drawn(ax: Any) -> np.ndarray[Any, Any]:

@@ -50,17 +50,6 @@ def test_power_of_items_is_drawn_too() -> None:
     assert any(np.allclose(line.get_ydata(), 0.8) for line in ax.lines)
 
 
-def test_item_precision() -> None:
-    table = al.planning.item_precision(0.75, [10, 20, 300])
-    top, bottom = al.plot_plan(table, "items")
-    np.testing.assert_allclose(bottom.lines[0].get_ydata(), 100 * table["outside"])
-    (bars,) = top.collections
-    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
-    np.testing.assert_allclose(ends, table[["lower", "upper"]])
-    with pytest.raises(ValueError, match="must hold one accuracy, got 2"):
-        al.plot_plan(al.planning.item_precision([0.75, 0.8], 10), "items")
-
-
 def test_design_map_marks_the_best_design() -> None:
     pilot = al.planning.variance_components(al.load_example()).tail(1)
     grid = al.planning.expected_errors(pilot, [[2], [8], [32], [128]], [20, 200, 2000])
@@ -76,7 +65,7 @@ def test_design_map_marks_the_best_design() -> None:
         al.plot_plan(pd.concat([grid, grid]), "design")
 
 
-@pytest.mark.parametrize("kind", ["width", "power", "items", "design"])
+@pytest.mark.parametrize("kind", ["width", "power", "design"])
 def test_tables_without_what_is_drawn(kind: str) -> None:
     with pytest.raises(ValueError, match="frame lacks the column"):
         al.plot_plan(pd.DataFrame({"nothing": [1]}), kind)

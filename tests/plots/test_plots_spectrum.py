@@ -37,16 +37,6 @@ def found(spectrum: xr.Dataset) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def posterior(spectrum: xr.Dataset) -> pd.DataFrame:
-    """As from `regime_probabilities`, all as sure as their place in the table."""
-    delta = spectrum["delta"].values + 0.5
-    p = np.linspace(0, 1, len(delta))
-    columns = {"condition": spectrum["condition"].values, "delta": delta}
-    bounds = {"posterior_eti95_lb": delta - 1, "posterior_eti95_ub": delta + 1}
-    return pd.DataFrame(columns | bounds | {"p_regime 1": p, "p_regime 2": 1 - p})
-
-
-@pytest.fixture(scope="module")
 def alignment() -> xr.Dataset:
     return al.condition_alignment(al.load_example(), n_resamples=100, rng=1)
 
@@ -77,39 +67,6 @@ def test_every_condition_stands_at_its_delta(spectrum: xr.Dataset, found: xr.Dat
     texts = {text.get_text() for text in ax.texts}
     assert {"regime 1", "regime 2", "reference"} <= texts
     assert legend(ax)[:2] == ["condition", "reference condition"]
-
-
-def test_posterior_draws_bars_and_pales_the_unsure(
-    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame
-) -> None:
-    ax = al.plot_spectrum(spectrum, found, posterior)
-    places, colors = dots(ax)
-    assert sorted(places[:, 0]) == pytest.approx(sorted(posterior["delta"]))
-    bars = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
-    ends = {tuple(np.round(s[:, 0], 6)) for c in bars for s in c.get_segments()}
-    bounds = posterior[["posterior_eti95_lb", "posterior_eti95_ub"]].round(6)
-    assert set(map(tuple, bounds.to_numpy())) <= ends
-    # The condition between the regimes is nearly white, the surest are in full colour.
-    paleness = colors.sum(axis=1)
-    by_delta = dict(zip(places[:, 0].round(6), paleness, strict=True))
-    drawn = np.array([by_delta[x] for x in posterior["delta"].round(6)])
-    assert drawn.argmax() in (7, 8)
-    assert drawn[[0, -1]].max() < drawn.max() - 0.5
-    assert "95 % interval of delta" in legend(ax)
-
-
-def test_shading_follows_what_is_drawn(
-    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame
-) -> None:
-    def edges(ax: plt.Axes) -> set[float]:
-        spans = [patch for patch in ax.patches if patch.get_width() > 0]
-        return {round(x, 6) for p in spans for x in (p.get_x(), p.get_x() + p.get_width())}
-
-    assert round(float(found["position"][0]), 6) in edges(al.plot_spectrum(spectrum, found))
-    ordered = posterior.sort_values("delta")
-    sure = ordered.assign(**{"p_regime 1": np.arange(16) < 5, "p_regime 2": np.arange(16) >= 5})
-    half = ordered["delta"].iloc[4:6].mean()
-    assert round(float(half), 6) in edges(al.plot_spectrum(spectrum, found, sure))
 
 
 def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
@@ -172,15 +129,12 @@ def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Data
     assert "density of conditions" in legend(ax)
 
 
-def test_refusals(
-    spectrum: xr.Dataset, found: xr.Dataset, posterior: pd.DataFrame, alignment: xr.Dataset
-) -> None:
+def test_refusals(spectrum: xr.Dataset, found: xr.Dataset, alignment: xr.Dataset) -> None:
     plain = al.spectrum.alignment_table(alignment)
     labelled = al.spectrum.alignment_table(alignment, REGIME)
     cases: list[tuple[Any, str]] = [
         (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
-        (lambda: al.plot_spectrum(spectrum, found, posterior.iloc[1:]), "posterior lacks"),
         (lambda: al.plot_alignment(plain, "levels", dataset="all"), "column 'regime'"),
         (lambda: al.plot_alignment(labelled, "levels", dataset="none"), "dataset must be one of"),
         (

@@ -76,7 +76,6 @@ def spectrum(
     o.table("spectrum", frame)
     o.table("regimes", counts)
     o.plot("spectrum", lambda: al.plot_spectrum(scale, groups))
-    o.plot("regimes", lambda: al.plot_regimes(groups, "numbers"))
     if (trials.data["kind"].values == o.models).any():
         _align(o, trials, found, scale, groups)
 

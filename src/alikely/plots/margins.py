@@ -1,4 +1,4 @@
-"""Decision margins: consistency, checks, item strengths, noise of observers."""
+"""Decision margins: consistency and checks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,12 @@ from alikely.plots._style import (
     COLORS,
     FAR,
     MOST_LETTERS,
-    axes_or_new,
-    bounds_of,
     check_table,
     draw_kind,
     group_styles,
     in_column,
     key,
     legend,
-    not_drawn,
     place_labels,
     several_axes,
 )
@@ -42,13 +39,13 @@ __all__ = ["CONSISTENCY", "plot_margins"]
 
 def plot_margins(
     data: Result | pd.DataFrame,
-    kind: Literal["consistency", "checks", "explained"],
+    kind: Literal["consistency", "checks"],
     *,
     pair: int | str | None = None,
     m: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw decision margins: their consistency, checks of the model, and explained consistency.
+    """Draw decision margins: their consistency, and checks of the model.
 
     Each kind draws another object and uses these arguments:
 
@@ -60,14 +57,12 @@ def plot_margins(
       [AK24]_, of a table of `alikely.estimates.consistency_table`. Open points are noise-free
       medians. For one condition, lines with bands give the group, the means over models, and
       (dashed) the ceiling of a model. For several conditions, lines have no bands
-    - ``"explained"``: error consistency predicted by shared item strengths against the observed
-      one, of a table of `alikely.margins.explained_consistency`; filled if outside the interval
 
     Parameters
     ----------
     data : Result or pandas.DataFrame
         What the kind draws.
-    kind : {"consistency", "checks", "explained"}
+    kind : {"consistency", "checks"}
         What to draw.
     pair : int or str, optional
         Position or label of an entry of a model and a group of observers. Default 0.
@@ -398,44 +393,3 @@ def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
     worst = y[np.argmax(np.abs(y))]
     ax.set_title(f"tails: farthest margin at {worst:.1f} spreads")
     legend(ax, at="below")
-
-
-EXPLAINED = ("observer_a", "observer_b", "observed", "predicted", "inside")
-
-
-def _explained(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Error consistency predicted by shared item strengths against the observed one."""
-    origin = "give the table of explained_consistency()"
-    check_table(frame, EXPLAINED, origin)
-    lower, upper = bounds_of(frame, "", origin)
-    defined = frame[["observed", "predicted", lower, upper]].notna().all(axis=1)
-    shown = frame[defined]
-    inside = shown["inside"].astype(bool)
-    own = shown["observer_a"] == shown["observer_b"]
-
-    ax = axes_or_new(ax, (8.0, 4.4))
-    kinds = ((~own, "o", COLORS[0], "pairs"), (own, "s", COLORS[5], "observers with themselves"))
-    for chosen, marker, color, name in kinds:
-        part, ok = shown[chosen], inside[chosen]
-        ax.vlines(part["observed"], part[lower], part[upper], color=color, linewidth=0.8, alpha=0.5)
-        for at, fill, where in ((ok, "white", "inside"), (~ok, color, "outside")):
-            if len(part):
-                ax.plot(
-                    part["observed"][at], part["predicted"][at], linestyle="", marker=marker,
-                    markersize=5.5, color=color, markerfacecolor=fill,
-                    label=f"{name}, {where}: {at.sum()} of {len(part)}",
-                )  # fmt: skip
-    ax.axline((0, 0), slope=1, color="0.5", linewidth=0.8, zorder=0, label="equal")
-    handles = ax.get_legend_handles_labels()[0]
-    handles += not_drawn(int((~defined).sum()), len(frame))
-    if len(shown):
-        ends = shown[["observed", "predicted", lower, upper]].to_numpy(np.float64)
-        pad = max(0.05 * np.ptp(ends), 0.02)
-        limits = (ends.min() - pad, ends.max() + pad)
-        ax.set(xlim=limits, ylim=limits)
-    ax.set_aspect("equal")
-    percent = lower.removeprefix("eti").removesuffix("_lb")
-    ax.set_xlabel("observed error consistency (-1 to 1)")
-    ax.set_ylabel(f"predicted error consistency (-1 to 1)\n(median, bars: {percent} % predictive)")
-    legend(ax, handles, f"inside the {percent} % interval: {inside.sum()} of {len(shown)}")
-    return ax

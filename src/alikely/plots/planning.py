@@ -1,4 +1,4 @@
-"""Plans before there are data: widths, power, precision of items, designs, chosen images."""
+"""Plans before there are data: widths, power, designs, chosen images."""
 
 from __future__ import annotations
 
@@ -25,13 +25,10 @@ from alikely.plots._style import (
     key,
     legend,
     new_axes,
-    several_axes,
 )
 
 __all__ = ["plot_plan"]
 
-# As in tables of item_precision.
-TOLERANCE = 0.05
 WIDTHS = "give a table of alikely.planning.interval_width()"
 NAMES = {
     "n_trials": "trials",
@@ -52,7 +49,7 @@ NAMES = {
 
 def plot_plan(
     data: pd.DataFrame | StimulusPlan,
-    kind: Literal["width", "power", "items", "design", "images"],
+    kind: Literal["width", "power", "design", "images"],
     *,
     x: str | None = None,
     hue: str | None = None,
@@ -60,7 +57,7 @@ def plot_plan(
     designs: pd.DataFrame | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
-    """Draw the plan of a study: widths, power, precision of items, designs, chosen images.
+    """Draw the plan of a study: widths, power, designs, chosen images.
 
     Each kind draws another object and uses these arguments:
 
@@ -68,8 +65,6 @@ def plot_plan(
       and 6 of [K25]_ (`x`, `hue`, `references`)
     - ``"power"``: power, of a table of `alikely.trials_for_power`,
       `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
-    - ``"items"``: precision of the accuracy of one item, of a table of
-      `alikely.planning.item_precision`, as Figure 3 of [AK24]_
     - ``"design"``: lines of equal standard error over observers and images, of a grid of
       `alikely.planning.expected_errors` for one system (`designs`)
     - ``"images"``: images of a plan of `alikely.planning.choose_images` by size and stratum, and
@@ -79,7 +74,7 @@ def plot_plan(
     ----------
     data : pandas.DataFrame or StimulusPlan
         What the kind draws. Simulated widths and powers are hollow.
-    kind : {"width", "power", "items", "design", "images"}
+    kind : {"width", "power", "design", "images"}
         What to draw.
     x, hue : str, optional
         Columns along the axis and of the lines. Default "n_trials", and "accuracy_a" for
@@ -89,21 +84,19 @@ def plot_plan(
     designs : pandas.DataFrame, optional
         As returned by `alikely.planning.best_design`: what the budget buys, with a star at the
         best design.
-    ax : matplotlib.axes.Axes, or two for ``"items"``, optional
+    ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, always for ``"images"``.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two for ``"items"`` (range of observed accuracies, percentage outside the tolerance) and
-        ``"images"`` (all images of the pool, filled if they are shown; expected standard error for
-        one observer of random and chosen images), otherwise one.
+        Two for ``"images"`` (all images of the pool, filled if they are shown; expected standard
+        error for one observer of random and chosen images), otherwise one.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, a table is empty or lacks a column, items have several
-        accuracies, or the errors are no grid.
+        If the kind is unknown, a table is empty or lacks a column, or the errors are no grid.
     TypeError
         If the kind does not use an argument or draws another object.
 
@@ -112,7 +105,6 @@ def plot_plan(
     .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
        consistency: towards reliable behavioral comparison of classifiers.
        doi:10.48550/arXiv.2507.06645
-    .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 
     Examples
     --------
@@ -161,28 +153,6 @@ def _power(
     ax.axhline(0.8, color="0.4", linestyle="--", linewidth=0.8)
     ax.set_ylim(0, 1)
     return ax
-
-
-def _items(table: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
-    """Precision of one item's accuracy by number of responses."""
-    needed = {"accuracy", "n_answers", "outside", "lower", "upper"}
-    check_table(table, needed, "give a table of alikely.planning.item_precision()")
-    accuracies = table["accuracy"].unique()
-    if len(accuracies) > 1:
-        raise ValueError(f"table must hold one accuracy, got {len(accuracies)}; choose its rows")
-    axes = several_axes(ax, (6.4, 5.0), 2, 1, sharex=True)
-    top, bottom = axes
-    part, truth = table.sort_values("n_answers"), float(accuracies[0])
-    top.axhspan(truth - TOLERANCE, truth + TOLERANCE, color="0.9")
-    top.axhline(truth, color="0.4", linewidth=0.8)
-    top.vlines(part["n_answers"], part["lower"], part["upper"], color=COLORS[0], linewidth=2)
-    top.set_ylabel("central range of\nobserved accuracy")
-    top.set_ylim(min(0.4, part["lower"].min()), 1.02)
-    bottom.plot(part["n_answers"], 100 * part["outside"], color=COLORS[0], marker="o", markersize=3)
-    bottom.set(xlabel="answers to the item", ylabel=f"% further than {TOLERANCE:g}\nfrom the truth")
-    bottom.set_ylim(bottom=0)
-    _plain_numbers(bottom, "x", part["n_answers"])
-    return axes
 
 
 def _design(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal
 
 import numpy as np
@@ -11,10 +10,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter
-from numpy.typing import NDArray
+from matplotlib.ticker import MaxNLocator
 
-from alikely._base.arrays import Floats
 from alikely._base.frames import Groups
 from alikely.benchmark.layout import HUMANS
 from alikely.metrics import get_metric
@@ -23,7 +20,6 @@ from alikely.plots._style import (
     COLORS,
     VIOLIN,
     axes_or_new,
-    blend,
     bounds_of,
     by_system,
     check_table,
@@ -48,14 +44,12 @@ from alikely.plots._style import (
 __all__ = ["can_be_drawn", "plot_alignment", "plot_regimes", "plot_spectrum"]
 
 FOUND = "give what alikely.regimes() returns"
-PROBABILITIES = "give the table of alikely.spectrum.regime_probabilities()"
 
 
 @styled
 def plot_spectrum(
     spectrum: xr.Dataset,
     found: xr.Dataset | None = None,
-    posterior: pd.DataFrame | None = None,
     *,
     ax: Axes | None = None,
 ) -> Axes:
@@ -67,8 +61,6 @@ def plot_spectrum(
         As from `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
         As from `alikely.regimes`: colours of the dots, shading of the background.
-    posterior : pandas.DataFrame, optional
-        As from `alikely.spectrum.regime_probabilities`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -76,18 +68,15 @@ def plot_spectrum(
     -------
     matplotlib.axes.Axes
         One row per data set, one dot per condition, diamonds for the reference. Levels are named
-        where there is room. With a posterior, dots are its means with their intervals, coloured by
-        the most probable regime and the paler the less probable it is, which shades the background
-        too; Glass's delta, in units of the sample's spread, is a tick.
-        Conditions without a delta are counted in the legend.
+        where there is room. Conditions without a delta are counted in the legend.
 
     Raises
     ------
     TypeError
-        If `spectrum` or `found` is not a Dataset.
+        If `spectrum` is not a Dataset.
     ValueError
-        If something is lacking in one of the three, or they differ in conditions or regimes; or if
-        no condition has a delta.
+        If something is lacking in one of the two, they differ in conditions, or no condition has a
+        delta.
 
     Examples
     --------
@@ -105,21 +94,15 @@ def plot_spectrum(
     if found is not None:
         check_table(found, ("condition", "label", "position"), FOUND, "found")
         _same_conditions(names, found["condition"].values.tolist(), "found")
-    glass = spectrum["delta"].values.astype(np.float64)
-    order, code, opacity = _regimes_of(names, found, posterior)
+    delta = spectrum["delta"].values.astype(np.float64)
+    order = [] if found is None else [str(name) for name in found["regime"].values]
     colors = regime_colors(order)
-    delta, bounds, interval = glass, None, ""
-    if posterior is not None:
-        columns = bounds_of(posterior, "posterior", PROBABILITIES)
-        rows = posterior.set_index("condition").loc[names]
-        delta = rows["delta"].to_numpy(np.float64)
-        bounds = rows[columns].to_numpy(np.float64)
-        interval = re.sub(r".*?([\d.]+)_lb", r"\1 % interval", columns[0])
+    color = np.full(len(names), "0.3", dtype=object)
+    if found is not None:
+        color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
     defined = np.isfinite(delta)
     if not defined.any():
-        raise ValueError(
-            "no condition has a delta; make the spectrum with correction=0.5, or give a posterior"
-        )
+        raise ValueError("no condition has a delta; make the spectrum with correction=0.5")
     is_reference = spectrum["is_reference"].values.astype(bool)
     datasets = list(dict.fromkeys(spectrum["dataset"].values.tolist()))
     row = np.array([datasets.index(name) for name in spectrum["dataset"].values])
@@ -127,87 +110,41 @@ def plot_spectrum(
     ax = axes_or_new(ax, (7.0, 1.5 + 0.36 * len(datasets)), tall=True)
     ax.hlines(range(len(datasets)), 0, 1, transform=ax.get_yaxis_transform(), color="0.85",
               linewidth=0.6, zorder=0.6)  # fmt: skip
-    ends = delta[defined] if bounds is None else np.append(delta[defined], bounds[defined])
+    ends = delta[defined]
     pad = max(0.04 * float(np.ptp(ends)), 0.5)
-    ax.set_xlim(float(ends.max()) + pad, float(ends.min()) - pad)
+    low, high = float(ends.min()) - pad, float(ends.max()) + pad
+    ax.set_xlim(high, low)
     ax.set_ylim(len(datasets) - 0.5, -0.5)
     texts = []
     if found is not None:
-        low, high = float(ends.min()) - pad, float(ends.max()) + pad
         position = found["position"].values.astype(np.float64)
-        # The posterior has another unit: its regimes end where the most probable one changes.
-        inner = position if posterior is None else _changes(delta, code, len(order))
-        edges = [low, *np.clip(inner, low, high).tolist(), high]
-        spans = list(zip(edges[:-1], edges[1:], order, strict=True))
-        texts = shade_regimes(ax, spans, colors)
-    if bounds is not None:
-        ax.hlines(row[defined], *bounds[defined].T, color="0.35", linewidth=1.0, zorder=2)
-        ax.plot(glass, row, linestyle="", marker="|", markersize=7, markeredgewidth=0.8,
-                color="0.35", zorder=2.1)  # fmt: skip
-    for chosen, marker, size in ((~is_reference, "o", 24), (is_reference, "D", 26)):
+        edges = [low, *np.clip(position, low, high).tolist(), high]
+        texts = shade_regimes(ax, zip(edges[:-1], edges[1:], order, strict=True), colors)
+    handles: list[Line2D] = []
+    for chosen, marker, text in ((~is_reference, "o", "condition"),
+                                 (is_reference, "D", "reference condition")):  # fmt: skip
         here = chosen & defined
+        ax.scatter(
+            delta[here], row[here], s=25, marker=marker, color=color[here].tolist(), zorder=3
+        )
         if here.any():
-            edge = [colors[order[k]] if k >= 0 else "0.3" for k in code[here]]
-            fill = [blend(c, p) for c, p in zip(edge, opacity[here].tolist(), strict=True)]
-            ax.scatter(delta[here], row[here], s=size, marker=marker, facecolors=fill,
-                       edgecolors=edge, linewidths=1.0, zorder=3)  # fmt: skip
+            handles.append(key(text, linestyle="", color="0.3", markersize=5, marker=marker))
     ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
     ax.tick_params(axis="y", length=0)
-    how = "Glass's delta" if posterior is None else "Glass's delta, posterior mean"
-    ax.set_xlabel(f"{how} (standard deviations of the reference; harder to the right)", fontsize=8)
+    ax.set_xlabel(
+        "Glass's delta (standard deviations of the reference; harder to the right)", fontsize=8
+    )
     ax.spines["left"].set_visible(False)
-    lost = int((~defined).sum())
-    handles = _spectrum_legend(bool(is_reference.any()), interval, lost, len(names))
+    handles += not_drawn(int((~defined).sum()), len(names), "no delta")
     legend(ax, handles, at="below", side="center", ncols=3)
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
-    text = spectrum["level"].values[defined].tolist()
+    levels = spectrum["level"].values[defined].tolist()
     # Along each row, so that neighbours share the room there is.
     place = np.lexsort([-points[:, 0], points[:, 1]])
-    place_labels(ax, points[place], [str(text[i]) for i in place], ABOVE_OR_BELOW, points)
+    place_labels(ax, points[place], [str(levels[i]) for i in place], ABOVE_OR_BELOW, points)
     return ax
-
-
-def _regimes_of(
-    names: list[str], found: xr.Dataset | None, posterior: pd.DataFrame | None
-) -> tuple[list[str], NDArray[np.intp], Floats]:
-    """Names of the regimes, hardest first; number of each condition's (-1: none), opacity."""
-    order: list[str] = []
-    code, opacity = np.full(len(names), -1), np.ones(len(names))
-    if found is not None:
-        order = [str(name) for name in found["regime"].values]
-        label = found["label"].to_series().astype(str)
-        code = np.array([order.index(label[name]) for name in names])
-    if posterior is None:
-        return order, code, opacity
-    check_table(posterior, ("condition", "delta"), PROBABILITIES)
-    _same_conditions(names, posterior["condition"].tolist(), "posterior")
-    columns = [str(c) for c in posterior if str(c).startswith("p_")]
-    given = [column.removeprefix("p_") for column in columns]
-    if not given:
-        raise ValueError(f"posterior has no probability p_<regime>; {PROBABILITIES}")
-    if order and given != order:
-        raise ValueError(
-            f"posterior has the regimes {', '.join(given)}, found has {', '.join(order)}; make "
-            f"found with alikely.regimes(spectrum, {len(given)})"
-        )
-    p = posterior.set_index("condition").loc[names, columns].to_numpy(np.float64)
-    if len(columns) > 1:
-        # From all alike (empty) to certain (full).
-        opacity = np.clip((p.max(axis=1) - 1 / len(columns)) / (1 - 1 / len(columns)), 0, 1)
-    return given, p.argmax(axis=1), opacity
-
-
-def _changes(delta: Floats, code: NDArray[np.intp], n_regimes: int) -> Floats:
-    """Half way between the conditions at which one regime ends and the next begins."""
-    edges = np.empty(n_regimes - 1)
-    for k in range(n_regimes - 1):
-        harder, easier = delta[code <= k], delta[code > k]
-        # A regime without a condition has no room of its own.
-        ends = [harder.max()] * bool(len(harder)) + [easier.min()] * bool(len(easier))
-        edges[k] = np.mean(ends)
-    return np.maximum.accumulate(edges)
 
 
 def _same_conditions(names: list[str], given: list[str], what: str) -> None:
@@ -221,21 +158,6 @@ def _same_conditions(names: list[str], given: list[str], what: str) -> None:
             f"{what} {where} condition {odd[0]!r} ({len(odd)} differ from the spectrum's); make "
             "both from the same trials"
         )
-
-
-def _spectrum_legend(reference: bool, interval: str, lost: int, n: int) -> list[Line2D]:
-    dot: dict[str, Any] = {"linestyle": "", "color": "0.3", "markersize": 5}
-    handles = [key("condition", marker="o", **dot)]
-    if reference:
-        handles.append(key("reference condition", marker="D", **dot))
-    if interval:
-        pale = blend("0.3", 0.15)
-        handles += [
-            key(f"{interval} of delta", color="0.35", linewidth=1.0),
-            key("Glass's delta of the data", marker="|", **dot),
-            key("pale: regime uncertain", marker="o", markerfacecolor=pale, **dot),
-        ]
-    return handles + not_drawn(lost, n, "no delta")
 
 
 TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
@@ -442,44 +364,30 @@ RANKS = "give the table of alikely.spectrum.regime_alignment()"
 MANY_LINES, MOST_LINES = 12, 8
 # So many names fit one below the other on a page.
 MOST_NAMES = 50
-CRITERIA = {
-    "bic": ("BIC", "o", "-", COLORS[0]),
-    "aicc": ("AICc", "s", "--", COLORS[1]),
-    "converged_bic": ("BIC, EM run to its end", "^", ":", COLORS[2]),
-}
 
 
+@styled
 def plot_regimes(
-    data: pd.DataFrame | xr.Dataset,
-    kind: Literal["ranks", "numbers"] = "ranks",
+    table: pd.DataFrame,
     *,
-    metric: str | None = None,
+    metric: str = "error_consistency",
     families: Groups | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the ranks of machines in each regime, or the evidence for each number of regimes.
+    """Draw the ranks of models in each regime, 1 on top, with their confidence sets.
 
-    Each kind uses these arguments:
-
-    - ``"ranks"``: ranks of machines, 1 on top, joined by a line for each machine, with the joint
-      confidence sets of the ranks as light bars (`metric`, `families`). Of more than 12 machines
-      without families, the 8 whose rank changes most have a color and their sets; of more than 50
-      only these 8 are named.
-    - ``"numbers"``: difference of each criterion from its lowest value. Pale bars are the
-      proportion of each number among the bootstrap replicates. The legend counts what is
-      undefined.
+    A line joins the ranks of each model. Light bars are the joint confidence sets of the ranks. Of
+    more than 12 models without families, the 8 whose rank changes most have a color and their
+    sets; of more than 50 only these 8 are named.
 
     Parameters
     ----------
-    data : pandas.DataFrame or xarray.Dataset
-        ``"ranks"``: table of `alikely.spectrum.regime_alignment`; regimes are drawn in its order.
-        ``"numbers"``: result of `alikely.regimes`.
-    kind : {"ranks", "numbers"}
-        What to draw.
-    metric : str, optional
-        Metric to draw. Default: error consistency.
+    table : pandas.DataFrame
+        As returned by `alikely.spectrum.regime_alignment`; regimes are drawn in its order.
+    metric : str
+        Metric to draw.
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each machine; lines have the color of the family. Default: one color for each.
+        Family of each model; lines have the color of the family. Default: one color for each.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -491,11 +399,10 @@ def plot_regimes(
     Raises
     ------
     TypeError
-        If the data are of another type, families have no names, or the kind does not use an
-        argument.
+        If the table is no DataFrame, or families have no names.
     ValueError
-        If the kind or metric is unknown, the table is empty or lacks a column, no machine has a
-        rank, or a machine has no family.
+        If the metric is unknown, the table is empty or lacks a column, no model has a rank, or a
+        model has no family.
 
     Examples
     --------
@@ -506,17 +413,6 @@ def plot_regimes(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['easy', 'hard']
     """
-    return draw_kind(plot_regimes, locals())
-
-
-def _ranks(
-    table: pd.DataFrame,
-    *,
-    metric: str = "error_consistency",
-    families: Groups | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Ranks of machines from regime to regime."""
     check_table(table, ("metric", "regime", "system", "rank", "rank_lb", "rank_ub"), RANKS)
     own = only(table, "metric", metric)
     regimes, systems = (own[name].drop_duplicates().tolist() for name in ("regime", "system"))
@@ -575,35 +471,4 @@ def _ranks(
         handles.append(key("others", color="0.72", linewidth=0.7))
     handles.append(Patch(color="0.8", label="confidence set of the rank"))
     legend(ax, handles, at="above", side="left", ncols=3, fontsize=7)
-    return ax
-
-
-def _numbers(found: xr.Dataset, *, ax: Axes | None = None) -> Axes:
-    """Evidence for each number of regimes."""
-    check_table(found, ("n_regimes", *CRITERIA), FOUND, "found")
-    number = found["n_regimes"].values
-    ax = axes_or_new(ax, (7.0, 3.8))
-    for name, (text, marker, style, color) in CRITERIA.items():
-        value = found[name].values.astype(np.float64)
-        if lost := int(np.isnan(value).sum()):
-            text += f"\n({lost} of {len(value)} undefined)"
-        difference = value - np.nanmin(value, initial=np.inf)
-        ax.plot(number, difference, marker + style, color=color, markersize=5, label=text)
-    handles: list[Any] = ax.get_legend_handles_labels()[0]
-    ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
-    ax.set_xlabel("number of regimes")
-    ax.set_ylabel("difference from the lowest")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if "resampled_best" in found:
-        share = ax.twinx()
-        share.bar(number, found["resampled_best"].values, width=0.6, color="0.88")
-        share.set_ylim(0, 1)
-        share.yaxis.set_major_formatter(PercentFormatter(1))
-        share.set_ylabel("share of replicates\nwith the lowest BIC there")
-        share.spines["right"].set_visible(True)
-        # Lines stay in front of the bars.
-        ax.set_zorder(share.get_zorder() + 1)
-        ax.patch.set_visible(False)
-        handles.append(Patch(color="0.88", label="share of replicates"))
-    legend(ax, handles, at="below", side="center", ncols=3)
     return ax
