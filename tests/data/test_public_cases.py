@@ -576,7 +576,7 @@ def test_truth_and_kinds_on_the_command_line(
     assert main(["describe", str(tmp_path / "labels.csv"), *options]) == 0
     said = capsys.readouterr().out
     assert "anna (human), bert (observer)" in said
-    assert "8 trials were shown to all observers" in said
+    assert "8 trials were shown to both observers" in said
     assert "--kind human=anna" in said
     assert all(len(line) <= 80 for line in said.splitlines() if "  alikely " not in line)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import alikely as al
 from alikely.cli._app import Options, Reading, subcommand
+from alikely.cli._running import worded
 from alikely.data.columns import ROLES
 from alikely.data.description import described
 from alikely.data.files import find_files
@@ -26,7 +27,12 @@ def describe(o: Options) -> None:
     o.reading.unmatched = "accept"
     trials = o.trials()
     o.notes = []  # part of the description
-    print(described(trials.data, _arguments(o), _grouping(o, trials)))
+    names = [f"--{one.name.replace('_', '-')}" for one in fields(Reading)]
+
+    def say(note: str) -> str:
+        return worded(note, names, ROLES)
+
+    print(described(trials.data, _arguments(o), _grouping(o, trials), say))
 
 
 def _arguments(o: Options) -> str:
@@ -39,7 +45,7 @@ def _arguments(o: Options) -> str:
         name = f"--{one.name.replace('_', '-')}"
         for entry in value if isinstance(value, list) else [value]:
             said.append(name if entry is True else f"{name} {shlex.quote(str(entry))}")
-    return " ".join(said)
+    return " ".join(said).replace("--wide-rows", "--wide rows")
 
 
 def _grouping(o: Options, trials: al.Trials) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,10 @@ FEWEST_OF_MATRIX = 8
 
 
 def described(
-    data: xr.Dataset, file: str = "FILE", more: Mapping[str, np.ndarray] | None = None
+    data: xr.Dataset,
+    file: str = "FILE",
+    more: Mapping[str, np.ndarray] | None = None,
+    say: Callable[[str], str] = str,
 ) -> str:
     """Text of `Trials.describe`; `file` is what a command reads, `more` are further clusters."""
     correct = data["correct"].values
@@ -48,7 +51,7 @@ def described(
     if notes := data.attrs.get(NOTES, ()):
         lines += ["", "Reading:"]
         for note in notes:
-            text = visible(str(note))
+            text = visible(say(str(note)))
             lines += textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  ")
     lines += ["", "What can be computed:", *_commands(data, file)]
     return "\n".join(lines)
@@ -79,6 +82,8 @@ def _matched(data: xr.Dataset, shown: np.ndarray) -> str:
     if len(shown) < 2:
         return "one observer only"
     n_observers = shown.sum(axis=0)
+    if len(shown) == 2:
+        return f"{int(shown.all(axis=0).sum()):,} trials were shown to both observers"
     every = int((n_observers == len(shown)).sum())
     two = int((n_observers > 1).sum())
     return f"{every:,} trials were shown to all observers, {two:,} to at least two"
@@ -152,9 +157,10 @@ def _commands(data: xr.Dataset, file: str) -> list[str]:
     if judged:
         found.append(("error consistency of pairs", f"compare {file}{pairs}"))
     if "response" in data:
-        if judged:
+        if judged and data.sizes["class"] > 2:
             found.append(("agreement of wrong responses", f"compare {file} --metric ma{pairs}"))
         found.append(("agreement of two", f"compare {file} --metric cohen"))
+    if "response" in data and n > 2:
         found.append(("agreement of all", f"compare {file} --metric alpha --readers all"))
     if PROBABILITY in data and judged:
         found.append(("agreement of probabilities", f"compare {file} --metric kappa_p"))

@@ -132,6 +132,7 @@ def aligned(
     if truths is not None:
         tables = [truths.joined(table, columns, names, missing) for table in tables]
         columns = {**columns, "truth": "truth"}
+        notes.append(f"true classes are those of {truths.name}")
     if wide is False:
         source = open_tables(tables, names=names, missing=missing)
         return _noted(table_aligned(source, columns), notes)
@@ -394,19 +395,23 @@ def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
 class _Truths:
     """True classes of items, in a table of its own."""
 
-    def __init__(self, table: Any, name: str, columns: Mapping[str, Any]) -> None:
-        source = open_tables([table], names=[name], missing=NA_VALUES)
-        self.name, there = name, source.columns
-        item = next((n for n in (columns.get("item"), "item", "image") if n in there), None)
-        other = [n for n in there if n != item]
-        true = next((n for n in ("truth", *other[:1]) if n in there), None)
-        if item is None or true is None or (true != "truth" and len(other) > 1):
-            raise ValueError(
-                f"{name} must have the column of items (as in the trials) and a column 'truth', "
-                f"got {listed(there)}; rename them"
-            )
-        names = [texts.texts().tolist() for texts in (source.read(item), source.read(true))]
+    def __init__(self, table: Any, name: str) -> None:
+        self.table, self.name = table, name
         self.of: dict[str, str] = {}
+
+    def _look_up(self, item: str) -> None:
+        """Read the truths, of items by a column of the same name."""
+        source = open_tables([self.table], names=[self.name], missing=NA_VALUES)
+        there = source.columns
+        named = next((n for n in (item, "item", "image") if n in there), None)
+        other = [n for n in there if n != named]
+        true = next((n for n in ("truth", *other[:1]) if n in there), None)
+        if named is None or true is None or (true != "truth" and len(other) > 1):
+            raise ValueError(
+                f"{self.name} must have the column of items (as in the trials, {item!r}) and a "
+                f"column 'truth', got {listed(there)}; rename them"
+            )
+        names = [texts.texts().tolist() for texts in (source.read(named), source.read(true))]
         for row, (key, value) in enumerate(zip(*names, strict=True)):
             if self.of.setdefault(key, value) != value:
                 raise ValueError(
@@ -421,6 +426,8 @@ class _Truths:
         source = open_tables([table], names=names and ["the file"], missing=missing)
         item = columns.get("item", "item")
         item = "image" if item == "item" and not source.has(item) and source.has("image") else item
+        if not self.of:
+            self._look_up(item)
         items = source.read(item)
         lacking = [name for name in items.labels if name not in self.of]
         if lacking:
@@ -445,8 +452,8 @@ def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _
         if not Path(given).is_file():
             raise ValueError(f"no file {str(given)!r} (truth)")
         table = read_table(File(str(given), Path(given)), [], sep, encoding)
-        return _Truths(table, repr(str(given)), columns)
-    return _Truths(given, "the table of truths", columns)
+        return _Truths(table, repr(str(given)))
+    return _Truths(given, "the table of truths")
 
 
 def _observers(
