@@ -627,7 +627,7 @@ def trials_for_power(
     --------
     >>> import alikely as al
     >>> al.trials_for_power(0.97, 0.97, 0.3, n_coverage=0, rng=1)[["n_trials", "test"]].values[0]
-    array([319, "Fisher's exact"], dtype=object)
+    array([320, "Fisher's exact"], dtype=object)
     """
     rows, setting = stated_pairs(ERROR_CONSISTENCY, accuracy_a, accuracy_b, ec, prior, target=power)
     check_options(method, n_datasets, n_coverage, prior)
