@@ -26,12 +26,11 @@ WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each ot
 COLOURS = 128
 HEAD = """# Gallery of plots
 
-Every plot, with the lines that drew it: from the example that comes with the package, or from a simulator.
-Each takes a result or a table and returns axes of Matplotlib, for several panels an array of them.
-The word after the name is the `kind`; `help` lists the kinds of a function. `with al.plots.column():` draws for one column of a paper.
-Lines of one heading share what they make.
+Each plot is shown with its code. Data come from the example of the package or from a simulator, and code of one heading shares
+its variables. Plots accept a result or a table and return Matplotlib axes, or an array of axes for several panels. The word
+after the name is the `kind`. `with al.plots.column():` draws for one column of a paper.
 
-(Page and pictures are written by `docs/draw_gallery.py`; a test sees that no plot is missing.)
+(`docs/draw_gallery.py` writes this page and its pictures; a test checks that no plot is missing.)
 """
 BEGINNING = """
 import numpy as np

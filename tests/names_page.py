@@ -27,8 +27,8 @@ def names_page() -> str:
     flat = [name for name in alikely.__all__ if name not in packages]
     parts = [
         "# Names",
-        "Every public name, by subject, after `import alikely as al`; `help` says the rest.",
-        "(This page is written by `uv run python tests/names_page.py`; a test compares it.)",
+        "All public names by subject, after `import alikely as al`.",
+        "(`uv run python tests/names_page.py` writes this page; a test compares it.)",
         "## `al`",
         _table("al", [name for name in flat if not name.startswith("plot_")]),
         "## `al.plot_*`",

@@ -48,14 +48,13 @@ OTHERWISE = {
 }
 HEAD = """# Five papers, figure by figure
 
-Every numbered figure and table of the papers behind this package and of their supplements: what is
-claimed, in our words; what is printed; what the data give here, with 95 % intervals; and a verdict,
-by a rule that was written down with it. A verdict says how the claim fares on the data at hand, not
-what its authors should have done: for some figures these are other machines, for some there are
-none. The rows are in [papers.csv](papers.csv); each leads to the cells of the notebook that found
-it, which ends in the same table.
+This page lists every numbered figure and table of five papers and their supplements. Each row has the
+claim in our words, the printed number, the number from the data here with a 95% interval, and a
+verdict. The rule of each verdict was written before the result. A verdict describes the claim on
+the available data: for some figures these are other models, and for some there are none. The rows
+are in [papers.csv](papers.csv), and each links to the cells of a notebook.
 
-(This page is written by `uv run python tests/papers.py`; a test compares it.)
+(`uv run python tests/papers.py` writes this page; a test compares it.)
 """
 
 
