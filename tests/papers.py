@@ -48,8 +48,8 @@ OTHERWISE = {
 }
 HEAD = """# Five papers, figure by figure
 
-This page lists every numbered figure and table of five papers and their supplements. Each row has the
-claim in our words, the printed number, the number from the data here with a 95% interval, and a
+This page lists every numbered figure and table of five papers and their supplements. Each row has
+the claim in our words, the printed number, the number from the data here with a 95% interval, and a
 verdict. The rule of each verdict was written before the result. A verdict describes the claim on
 the available data: for some figures these are other models, and for some there are none. The rows
 are in [papers.csv](papers.csv), and each links to the cells of a notebook.
