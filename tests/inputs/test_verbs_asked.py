@@ -57,7 +57,7 @@ must not be called 'observer' => compare t.csv --cluster observer
 WORKS => compare t.csv --columns ''
 no column 'subject'; the => compare t.csv --columns observer=subject
 column 'observer' is => compare t.csv --columns item=observer
-'dog' \(column 'truth', row 2\) is => compare t.csv --classes bear,car
+'dog' \(column 'truth', row 2 of 't.csv'\) is => compare t.csv --classes bear,car
 a label must be text or a => compare t.csv --classes bear,car,dog, --n-null 50 $Q
 --classes has 'dog' twice => compare t.csv --classes bear,car,dog,dog --metric ma $Q
 'car' \(column 'truth', row => compare t.csv --classes 'bear, car, dog'
@@ -71,7 +71,7 @@ pattern '\{observer' has no => compare t.csv --pattern '{observer'
 encoding 'klingon' is unknown => compare t.csv --encoding klingon
 't\.csv' has one column, => compare t.csv --encoding utf-16
 encoding 'base64' is => compare t.csv --encoding base64
-'t\.csv' cannot be read as a csv file: 'ascii' codec can't decode byte  => compare t.csv
+'t\.csv' cannot be read as a csv file: byte 46 is not of ascii => compare t.csv
     --encoding ascii => {'t.csv': ren('observer', anna='Zoë')}
 column 'observer' has 'anna' => compare t.csv --na-values anna
 column 'truth' has 'dog' in row 2 => compare t.csv --n-null 50 --na-values dog $Q

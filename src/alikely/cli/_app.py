@@ -546,13 +546,22 @@ def application() -> App:
     return app
 
 
+def _wide_rows(arguments: list[str]) -> list[str]:
+    """``--wide rows`` as one word: a flag takes no value in cyclopts."""
+    found: list[str] = []
+    for one in arguments:
+        if one == "rows" and found[-1:] == ["--wide"]:
+            found[-1] = "--wide-rows"
+        else:
+            found.append("--wide-rows" if one == "--wide=rows" else one)
+    return found
+
+
 def run(arguments: list[str]) -> int:
     """Parse and run; one line on standard error for what cannot be parsed."""
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # A flag takes no value in cyclopts.
-    text = "\0".join(arguments).replace("--wide=rows", "--wide-rows")
-    arguments = text.replace("--wide\0rows", "--wide-rows").split("\0")
+    arguments = _wide_rows(arguments)
     try:
         code = application()(arguments, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
