@@ -101,10 +101,6 @@ def plot_margins(
     return draw_kind(plot_margins, locals())
 
 
-# Of lines with bands, by what they are of.
-PEOPLE, MACHINES, MIXED, CEILING = "#CC79A7", "#E69F00", "#777777", "black"
-
-
 ENDS = ("", "_lb", "_ub")
 INTERVALS = (
     "error_consistency", "margin_consistency", "group_error_consistency",
