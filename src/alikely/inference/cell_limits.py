@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,8 +47,6 @@ NODES = 5
 # deviations of a normal law; and of the other share's distribution, between the tails left out.
 OF_P, OF_U, REACH = 64, 32, 4.8
 GRID, LEFT_OUT = 1_024, 1e-10
-# Points of each share in the mean of an integrated table.
-MEAN_POINTS = 16
 # Answers of a pair to a question, the last two with both wrong.
 FIVE_CELLS = ("both right", "first right", "second right", "same", "different")
 # Nodes of the quadrature over each of four independent probabilities: kappa_p is linear in the
@@ -65,37 +63,17 @@ BLOCK, TOGETHER = 65_536, 64
 NARROWEST = 65_536
 
 
-@overload
-def posterior_limits(
-    cells: ArrayLike,
-    ci_prob: float = ...,
-    *,
-    prior: Prior | None = ...,
-    estimate: Literal[False] = ...,
-    workers: int | None = ...,
-) -> Floats: ...
-@overload
-def posterior_limits(
-    cells: ArrayLike,
-    ci_prob: float = ...,
-    *,
-    prior: Prior | None = ...,
-    estimate: Literal[True],
-    workers: int | None = ...,
-) -> tuple[Floats, Floats]: ...
 def posterior_limits(
     cells: ArrayLike,
     ci_prob: float = 0.95,
     *,
     prior: Prior | None = None,
-    estimate: bool = False,
     workers: int | None = None,
-) -> Floats | tuple[Floats, Floats]:
+) -> Floats:
     """Compute equal-tailed posterior limits of error consistency without draws."""
     check_interval(ci_prob, "eti")
-    levels = np.array([(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-    limits, mean = _quantiles(cells, levels, prior, estimate, workers)
-    return (limits, mean) if estimate else limits
+    levels = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    return posterior_quantiles(cells, levels, prior=prior, workers=workers)
 
 
 def posterior_quantiles(
@@ -109,35 +87,24 @@ def posterior_quantiles(
     probabilities = np.atleast_1d(np.asarray(levels, dtype=np.float64))
     if not ((probabilities > 0) & (probabilities < 1)).all():
         raise ValueError(f"levels must lie strictly between 0 and 1, got {levels!r}")
-    return _quantiles(cells, probabilities, prior, False, workers)[0]
+    own = cell_prior(prior).cells("limits without draws")
+    counts = whole_counts(cells)
+    flat = counts.reshape(-1, 4)
+    limits = np.full((len(flat), len(probabilities)), np.nan)
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
+    others = []
+    with at_most(workers):
+        jobs = [(flat[at], own, probabilities) for at in blocks]
+        for at, (found, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
+            limits[at] = found
+            others.append(rest)
+        _integrate(flat, others, own, probabilities, limits)
+    return limits.reshape(*counts.shape[:-1], len(probabilities))
 
 
 def quantiles_of(limits: str) -> Callable[..., Floats]:
     """Quantiles without draws, by what the metric says of its limits."""
     return {"kappa": posterior_quantiles}[limits]
-
-
-def _quantiles(
-    cells: ArrayLike, levels: Floats, prior: Prior | None, estimate: bool, workers: int | None
-) -> tuple[Floats, Floats]:
-    """Quantiles at these levels, and means if asked for (else nothing)."""
-    own = cell_prior(prior).cells("limits without draws")
-    counts = whole_counts(cells)
-    flat = counts.reshape(-1, 4)
-    limits = np.full((len(flat), len(levels)), np.nan)
-    means = np.full(len(flat) if estimate else 0, np.nan)
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(flat), BLOCK)]
-    others = []
-    with at_most(workers):
-        jobs = [(flat[at], own, levels, estimate) for at in blocks]
-        for at, (of_limits, of_means, rest) in zip(blocks, in_parallel(_expand, jobs), strict=True):
-            limits[at] = of_limits
-            if estimate:
-                means[at] = of_means
-            others.append(rest)
-        _integrate(flat, others, own, levels, limits, means)
-    shape = counts.shape[:-1]
-    return limits.reshape(*shape, len(levels)), means.reshape(shape) if estimate else means
 
 
 def _small(block: NDArray[np.integer], prior: Floats) -> NDArray[np.intp]:
@@ -146,19 +113,17 @@ def _small(block: NDArray[np.integer], prior: Floats) -> NDArray[np.intp]:
 
 
 def _expand(
-    block: NDArray[np.integer], prior: Floats, levels: Floats, estimate: bool
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Limits and means of tables with large cells, and the other distinct tables."""
+    block: NDArray[np.integer], prior: Floats, levels: Floats
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Limits of tables with large cells, and the other distinct tables."""
     from alikely.inference.cell_loops import expanded
 
     limits = np.full((len(block), len(levels)), np.nan)
-    means = np.full(len(block), np.nan)
     every = np.ascontiguousarray(block, dtype=np.int64)
-    expanded(every, prior, LEAST, *normal_nodes(NODES), special.ndtri(levels), limits, means)
+    expanded(every, prior, LEAST, *normal_nodes(NODES), special.ndtri(levels), limits)
     tables = _turned(block[_small(block, prior)], prior)
     _, first = np.unique(_keys(tables, wide=True), return_index=True)
-    # What is not asked for need not travel between processes.
-    return limits, means if estimate else means[:0], tables[first]
+    return limits, tables[first]
 
 
 def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
@@ -213,7 +178,6 @@ def _integrate(
     prior: Floats,
     levels: Floats,
     limits: Floats,
-    means: Floats,
 ) -> None:
     """Fill in the limits of tables with a small cell, each distinct one integrated once."""
     every = np.concatenate([np.empty((0, 4), dtype=np.int64), *tables])
@@ -226,20 +190,16 @@ def _integrate(
     pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
     # Whatever the prior, what is integrated may be turned with it.
     turned = _turned(every + prior, np.zeros(4))
-    jobs = [(turned[at], levels, bool(len(means))) for at in pieces]
-    found = list(in_parallel(_integrated, jobs))
-    of_limits = np.concatenate([own for own, _ in found])
-    of_means = np.concatenate([mean for _, mean in found])
+    jobs = [(turned[at], levels) for at in pieces]
+    found = np.concatenate(list(in_parallel(_integrated, jobs)))
     for start in range(0, len(flat), BLOCK):
         rows = _small(flat[start : start + BLOCK], prior) + start
         at = np.searchsorted(keys, _keys(_turned(flat[rows], prior), wide))
-        limits[rows] = of_limits[at]
-        if len(means):
-            means[rows] = of_means[at]
+        limits[rows] = found[at]
 
 
-def _integrated(tables: Floats, levels: Floats, estimate: bool) -> tuple[Floats, Floats]:
-    """Limits, and means where asked for, of Dirichlet tables with any parameters."""
+def _integrated(tables: Floats, levels: Floats) -> Floats:
+    """Limits of Dirichlet tables with any parameters."""
     from alikely.inference.cell_loops import solved
 
     n11, n10, n01, n00 = tables.T
@@ -260,7 +220,7 @@ def _integrated(tables: Floats, levels: Floats, estimate: bool) -> tuple[Floats,
     weights = of_p / of_p.sum(), of_u / of_u.sum()
     of_v = below, area, first, width
     solved(p, weights[0], u, weights[1], of_v, start, se, levels, limits)
-    return limits, _means(tables) if estimate else np.empty(0)
+    return limits
 
 
 def _of_distinct(function: object, a: Floats, b: Floats) -> Floats:
@@ -297,18 +257,6 @@ def _distribution(a: Floats, b: Floats) -> Floats:
     v = _share(np.clip(first[:, None] + width[:, None] * np.arange(GRID), 0.0, 1.0))
     below = special.betainc(a[:, None], b[:, None], v)
     return np.column_stack([below, first, width])
-
-
-def _means(tables: Floats) -> Floats:
-    """Posterior means of Dirichlet tables with any parameters."""
-    n11, n10, n01, n00 = tables.T
-    nodes, weights = normal_nodes(MEAN_POINTS)
-    p = _points(n11 + n10, n01 + n00, nodes)[:, :, None, None]
-    u = _points(n11, n10, nodes)[:, None, :, None]
-    v = _points(n01, n00, nodes)[:, None, None, :]
-    b = p * u + (1 - p) * v
-    kappa = 2 * p * (1 - p) * (u - v) / (p + (1 - 2 * p) * b)
-    return np.asarray(np.einsum("tijk,i,j,k->t", kappa, weights, weights, weights))
 
 
 def option_limits(

@@ -23,7 +23,7 @@ STILL = 1e-3
 
 
 @compiled
-def expanded(cells, prior, least, nodes, weights, z, limits, means):  # type: ignore[no-untyped-def]
+def expanded(cells, prior, least, nodes, weights, z, limits):  # type: ignore[no-untyped-def]
     """Of tables whose cells with the prior are all so large; the others stay as they are."""
     shares = np.empty((3, len(nodes)))
     theta = np.empty(len(nodes) ** 3)
@@ -37,14 +37,14 @@ def expanded(cells, prior, least, nodes, weights, z, limits, means):  # type: ig
         logit_shares(n11 + n10, n01 + n00, nodes, shares[0])
         logit_shares(n11, n10, nodes, shares[1])
         logit_shares(n01, n00, nodes, shares[2])
-        limits_of_points(shares, weights, z, theta, limits[row], means, row)
+        limits_of_points(shares, weights, z, theta, limits[row])
 
 
 @compiled
-def limits_of_points(shares, weights, z, theta, limits, means, row):  # type: ignore[no-untyped-def]
+def limits_of_points(shares, weights, z, theta, limits):  # type: ignore[no-untyped-def]
     """Expansion of Fisher's z of kappa from its moments over all points."""
     n = len(weights)
-    center, mean = 0.0, 0.0
+    center = 0.0
     for i in range(n):
         p = shares[0, i]
         q = 1 - p
@@ -60,7 +60,6 @@ def limits_of_points(shares, weights, z, theta, limits, means, row):  # type: ig
                 weight = weights[i] * weights[j] * weights[k]
                 theta[(i * n + j) * n + k] = value
                 center += weight * value
-                mean += weight * above / apart
     second, third, fourth = 0.0, 0.0, 0.0
     for i in range(n):
         for j in range(n):
@@ -75,7 +74,6 @@ def limits_of_points(shares, weights, z, theta, limits, means, row):  # type: ig
     skew, excess = third / (second * sd), fourth / (second * second) - 3
     for side in range(len(z)):
         limits[side] = math.tanh(center + sd * cornish_fisher(z[side], skew, excess))
-    means[row] = mean
 
 
 @compiled
