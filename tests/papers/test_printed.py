@@ -22,7 +22,7 @@ def trials() -> al.Trials:
     return al.load_example().select(condition=["blur", "noise"])
 
 
-def printed_scores(trials: al.Trials, *, ceiled: bool = True) -> pd.DataFrame:
+def printed_scores(trials: al.Trials) -> pd.DataFrame:
     """What a leaderboard would print of these trials."""
     mixed = al.error_consistency(trials, "human-model", n_null=0, **BARE).summary()
     alike = al.error_consistency(trials, "human-human", n_null=0, **BARE).summary()
@@ -30,25 +30,19 @@ def printed_scores(trials: al.Trials, *, ceiled: bool = True) -> pd.DataFrame:
     score = mixed.groupby([*keys, "observer_b"])["estimate"].mean().rename("score").reset_index()
     ceiling = alike.groupby(keys)["estimate"].mean().rename("ceiling").reset_index()
     table = score.merge(ceiling, on=keys).rename(columns={"observer_b": "system"})
-    if ceiled:
-        table["score"] /= table["ceiling"]
+    table["score"] /= table["ceiling"]
     return table[["system", *keys, "score"]]
 
 
 def test_estimates_are_those_of_the_benchmark(trials: al.Trials) -> None:
     scores = al.benchmark_scores(trials, **BARE).summary().set_index("system")["estimate"]
-    for ceiled in (True, False):
-        table = printed_scores(trials, ceiled=ceiled)
-        found = reconstruct_leaderboard(
-            table, trials, scores="ceiled" if ceiled else "raw", n_samples=100, rng=1
-        )
-        for scheme, own in found.groupby("scheme"):
-            assert scheme in found.attrs["note"]
-            expected = scores[own["system"]].to_numpy()
-            np.testing.assert_allclose(own["estimate"], expected, atol=1e-12)
-            assert own["rank"].is_monotonic_increasing
-            assert (own["rank_lb"] <= own["rank"]).all()
-            assert (own["rank"] <= own["rank_ub"]).all()
+    found = reconstruct_leaderboard(printed_scores(trials), trials, n_samples=100, rng=1)
+    for _, own in found.groupby("scheme"):
+        expected = scores[own["system"]].to_numpy()
+        np.testing.assert_allclose(own["estimate"], expected, atol=1e-12)
+        assert own["rank"].is_monotonic_increasing
+        assert (own["rank_lb"] <= own["rank"]).all()
+        assert (own["rank"] <= own["rank_ub"]).all()
 
 
 def test_ties_share_the_better_rank(trials: al.Trials) -> None:
@@ -117,8 +111,6 @@ def test_bad_input(trials: al.Trials) -> None:
         reconstruct_leaderboard(table.iloc[1:], trials)
     with pytest.raises(ValueError, match=r"no people in all \| fog; conditions there are blur"):
         reconstruct_leaderboard(table.assign(condition="fog").drop_duplicates("system"), trials)
-    with pytest.raises(ValueError, match="scores must be 'ceiled' or 'raw', got 'z'"):
-        reconstruct_leaderboard(table, trials, scores="z")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_samples must be at least 100, got 9"):
         reconstruct_leaderboard(table, trials, n_samples=9)
     alone = pd.DataFrame({"system": ["a"], "dataset": "all", "score": [0.5]})
@@ -133,10 +125,8 @@ def test_bad_input(trials: al.Trials) -> None:
         reconstruct_leaderboard(table, trials, n_samples=150.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("score", "scores"), [(58.2, "ceiled"), (-58.2, "ceiled"), (1.5, "raw"), (-3.0, "raw")]
-)
-def test_a_score_that_no_trials_have(trials: al.Trials, score: float, scores: Any) -> None:
+@pytest.mark.parametrize("score", [58.2, -58.2])
+def test_a_score_that_no_trials_have(trials: al.Trials, score: float) -> None:
     table = printed_scores(trials).assign(score=score)
     with pytest.raises(ValueError, match=r"beyond \[-1, 1\]; is it a percentage"):
-        reconstruct_leaderboard(table, trials, scores=scores, n_samples=100, rng=1)
+        reconstruct_leaderboard(table, trials, n_samples=100, rng=1)

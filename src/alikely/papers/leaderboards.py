@@ -46,8 +46,8 @@ DRAW_BYTES = 16
 LABELS = ["system", "dataset", "condition", "score"]
 
 
-class _Place(NamedTuple):
-    """What people did in one condition."""
+class Place(NamedTuple):
+    """What humans did in one condition."""
 
     accuracy: Floats
     ceiling: float
@@ -58,7 +58,6 @@ def reconstruct_leaderboard(
     table: pd.DataFrame,
     human_trials: Trials,
     *,
-    scores: Literal["ceiled", "raw"] = "ceiled",
     humans: str = "human",
     n_samples: int = 1_000,
     rng: RandomState = None,
@@ -69,11 +68,10 @@ def reconstruct_leaderboard(
     ----------
     table : pandas.DataFrame
         One row per machine and condition: ``system, dataset, condition, score``; every machine in
-        the same conditions. Without ``condition`` where a data set has only one.
+        the same conditions. Without ``condition`` where a data set has only one. Scores are error
+        consistencies over those among the humans of the condition.
     human_trials : Trials
         The people behind the ceilings, in these conditions; machines in it are left aside.
-    scores : {"ceiled", "raw"}
-        Error consistency over that among the humans of the condition, or error consistency.
     humans : str
         Kind of the people.
     n_samples : int
@@ -92,7 +90,7 @@ def reconstruct_leaderboard(
         it (new images, the same people); ``rank`` (ties share the better one) with its joint
         confidence set ``rank_lb, rank_ub`` [MRSW24]_; ``width_over_shared``, the width of the
         interval over that of shared trials; ``infeasible``, conditions in which no accuracy allows
-        the printed score with every human. The attribute ``note`` says how wide the schemes are.
+        the printed score with every human.
 
     Raises
     ------
@@ -128,8 +126,6 @@ def reconstruct_leaderboard(
     """
     if n_samples < 100:
         raise ValueError(f"n_samples must be at least 100, got {n_samples}")
-    if scores not in ("ceiled", "raw"):
-        raise ValueError(f"scores must be 'ceiled' or 'raw', got {scores!r}")
     check_numbers(n_samples=n_samples)
     printed = _printed(table)
     check_memory(
@@ -138,48 +134,36 @@ def reconstruct_leaderboard(
         "choose fewer n_samples",
     )
     places = _places(human_trials, humans, list(printed.columns))
-    ceilings = np.array([place.ceiling for place in places])
-    consistency = printed.to_numpy() * (ceilings if scores == "ceiled" else 1.0)
+    consistency = printed.to_numpy() * np.array([place.ceiling for place in places])
     if (beyond := np.argwhere(np.abs(consistency) > 1 + 1e-9)).size:
         system, of = printed.index[beyond[0, 0]], " | ".join(printed.columns[beyond[0, 1]])
         raise ValueError(
             f"the score of {system!r} in {of}, {printed.to_numpy()[*beyond[0]]:g}, is an error "
             f"consistency of {consistency[*beyond[0]]:.3g}, beyond [-1, 1]; is it a percentage, or "
-            f"are scores not {scores!r}?"
+            "not divided by the ceiling?"
         )
-    weights = _nested_weights([dataset for dataset, _ in printed.columns])
+    home = pd.Series([dataset for dataset, _ in printed.columns])
+    weights = (1 / home.map(home.value_counts()) / home.nunique()).to_numpy()
     estimate = within(consistency @ weights, -1)
     reach = stats.norm.ppf(0.975)
     frames, seeds = [], seed_sequence(rng).spawn(len(SCHEMES))
     for (scheme, (assumption, simulation)), seed in zip(SCHEMES.items(), seeds, strict=True):
         generator = np.random.default_rng(seed)
-        draws = np.zeros((n_samples, len(printed)))
-        infeasible = np.zeros(len(printed), dtype=int)
-        for m, own in enumerate(consistency):
-            for weight, ec, place in zip(weights, own, places, strict=True):
-                means, _, impossible = condition_draws(
-                    generator,
-                    float(ec),
-                    place.ceiling,
-                    place.accuracy,
-                    place.n_trials,
-                    assumption=assumption,
-                    simulation=simulation,
-                    n_samples=n_samples,
-                )
-                draws[:, m] += weight * means
-                infeasible[m] += int(impossible)
+        found = [
+            _mean_draws(generator, own, places, weights, assumption, simulation, n_samples)
+            for own in consistency
+        ]
+        draws = np.stack([drawn for drawn, _, _ in found], axis=1)
         se = np.nanstd(draws, axis=0, ddof=1)
         frame = pd.DataFrame({"scheme": scheme, "system": printed.index, "estimate": estimate})
         frame = frame.assign(se=se, ci95_lb=estimate - reach * se, ci95_ub=estimate + reach * se)
-        frame = frame.assign(**_ranks(estimate, se, generator), infeasible=infeasible)
+        frame = frame.assign(**_ranks(estimate, se, generator))
+        frame["infeasible"] = [impossible for _, _, impossible in found]
         frames.append(frame)
     shared = frames[-1]["se"]
     for frame in frames:
         frame.insert(frame.columns.get_loc("infeasible"), "width_over_shared", frame["se"] / shared)
-    found = pd.concat([f.sort_values("rank", kind="stable") for f in frames], ignore_index=True)
-    found.attrs["note"] = _note(found)
-    return found
+    return pd.concat([f.sort_values("rank", kind="stable") for f in frames], ignore_index=True)
 
 
 def _printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -219,7 +203,7 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
     return wide
 
 
-def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[_Place]:
+def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
     """People's accuracies and ceilings, condition by condition."""
     if not isinstance(trials, Trials):
         raise TypeError(f"human_trials must be Trials, got {type(trials).__name__}")
@@ -249,13 +233,8 @@ def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[_Place]:
                 f"in {place} people never or always err, or agree no more than by chance (ceiling "
                 f"{ceiling:.3g}): leave it out"
             )
-        found.append(_Place(values, ceiling, int(own["n"].max())))
+        found.append(Place(values, ceiling, int(own["n"].max())))
     return found
-
-
-def _nested_weights(datasets: list[str]) -> Floats:
-    counts = pd.Series(datasets).map(pd.Series(datasets).value_counts())
-    return (1 / counts / len(set(datasets))).to_numpy()
 
 
 def _ranks(estimate: Floats, se: Floats, generator: np.random.Generator) -> dict[str, Any]:
@@ -265,18 +244,6 @@ def _ranks(estimate: Floats, se: Floats, generator: np.random.Generator) -> dict
     greater = significantly_greater(estimate, np.diag(se**2), rng=generator)
     upper = len(estimate) - greater.sum(axis=1)
     return {"rank": rank, "rank_lb": 1 + greater.sum(axis=0), "rank_ub": upper}
-
-
-def _note(found: pd.DataFrame) -> str:
-    width = found.groupby("scheme", sort=False)["se"].mean() * 1.96
-    ratio = found.groupby("scheme", sort=False)["width_over_shared"].mean()
-    said = [
-        f"{name}: +-{width[name]:.4f} ({ratio[name]:.2f} of shared trials)" for name in width.index
-    ]
-    return (
-        "mean half width of 95 % intervals: " + ", ".join(said) + "; independent pairs leave out "
-        "that all humans meet the same answers of a machine"
-    )
 
 
 class Reconstruction(NamedTuple):
@@ -374,52 +341,47 @@ def reconstruct_score(
     if np.isnan(people).all(axis=1).any():
         lacks = int(np.argmax(np.isnan(people).all(axis=1)))
         raise ValueError(f"human_accuracy has no human in condition {lacks}; leave it out")
-    consistency = score * top
-    generator = np.random.default_rng(seed_sequence(rng))
-    accuracy, infeasible = np.empty(len(score)), 0
-    means = np.empty((len(score), n_samples))
-    for d, (ec, own) in enumerate(zip(consistency, people, strict=True)):
-        means[d], accuracy[d], impossible = condition_draws(
-            generator,
-            float(ec),
-            float(top[d]),
-            own[~np.isnan(own)],
-            int(trials[d]),
-            assumption=assumption,
-            simulation=simulation,
-            n_samples=n_samples,
-        )
-        infeasible += int(impossible)
-    mean = means.mean(axis=0)
+    places = [
+        Place(own[~np.isnan(own)], float(ceiling_of), int(n))
+        for own, ceiling_of, n in zip(people, top, trials, strict=True)
+    ]
+    generator, weights = np.random.default_rng(seed_sequence(rng)), np.full(len(top), 1 / len(top))
+    mean, accuracy, infeasible = _mean_draws(
+        generator, score * top, places, weights, assumption, simulation, n_samples
+    )
     lower, upper = (float(np.nanquantile(mean, tail)) for tail in (0.025, 0.975))
-    return Reconstruction(float(consistency.mean()), lower, upper, accuracy, infeasible)
+    return Reconstruction(float((score * top).mean()), lower, upper, accuracy, infeasible)
 
 
-def condition_draws(
+def _mean_draws(
     generator: np.random.Generator,
-    consistency: float,
-    ceiling: float,
-    humans: NDArray[np.float64],
-    n_trials: int,
-    *,
+    consistency: Floats,
+    places: list[Place],
+    weights: Floats,
     assumption: str,
     simulation: str,
     n_samples: int,
-) -> tuple[NDArray[np.float64], float, bool]:
-    """Simulated mean error consistencies of a machine with the humans of one condition."""
-    if simulation == "shared":
-        # What copying a random human allows: at most the ceiling, at their mean accuracy.
-        least, most = _machine_accuracy(humans.mean(keepdims=True), consistency / ceiling)
-    else:
-        least, most = _machine_accuracy(humans, consistency)
-    midway = assumption == "middle" or least > most
-    accuracy = (least + most) / 2 if midway else least
-    accuracy = float(np.clip(accuracy, 0.5 / n_trials, 1 - 0.5 / n_trials))
-    simulate = _shared if simulation == "shared" else _pairs
-    cells = simulate(generator, humans, accuracy, consistency, ceiling, n_trials, n_samples)
-    with np.errstate(invalid="ignore"):
-        means = np.nanmean(error_consistency(cells), axis=0)
-    return means, accuracy, least > most
+) -> tuple[Floats, Floats, int]:
+    """Simulated means over conditions, assumed accuracies, and conditions that allow none."""
+    total, assumed, infeasible = np.zeros(n_samples), np.empty(len(places)), 0
+    for d, (weight, ec, place) in enumerate(zip(weights, consistency, places, strict=True)):
+        humans, n_trials = place.accuracy, place.n_trials
+        if simulation == "shared":
+            # What copying a random human allows: at most the ceiling, at their mean accuracy.
+            least, most = _machine_accuracy(humans.mean(keepdims=True), ec / place.ceiling)
+        else:
+            least, most = _machine_accuracy(humans, ec)
+        infeasible += least > most
+        midway = assumption == "middle" or least > most
+        q = float(
+            np.clip((least + most) / 2 if midway else least, 0.5 / n_trials, 1 - 0.5 / n_trials)
+        )
+        simulate = _shared if simulation == "shared" else _pairs
+        with np.errstate(invalid="ignore"):
+            each = error_consistency(simulate(generator, place, q, ec, n_samples))
+            total += weight * np.nanmean(each, axis=0)
+        assumed[d] = q
+    return total, assumed, int(infeasible)
 
 
 def _machine_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, float]:
@@ -440,28 +402,27 @@ def _cells(human: NDArray[np.bool_], machine: NDArray[np.bool_]) -> NDArray[np.i
 
 
 def _shared(
-    rng: np.random.Generator, humans: NDArray[np.float64], q: float, ec: float, top: float,
-    n_trials: int, n_samples: int,
-) -> NDArray[np.int64]:  # fmt: skip
+    rng: np.random.Generator, place: Place, q: float, ec: float, n_samples: int
+) -> NDArray[np.int64]:
     """Cells (human, sample, 4) of one machine with all humans on shared images."""
-    mu, phi = float(humans.mean()), 1 / top - 1
-    copying = ec * (mu * (1 - q) + (1 - mu) * q) / (2 * top * mu * (1 - mu))
+    mu, phi = float(place.accuracy.mean()), 1 / place.ceiling - 1
+    copying = ec * (mu * (1 - q) + (1 - mu) * q) / (2 * place.ceiling * mu * (1 - mu))
     copying = float(
         np.clip(copying, -min(q / (1 - mu), (1 - q) / mu), min(q / mu, (1 - q) / (1 - mu)))
     )
-    p = rng.beta(mu * phi, (1 - mu) * phi, (n_samples, n_trials))
+    p = rng.beta(mu * phi, (1 - mu) * phi, (n_samples, place.n_trials))
     machine = rng.random(p.shape) < q - copying * mu + copying * p
-    return np.stack([_cells(rng.random(p.shape) < p, machine) for _ in humans])
+    return np.stack([_cells(rng.random(p.shape) < p, machine) for _ in place.accuracy])
 
 
 def _pairs(
-    rng: np.random.Generator, humans: NDArray[np.float64], q: float, ec: float, top: float,
-    n_trials: int, n_samples: int,
-) -> NDArray[np.int64]:  # fmt: skip
+    rng: np.random.Generator, place: Place, q: float, ec: float, n_samples: int
+) -> NDArray[np.int64]:
     """Cells (human, sample, 4) of pairs that share no trial."""
+    humans = place.accuracy
     covariance = ec * (humans * (1 - q) + (1 - humans) * q) / 2
     n11 = np.clip(humans * q + covariance, np.maximum(humans + q - 1, 0), np.minimum(humans, q))
     probabilities = np.stack([n11, humans - n11, q - n11, 1 - humans - q + n11], axis=-1)
     probabilities = within(probabilities)
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
-    return rng.multinomial(n_trials, probabilities[:, None, :], (len(humans), n_samples))
+    return rng.multinomial(place.n_trials, probabilities[:, None, :], (len(humans), n_samples))
