@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -44,10 +45,12 @@ __all__ = [
     "rank_sets",
     "score_noise",
     "significantly_greater",
+    "spearman",
 ]
 
 # Differences held at a time, about 160 MB.
 CHUNK = 20_000_000
+FEWEST_DRAWS = 100
 # Reliability below which scores are mostly noise.
 RELIABLE = 0.5
 # Where both are exceeded: with reliabilities of .87 and a true correlation of 1 intervals held .83.
@@ -66,9 +69,19 @@ def significantly_greater(
     rng: RandomState = None,
 ) -> NDArray[np.bool_]:
     """Which system is above which, with the probability of any wrong claim controlled."""
-    x, sigma = _check(estimates, covariance, ci_prob, n_draws)
-    normal = _normal(sigma, n_draws, rng) if deviations is None else _given(deviations, len(x))
-    n = len(x)
+    x, sigma = (np.asarray(values, dtype=np.float64) for values in (estimates, covariance))
+    if not (np.isfinite(x).all() and np.isfinite(sigma).all()):
+        raise ValueError(
+            "estimates and covariance must be finite; leave out systems whose score is undefined"
+        )
+    if deviations is None:
+        values, vectors = np.linalg.eigh(sigma)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        normal = np.random.default_rng(seed_sequence(rng)).standard_normal((n_draws, len(x)))
+        deviations = normal @ root.T
+    normal, n = np.asarray(deviations, dtype=np.float64), len(x)
+    if len(normal) < FEWEST_DRAWS:
+        raise ValueError(f"ranks need at least {FEWEST_DRAWS} draws, got {len(normal)}; draw more")
     j, k = np.nonzero(~np.eye(n, dtype=bool))
     if about is not None:
         keep = (j == about) | (k == about)
@@ -98,22 +111,6 @@ def significantly_greater(
     return greater
 
 
-def _normal(sigma: NDArray[np.float64], n_draws: int, rng: RandomState) -> NDArray[np.float64]:
-    generator = np.random.default_rng(seed_sequence(rng))
-    values, vectors = np.linalg.eigh(sigma)
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    return np.asarray(generator.standard_normal((n_draws, len(sigma))) @ root.T)
-
-
-def _given(deviations: ArrayLike, n_systems: int) -> NDArray[np.float64]:
-    found = np.asarray(deviations, dtype=np.float64)
-    if found.ndim != 2 or found.shape[1] != n_systems or len(found) < 100:
-        raise ValueError(
-            f"deviations must be at least 100 draws of {n_systems} systems, got shape {found.shape}"
-        )
-    return found
-
-
 def _largest_difference(
     normal: NDArray[np.float64],
     j: NDArray[np.intp],
@@ -126,34 +123,6 @@ def _largest_difference(
         part = normal[start : start + step]
         largest[start : start + step] = ((part[:, j] - part[:, k]) / sd).max(axis=1)
     return largest
-
-
-def _check(
-    estimates: ArrayLike, covariance: ArrayLike, ci_prob: float, n_draws: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    x = np.asarray(estimates, dtype=np.float64)
-    sigma = np.asarray(covariance, dtype=np.float64)
-    if x.ndim != 1 or len(x) < 2 or sigma.shape != (len(x), len(x)):
-        raise ValueError(
-            "a ranking needs at least 2 estimates and their square covariance, got shapes "
-            f"{x.shape} and {sigma.shape}"
-        )
-    if not (np.isfinite(x).all() and np.isfinite(sigma).all()):
-        raise ValueError(
-            "estimates and covariance must be finite; leave out systems whose score is undefined"
-        )
-    # Rounding of sums of products leaves this much of the largest variance at most.
-    slack = 1e-8 * np.abs(np.diag(sigma)).max()
-    if np.abs(sigma - sigma.T).max() > slack or np.linalg.eigvalsh(sigma).min() < -slack:
-        raise ValueError(
-            "covariance must be symmetric and positive semi-definite; estimate it from one set of "
-            "draws or influences"
-        )
-    if not 0 < ci_prob < 1:
-        raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
-    if n_draws < 100:
-        raise ValueError(f"n_draws must be at least 100, got {n_draws}")
-    return x, sigma
 
 
 def rank_sets(
@@ -169,32 +138,22 @@ def rank_sets(
 ) -> pd.DataFrame:
     """Confidence sets for the ranks of all systems, joint and marginal [MRSW24]_."""
     joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
-    greater = significantly_greater(
+    above = functools.partial(
+        significantly_greater,
         estimates,
         covariance,
         ci_prob=ci_prob,
         deviates=deviates,
         deviations=deviations,
         n_draws=n_draws,
-        rng=joint_seed,
     )
+    greater = above(rng=joint_seed)
     x = np.asarray(estimates, dtype=np.float64)
     n = len(x)
     labels = [str(i) for i in range(n)] if names is None else [str(name) for name in names]
-    if len(labels) != n:
-        raise ValueError(f"names must have one entry per system: expected {n}, got {len(labels)}")
     marginal = np.empty((n, 2), dtype=int)
     for i, seed in enumerate(seeds):
-        own = significantly_greater(
-            x,
-            covariance,
-            ci_prob=ci_prob,
-            about=i,
-            deviates=deviates,
-            deviations=deviations,
-            n_draws=n_draws,
-            rng=seed,
-        )
+        own = above(about=i, rng=seed)
         marginal[i] = 1 + own[:, i].sum(), n - own[i].sum()
     order = np.argsort(-x, kind="stable")
     tier = np.empty(n, dtype=int)
@@ -330,8 +289,8 @@ def rank_correlations(
         shared = np.isfinite(x[a]) & np.isfinite(x[b])
         if shared.sum() < 4:
             continue
-        estimate = _spearman(x[None, a, shared], x[None, b, shared])[0]
-        deviates = _spearman(replicates[:, a][:, shared], replicates[:, b][:, shared])
+        estimate = spearman(x[None, a, shared], x[None, b, shared])[0]
+        deviates = spearman(replicates[:, a][:, shared], replicates[:, b][:, shared])
         # A correlation of one has no finite z.
         limit = 1 - 1e-9
         z = np.arctanh(np.clip(deviates[np.isfinite(deviates)], -limit, limit))
@@ -344,7 +303,7 @@ def rank_correlations(
     return pd.DataFrame(rows, columns=["level", "other", "n_systems", "correlation", *bounds])
 
 
-def _spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Row-wise rank correlations; NaN for a row without spread."""
     ranks = [stats.rankdata(values, axis=1) for values in (a, b)]
     one, other = (r - r.mean(axis=1, keepdims=True) for r in ranks)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from alikely._base.arrays import Floats, within
+from alikely._base.arrays import Floats
 from alikely._base.intervals import bound_columns
 from alikely._base.random import RandomState, seed_sequence
+from alikely.benchmark.ranking import spearman
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
 from alikely.papers.families import unique_names
@@ -113,21 +113,11 @@ def _correlated(
         note = f"fewer than {FEWEST} observers, or all of them alike"
         return {"correlation": np.nan, **nothing, "p_value": np.nan, "note": note}
     generator = np.random.default_rng(seed)
-    value = _spearman(x[None], y[None])[0]
+    value = spearman(x[None], y[None])[0]
     drawn = generator.integers(0, len(x), (n_resamples, len(x)))
-    bounds = interval(_spearman(x[drawn], y[drawn])[:, None], CI_PROB, "eti")[0]
+    bounds = interval(spearman(x[drawn], y[drawn])[:, None], CI_PROB, "eti")[0]
     order = generator.permuted(np.tile(np.arange(len(x)), (n_permutations, 1)), axis=1)
-    null = _spearman(np.tile(x, (n_permutations, 1)), y[order])
+    null = spearman(np.tile(x, (n_permutations, 1)), y[order])
     p = (1 + (np.abs(null) >= abs(value) - 1e-12).sum()) / (n_permutations + 1)
     limits = bound_columns("bootstrap", "eti", CI_PROB, bounds)
     return {"correlation": value, **limits, "p_value": p, "note": ""}
-
-
-def _spearman(x: Floats, y: Floats) -> Floats:
-    """Rank correlation of each row; NaN where all of a row are alike."""
-    a, b = (stats.rankdata(values, axis=1) for values in (x, y))
-    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    out = np.full(len(x), np.nan)
-    np.divide((a * b).sum(axis=1), scale, out=out, where=scale > 0)
-    return within(out, -1)
