@@ -379,90 +379,99 @@ def alignment_table(
     names, systems = (alignment[name].values.tolist() for name in ("condition", "system"))
     regime = None if labels is None else condition_groups(names, labels)
     human, there = systems.index(HUMANS), took_part(alignment)
+    labelled: dict[str, Any] = {"condition": np.array(names, dtype=object)}
+    labelled |= {name: alignment[name].values.astype(str) for name in ("dataset", "level")}
+    if regime is not None:
+        labelled["regime"] = np.array([regime[name] for name in names], dtype=object)
+    place = {name: np.repeat(values, len(systems)) for name, values in labelled.items()}
     frames = []
     for metric in alignment["metric"].values.tolist():
         own = alignment.sel(metric=metric)
-        for c, name in enumerate(names):
-            part = own.isel(condition=c)
-            value, draws = part["estimate"].values, part["replicates"].values.astype(np.float64)
-            limits = bounds(draws, ci_prob, ci_kind)
-            student = student_bounds(
-                part["centre"].values, part["se"].values ** 2, part["df"].values, ci_prob,
-                (float(part["metric_min"]), float(part["metric_max"])),
-            )  # fmt: skip
-            of_human = value[human], draws[:, [human]]
-            ratio, ratio_limits, reach = over_humans(value, draws, *of_human, ci_prob, ci_kind)
-            ratio[human] = ratio_limits[human] = np.nan
-            hole = np.isnan(draws) | np.isnan(draws[:, [human]])
-            place: dict[str, Any] = {
+        value, centre, se, df = (own[name].values for name in ("estimate", "centre", "se", "df"))
+        draws = own["replicates"].values.astype(np.float64)
+        limits = float(own["metric_min"]), float(own["metric_max"])
+        student = student_bounds(centre, se**2, df, ci_prob, limits)
+        of_humans = value[:, [human]], draws[..., [human]]
+        ratio, ratio_limits, reach = over_humans(value, draws, *of_humans, ci_prob, ci_kind)
+        ratio[:, human] = ratio_limits[:, human] = np.nan
+        resampled = bounds(_flat(draws), ci_prob, ci_kind)
+        hole = np.isnan(draws) | np.isnan(draws[..., [human]])
+        undefined = hole.mean(axis=0).ravel() if len(draws) else np.nan
+        frame = pd.DataFrame(
+            {
                 "metric": metric,
-                "condition": name,
-                "dataset": str(part["dataset"].values),
-                "level": str(part["level"].values),
+                **place,
+                "system": systems * len(names),
+                "estimate": value.ravel(),
+                "centre": centre.ravel(),
+                "se": se.ravel(),
+                "df": df.ravel(),
+                **bound_columns("analytic", "ci", ci_prob, student.reshape(-1, 2)),
+                **bound_columns(
+                    "bootstrap", ci_kind, ci_prob, bounds(_flat(draws), ci_prob, ci_kind)
+                ),
+                "ratio": ratio.ravel(),
+                **bound_columns("ratio", ci_kind, ci_prob, ratio_limits.reshape(-1, 2)),
+                "undefined_replicates": undefined,
             }
-            if regime is not None:
-                place["regime"] = regime[name]
-            frame = pd.DataFrame(
-                place
-                | {
-                    "system": systems,
-                    "estimate": value,
-                    "centre": part["centre"].values,
-                    "se": part["se"].values,
-                    "df": part["df"].values,
-                    **bound_columns("analytic", "ci", ci_prob, student),
-                    **bound_columns("bootstrap", ci_kind, ci_prob, limits),
-                    "ratio": ratio,
-                    **bound_columns("ratio", ci_kind, ci_prob, ratio_limits),
-                    "undefined_replicates": hole.mean(axis=0) if len(draws) else np.nan,
-                }
-            )
-            frame["note"] = _notes(part, ratio, human, value[human], reach)
-            frame = with_notes(frame, alignment.attrs.get("missing_note", ""))
-            frames.append(frame[there[c]])
+        )
+        frame["note"] = [
+            note
+            for c in range(len(names))
+            for note in _notes(own.isel(condition=c), ratio[c], human, value[c, human], reach[c])
+        ]
+        frames.append(with_notes(frame, alignment.attrs.get("missing_note", ""))[there.ravel()])
     return pd.concat(frames, ignore_index=True)
+
+
+def _flat(draws: Floats) -> Floats:
+    """Draws of all entries, shape (draw, entry)."""
+    return draws.reshape(len(draws), int(np.prod(draws.shape[1:])))
 
 
 def over_humans(
     values: Floats,
     draws: Floats,
-    ceiling: float,
+    ceiling: Floats,
     human_draws: Floats,
     ci_prob: float,
     ci_kind: CiKind,
-) -> tuple[Floats, Floats, bool]:
-    """Values over the value among humans, with limits, and whether that may be 0.
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Values (..., system) over the one among humans (..., 1), limits, whether that may be 0.
 
     NaN where it is not above 0; limits are infinite where its interval reaches 0.
     """
-    reach = bool(bounds(human_draws, ci_prob, ci_kind)[0, 0] <= 0)
-    found = values / ceiling if ceiling > 0 else np.full(len(values), np.nan)
-    open_ended = np.full(len(values), reach)
-    limits = share_bounds(shares(draws, human_draws), open_ended, ci_prob, ci_kind)
-    limits[np.isnan(found)] = np.nan
-    return found, limits, reach
+    reach = (bounds(_flat(human_draws), ci_prob, ci_kind)[:, 0] <= 0).reshape(ceiling.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(ceiling > 0, values / ceiling, np.nan)
+    open_ended = np.broadcast_to(reach, values.shape).ravel()
+    limits = share_bounds(_flat(shares(draws, human_draws)), open_ended, ci_prob, ci_kind)
+    limits[np.isnan(found).ravel()] = np.nan
+    return found, limits.reshape(*values.shape, 2), reach[..., 0]
 
 
-def _notes(part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool) -> list[str]:
+def _notes(
+    part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool | np.bool_
+) -> list[str]:
+    """What to know of the systems of a condition."""
     n_humans = int(part["n_humans"])
-    shared = [told(text) for text in few_notes(n_humans, n_humans)]
-    own = []
-    if np.isnan(ceiling):
-        own.append("the human-human value is undefined: no share of it")
-    elif ceiling <= 0:
-        own.append("the human-human value is not above 0: no share of it")
-    elif reach:
-        own.append(OPEN)
+    shared = "; ".join(told(text) for text in few_notes(n_humans, n_humans))
+    no_share = OPEN if reach else ""
+    if not ceiling > 0:
+        known = "undefined" if np.isnan(ceiling) else "not above 0"
+        no_share = f"the human-human value is {known}: no share of it"
+    lost, value = part["undefined"].values, part["estimate"].values
     notes = []
-    for s, (value, undefined) in enumerate(
-        zip(part["estimate"].values.tolist(), part["undefined"].values.tolist(), strict=True)
-    ):
-        note = list(shared) if s == human else shared + own
-        if undefined and np.isnan(value):
-            note.append(f"undefined in all {undefined} entries")
-        elif undefined:
-            note.append(f"{undefined} undefined entries left out")
+    for s in range(len(value)):
+        own = [shared, no_share if s != human else ""]
+        if lost[s]:
+            everywhere = np.isnan(value[s])
+            own.append(
+                f"undefined in all {lost[s]} entries"
+                if everywhere
+                else f"{lost[s]} undefined entries left out"
+            )
         if ratio[s] > 1 and not reach:
-            note.append("above 1: closer to the humans than they are to each other")
-        notes.append("; ".join(note))
+            own.append("above 1: closer to the humans than they are to each other")
+        notes.append("; ".join(filter(None, own)))
     return notes

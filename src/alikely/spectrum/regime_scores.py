@@ -266,8 +266,9 @@ class RegimePart(NamedTuple):
         self, values: Floats, draws: Floats, ci_prob: float, ci_kind: CiKind
     ) -> tuple[Floats, Floats, bool]:
         """Values over the mean among humans, with limits, and whether that may be 0."""
-        known = self.human.mean(), self.human_means[:, None]
-        return over_humans(values, draws, *known, ci_prob, ci_kind)
+        known = self.human.mean(keepdims=True), self.human_means[:, None]
+        found, limits, reach = over_humans(values, draws, *known, ci_prob, ci_kind)
+        return found, limits, bool(reach)
 
 
 def mean_draws(draws: Floats, estimate: Floats) -> Floats:
