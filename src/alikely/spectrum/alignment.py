@@ -407,9 +407,7 @@ def alignment_table(
                 "se": se.ravel(),
                 "df": df.ravel(),
                 **bound_columns("analytic", "ci", ci_prob, student.reshape(-1, 2)),
-                **bound_columns(
-                    "bootstrap", ci_kind, ci_prob, bounds(_flat(draws), ci_prob, ci_kind)
-                ),
+                **bound_columns("bootstrap", ci_kind, ci_prob, resampled),
                 "ratio": ratio.ravel(),
                 **bound_columns("ratio", ci_kind, ci_prob, ratio_limits.reshape(-1, 2)),
                 "undefined_replicates": undefined,
