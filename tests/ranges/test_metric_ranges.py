@@ -119,7 +119,6 @@ def test_divergences(rng: np.random.Generator) -> None:
     assert_within(paired.divergence(p, q, 0.5), 0, 1)
     # Probabilities in single precision sum to 1 but for seven digits.
     assert_within(kernels.confidence_divergence(p, q.astype(np.float32)))
-    assert_within(kernels.confidence_similarity(p, q), 0.5)
 
 
 @given(rng=SEEDS)
@@ -212,7 +211,6 @@ def test_similarity_of_representations(rng: np.random.Generator) -> None:
     x = rng.normal(size=(9, 3)) * 10.0 ** rng.integers(-5, 6)
     weights = rng.integers(0, 3, (20, 9)) + 1e-9
     for y in (2 * x, x @ np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=(9, 2))):
-        assert_within(kernels.cka(x, y))
         assert_within(kernels.weighted_cka(x, y, weights))
 
 

@@ -177,8 +177,8 @@ def _measured(
 ) -> tuple[float, Floats, Floats, int]:
     """Value of two systems, influence of every item, replicates, and the number of items."""
     if metric in ALIGNMENTS:
-        value, weighted = ALIGNMENTS[metric]
-        return value(x, y), cka_influence(x, y), weighted(x, y, weights), len(x)
+        weighted, whole = ALIGNMENTS[metric], np.ones((1, len(x)))
+        return weighted(x, y, whole)[0], cka_influence(x, y), weighted(x, y, weights), len(x)
     divergence, both = confidences(x, y, truth if metric == "soce" else None)
     d, m = np.where(both, divergence, 0.0), both.astype(np.float64)
     share = m.mean()
@@ -191,7 +191,7 @@ def _measured(
     return similarity, -(similarity**2) * (d - mean * m) / share, replicates, int(both.sum())
 
 
-def checked_representation(values: ArrayLike, name: str = "representation") -> Floats:
+def checked_representation(values: ArrayLike, name: str) -> Floats:
     """Activations of items as an array of floats."""
     try:
         array = np.asarray(values)
@@ -213,29 +213,16 @@ def checked_representation(values: ArrayLike, name: str = "representation") -> F
     return array
 
 
-def _two(one: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
-    x, y = checked_representation(one, "one"), checked_representation(other, "other")
-    if len(x) != len(y):
-        raise ValueError(f"both must be of the same items, got {len(x)} and {len(y)}")
-    return x, y
-
-
-def cka(one: ArrayLike, other: ArrayLike) -> float:
-    """Linear centred kernel alignment (CKA) of two representations [K19]_."""
-    x, y = _two(one, other)
-    return float(weighted_cka(x, y, np.ones((1, len(x))))[0])
-
-
 def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
     """CKA of weighted items, that of a sample in which items stand so many times."""
-    # The kernels' inner products by units or by items, whichever are fewer.
     k, l = _kernels(one, other)  # noqa: E741
     out = np.empty(len(weights))
     for r, w in enumerate(weights):
         kr, lr = _centred(k, w), _centred(l, w)
         ww = np.sqrt(w)
         a, b = ww[:, None] * kr * ww, ww[:, None] * lr * ww
-        out[r] = _ratio((a * b).sum(), (a * a).sum(), (b * b).sum())
+        scale = (a * a).sum() * (b * b).sum()
+        out[r] = within((a * b).sum() / np.sqrt(scale)) if scale > 0 else np.nan
     return out
 
 
@@ -257,29 +244,20 @@ def _centred(kernel: Floats, weight: Floats) -> Floats:
     return np.asarray(kernel - mean - mean[:, None] + weight @ mean / weight.sum())
 
 
-def _ratio(cross: float, one: float, other: float) -> float:
-    scale = one * other
-    return float(within(cross / np.sqrt(scale))) if scale > 0 else np.nan
-
-
-def cka_influence(one: ArrayLike, other: ArrayLike) -> Floats:
-    """Influence of each item on `cka`."""
-    x, y = _two(one, other)
-    k, l = (_centred(kernel, np.ones(len(x))) for kernel in _kernels(x, y))  # noqa: E741
+def cka_influence(one: Floats, other: Floats) -> Floats:
+    """Influence of each item on the plain form."""
+    whole = np.ones(len(one))
+    k, l = (_centred(kernel, whole) for kernel in _kernels(one, other))  # noqa: E741
     # Of a mean over pairs: twice the mean over the partners, less the whole.
     with np.errstate(invalid="ignore", divide="ignore"):  # items that are all alike
         parts = [2 * (m.mean(axis=1) / m.mean() - 1) for m in (k * l, k * k, l * l)]
-    return np.asarray(cka(x, y) * (parts[0] - (parts[1] + parts[2]) / 2))
-
-
-def debiased_cka(one: ArrayLike, other: ArrayLike) -> float:
-    """Linear CKA from unbiased estimates of its three parts [S12]_."""
-    x, y = _two(one, other)
-    return float(weighted_debiased_cka(x, y, np.ones((1, len(x))))[0])
+    return np.asarray(
+        weighted_cka(one, other, whole[None]) * (parts[0] - (parts[1] + parts[2]) / 2)
+    )
 
 
 def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """`debiased_cka` of weighted items, from pairs, triples and quadruples of different items."""
+    """CKA from unbiased estimates of its parts [S12]_, of weighted, different items."""
     k, l = _kernels(one, other)  # noqa: E741
     for kernel in (k, l):
         np.fill_diagonal(kernel, 0)
@@ -309,9 +287,8 @@ def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
     return np.asarray(pairs - 2 * triples + fours)
 
 
-def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
+def confidence_divergence(p: Floats, q: Floats) -> Floats:
     """Jensen-Shannon divergence of the confidences of two systems, item by item [L91]_."""
-    p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if p.shape != q.shape or p.ndim != 2:
         raise ValueError(
             f"confidences must both be of shape (item, class), got {p.shape} and {q.shape}"
@@ -329,20 +306,9 @@ def confidence_divergence(one: ArrayLike, other: ArrayLike) -> Floats:
     return within(bits, slack=SUMS_TO_ONE)
 
 
-def confidence_similarity(
-    one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None
-) -> float:
-    """Similarity of confidences (SOC), ``1 / (1 + mean divergence)``, or that on errors (SOCE)."""
-    divergence, both_wrong = confidences(one, other, truth)
-    return float(1 / (1 + divergence[both_wrong].mean())) if both_wrong.any() else np.nan
-
-
-def confidences(
-    one: ArrayLike, other: ArrayLike, truth: ArrayLike | None = None
-) -> tuple[Floats, NDArray[np.bool_]]:
+def confidences(p: Floats, q: Floats, truth: ArrayLike | None) -> tuple[Floats, NDArray[np.bool_]]:
     """Divergence of confidences, and on which items both are wrong."""
-    divergence = confidence_divergence(one, other)
-    p, q = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    divergence = confidence_divergence(p, q)
     if truth is None:
         return divergence, np.ones(len(p), dtype=bool)
     true = np.asarray(truth)
@@ -355,8 +321,5 @@ def confidences(
     return divergence, (p.argmax(axis=1) != true) & (q.argmax(axis=1) != true)
 
 
-# Forms of CKA: value, and replicates of weighted items.
-ALIGNMENTS = {
-    "debiased_cka": (debiased_cka, weighted_debiased_cka),
-    "cka": (cka, weighted_cka),
-}
+# Forms of CKA, of weighted items.
+ALIGNMENTS = {"debiased_cka": weighted_debiased_cka, "cka": weighted_cka}
