@@ -607,7 +607,7 @@ def rank_by_metric(rng: int) -> pd.DataFrame:
     return frame(al.benchmark.rank_by_metric(data.study(), people="label", rng=rng))
 
 
-@golden("benchmark.sensitivity")
+@golden("benchmark.sensitivity", "benchmark.sensitivity_band")
 def sensitivity(_: int) -> pd.DataFrame:
     table = al.benchmark.sensitivity(data.study())
     return stacked(choices=frame(table).head(24), band=frame(al.benchmark.sensitivity_band(table)))
@@ -967,7 +967,7 @@ def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("fit_observers", "margins.explained_consistency", slow=True)
+@golden("fit_observers", "margins.explained_consistency", "margins.variance_shares", slow=True)
 def fit_observers(rng: int) -> pd.DataFrame:
     tree = al.fit_observers(data.noise(), n_draws=1000, rng=rng)
     explained = al.margins.explained_consistency(tree, n_replicates=400, rng=rng)

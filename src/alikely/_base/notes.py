@@ -364,12 +364,7 @@ NOTES: dict[str, Note] = {
     "entries-without-posterior": Note(
         "{n} entries without a posterior, such as {example}",
         "entries of a score have no posterior",
-        "Leave out these entries, or pass `missing='available'`.",
-    ),
-    "no-posterior-excluded": Note(
-        "{n} entries without a posterior are excluded",
-        "entries of a score have no posterior, with missing='available'",
-        "None.",
+        "Leave out these entries.",
     ),
     "rank-depends": Note(
         "The rank depends on the metric: {ranks}",

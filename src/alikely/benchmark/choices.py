@@ -54,7 +54,6 @@ def sensitivity(
     models: str = "model",
     humans: str = "human",
     exclude: str | Exclusions | None = None,
-    missing: Literal["error", "available"] = "error",
     metrics: Sequence[str | Metric] = DEALT_WITH,
 ) -> pd.DataFrame:
     """Score a benchmark under all choices that papers make without saying so.
@@ -73,8 +72,6 @@ def sensitivity(
     exclude : str or mapping, optional
         Conditions to leave out, see `alikely.exclude_conditions`; without it that choice falls
         away.
-    missing : {"error", "available"}
-        As in `alikely.benchmark_scores`.
     metrics : sequence of str or Metric
         Metrics of correctness, that which is meant first.
 
@@ -120,7 +117,7 @@ def sensitivity(
             both_orders=not all(metric.symmetric for metric in chosen),
         )
         refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
-        require_balance(layout, missing)
+        require_balance(layout)
         cells = table["cells"].values
         perfect = (cells.sum(axis=1) > 0) & (cells[:, 0] == cells.sum(axis=1))
         for metric, both_perfect in itertools.product(chosen, ("undefined", "one")):
@@ -238,8 +235,8 @@ def rank_by_metric(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring
-        As in `alikely.benchmark_scores`: ``people``, ``items``, ``exclude``, ``missing``,
-        ``no_response``, ``models``, ``humans``.
+        As in `alikely.benchmark_scores`: ``people``, ``items``, ``no_response``,
+        ``models``, ``humans``.
 
     Returns
     -------

@@ -9,7 +9,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from scipy import special
 
 import alikely
 from alikely._base.arrays import Floats, within
-from alikely._base.checks import one_of
 from alikely._base.names import listed, nearest
 from alikely._base.notes import note
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, refuse_own_names
@@ -36,8 +34,6 @@ POPULATIONS = "populations"
 def scores_of(
     result: Result,
     reference: str | Sequence[str] | None = None,
-    *,
-    missing: Literal["error", "available"] = "error",
 ) -> Result:
     """Score systems by the entries of a result: means over conditions, members and data sets.
 
@@ -49,9 +45,6 @@ def scores_of(
     reference : str or sequence of str, optional
         Whom the others are scored against, by name: of margins the groups of people if not given.
         Entries of two of them make the row ``human-human``; those of none of them take no part.
-    missing : {"error", "available"}
-        Refuse systems that lack an entry which others have and leave scores undefined that rest on
-        an undefined entry, or average over what there is and say so in ``note``.
 
     Returns
     -------
@@ -83,7 +76,7 @@ def scores_of(
     >>> al.benchmark.ranks(scores)[["system", "rank_lb", "rank_ub"]].values.tolist()
     [['a', 1, 1], ['b', 2, 2]]
     """
-    entries, names = _entries(result, reference, missing)
+    entries, names = _entries(result, reference)
     systems = list(dict.fromkeys(entries.loc[entries["system"] != HUMANS, "system"]))
     refuse_own_names("machine", systems, (HUMANS, CEILING))
     datasets = list(dict.fromkeys(entries["dataset"]))
@@ -93,8 +86,7 @@ def scores_of(
     if (entries["system"] == HUMANS).any():
         systems.append(HUMANS)
     joint = _belong_together(result, entries)
-    if missing == "error":
-        _require_all(entries)
+    _require_all(entries)
     draws = result.draws("posterior").astype(np.float64)
     lost = np.isnan(draws).all(axis=0)
     shape = (len(datasets) + 1, len(systems))
@@ -109,12 +101,11 @@ def scores_of(
             here = own if dataset is None else own[own["dataset"] == dataset]
             undefined = here[lost[here.index]]
             counts["n_missing"][place, s] = len(undefined)
-            reason[place, s] = _reason(result, undefined.index, missing)
-            used = here.drop(undefined.index) if missing == "available" else here
-            counts["n_entries"][place, s] = len(used)
-            if not len(used):
+            reason[place, s] = _reason(result, undefined.index)
+            counts["n_entries"][place, s] = len(here)
+            if not len(here):
                 continue
-            weights, at = _weights(used), used.index.to_numpy()
+            weights, at = _weights(here), here.index.to_numpy()
             score[:, place, s] = _mean(draws[:, at], weights)
             for name, value in values.items():
                 found[name][place, s] = within(value[at] @ weights, -1)
@@ -148,11 +139,10 @@ def scores_of(
 
 
 def _entries(
-    result: Result, reference: str | Sequence[str] | None, missing: str
+    result: Result, reference: str | Sequence[str] | None
 ) -> tuple[pd.DataFrame, list[str]]:
     """Entries that take part, by position: system, member of the reference, data set, condition."""
     of_kind(result, "pair")
-    one_of("missing", missing, ("error", "available"))
     if "posterior" not in result.data.children:
         raise ValueError("scores are made of posterior draws, and this result has none: n_draws=")
     if POPULATIONS in result.data.children:
@@ -212,8 +202,7 @@ def _require_all(entries: pd.DataFrame) -> None:
             dataset, condition, member = lacking[0]
             raise ValueError(
                 f"{system!r} has no entry with {member!r} in {dataset}:{condition}; its mean would "
-                "be over others than that of other systems: leave out one of them, or accept it "
-                "with missing='available'"
+                "be over others than that of other systems: leave out one of them"
             )
 
 
@@ -224,11 +213,9 @@ def _values(result: Result, name: str) -> Floats:
     return np.asarray(estimates[name].values, dtype=np.float64)
 
 
-def _reason(result: Result, undefined: pd.Index, missing: str) -> str:
+def _reason(result: Result, undefined: pd.Index) -> str:
     if not len(undefined):
         return ""
-    if missing == "available":
-        return note("no-posterior-excluded", n=len(undefined))
     labels = result.table["pair"].values[undefined]
     return note("entries-without-posterior", n=len(undefined), example=str(labels[0]))
 

@@ -37,6 +37,7 @@ from alikely.metrics import Metric, get_metric
 
 __all__ = [
     "CEILING",
+    "EXCLUDED",
     "EXCLUSIONS",
     "FEWEST_HUMANS",
     "FEWEST_PEOPLE",
@@ -96,6 +97,8 @@ SAME_IMAGE: dict[Items, list[str]] = {
     "condition": ["trial_dataset", "trial_condition", "item"],
 }
 Exclusions = Mapping[str, Sequence[str]]
+# Attribute of trials: what was left out.
+EXCLUDED = "excluded"
 
 # Conditions that the model-vs-human benchmark leaves out of its scores: undistorted ones, where
 # humans make no errors to be consistent with, and those at chance [G21]_.
@@ -345,18 +348,17 @@ def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
     return linked([np.array([number[key] for key in own]) for own in keys])
 
 
-def require_balance(layout: Layout, missing: str) -> None:
-    """Refuse machines that lack some data sets, unless what is available is wanted."""
+def require_balance(layout: Layout) -> None:
+    """Refuse machines that lack some data sets."""
     with_machines = [part for part in layout.parts if len(part.machines)]
     if not with_machines:
         raise ValueError("no data set has a machine to score; check the kinds of the observers")
     for part in with_machines:
         absent = np.setdiff1d(np.arange(len(layout.machines)), part.machines)
-        if len(absent) and missing == "error":
+        if len(absent):
             raise ValueError(
                 f"machine {layout.machines[absent[0]]!r} is missing in data set {part.name!r}; its "
-                "mean would be over other data sets than that of others: leave out one of them, or "
-                "accept it with missing='available'"
+                "mean would be over other data sets than that of others: leave out one of them"
             )
 
 
@@ -644,8 +646,8 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
         drop |= here & np.isin(conditions, list(wanted))
     if drop.all():
         raise ValueError("nothing is left: every condition is excluded")
-    kept = Trials(trials.data.isel(trial=~drop))
-    return kept.select()
+    kept = trials.data.isel(trial=~drop).assign_attrs({EXCLUDED: str(exclude)})
+    return Trials(kept).select()
 
 
 def in_kinds(text: str, kind: str) -> str:

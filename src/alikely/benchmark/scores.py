@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 import alikely
 from alikely._base.arrays import Floats
-from alikely._base.checks import one_of
 from alikely._base.frames import Groups, group_mapping
 from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
@@ -29,18 +28,17 @@ from alikely.benchmark.decomposition import decompositions, joint_covariance
 from alikely.benchmark.humans import consensus_ceilings
 from alikely.benchmark.layout import (
     CEILING,
+    EXCLUDED,
     HUMAN_ROWS,
     HUMANS,
     OVERALL,
     POPULATIONS,
-    Exclusions,
     Items,
     Layout,
     People,
     by_level,
     checked_labels,
     crowds,
-    exclude_conditions,
     image_numbers,
     laid_out,
     metric_of_trials,
@@ -88,8 +86,6 @@ def benchmark_scores(  # noqa: PLR0913
     people: People | None = None,
     items: Items = "dataset",
     levels: Groups | None = None,
-    exclude: str | Exclusions | None = None,
-    missing: Literal["error", "available"] = "error",
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
     n_resamples: int = 0,
@@ -124,10 +120,6 @@ def benchmark_scores(  # noqa: PLR0913
         Level of each condition (named ``dataset:condition``), such as
         ``alikely.regimes(spectrum)["label"]``: a score is then the mean over the conditions of its
         level, and the overall one that over levels. Without it, levels are the data sets.
-    exclude : str or mapping, optional
-        Conditions to leave out, see `alikely.exclude_conditions`.
-    missing : {"error", "available"}
-        Refuse machines that lack some data sets with machines, or average over what they have.
     no_response : {"error", "drop"}
         Count a missing response as an error, or leave the trial out of that observer's pairs.
     cluster : str, optional
@@ -155,9 +147,9 @@ def benchmark_scores(  # noqa: PLR0913
         If `trials` is not of that class; a result is scored by `alikely.benchmark.scores_of`.
     ValueError
         If the metric is unknown or one of margins; if `people` is to be said and is not; if there
-        are fewer than two humans in a data set, a machine is missing somewhere, or as in
-        `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name that the
-        scores use themselves.
+        are fewer than two humans in a data set, a machine is missing in a data set with machines,
+        or as in `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name
+        that the scores use themselves.
 
     Notes
     -----
@@ -179,7 +171,8 @@ def benchmark_scores(  # noqa: PLR0913
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.benchmark_scores(al.load_example(), exclude={"all": ["clean"]}, rng=1)
+    >>> trials = al.exclude_conditions(al.load_example(), {"all": ["clean"]})
+    >>> result = al.benchmark_scores(trials, rng=1)
     >>> table = result.summary("images")
     >>> table["system"].tolist()[-2:]
     ['human-human', 'ceiling']
@@ -187,13 +180,11 @@ def benchmark_scores(  # noqa: PLR0913
     n_draws = resolve("n_draws", n_draws)
     require_trials(trials)
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
-    estimand = _checked(metric, missing)
+    estimand = metric_of_trials(metric)
     _check_prior(trials, estimand, prior, n_draws)
     one_person, one_image = checked_labels(trials, humans, people, items)
     as_read = data_summary(trials.data)
-    if exclude is not None:
-        trials = exclude_conditions(trials, exclude)
-    table, layout = _laid_out(trials, estimand, models, humans, no_response, missing, levels)
+    table, layout = _laid_out(trials, estimand, models, humans, no_response, levels)
     seed = seed_sequence(rng)
     bootstrap_seed, human_seed, posterior_seed = seed.spawn(3)
 
@@ -225,7 +216,7 @@ def benchmark_scores(  # noqa: PLR0913
         "metric_module": estimand.module,
         "ci_prob": options.ci_prob,
         "ci_kind": options.ci_kind,
-        "exclude": str(exclude or ""),
+        "exclude": trials.data.attrs.get(EXCLUDED, ""),
         "no_response": no_response,
         "missing_note": missing_note_of(trials.data, no_response, models, humans),
         "humans": humans,
@@ -266,7 +257,6 @@ def _laid_out(
     models: str,
     humans: str,
     no_response: Literal["error", "drop"],
-    missing: str,
     levels: Groups | None,
 ) -> tuple[xr.Dataset, Layout]:
     """Count pairs and lay them out, refusing what no benchmark can be made of."""
@@ -283,14 +273,8 @@ def _laid_out(
     )
     refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
-    require_balance(layout, missing)
+    require_balance(layout)
     return table, layout
-
-
-def _checked(metric: str | Metric, missing: str) -> Metric:
-    """The metric, once the options are known to fit it."""
-    one_of("missing", missing, ("error", "available"))
-    return metric_of_trials(metric)
 
 
 def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: int) -> None:

@@ -250,8 +250,6 @@ TEXTS = {
                  lambda text: math.e if text == "e" else float(text)),
     "intervals": Text(Literal["all"], "Show the intervals of every method and all columns "
                       "(default: the recommended interval)"),
-    "exclude": Text(Literal["model-vs-human"],
-                    "Exclude the conditions that this benchmark excludes"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers to score them against"),
     "most_observers": Text(int, "Humans that can be found"),

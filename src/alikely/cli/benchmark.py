@@ -16,6 +16,7 @@ def benchmark(
     o: Options,
     *,
     verdict: list[tuple[str, str]] | None = None,
+    exclude: str | None = None,
     population: Literal["images", "humans", "crossed"] = "crossed",
 ) -> None:
     """Score models against humans, with ceilings, intervals and ranks.
@@ -27,10 +28,14 @@ def benchmark(
     ----------
     verdict : list
         Test the difference of two models, alone and among all; as often as you like.
+    exclude : str
+        Exclude the conditions that a benchmark excludes: model-vs-human.
     population : str
         What is treated as a random sample: images, humans, or both (crossed, the default).
     """
     trials = o.trials()
+    if exclude:
+        trials = al.exclude_conditions(trials, exclude)
     with step("scores of models against humans"), al.options(ci_prob=o.ci_prob):
         scores = al.benchmark_scores(trials, **o.of(al.benchmark_scores))
     level = o.level

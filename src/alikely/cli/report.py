@@ -28,7 +28,9 @@ MOST_CONDITIONS = 6
     where="report.html",
     one_file=True,
 )
-def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
+def report(
+    o: Options, *, metric: str = "ec", title: str | None = None, exclude: str | None = None
+) -> None:
     """Write one HTML page that contains everything it shows, to keep and send.
 
     Data as read, findings in sentences, estimates with intervals, tests, differences, ranks,
@@ -41,6 +43,8 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
         Name of a metric; a custom metric as module:ATTRIBUTE.
     title : str
         Title of the page.
+    exclude : str
+        Exclude the conditions that a benchmark excludes: model-vs-human.
     """
     saved = [path.lower().endswith(SAVED) for path in o.file]
     if any(saved) and not all(saved):
@@ -51,7 +55,7 @@ def report(o: Options, *, metric: str = "ec", title: str | None = None) -> None:
         results: list[Any] = [al.Result.load(path) for path in o.file]
     else:
         trials = o.trials()
-        if exclude := o.exclude:
+        if exclude:
             every, trials = trials, al.exclude_conditions(trials, exclude)
             remarks.append(_left_out(every, trials, exclude))
         results = _analyzed(o, trials, find_metric(metric), remarks)
@@ -93,7 +97,7 @@ def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> li
     if both:
         try:
             with step("scores of models against humans"):
-                scores = o.of(al.benchmark_scores, metric=metric, exclude=None)
+                scores = o.of(al.benchmark_scores, metric=metric)
                 results.append(al.benchmark_scores(trials, **scores))
         except ValueError as error:
             remarks.append(f"There are no scores, ranks and ceilings: {error}")
