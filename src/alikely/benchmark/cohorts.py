@@ -47,15 +47,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUANTITIES",
-    "chosen_values",
     "cohort_check",
     "cohort_contrasts",
     "cohort_draws",
     "cohort_effects",
     "cohort_scores",
-    "contrast_table",
     "covariate_values",
-    "effect_at",
     "fit_cohort",
     "layout_of",
 ]
@@ -496,15 +493,9 @@ def cohort_contrasts(
     >>> table["quantity"].unique().tolist()
     ['log_odds_ratio', 'copy_probability', 'error_consistency', 'accuracy']
     """
-    return contrast_table(cohort_effects(tree, covariate, values), covariate, ci_prob, ci_kind)
-
-
-def contrast_table(
-    draws: xr.Dataset, covariate: str, ci_prob: float | None, ci_kind: CiKind | None
-) -> pd.DataFrame:
-    """Differences between the values of a covariate, of each quantity."""
     ci_prob, ci_kind = resolve("ci_prob", ci_prob), resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
+    draws = cohort_effects(tree, covariate, values)
     chosen = draws[covariate].values.tolist()
     if len(chosen) < 2:
         raise ValueError(f"a contrast needs at least 2 values of {covariate!r}, got {chosen}")

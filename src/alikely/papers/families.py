@@ -203,7 +203,7 @@ def _refuse_split(families: dict[str, str], super_families: dict[str, str]) -> N
 
 
 def regime_family_contrasts(
-    alignment: xr.Dataset, labels: Groups, families: Groups | str
+    alignment: xr.Dataset, labels: Groups, families: Groups
 ) -> pd.DataFrame:
     """Compare families of machines within regimes of difficulty.
 
@@ -211,8 +211,8 @@ def regime_family_contrasts(
     ----------
     alignment, labels
         As in `alikely.spectrum.regime_alignment`.
-    families : mapping, pandas.Series, xarray.DataArray or str
-        Family of each machine, or the name of a label of the alignment that holds it.
+    families : mapping, pandas.Series or xarray.DataArray
+        Family of each model.
 
     Returns
     -------
@@ -230,8 +230,7 @@ def regime_family_contrasts(
     Raises
     ------
     TypeError, ValueError
-        As in `alikely.spectrum.regime_alignment`; if the alignment has no such label; or if there
-        are fewer than two families.
+        As in `alikely.spectrum.regime_alignment`, or if there are fewer than two families.
 
     Notes
     -----
@@ -244,12 +243,11 @@ def regime_family_contrasts(
     >>> import alikely as al
     >>> alignment = al.condition_alignment(al.load_example(), n_resamples=200, rng=1)
     >>> regime = dict.fromkeys(alignment["condition"].values, "all")
-    >>> table = regime_family_contrasts(alignment, regime, "family")
+    >>> family = al.load_example().select(kind="model").data["family"]
+    >>> table = regime_family_contrasts(alignment, regime, family)
     >>> table[["family", "other"]].values.tolist()[0]
     ['convnet', 'transformer']
     """
-    if isinstance(families, str):
-        families = _family_label(alignment, families)
     frames = []
     for part in regime_parts(alignment, labels, "all", None):
         if not part.n_conditions:
@@ -257,7 +255,9 @@ def regime_family_contrasts(
         estimate = pd.Series(part.value.mean(axis=0), index=part.machines)
         table = family_ranks(estimate, families)
         given = condition_groups(part.machines, families)
-        weight = np.stack([_contrast(part.machines, given, *pair) for pair in _pairs(table)])
+        member = pd.get_dummies(pd.Series([given[name] for name in part.machines]), dtype=float)
+        mean = member / member.sum()
+        weight = (mean[table["family"]].to_numpy() - mean[table["other"]].to_numpy()).T
         difference, draws = weight @ estimate.to_numpy(), part.means @ weight.T
         limits = bounds(draws, CI_PROB, "eti")
         # Of a difference: its share of the ceiling, replicate by replicate.
@@ -281,32 +281,6 @@ def regime_family_contrasts(
     if not frames:
         raise ValueError("no regime has a condition in which every value is defined")
     return pd.concat(frames, ignore_index=True)
-
-
-def _pairs(table: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(zip(table["family"], table["other"], strict=True))
-
-
-def _contrast(machines: list[str], family: dict[str, str], one: str, other: str) -> Floats:
-    """Weights of the difference between the means of two families."""
-    member = np.array([[family[name] == label for name in machines] for label in (one, other)])
-    weight = member / member.sum(axis=1, keepdims=True)
-    return np.asarray(weight[0] - weight[1])
-
-
-def _family_label(alignment: xr.Dataset, name: str) -> dict[str, str]:
-    known = [str(c) for c in alignment.coords if alignment[c].dims == ("system",) and c != "system"]
-    if name not in known:
-        raise ValueError(
-            f"the alignment has no label {name!r} of its systems; it has "
-            f"{listed(known)}: read it with the data, or give a mapping{nearest(name, known)}"
-        )
-    values = dict(zip(alignment["system"].values.tolist(), alignment[name].values, strict=True))
-    machines = machines_of(alignment)
-    empty = [machine for machine in machines if pd.isna(values[machine]) or values[machine] == ""]
-    if empty:
-        raise ValueError(f"label {name!r} of {empty[0]!r} is empty; give a mapping instead")
-    return {machine: str(values[machine]) for machine in machines}
 
 
 def family_ranks(scores: pd.Series, families: Groups) -> pd.DataFrame:
@@ -354,13 +328,13 @@ def unique_names(index: Iterable[Any], what: str) -> list[str]:
 
 def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
     """Names and values of a symmetric matrix."""
-    if isinstance(distances, pd.DataFrame):
-        sides = [list(distances.index), list(distances.columns)]
-    elif isinstance(distances, xr.DataArray):
+    if isinstance(distances, xr.DataArray):
         bare = [dim for dim in distances.dims if dim not in distances.coords]
         if bare:
             raise TypeError(f"distances have no names along {bare[0]!r}; assign coords to it")
         sides = [distances[dim].values.tolist() for dim in distances.dims]
+    elif isinstance(distances, pd.DataFrame):
+        sides = [list(distances.index), list(distances.columns)]
     else:
         raise TypeError(
             "distances must be a DataFrame or DataArray with names along both sides, got "
