@@ -105,16 +105,6 @@ def test_one_metric_is_no_comparison(trials: Trials, metrics: list[str]) -> None
         al.benchmark.rank_by_metric(trials, metrics)
 
 
-def test_the_plot_names_machines_whose_rank_hangs_on_the_metric(trials: Trials) -> None:
-    table = al.benchmark.rank_by_metric(trials, rng=1)
-    table.loc[table["system"] == "model_2", "note"] = "hangs"
-    ax = al.plot_robustness(table, "rank_by_metric")
-    bold = {text.get_text() for text in ax.texts if text.get_fontweight() == "bold"}
-    assert bold == {"model_2"}
-    with pytest.raises(ValueError, match="lacks the column 'note'"):
-        al.plot_robustness(table.drop(columns="note"), "rank_by_metric")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.is_file(), reason="real data not here")
 def test_clip_is_last_by_agreement_and_first_by_what_its_accuracy_allows() -> None:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import alikely as al
 from alikely.benchmark.layout import crowds, image_numbers, laid_out, people_drawn
 from alikely.data.blocks import linked
 from alikely.inference.conjugate import joint_draws
-from alikely.inference.resampling import bootstrap
 from alikely.metrics import ERROR_CONSISTENCY
 from studies.benchmarks import BenchmarkDesign, simulated_benchmark
 
@@ -87,18 +85,6 @@ def test_draws_of_shared_images_keep_the_posterior_of_each_pair() -> None:
     # As many comparisons as pairs: five errors.
     assert (np.abs(shared.mean(axis=0) - alone.mean(axis=0)) < 5 * error).all()
     np.testing.assert_allclose(shared.std(axis=0) / alone.std(axis=0), 1, atol=5 / np.sqrt(n))
-
-
-def test_images_of_their_own_change_no_replicate() -> None:
-    table, _ = laid_out(copies(2, rows=ROWS), models="model", humans="human")
-    every = np.arange(table.sizes["trial"])
-    plain = bootstrap(table, n_resamples=20, rng=1)
-    np.testing.assert_array_equal(bootstrap(table, n_resamples=20, images=every, rng=1), plain)
-    drawn = joint_draws(table, 20, [ERROR_CONSISTENCY], 1)["error_consistency"]
-    again = joint_draws(table, 20, [ERROR_CONSISTENCY], 1, every)["error_consistency"]
-    np.testing.assert_array_equal(again, drawn)
-    with pytest.raises(ValueError, match="cluster and images both say"):
-        bootstrap(table, cluster="item", images=every)
 
 
 def test_a_pool_of_people_is_drawn_as_one() -> None:

@@ -13,7 +13,7 @@ import xarray as xr
 
 import alikely as al
 from alikely.benchmark.decomposition import added_count, decompositions, joint_covariance
-from alikely.benchmark.layout import laid_out, layout_of, nested_scores
+from alikely.benchmark.layout import laid_out, nested_scores
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.metrics import ERROR_CONSISTENCY, copying
@@ -160,20 +160,6 @@ def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) ->
         assert float(found.sel(system=machine)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_order_of_observers_does_not_matter_to_a_directed_metric(trials: Trials) -> None:
-    table = trials.to_table()
-    backwards = Trials.from_table(table.iloc[::-1], labels=["family"])
-    one, other = (
-        al.benchmark_scores(t, metric=CP, n_resamples=0, n_draws=0) for t in (trials, backwards)
-    )
-    for population in ("images", "humans", "crossed"):
-        a, b = (
-            s.summary(population).set_index("system")[["estimate", "se"]]  # type: ignore[arg-type]
-            for s in (one, other)
-        )
-        pd.testing.assert_frame_equal(a, b.loc[a.index], rtol=1e-10)
-
-
 def test_errors_of_directed_metrics(trials: Trials) -> None:
     """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
     humans, machines = names_of(trials)
@@ -237,21 +223,6 @@ def test_parts_of_any_level(trials: Trials) -> None:
             )
             own = joint_covariance(found[d], population)  # type: ignore[arg-type]
             np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-15)
-
-
-def test_a_table_in_both_orders_serves_symmetric_metrics_too(trials: Trials) -> None:
-    kind = dict(zip(trials.observers, trials.data["kind"].values.tolist(), strict=True))
-    plain, layout = laid_out(trials, models="model", humans="human")
-    both, _ = laid_out(trials, models="model", humans="human", both_orders=True)
-    assert both.sizes["pair"] == plain.sizes["pair"] + 2 * 6
-    own = layout_of(both, kind, "human")
-    values = [ERROR_CONSISTENCY.value(t["cells"].values)[None] for t in (plain, both)]
-    np.testing.assert_array_equal(nested_scores(layout, values[0]), nested_scores(own, values[1]))
-    turned = both.isel(pair=both["first"].values > both["second"].values)
-    pairs = list(zip(turned["observer_a"].values, turned["observer_b"].values, strict=True))
-    again = joint_correctness(trials, pairs[:6])
-    cells = again["cells"].values[again["condition"].values == turned["condition"].values[0]]
-    np.testing.assert_array_equal(turned["cells"].values[:6], cells)
 
 
 def test_metrics_of_margins_are_refused(trials: Trials) -> None:

@@ -25,19 +25,14 @@ def _notes(frame: pd.DataFrame) -> list[str]:
 
 CALLS: dict[str, Callable[..., list[str]]] = {
     "error_consistency": lambda t, **o: _notes(al.error_consistency(t, **FEW, **o).summary()),
-    "compare": lambda t, **o: _notes(al.compare(t, "error_consistency", **FEW, **o).summary()),
     "misclassification_agreement": lambda t, **o: _notes(
         al.misclassification_agreement(t, **FEW, **o).summary()
     ),
     "error_similarity": lambda t, **o: _notes(
         al.error_similarity(t, n_permutations=0, **FEW, **o).summary()
     ),
-    "mean": lambda t, **o: _notes(al.mean(al.error_consistency(t, **FEW, **o))),
     "matrix": lambda t, **o: _notes(al.matrix(t, **o).summary()),
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
-    "differences": lambda t, **o: _notes(
-        al.benchmark.differences(al.benchmark_scores(t, **FEW, **o))
-    ),
     "group_scores": lambda t, **o: _notes(
         al.benchmark.group_scores(t, "kind", **FEW, **o).groups
     ),
@@ -45,9 +40,6 @@ CALLS: dict[str, Callable[..., list[str]]] = {
         al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
     ),
     "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
-    "agreement of all": lambda t, **o: _notes(
-        al.agreement(t, readers="all", **FEW, **o).summary()
-    ),
     "reader_study": lambda t, **o: _notes(al.benchmark.reader_study(t, **o).differences),
     "variance_components": lambda t, **o: _notes(al.planning.variance_components(t, **o)),
     "difficulty_spectrum": lambda t, **o: [
@@ -116,16 +108,7 @@ def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
     np.testing.assert_allclose(study.modalities["estimate"], expected[study.modalities["modality"]])
 
 
-def test_rows_of_complete_pairs_have_no_note(table: pd.DataFrame) -> None:
-    frame = al.error_consistency(al.Trials.from_table(table), **FEW).summary()
-    complete = ~frame[["observer_a", "observer_b"]].apply(lambda x: x.str.contains("human")).any(
-        axis=1
-    )
-    assert complete.any()
-    assert (frame["note"].str.contains("missing") == ~complete).all()
-
-
-@pytest.mark.parametrize("verb", [["compare"], ["benchmark"], ["matrix", "--by", "none"]])
+@pytest.mark.parametrize("verb", [["compare"], ["matrix", "--by", "none"]])
 def test_the_command_line_names_its_option(
     verb: list[str], table: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

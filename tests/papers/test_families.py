@@ -63,22 +63,6 @@ def test_rows_are_permutation_tests() -> None:
     np.testing.assert_array_equal(found[columns], [list(test.values()) for test in expected])
 
 
-def test_families_are_observer_labels() -> None:
-    trials = al.Trials.from_correct(
-        np.random.default_rng(1).integers(0, 2, (23, 9)),
-        observers=[*SYSTEMS, "anna"],
-        kind=["model"] * 22 + ["human"],
-        labels={"family": [*FAMILY.values(), "human"], "super_family": [*SUPER.values(), "human"]},
-    )
-    labels = trials.select(kind="model").data
-    table = profiles(np.random.default_rng(1))
-    options: dict[str, Any] = {"n_permutations": 99, "rng": 1}
-    found = profile_tests(table, labels["family"], labels["super_family"], **options)
-    pd.testing.assert_frame_equal(found, profile_tests(table, FAMILY, SUPER, **options))
-    ranks = family_ranks(table[0], labels["family"])
-    pd.testing.assert_frame_equal(ranks, family_ranks(table[0], FAMILY))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("over", [0.0, 2.0])
 def test_level(over: float, figure: Callable[[str], None], sets: Callable[..., int]) -> None:

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import alikely as al
 from alikely.papers.families import compare_groupings, permutation_test, profile_distances
 
 NAMES = list("abcdef")
@@ -177,19 +176,6 @@ def test_the_diagonal_is_ignored_and_kinds_of_input_agree() -> None:
     assert all(test == tests[0] for test in tests)
 
 
-def test_same_seed_same_numbers() -> None:
-    assert permutation_test(matrix(), GROUPS, rng=1) == permutation_test(matrix(), GROUPS, rng=1)
-    assert permutation_test(matrix(), GROUPS, rng=1) != permutation_test(matrix(), GROUPS, rng=2)
-
-
-def test_profile_distances_are_euclidean() -> None:
-    profiles = pd.DataFrame(np.random.default_rng(1).normal(size=(5, 7)), list("vwxyz"))
-    found = profile_distances(profiles)
-    for one, other in itertools.product("vwxyz", repeat=2):
-        expected = np.sqrt(((profiles.loc[one] - profiles.loc[other]) ** 2).sum())
-        assert found.sel(system=one, system_other=other).item() == pytest.approx(expected)
-
-
 def test_groupings_side_by_side() -> None:
     names = [f"c{i}" for i in range(24)]
     rng = np.random.default_rng(1)
@@ -272,13 +258,3 @@ def test_bad_input(call: Callable[[], Any], message: str) -> None:
 def test_things_without_names(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
-
-
-def test_observer_labels_of_trials_are_groups() -> None:
-    trials = al.Trials.from_correct(
-        np.random.default_rng(1).integers(0, 2, (6, 9)),
-        observers=NAMES,
-        labels={"family": list(GROUPS.values())},
-    )
-    test = permutation_test(matrix(), trials.data["family"], n_permutations=99, rng=1)
-    assert test == permutation_test(matrix(), GROUPS, n_permutations=99, rng=1)

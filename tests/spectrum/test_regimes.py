@@ -14,7 +14,7 @@ import xarray as xr
 from hypothesis import given, settings
 from scipy import stats
 from sklearn.mixture import GaussianMixture
-from test_spectrum import crowd, real_spectrum, spectrum_of
+from test_spectrum import real_spectrum, spectrum_of
 
 import alikely as al
 from alikely.models._mixtures import (
@@ -104,18 +104,6 @@ def test_far_points_neither_overflow_nor_vanish() -> None:
     assert p.argmax(axis=1).tolist() == [0, 0, 1, 2, 2, 2, 2]
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert np.isnan(neighbour_probabilities([np.nan], *mixture)).all()
-
-
-def test_many_mixtures_at_once() -> None:
-    """Draws of a posterior: leading dims are kept."""
-    rng = np.random.default_rng(1)
-    weight = rng.dirichlet(np.ones(3), (2, 5))
-    mean, sd = np.sort(rng.normal(0, 3, (2, 5, 3))), rng.uniform(0.5, 2, (2, 5, 3))
-    x = rng.normal(0, 3, (2, 5, 7))
-    p = neighbour_probabilities(x, weight, mean, sd)
-    assert p.shape == (2, 5, 7, 3)
-    own = neighbour_probabilities(x[1, 2], weight[1, 2], mean[1, 2], sd[1, 2])
-    np.testing.assert_array_equal(p[1, 2], own)
 
 
 def test_recovers_a_well_separated_mixture() -> None:
@@ -298,15 +286,6 @@ def test_printed_regimes(shared_data: Path, figure: Callable[[str], None]) -> No
         f"{found['converged_bic'].values.round(2).tolist()}; stability of the least certain "
         f"condition {found['stability'].min().item():.2f} (20 replicates)"
     )
-
-
-def test_order_of_conditions_does_not_matter() -> None:
-    spectrum = spectrum_of(PEOPLE, CLEAN)
-    turned = al.difficulty_spectrum(crowd(dict(reversed(PEOPLE.items()))), CLEAN, chance=1 / 16)
-    first, other = (al.regimes(s, 2, **FEW) for s in (spectrum, turned))
-    other = other.sel(condition=first["condition"])
-    assert (other["label"] == first["label"]).all()
-    np.testing.assert_allclose(other["bic"], first["bic"], rtol=1e-9)
 
 
 @given(

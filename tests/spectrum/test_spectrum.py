@@ -147,19 +147,6 @@ def test_missing_responses_are_errors_or_left_out() -> None:
     assert dropped["shown"].values.tolist() == [[10, 9, 9], [10, 10, 9]]
 
 
-def test_other_kinds_are_left_aside() -> None:
-    with_model = {name: [*counts, 20] for name, counts in RIGHT.items()}
-    trials = crowd(with_model, kind=["human"] * 4 + ["model"])
-    xr.testing.assert_identical(
-        al.difficulty_spectrum(trials, REFERENCE, chance=1 / 16), spectrum_of()
-    )
-    models = {name: [19 - i, 17, 18 - 3 * i] for i, name in enumerate(RIGHT)}
-    found = al.difficulty_spectrum(
-        crowd(models, kind=["model"] * 3), REFERENCE, chance=0.1, kind="model"
-    )
-    assert found.attrs["kind"] == "model"
-
-
 @pytest.mark.parametrize("reference", ["sharp", "c"])
 def test_names_of_a_reference(reference: str) -> None:
     right = {**RIGHT, "c:sharp": [19, 18, 17, None]}
