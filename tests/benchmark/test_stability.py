@@ -246,9 +246,6 @@ def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
 
 
 def test_plots(scores: al.Result, trials: Trials) -> None:
-    ax = al.plot_benchmark(scores, "stability")
-    heights = [patch.get_height() * patch.get_width() for patch in ax.patches]
-    assert sum(heights) == pytest.approx(1)
     table = pd.DataFrame(
         {"level": ["a"], "other": ["b"], "correlation": [0.9], "x_lb": [0.5], "x_ub": [0.95]}
     )

@@ -47,17 +47,6 @@ def legend(ax: plt.Axes) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def test_numbers_of_regimes_are_differences_from_the_best(found: xr.Dataset) -> None:
-    ax = al.plot_regimes(found, "numbers")
-    lines = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in ax.lines}
-    for name in ("bic", "converged_bic"):
-        value = found[name].values
-        assert tuple(np.round(value - value.min(), 6)) in lines
-    (share,) = [other for other in ax.figure.axes if other is not ax]
-    heights = [patch.get_height() for patch in share.patches]
-    assert heights == pytest.approx(found["resampled_best"].values.tolist())
-
-
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment)
     table["dataset"] = table["level"]
@@ -111,13 +100,12 @@ def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None
         al.papers.plot_condition_map(distances, {"a:1": "a", "a:2": "a"}, perplexity=2)
 
 
-def test_refusals(spectrum: xr.Dataset, alignment: xr.Dataset) -> None:
+def test_refusals(alignment: xr.Dataset) -> None:
     plain = al.spectrum.alignment_table(alignment)
     labelled = al.spectrum.alignment_table(alignment, REGIME)
     ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
     machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
     cases: list[tuple[Any, str]] = [
-        (lambda: al.plot_regimes(spectrum, "numbers"), "alikely.regimes"),
         (lambda: al.papers.plot_radar(plain, machines), "at least 3 data sets"),
         (lambda: al.papers.plot_radar(labelled, machines, regime="far"), "regime must be one of"),
         (lambda: al.papers.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
