@@ -591,3 +591,25 @@ def test_clusters_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path = _table(tmp_path / "t.csv", rows)
     assert main(["describe", str(path)]) == 0
     assert "patient (4 clusters, design effect 2.00)" in capsys.readouterr().out
+
+
+def test_responses_without_a_truth_are_never_errors() -> None:
+    """What needs errors raises one message, whatever function it is."""
+    rows = [
+        {"observer": o, "kind": "human" if o < "c" else "model", "item": k, "response": "AB"[k % 2]}
+        for o in "abcd"
+        for k in range(12)
+    ]
+    trials = Trials.from_table(pd.DataFrame(rows))
+    models = trials.select(kind="model")
+    for analysis in (
+        lambda: al.error_consistency(trials),
+        lambda: al.error_similarity(trials),
+        lambda: al.matrix(trials),
+        lambda: al.benchmark_scores(trials),
+        lambda: al.planning.choose_images(models, n=4, target=("c", "d")),
+    ):
+        with pytest.raises(ValueError, match="no true classes, so no response is correct"):
+            analysis()
+    assert trials.summary()["accuracy"].isna().all()
+    assert "truth" not in trials.to_table()

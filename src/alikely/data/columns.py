@@ -210,9 +210,9 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
         names["item"] = "image"
     answered = there[names["response"]] or there[names["truth"]] or not there[names["correct"]]
     unused: tuple[str, ...] = ("correct",) if answered else ("response", "truth")
-    if answered and "truth" not in columns and not there["truth"] and there[names["response"]]:
+    if answered and names["truth"] == "truth" and not there["truth"] and there[names["response"]]:
         # Readings: nobody says which are right, or that alone is said.
-        judged = there[names["correct"]] and "response" not in columns
+        judged = there[names["correct"]] and names["response"] == "response"
         unused = ("response", "truth") if judged else ("correct", "truth")
     # A column of another name than its role was asked for, and must be there.
     optional = ("condition", "dataset", "kind", "repeat")

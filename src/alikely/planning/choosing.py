@@ -44,6 +44,7 @@ from alikely._base.steps import tracked
 from alikely.data.blocks import Block
 from alikely.data.columns import NOT_SHOWN
 from alikely.data.repeats import refuse_repeats
+from alikely.data.tables import correctness
 from alikely.data.trials import Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.evaluation import evaluator
@@ -98,6 +99,7 @@ def pools_of(
     data = trials.data
     at = _positions(trials, machines)
     raw, frame = data["correct"].values[at], data["item"].values.astype(str)
+    correctness(raw, "error")  # refuses responses without true classes
     # Attributes are read one by one: a table of trials times machines would be large.
     groups = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     pools = []
