@@ -365,6 +365,7 @@ def documented(function: Callable[..., Any], whole: bool = False) -> Iterator[tu
             first = re.split(r"(?:\.|;|:)(?: |$)", first)[0]
         first = re.sub(r"(?<!\.)\.$", "", first)
         first = re.sub(r" \[\w+\]_| \(`alikely\.[\w.]*`\)|, (?:see|as in) `[^`]*`|``?", "", first)
+        first = re.sub(r"\balikely\.(?:\w+\.)*(?=\w)", "", first)
         for name in names.split(", "):
             yield name, kind, first[:1].upper() + first[1:]
 
