@@ -28,17 +28,6 @@ def closed() -> Any:
 
 
 @pytest.fixture(scope="module")
-def spectrum() -> xr.Dataset:
-    trials, _ = al.simulate.difficulty(4, 4, rng=1)
-    return al.difficulty_spectrum(trials, REFERENCE, chance=1 / 16)
-
-
-@pytest.fixture(scope="module")
-def found(spectrum: xr.Dataset) -> xr.Dataset:
-    return al.regimes(spectrum, 2, n_resamples=20, rng=1)
-
-
-@pytest.fixture(scope="module")
 def alignment() -> xr.Dataset:
     return al.condition_alignment(al.load_example(), n_resamples=100, rng=1)
 
