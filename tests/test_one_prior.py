@@ -64,7 +64,7 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     ).draws("posterior"),
     "group_scores": lambda p: al.benchmark.group_scores(
         al.load_example().select(condition="noise"), prior=p, **FEW
-    ).result.draws("posterior"),
+    ).draws("posterior"),
     "difference": lambda p: al.difference(two(p)[0], *two(p)[1], **ALL)["se"].to_numpy(float),
     "mean": lambda p: al.mean(result(p), **ALL)["estimate"].to_numpy(float),
     "contrast": lambda p: al.contrast(result(p), np.full(6, 1 / 6), **ALL)["estimate"].to_numpy(

@@ -10,6 +10,7 @@ from scipy import stats
 
 import alikely as al
 from alikely.benchmark import group_scores
+from alikely.benchmark.groups import of_pairs
 
 POINT: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0}
 FAMILIES = np.repeat(["ant", "bee", "cat", "dog"], 3)
@@ -28,13 +29,13 @@ def test_means_by_hand() -> None:
     found = group_scores(trials, "family", **POINT)
     value = np.full((12, 12), np.nan)
     for (a, b), ec in zip(
-        found.result.pairs[["observer_a", "observer_b"]].values,
-        found.result.estimates["estimate"].values,
+        found.pairs[["observer_a", "observer_b"]].values,
+        found.estimates["estimate"].values,
         strict=True,
     ):
         i, j = trials.observers.index(a), trials.observers.index(b)
         value[i, j] = value[j, i] = ec
-    table = found.groups.query("school == 'analytic'").set_index(["statement", "group", "other"])
+    table = found.summary().query("school == 'analytic'").set_index(["statement", "group", "other"])
     same = FAMILIES[:, None] == FAMILIES
     within = [np.nanmean(value[np.ix_(f == FAMILIES, f == FAMILIES)]) for f in ["ant", "bee"]]
     assert table.loc[("within", "ant", "ant"), "estimate"] == pytest.approx(within[0])
@@ -44,21 +45,21 @@ def test_means_by_hand() -> None:
     whole = table.loc[("within - between", "all groups", "all groups")]
     assert whole["estimate"] == pytest.approx(overall)
     assert whole["n_pairs"] == 66
-    observers = found.observers.set_index("observer")
+    observers = al.benchmark.ranks(found).set_index("observer")
     np.testing.assert_allclose(
         observers.loc[trials.observers, "estimate"], np.nanmean(value, axis=1)
     )
-    assert len(found.differences) == 66
+    assert len(al.benchmark.differences(found)) == 66
 
 
 def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
     right = np.random.default_rng(2).random((6, 100)) < 0.7
     group = dict(zip([f"observer_{i}" for i in range(6)], "aaaabc", strict=True))
     found = group_scores(al.Trials.from_correct(right), group, **POINT)
-    table = found.groups.set_index(["statement", "group"])
+    table = found.summary().set_index(["statement", "group"])
     assert np.isnan(table.loc[("within", "b"), "estimate"])
     assert table.loc[("within", "b"), "note"] == "one observer: nothing within"
-    between = found.groups[found.groups["statement"] == "between"]
+    between = found.summary()[found.summary()["statement"] == "between"]
     whole = between["group"] == "all groups"
     assert between.loc[whole, "estimate"].item() == pytest.approx(
         between.loc[~whole, "estimate"].mean()
@@ -82,7 +83,7 @@ def test_coverage_of_within_minus_between(
     for seed in range(n_sets):
         options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
         trials = families(np.random.default_rng([1, seed]))
-        table = group_scores(trials, "family", intervals="all", rng=seed, **options).groups
+        table = group_scores(trials, "family", rng=seed, **options).summary(intervals="all")
         own = table[(table["statement"] == "within - between") & (table["group"] == "all groups")]
         for _, row in own.iterrows():
             hits[row["school"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])
@@ -121,16 +122,16 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     """Who answered both lists shows that labels match: pairs across lists are missing alone."""
     group = dict(zip("pPqQr", "aabbc", strict=True))
     found = al.benchmark.group_scores(on_two_lists(True, kinds), group, **POINT)
-    table = found.groups.query("school == 'analytic'").set_index(["statement", "group", "other"])
+    table = found.summary().query("school == 'analytic'").set_index(["statement", "group", "other"])
     between = table.loc[("between", "a", "b")]
     assert (between["n_pairs"], between["n_apart"]) == (4, 2)
-    pairs = found.result.summary()
+    pairs = of_pairs(found).summary()
     met = pairs[pairs["observer_a"].isin(list("pP")) & pairs["observer_b"].isin(list("qQ"))]
     assert between["estimate"] == pytest.approx(met["estimate"].dropna().mean())
     assert met["estimate"].isna().sum() == 2
     assert "2 of 4 pairs without a common trial" in between["note"]
     assert table.loc[("within", "a", "a"), "note"] == "no common trial"
-    observers = found.observers.set_index("observer")
+    observers = al.benchmark.ranks(found).set_index("observer")
     assert observers.loc["r", ["n_pairs", "n_apart"]].tolist() == [4, 0]
     assert observers.loc["p", ["n_pairs", "n_apart"]].tolist() == [4, 2]
 
@@ -166,36 +167,36 @@ def test_errors_over_clusters_are_those_of_means_and_differences(metric: str) ->
     wide, found = (
         group_scores(trials, "kind", metric, ci_prob=prob, **options) for prob in (0.95, 0.5)
     )
-    observers = found.observers.set_index("observer")
-    pd.testing.assert_series_equal(wide.observers.set_index("observer")["se"], observers["se"])
+    observers = al.benchmark.ranks(found).set_index("observer")
+    pd.testing.assert_series_equal(
+        al.benchmark.ranks(wide).set_index("observer")["se"], observers["se"]
+    )
     same = ["system", "other", "difference", "se", "p_value"]
-    pd.testing.assert_frame_equal(wide.differences[same], found.differences[same])
-    assert (wide.observers["note"] == "").all()
-    width = [
-        (each.differences.filter(like="_ub").iloc[:, 0] - each.differences["difference"])
-        for each in (wide, found)
-    ]
+    apart = [al.benchmark.differences(each) for each in (wide, found)]
+    pd.testing.assert_frame_equal(apart[0][same], apart[1][same])
+    assert (al.benchmark.ranks(wide)["note"] == "").all()
+    width = [(each.filter(like="_ub").iloc[:, 0] - each["difference"]) for each in apart]
     assert (width[0] > 1.5 * width[1]).all()
     if metric == "error_consistency":
         # Means of pooled tables have a center of their own.
         return
     weight = {
-        name: (found.result.pairs[["observer_a", "observer_b"]] == name).any(axis=1) / 5
+        name: (found.pairs[["observer_a", "observer_b"]] == name).any(axis=1) / 5
         for name in observers.index
     }
     for name in observers.index:
-        mean = al.mean(found.result, {"observer": name}, intervals=["analytic"]).iloc[0]
+        mean = al.mean(of_pairs(found), {"observer": name}, intervals=["analytic"]).iloc[0]
         assert observers.loc[name, "estimate"] == pytest.approx(mean["estimate"])
         assert observers.loc[name, "se"] == pytest.approx(mean["se"], rel=1e-9)
-    for _, row in found.differences.iterrows():
+    for _, row in al.benchmark.differences(found).iterrows():
         ends = [{"observer": row[side]} for side in ("system", "other")]
-        told = al.difference(found.result, *ends, intervals=["analytic"]).iloc[0]
+        told = al.difference(of_pairs(found), *ends, intervals=["analytic"]).iloc[0]
         assert row["difference"] == pytest.approx(told["estimate"], abs=1e-12)
         assert row["se"] == pytest.approx(told["se"], rel=1e-9)
         assert row["p_value"] == pytest.approx(told["p_value"], rel=1e-6)
         signed = weight[row["system"]] - weight[row["other"]]
         assert row["se"] == pytest.approx(
-            al.estimates.contrast(found.result, signed, intervals=["analytic"])["se"].iloc[0]
+            al.estimates.contrast(of_pairs(found), signed, intervals=["analytic"])["se"].iloc[0]
         )
 
 
@@ -211,11 +212,13 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
         item_columns=["template"],
     )
     found = group_scores(perfect, "kind", cluster=cluster, rng=1, **POINT)
-    assert found.groups["estimate"].isna().all()
-    assert len(found.groups) == 8
-    assert found.observers["observer"].tolist() == list("abcdef")
-    assert found.observers[["estimate", "se", "rank"]].isna().all(axis=None)
-    assert (found.observers["note"] == "a pair is undefined, and with it the mean").all()
-    assert found.observers["n_pairs"].tolist() == [5] * 6
-    assert found.differences.empty
-    assert {"system", "other", "difference", "se", "p_value"} <= set(found.differences)
+    assert found.summary()["estimate"].isna().all()
+    assert len(found.summary()) == 8
+    assert al.benchmark.ranks(found)["observer"].tolist() == list("abcdef")
+    assert al.benchmark.ranks(found)[["estimate", "se", "rank"]].isna().all(axis=None)
+    assert (al.benchmark.ranks(found)["note"] == "a pair is undefined, and with it the mean").all()
+    assert al.benchmark.ranks(found)["n_pairs"].tolist() == [5] * 6
+    assert al.benchmark.differences(found).empty
+    assert {"system", "other", "difference", "se", "p_value"} <= set(
+        al.benchmark.differences(found)
+    )

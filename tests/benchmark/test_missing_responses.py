@@ -34,13 +34,15 @@ CALLS: dict[str, Callable[..., list[str]]] = {
     "matrix": lambda t, **o: _notes(al.matrix(t, **o).summary()),
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
     "group_scores": lambda t, **o: _notes(
-        al.benchmark.group_scores(t, "kind", **FEW, **o).groups
+        al.benchmark.group_scores(t, "kind", **FEW, **o).summary()
     ),
     "consensus_ceilings": lambda t, **o: _notes(
         al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
     ),
     "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
-    "reader_study": lambda t, **o: _notes(al.benchmark.reader_study(t, **o).differences),
+    "reader_study": lambda t, **o: _notes(
+        al.benchmark.differences(al.benchmark.reader_study(t, **o))
+    ),
     "variance_components": lambda t, **o: _notes(al.planning.variance_components(t, **o)),
     "difficulty_spectrum": lambda t, **o: [
         al.difficulty_spectrum(t, "clean", **o).attrs["missing_note"]
@@ -101,11 +103,11 @@ def test_readings_have_one_error_consistency(table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table).select(kind="human")
     study = al.benchmark.reader_study(trials)
     beside = al.agreement(trials, **FEW).summary().groupby("condition")["error_consistency"].mean()
-    np.testing.assert_allclose(study.modalities["estimate"], beside[study.modalities["modality"]])
+    np.testing.assert_allclose(study.summary()["estimate"], beside[study.summary()["modality"]])
     as_errors = al.error_consistency(trials, **FEW).summary()
     expected = as_errors.groupby("condition")["estimate"].mean()
     study = al.benchmark.reader_study(trials, no_response="error")
-    np.testing.assert_allclose(study.modalities["estimate"], expected[study.modalities["modality"]])
+    np.testing.assert_allclose(study.summary()["estimate"], expected[study.summary()["modality"]])
 
 
 @pytest.mark.parametrize("verb", [["compare"], ["matrix", "--by", "none"]])

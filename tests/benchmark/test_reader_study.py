@@ -32,8 +32,8 @@ def test_means_and_differences_are_those_of_pairs() -> None:
     study = reader_study(trials, "AI")
     result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0, n_null=0)
     values = result.summary().groupby("condition")["estimate"].mean()
-    np.testing.assert_allclose(study.modalities["estimate"], values[["A", "B"]])
-    row = study.differences.iloc[0]
+    np.testing.assert_allclose(study.summary()["estimate"], values[["A", "B"]])
+    row = al.benchmark.differences(study).iloc[0]
     assert row["estimate"] == pytest.approx(values["A"] - values["B"])
     # Readers who are fixed: the difference of means by covariances over the same cases.
     assert row["se_cases"] == pytest.approx(_error_over_cases(result))
@@ -48,7 +48,7 @@ def test_readers_alike_in_everything_bring_no_variance() -> None:
         observers=[*"abcde", "AI"],
         kind=["human"] * 5 + ["model"],
     )
-    row = reader_study(copies, "AI").modalities.iloc[0]
+    row = reader_study(copies, "AI").summary().iloc[0]
     pair = al.error_consistency(al.Trials.from_correct(right), n_resamples=0, n_draws=0)
     assert row["se_readers"] == 0
     assert row["se_cases"] == pytest.approx(pair.estimates["se"].item())
@@ -72,7 +72,7 @@ def test_intervals_are_never_narrower_than_those_for_fixed_readers(
     spread = 0.0 if alike else 0.4
     trials, _ = readers(n_readers, n_cases, spread=spread, rng=seed)
     study = reader_study(trials, ai)
-    rows = pd.concat([study.modalities, study.differences])
+    rows = pd.concat([study.summary(), al.benchmark.differences(study)])
     half = (rows["analytic_ci95_ub"] - rows["analytic_ci95_lb"]) / 2
     fixed = stats.t.ppf(0.975, np.nan_to_num(rows["df_cases"], nan=np.inf)) * rows["se_cases"]
     assert (half >= fixed * (1 - 1e-12)).all()
@@ -87,8 +87,8 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
     result = al.error_consistency(trials, "human-human", **options)
     pairs = result.summary()
     values = pairs.groupby("condition")["estimate"].mean()
-    np.testing.assert_allclose(study.modalities["estimate"], values[["A", "B"]])
-    row = study.differences.iloc[0]
+    np.testing.assert_allclose(study.summary()["estimate"], values[["A", "B"]])
+    row = al.benchmark.differences(study).iloc[0]
     assert row["estimate"] == pytest.approx(values["A"] - values["B"])
     assert row["se_cases"] == pytest.approx(_error_over_cases(result))
     names = [f"reader_{i}" for i in range(5)]
@@ -99,7 +99,7 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
         without.append(means["A"] - means["B"])
     jackknife = 4 / 5 * np.square(np.array(without) - np.mean(without)).sum()
     assert row["se_readers"] ** 2 == pytest.approx(jackknife)
-    own = study.readers.set_index(["modality", "reader"])["estimate"]
+    own = al.benchmark.reader_means(study).set_index(["modality", "reader"])["estimate"]
     of_first = pairs[(pairs[["observer_a", "observer_b"]] == names[0]).any(axis=1)]
     assert own["A", names[0]] == pytest.approx(
         of_first.loc[of_first["condition"] == "A", "estimate"].mean()
@@ -110,8 +110,9 @@ def test_readers_among_themselves_are_pairs_by_jackknife() -> None:
 def test_one_by_one_the_order_of_readers_is_no_matter(ai: str | None) -> None:
     trials, _ = readers(5, 60, rng=3)
     turned = al.Trials(trials.data.isel(observer=[3, 1, 5, 0, 4, 2]))
-    for one, other in zip(reader_study(trials, ai)[:2], reader_study(turned, ai)[:2], strict=True):
-        pd.testing.assert_frame_equal(one, other)
+    one, other = reader_study(trials, ai), reader_study(turned, ai)
+    pd.testing.assert_frame_equal(one.summary(), other.summary())
+    pd.testing.assert_frame_equal(al.benchmark.differences(one), al.benchmark.differences(other))
 
 
 @pytest.mark.parametrize("ai", ["AI", None])
@@ -120,8 +121,8 @@ def test_replicates_draw_readers_and_cases(ai: str | None) -> None:
     trials, _ = readers(12, 200, rng=5)
     study = reader_study(trials, ai, n_resamples=400, rng=1)
     again = reader_study(trials, ai, n_resamples=400, rng=1)
-    pd.testing.assert_frame_equal(study.differences, again.differences)
-    rows = pd.concat([study.modalities, study.differences])
+    pd.testing.assert_frame_equal(al.benchmark.differences(study), al.benchmark.differences(again))
+    rows = pd.concat([study.summary(), al.benchmark.differences(study)])
     width = (rows["bootstrap_eti95_ub"] - rows["bootstrap_eti95_lb"]) / (2 * 1.96)
     # Readers' variance by (R - 1) / R at least, and 2.5 % quantiles of 400 replicates.
     room = 4 * np.sqrt(0.025 * 0.975 / 400) / 0.058 / 1.96
@@ -129,7 +130,7 @@ def test_replicates_draw_readers_and_cases(ai: str | None) -> None:
     both = np.sqrt(rows["se"] ** 2 + 2 * rows["of_both"] / (rows["n_readers"] * rows["n_cases"]))
     assert (width <= both * (1 + room)).all()
     assert (rows["undefined_share"] == 0).all()
-    assert "bootstrap_eti95_lb" not in reader_study(trials, ai).modalities
+    assert "bootstrap_eti95_lb" not in reader_study(trials, ai).summary()
 
 
 def test_replicates_of_the_same_answers_in_both_modalities_do_not_differ() -> None:
@@ -142,7 +143,7 @@ def test_replicates_of_the_same_answers_in_both_modalities_do_not_differ() -> No
         kind=["human"] * 4 + ["model"],
     )
     for ai in ("AI", None):
-        row = reader_study(trials, ai, n_resamples=50, rng=1).differences.iloc[0]
+        row = al.benchmark.differences(reader_study(trials, ai, n_resamples=50, rng=1)).iloc[0]
         np.testing.assert_allclose(row[["estimate", "se", "bootstrap_eti95_ub"]].astype(float), 0)
         assert row["n_cases"] == 60
 
@@ -155,9 +156,9 @@ def test_readers_of_one_modality_each_are_apart() -> None:
     of_a = table["condition"] == "A"
     kept = table[(number.isna()) | (of_a & (number < 4)) | (~of_a & (number >= 4))]
     study = reader_study(al.Trials.from_table(kept), "AI", n_resamples=50, rng=1)
-    assert (study.differences["undefined_share"] == 0).all()
-    variance = study.modalities["se_readers"] ** 2
-    row = study.differences.iloc[0]
+    assert (al.benchmark.differences(study)["undefined_share"] == 0).all()
+    variance = study.summary()["se_readers"] ** 2
+    row = al.benchmark.differences(study).iloc[0]
     assert row["se_readers"] ** 2 == pytest.approx(variance.sum())
     assert row["n_readers"] == 4
 
@@ -174,11 +175,11 @@ def test_coverage_of_readers_among_themselves(
     """Of the difference and of one mean; the truth is that of many readers and cases."""
     n_sets = sets(200)
     many = reader_study(readers(60, 2_000, spread=spread, rng=10_000)[0])
-    truth = many.differences.iloc[0], many.modalities.iloc[0]
+    truth = al.benchmark.differences(many).iloc[0], many.summary().iloc[0]
     hits = []
     for seed in range(n_sets):
         study = reader_study(readers(n_readers, n_cases, spread=spread, rng=seed)[0])
-        rows = study.differences.iloc[0], study.modalities.iloc[0]
+        rows = al.benchmark.differences(study).iloc[0], study.summary().iloc[0]
         hits.append(
             [
                 row["analytic_ci95_lb"] <= known["estimate"] <= row["analytic_ci95_ub"]
@@ -266,7 +267,7 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
     right, of_ai = answers(np.random.default_rng(1), 1, 4, 60, 0.3)
     by_hand = studied(right, of_ai)
     (found,) = zip(*by_hand, strict=True)
-    row = reader_study(trials_of(right[:, 0], of_ai[:, 0]), "AI").differences.iloc[0]
+    row = al.benchmark.differences(reader_study(trials_of(right[:, 0], of_ai[:, 0]), "AI")).iloc[0]
     known = row["estimate"], row["se_readers"] ** 2, row["se_cases"] ** 2, row["of_both"] / 240
     np.testing.assert_allclose(found, [*known, row["df_cases"]])
     variance, half = by_hand.interval(4)
@@ -437,7 +438,7 @@ def test_sizes_of_two_groups_of_readers() -> None:
         right = rng.random((2, n_readers, 200)) < 0.7
         of_ai = rng.random((2, 1, 200)) < 0.7
         right[1, :n_copying] = of_ai[1]
-        row = reader_study(trials_of(right, of_ai), "AI").differences.iloc[0]
+        row = al.benchmark.differences(reader_study(trials_of(right, of_ai), "AI")).iloc[0]
         assert expected in row["note"]
         assert bool(row["note"]) == bool(expected)
 
@@ -476,8 +477,8 @@ def test_bad_input() -> None:
     two = al.Trials.from_table(pd.concat(both))
     with pytest.raises(ValueError, match="a reader study has one data set, got x, y"):
         reader_study(two, "AI")
-    assert reader_study(trials, "AI").modalities["note"].str.contains("Only 3 readers").all()
-    with pytest.raises(TypeError, match="expected ReaderStudy"):
+    assert reader_study(trials, "AI").summary()["note"].str.contains("Only 3 readers").all()
+    with pytest.raises(TypeError, match="expected a Result of a reader study"):
         al.planning.readers(trials, 5, 100)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers of at least 2"):
         al.planning.readers(reader_study(trials, "AI"), 1, 100)

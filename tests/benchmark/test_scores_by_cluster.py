@@ -173,7 +173,7 @@ def test_cases_of_patients() -> None:
     alone, one_each = (
         al.benchmark.reader_study(
             readings(np.random.default_rng(5), [1] * 90, 0.0), "AI", cluster=cluster
-        ).modalities
+        ).summary()
         for cluster in (None, "patient")
     )
     assert one_each["se"].tolist() == pytest.approx(alone["se"].tolist(), rel=0.05)
@@ -182,12 +182,18 @@ def test_cases_of_patients() -> None:
         al.benchmark.reader_study(trials, "AI", cluster=cluster, n_resamples=200, rng=1)
         for cluster in (None, "patient")
     )
-    assert (found.modalities["se_cases"] > 1.5 * plain.modalities["se_cases"]).all()
-    assert found.modalities[["n_cases", "n_clusters"]].values.tolist() == [[200, 20]] * 2
-    assert (found.modalities["df_cases"] <= 19).all()
-    assert not found.modalities["note"].str.contains("cluster").any()
-    width = found.differences["bootstrap_eti95_ub"] - found.differences["bootstrap_eti95_lb"]
-    without = plain.differences["bootstrap_eti95_ub"] - plain.differences["bootstrap_eti95_lb"]
+    assert (found.summary()["se_cases"] > 1.5 * plain.summary()["se_cases"]).all()
+    assert found.summary()[["n_cases", "n_clusters"]].values.tolist() == [[200, 20]] * 2
+    assert (found.summary()["df_cases"] <= 19).all()
+    assert not found.summary()["note"].str.contains("cluster").any()
+    width = (
+        al.benchmark.differences(found)["bootstrap_eti95_ub"]
+        - al.benchmark.differences(found)["bootstrap_eti95_lb"]
+    )
+    without = (
+        al.benchmark.differences(plain)["bootstrap_eti95_ub"]
+        - al.benchmark.differences(plain)["bootstrap_eti95_lb"]
+    )
     assert (width > 1.2 * without).all()
     with pytest.raises(ValueError, match="must be a column that describes items, got 'item'"):
         al.benchmark.reader_study(trials, "AI", cluster="item")
@@ -200,9 +206,9 @@ def test_groups_families_and_judges_draw_clusters() -> None:
         al.benchmark.group_scores(trials, rng=1, cluster=cluster, **LIGHT)
         for cluster in (None, "template")
     )
-    analytic = [scores.groups.query("school == 'analytic'")["se"] for scores in (plain, found)]
+    analytic = [scores.summary().query("school == 'analytic'")["se"] for scores in (plain, found)]
     assert (analytic[1] > 1.3 * analytic[0]).all()
-    ranks = [scores.observers.set_index("observer") for scores in (plain, found)]
+    ranks = [al.benchmark.ranks(scores).set_index("observer") for scores in (plain, found)]
     width = [(each["rank_ub"] - each["rank_lb"]).sum() for each in ranks]
     assert width[1] >= width[0]
     squares = [al.matrix(trials, cluster=cluster) for cluster in (None, "template")]

@@ -85,6 +85,6 @@ def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture
     few = ["--n-resamples", "20", "--n-draws", "20", "--n-null", "20"]
     assert main(["report", str(table), *few, "--out", str(page)]) == 0
     study = al.benchmark.reader_study(trials, "AI")
-    estimate = study.differences["estimate"].iloc[0]
+    estimate = al.benchmark.differences(study)["estimate"].iloc[0]
     said = f"Difference between A and B (means over readers): {estimate:.2f}"
     assert said in page.read_text("utf-8")

@@ -250,12 +250,9 @@ def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
         whole = al.matrix(trials, metric)
         part = whole.sel(observer=names)
         again = al.matrix(trials.select(observer=names), metric).sel(observer=names)
-        xr.testing.assert_allclose(
-            al.estimates.square_matrix(part, "estimate"),
-            al.estimates.square_matrix(again, "estimate"),
-        )
-        xr.testing.assert_equal(al.estimates.square_matrix(part, "estimate"), whole["estimate"].sel(
-            observer=names, observer_other=names))  # fmt: skip
+        squares = [al.estimates.square_matrix(one, "estimate") for one in (part, again, whole)]
+        xr.testing.assert_allclose(squares[0], squares[1])
+        xr.testing.assert_equal(squares[0], squares[2].sel(observer=names, observer_other=names))
         pairs = ("model_3", "human_1"), ("human_1", "model_1")
         pd.testing.assert_frame_equal(al.difference(part, *pairs), al.difference(whole, *pairs))
 

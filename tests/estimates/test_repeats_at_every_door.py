@@ -79,7 +79,7 @@ def scored(metric: str) -> Callable[[al.Trials], NDArray[Any]]:
 
 
 def grouped(trials: al.Trials, metric: str) -> NDArray[Any]:
-    table = al.benchmark.group_scores(trials, "family", metric, **NONE).groups
+    table = al.benchmark.group_scores(trials, "family", metric, **NONE).summary()
     return numbers(table, "n_pairs", "estimate", "se")
 
 
@@ -124,7 +124,11 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     ),
     "sensitivity": lambda t: al.benchmark.sensitivity(t).select_dtypes("number").to_numpy(),
     "reader_study": lambda t: numbers(
-        al.benchmark.reader_study(t, "m0").differences, "estimate", "se", "df", "n_cases"
+        al.benchmark.differences(al.benchmark.reader_study(t, "m0")),
+        "estimate",
+        "se",
+        "df",
+        "n_cases",
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
     "exchangeability": lambda t: (

@@ -627,16 +627,20 @@ def scores_of_margins(rng: int) -> pd.DataFrame:
 
 @golden("benchmark.group_scores")
 def group_scores(rng: int) -> pd.DataFrame:
-    found = al.benchmark.group_scores(data.study(), "kind", intervals="all", rng=rng, **DRAWS)
-    return stacked(groups=found.groups, observers=found.observers)
+    found = al.benchmark.group_scores(data.study(), "kind", rng=rng, **DRAWS)
+    return stacked(
+        groups=found.summary(intervals="all"), observers=al.benchmark.ranks(found, rng=rng)
+    )
 
 
-@golden("benchmark.reader_study")
+@golden("benchmark.reader_study", "benchmark.reader_means")
 def reader_study(rng: int) -> pd.DataFrame:
     found = study_of_readers(rng)
     among = al.benchmark.reader_study(data.reading(), rng=rng)
     return stacked(
-        modalities=found.modalities, differences=found.differences, among=among.differences
+        modalities=found.summary(),
+        differences=al.benchmark.differences(found),
+        among=al.benchmark.differences(among),
     )
 
 

@@ -358,7 +358,7 @@ def test_every_file_of_the_page_is_in_the_repository() -> None:
 def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     trials, _ = al.simulate.reader_study(6, 150, rng=1)
     study = al.benchmark.reader_study(trials, "AI")
-    row = study.differences.iloc[0]
+    row = al.benchmark.differences(study).iloc[0]
     report = pages.make_report(study)
     text = Page(report.html).text
     assert report.failures == ()

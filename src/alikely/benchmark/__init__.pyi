@@ -16,7 +16,6 @@ from .cohorts import cohort_contrasts as cohort_contrasts
 from .cohorts import cohort_scores as cohort_scores
 from .cohorts import fit_cohort as fit_cohort
 from .entries import scores_of as scores_of
-from .groups import GroupScores as GroupScores
 from .groups import group_scores as group_scores
 from .humans import consensus_ceilings as consensus_ceilings
 from .humans import exchangeability as exchangeability
@@ -24,7 +23,7 @@ from .judges import judge_agreement as judge_agreement
 from .layout import exclude_conditions as exclude_conditions
 from .ranking import kendall_tau as kendall_tau
 from .ranking import percentile_ranks as percentile_ranks
-from .readers import ReaderStudy as ReaderStudy
+from .readers import reader_means as reader_means
 from .readers import reader_study as reader_study
 from .scores import benchmark_scores as benchmark_scores
 from .trees import Families as Families
@@ -34,8 +33,6 @@ from .trees import families as families
 __all__ = [
     "AgreementRegression",
     "Families",
-    "GroupScores",
-    "ReaderStudy",
     "agreement_regression",
     "agreement_table",
     "benchmark_scores",
@@ -56,6 +53,7 @@ __all__ = [
     "percentile_ranks",
     "rank_by_metric",
     "ranks",
+    "reader_means",
     "reader_study",
     "score_correlations",
     "scores_of",

@@ -266,7 +266,9 @@ def differences(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`. Also
+        `alikely.benchmark.group_scores`, for means of observers with all others, and
+        `alikely.benchmark.reader_study`, for modalities; these take `ci_prob` alone.
     population : {"images", "humans", "crossed"}, optional
         What intervals generalize to: new images, new humans, or both (the default). Scores of a
         result take none.
@@ -310,6 +312,13 @@ def differences(
     >>> al.benchmark.differences(scores).shape
     (15, 8)
     """
+    if of_kind(scores, "model", "group", "reader").kind != "model":
+        prob, kind = scores.interval_options(ci_prob, ci_kind)
+        found: pd.DataFrame = scores._call(
+            "differences", population=population, level=level, groups=groups, intervals=intervals,
+            columns=columns, ci_prob=prob, ci_kind=kind,
+        )  # fmt: skip
+        return found
     table, _ = _compared(scores, groups, population, level, ci_prob, ci_kind)
     valid = not (is_analytic(scores) and tables.not_valid(scores.metric))
     return tables.differences_shown(table, intervals, columns, valid=valid)
@@ -540,7 +549,8 @@ def ranks(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`. Also
+        `alikely.benchmark.group_scores`, whose observers are ranked by their mean with all others.
     population, level, ci_prob
         As in `differences`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -559,7 +569,12 @@ def ranks(
     ValueError
         As in `alikely.benchmark.ranking.rank_sets`, or if there are fewer than two models.
     """
-    prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
+    prob, _ = of_kind(scores, "model", "group").interval_options(ci_prob, None)
+    if scores.kind == "group":
+        of_groups: pd.DataFrame = scores._call(
+            "ranks", population=population, level=level, ci_prob=prob, rng=rng
+        )
+        return of_groups
     population, models = tables.population_of(scores, population), model_names(scores)
     if len(models) < 2:
         raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")

@@ -11,30 +11,48 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import NDArray
 
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
-from alikely._base.intervals import Intervals
-from alikely._base.names import listed, nearest
+from alikely._base.frames import ROWS, Columns, with_columns
+from alikely._base.intervals import CiKind, Intervals, bound_names
+from alikely._base.names import counted, listed, nearest, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
 from alikely.benchmark.ranking import rank_sets
 from alikely.benchmark.tables import pairwise_differences
 from alikely.data.trials import Trials
+from alikely.estimates import pair_result
 from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
 from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
+from alikely.estimates.sentences import cautions, interval_words, is_wide, population_words
 from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
 
-__all__ = ["GroupScores", "group_scores"]
+__all__ = [
+    "describe",
+    "differences",
+    "draws",
+    "group_scores",
+    "method",
+    "observers",
+    "of_pairs",
+    "page_columns",
+    "preview",
+    "ranks",
+    "schema",
+    "sentence",
+    "summary",
+]
 
 type Key = tuple[str, str]
 
@@ -51,42 +69,15 @@ RANKS = (
 )  # fmt: skip
 
 
-class GroupScores(NamedTuple):
-    """How alike observers are within groups and between them.
-
-    Attributes
-    ----------
-    groups : pandas.DataFrame
-        One row per ``statement`` (``"within"``, ``"between"``, ``"within - between"``), ``group``,
-        ``other`` and ``school``: ``n_pairs``, of which ``n_apart`` share no trial in a condition
-        and take no part there, and what `alikely.contrast` says: ``estimate, se``, bounds,
-        ``p_value``, ``p_positive``, ``note``.
-    observers : pandas.DataFrame
-        One row per observer: ``group``, ``n_pairs`` and ``n_apart`` as there, the mean with all
-        others (``estimate, se``), and ranks with the sets that admit ties [MRSW24]_, as from
-        `alikely.benchmark.ranking.rank_sets`; ``note`` says why a mean or its rank is missing.
-    differences : pandas.DataFrame
-        Of these means, two by two, as from `alikely.benchmark.tables.pairwise_differences`.
-    result : Result
-        All pairs that they are made of.
-    """
-
-    groups: pd.DataFrame
-    observers: pd.DataFrame
-    differences: pd.DataFrame
-    result: Result
-
-
 def group_scores(
     trials: Trials,
     between: str | Mapping[str, str] = "kind",
     metric: str | Metric = "error_consistency",
     *,
     ci_prob: float | None = None,
-    intervals: Intervals = None,
     rng: RandomState = None,
     **options: Any,
-) -> GroupScores:
+) -> Result:
     """Compare agreement within and between groups of observers, without a reference.
 
     Parameters
@@ -99,8 +90,6 @@ def group_scores(
         As in `alikely.compare`; a symmetric one.
     ci_prob : float
         Of all intervals, in (0, 1).
-    intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
-        Rows of ``groups``: the recommended method, every valid one, or those that are named.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **options
@@ -108,7 +97,16 @@ def group_scores(
 
     Returns
     -------
-    GroupScores
+    Result
+        - ``summary()``: a row per ``statement`` (``"within"``, ``"between"``, ``"within -
+          between"``), ``group``, ``other`` and ``school``: ``n_pairs``, of which ``n_apart`` share
+          no trial in a condition and are excluded there, and the columns of `alikely.contrast`
+        - `alikely.benchmark.ranks`: a row per observer: ``group``, ``n_pairs`` and ``n_apart``,
+          the mean with all others (``estimate, se``) and ranks with the sets that admit ties
+          [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`; ``note`` says why a mean
+          or its rank is missing
+        - `alikely.benchmark.differences`: differences of these means
+        - ``table``, ``pairs`` and ``undefined`` are those of all pairs
 
     Raises
     ------
@@ -128,7 +126,7 @@ def group_scores(
     --------
     >>> import alikely as al
     >>> found = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, rng=1)
-    >>> table = found.groups.query("school == 'analytic'")
+    >>> table = found.summary(intervals=["analytic"])
     >>> table[["statement", "group", "n_pairs"]].values.tolist()[:2]
     [['within', 'human', 6], ['within', 'convnet', 3]]
     """
@@ -141,7 +139,52 @@ def group_scores(
             f"{result.metric.name} depends on the order of a pair; groups need a metric that does "
             "not"
         )
-    ends = result.pairs[["observer_a", "observer_b"]]
+    tree = result.data.copy()
+    labels = xr.Dataset({"group": ("observer", list(group.values()))}, {"observer": list(group)})
+    tree["groups"] = xr.DataTree(labels)
+    tree.attrs = {**tree.attrs, "kind": "group"}
+    return Result(tree)
+
+
+# What every kind of result has
+
+
+def schema(_: xr.DataTree) -> Any:
+    """Groups and variables that a file must have."""
+    return {**pair_result.SCHEMA, "groups": {"group": ("observer",)}}
+
+
+def of_pairs(result: Result) -> Result:
+    """The pairs that groups are made of."""
+    tree = result.data.copy()
+    tree.attrs = {**tree.attrs, "kind": "pair"}
+    return Result(tree)
+
+
+def _members(result: Result) -> dict[str, str]:
+    """The group of each observer."""
+    groups = result.data["groups"].to_dataset()
+    return dict(
+        zip(groups["observer"].values.tolist(), groups["group"].values.tolist(), strict=True)
+    )
+
+
+def observers(result: Result) -> list[str]:
+    """Names of all observers."""
+    return list(_members(result))
+
+
+def draws(result: Result, school: str) -> Floats:
+    """Replicates or draws of all pairs, (draw, pair)."""
+    return np.asarray(pair_result.draws(result, school))
+
+
+def summary(
+    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+) -> pd.DataFrame:
+    """Means within and between groups, and their differences."""
+    group, pairs = _members(result), of_pairs(result)
+    ends = pairs.pairs[["observer_a", "observer_b"]]
     names = list(dict.fromkeys(group.values()))
     place = np.sort(ends.map(lambda name: names.index(group[name])).to_numpy(), axis=1)
     members = {
@@ -149,13 +192,13 @@ def group_scores(
         for i, j in itertools.combinations_with_replacement(range(len(names)), 2)
     }
     weights = {
-        key: mean for key, own in members.items() if (mean := _mean_over(result, own)) is not None
+        key: mean for key, own in members.items() if (mean := _mean_over(pairs, own)) is not None
     }
     rows = []
     for statement, one, other, inside, outside in _statements(names, weights):
         own = np.zeros(len(ends), bool) | np.any([members[k] for k in inside + outside], axis=0)
         n_pairs, n_apart = (
-            len(ends[chosen].drop_duplicates()) for chosen in (own, own & without_trials(result))
+            len(ends[chosen].drop_duplicates()) for chosen in (own, own & without_trials(pairs))
         )
         known = [[weights[k] for k in keys if k in weights] for keys in (inside, outside)]
         means = [np.mean(each, axis=0) for each in known if each]
@@ -167,11 +210,78 @@ def group_scores(
             continue
         sign = means[0] if len(means) == 1 else means[0] - means[1]
         apart = f"{n_apart:,} of {n_pairs:,} pairs without a common trial somewhere"
-        found = contrast(result, sign, ci_prob=ci_prob, intervals=intervals)
+        found = contrast(pairs, sign, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals)
         for school, told in found.iterrows():
             note = "; ".join(filter(None, [apart if n_apart else "", told["note"]]))
             rows.append(row | {"school": str(school)} | told.to_dict() | {"note": note})
-    return GroupScores(pd.DataFrame(rows), *_observers(result, group, ci_prob, rng), result)
+    frame = pd.DataFrame(rows)
+    return with_columns(frame, list(frame), columns)
+
+
+def sentence(
+    result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
+) -> str:
+    """Say the means within and between all groups, and their difference."""
+    shown = [method(result, interval)]
+    table = result.summary(intervals=shown, ci_prob=ci_prob, ci_kind=ci_kind)
+    table = table[table["group"] == ALL].set_index("statement")
+    lower, upper = bound_names("", ci_kind, ci_prob)
+    zero, name = is_wide(result.metric), interval_words(shown[0], ci_kind, ci_prob)
+    said = {
+        statement: f"{number(row['estimate'], digits, zero)}, {name} "
+        f"{span(row[lower], row[upper], digits, zero)}"
+        for statement, row in table.iterrows()
+    }
+    whom = population_words(result.metric, shown[0], result.data.attrs)
+    text = (
+        f"Mean {result.metric.label} was {said[WITHIN]}, within groups and {said[BETWEEN]}, "
+        f"between groups; the difference was {said[EXCESS]}. The intervals ({shown[0]}) generalize "
+        f"to {whom}; they are not adjusted for multiple comparisons."
+    )
+    return " ".join(filter(None, [text, cautions(table["note"], "means")]))
+
+
+def method(result: Result, interval: str | None = None) -> str:
+    """The one method whose interval a page shows."""
+    if interval is not None:
+        return interval
+    pairs = of_pairs(result)
+    weights = _mean_over(pairs, np.ones(pairs.table.sizes["pair"], bool))
+    found = [] if weights is None else contrast(pairs, weights).index.tolist()
+    return str((*found, "analytic")[0])
+
+
+def page_columns(_: Result, frame: pd.DataFrame, __: Sequence[str]) -> list[str]:
+    """The columns of a summary that a page has room for."""
+    bounds = [str(name) for name in frame if str(name).endswith(("_lb", "_ub"))]
+    return ["statement", "group", "other", "n_pairs", "estimate", *bounds]
+
+
+def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """The first rows, and how many there are."""
+    frame = result.summary(intervals=methods)
+    return frame.head(ROWS), len(frame), {}
+
+
+def describe(result: Result) -> str:
+    """What there is, in a line."""
+    n = len(set(_members(result).values()))
+    return f"{counted(n, 'group')}, {pair_result.describe(of_pairs(result))}"
+
+
+def ranks(result: Result, *, ci_prob: float, rng: RandomState = None) -> pd.DataFrame:
+    """Observers by their mean with all others."""
+    seed = _seed(result) if rng is None else rng
+    return _observers(of_pairs(result), _members(result), ci_prob, seed)[0]
+
+
+def differences(result: Result, *, ci_prob: float) -> pd.DataFrame:
+    """Differences of these means, two by two."""
+    return _observers(of_pairs(result), _members(result), ci_prob, _seed(result))[1]
+
+
+def _seed(result: Result) -> int:
+    return int(result.data.attrs["seed"])
 
 
 def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,13 +23,22 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+import alikely
 from alikely._base.arrays import Floats
 from alikely._base.checks import known_kind, of_type
-from alikely._base.intervals import bound_columns, check_interval
-from alikely._base.names import listed, nearest
+from alikely._base.frames import ROWS, Columns, with_columns
+from alikely._base.intervals import (
+    CiKind,
+    Intervals,
+    bound_columns,
+    bound_names,
+    check_interval,
+    chosen_methods,
+)
+from alikely._base.names import counted, listed, nearest, number
 from alikely._base.notes import told
 from alikely._base.random import RandomState, seed_sequence
-from alikely._base.settings import resolve
+from alikely._base.settings import options, resolve
 from alikely.benchmark.decomposition import degrees_of_images
 from alikely.benchmark.layout import metric_of_trials, refuse_repeats_for
 from alikely.data.blocks import blocks, cluster_numbers
@@ -37,12 +47,27 @@ from alikely.data.summaries import missing_note_of
 from alikely.data.tables import joint_correctness
 from alikely.data.trials import Trials
 from alikely.estimates.remarks import few_clusters, require_clusters
+from alikely.estimates.result import Result, of_kind
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import cluster_influence, most_freedom
 from alikely.inference.intervals import interval, mean_of_defined
 from alikely.metrics import Metric
 
-__all__ = ["ReaderStudy", "reader_study", "study_variance"]
+__all__ = [
+    "describe",
+    "differences",
+    "draws",
+    "method",
+    "observers",
+    "page_columns",
+    "preview",
+    "reader_means",
+    "reader_study",
+    "schema",
+    "sentence",
+    "study_variance",
+    "summary",
+]
 
 # With fewer, coverage falls below the nominal one where a minority of readers differs strongly.
 FEWEST_READERS = 6
@@ -50,6 +75,12 @@ FEWEST_READERS = 6
 MOST_READERS = 15
 # Variance over readers, in multiples of that of single readings, that counts as strong.
 STRONG = 3.0
+# Differences that a sentence names.
+MOST_SENTENCES = 3
+POPULATION = (
+    "Intervals generalize to new readers and new cases; they are not adjusted for multiple "
+    "comparisons."
+)
 # Numbers held at a time, about 32 MB.
 CHUNK = 4_000_000
 FEW = (
@@ -59,31 +90,6 @@ TWO_GROUPS = (
     "Readers differ strongly, in groups of {} and {}: the mean depends on how many of each took "
     "part; report `readers`"
 )
-
-
-class ReaderStudy(NamedTuple):
-    """Means over readers with an AI, or over pairs of readers, by modality, and their differences.
-
-    Attributes
-    ----------
-    modalities : pandas.DataFrame
-        One row per modality: ``estimate``, the mean over readers of their agreement with the AI, or
-        over pairs of readers; ``se`` for new readers and new cases, of which ``se_readers`` and
-        ``se_cases`` are what either brings alone; ``df`` of Student's interval, its bounds;
-        ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases, of_both``: variance
-        components, of one reader, one case, and one reading; ``df_cases``, degrees of freedom of
-        ``se_cases``. With replicates their interval, as
-        ``bootstrap_eti95_lb``, and ``undefined_share`` of them without a value.
-    differences : pandas.DataFrame
-        The same of each two modalities, with ``p_value``.
-    readers : pandas.DataFrame
-        One row per modality and reader: ``estimate``, with the AI or the mean with the other
-        readers, and ``n_cases``.
-    """
-
-    modalities: pd.DataFrame
-    differences: pd.DataFrame
-    readers: pd.DataFrame
 
 
 def reader_study(
@@ -97,7 +103,7 @@ def reader_study(
     n_resamples: int = 0,
     ci_prob: float | None = None,
     rng: RandomState = None,
-) -> ReaderStudy:
+) -> Result:
     """Estimate mean agreement of readers with an AI or among themselves, by modality.
 
     Readers and cases are both random: intervals speak for new readers and new cases. Modalities are
@@ -130,7 +136,16 @@ def reader_study(
 
     Returns
     -------
-    ReaderStudy
+    Result
+        - ``summary()``: a row per modality. ``estimate``, the mean over readers of their agreement
+          with the AI, or over pairs of readers; ``se`` for new readers and new cases, of which
+          ``se_readers`` and ``se_cases`` are what either brings alone; ``df`` of Student's
+          interval, its bounds; ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases,
+          of_both``: variance components, of one reader, one case, and one reading; ``df_cases``,
+          degrees of freedom of ``se_cases``. With replicates their interval, and
+          ``undefined_share`` of them without a value.
+        - `alikely.benchmark.differences`: the same of each two modalities, with ``p_value``
+        - `alikely.benchmark.reader_means`: means and cases of each reader
 
     Raises
     ------
@@ -157,10 +172,11 @@ def reader_study(
     >>> import alikely as al
     >>> trials, truth = al.simulate.reader_study(6, 150, rng=1)
     >>> found = al.benchmark.reader_study(trials, "AI")
-    >>> found.differences[["modality", "other", "n_readers", "n_cases"]].values.tolist()
+    >>> apart = al.benchmark.differences(found)
+    >>> apart[["modality", "other", "n_readers", "n_cases"]].values.tolist()
     [['A', 'B', 6, 150]]
-    >>> among = al.benchmark.reader_study(trials)
-    >>> bool(among.modalities["estimate"][0] > among.modalities["estimate"][1])
+    >>> among = al.benchmark.reader_study(trials).summary()
+    >>> bool(among["estimate"][0] > among["estimate"][1])
     True
     """
     ci_prob = resolve("ci_prob", ci_prob)
@@ -186,18 +202,167 @@ def reader_study(
     means = _means(table, estimand, cluster, ai)
     missing = missing_note_of(trials.data, no_response, observers=list(itertools.chain(*pairs)))
     drawn = _replicates(table, estimand, means, n_resamples, rng)
-    row = functools.partial(_row, means, ci_prob=ci_prob, drawn=drawn, missing=missing)
-    names = means["modality"].values.tolist()
-    modalities = pd.DataFrame([{"modality": name, **row({name: 1.0})} for name in names])
-    rows = []
-    for one, other in itertools.combinations(names, 2):
+    groups = {"estimates": means}
+    if drawn:
+        values = np.stack(list(drawn.values()), axis=1)
+        groups["bootstrap"] = xr.Dataset(
+            {"estimate": (("resample", "modality"), values)}, {"modality": means["modality"].values}
+        )
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {
+        "kind": "reader",
+        "metric": estimand.name,
+        "metric_module": estimand.module,
+        "ci_prob": ci_prob,
+        "ci_kind": options.ci_kind,
+        "no_response": no_response,
+        "missing_note": missing,
+        "cluster": cluster or "",
+        "alikely_version": alikely.__version__,
+        **estimand.options,
+    }
+    return Result(tree)
+
+
+# What every kind of result has
+
+
+def schema(_: xr.DataTree) -> Any:
+    """Groups and variables that a file must have."""
+    return {"estimates": {"estimate": ("modality",), "member": ("reader", "pair")}}
+
+
+def observers(result: Result) -> list[str]:
+    """Names of the readers."""
+    return [str(name) for name in result.estimates["reader"].values]
+
+
+def draws(result: Result, school: str) -> Floats:
+    """Replicates of the means, (resample, modality)."""
+    if school not in result.data.children:
+        raise ValueError(f"this reader study has no {school} draws; pass n_resamples=10_000")
+    return np.asarray(result.data[school]["estimate"].values)
+
+
+def summary(
+    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+) -> pd.DataFrame:
+    """Means of each modality."""
+    names = result.estimates["modality"].values.tolist()
+    row = _rows(result, ci_prob, ci_kind, intervals)
+    frame = pd.DataFrame([{"modality": name, **row({name: 1.0})} for name in names])
+    return with_columns(frame, list(frame), columns)
+
+
+def differences(
+    result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
+) -> pd.DataFrame:
+    """Differences of each two modalities."""
+    rows, row = [], _rows(result, ci_prob, ci_kind, intervals)
+    for one, other in itertools.combinations(result.estimates["modality"].values.tolist(), 2):
         told = row({one: 1.0, other: -1.0})
         t = told["estimate"] / told["se"] if told["se"] else np.nan
         p = 2 * special.stdtr(told["df"], -abs(t))
         rows.append({"modality": one, "other": other, **told, "p_value": float(p)})
-    of_readers = means[["own", "read"]].to_dataframe().dropna().reset_index()
-    of_readers = of_readers.rename(columns={"own": "estimate", "read": "n_cases"})
-    return ReaderStudy(modalities, pd.DataFrame(rows), of_readers.astype({"n_cases": int}))
+    frame = pd.DataFrame(rows)
+    return with_columns(frame, list(frame), columns)
+
+
+def _rows(result: Result, ci_prob: float, ci_kind: CiKind, intervals: Intervals) -> Any:
+    """What makes a row of weights of modalities."""
+    there = [name for name in ("analytic", "bootstrap") if name in ("analytic", *result.data)]
+    known = ("analytic", "bootstrap")
+    shown = there if intervals is None else chosen_methods(intervals, known, there, "analytic")
+    if "bootstrap" in shown and "bootstrap" not in there:
+        draws(result, "bootstrap")
+    means, drawn = result.estimates, {}
+    if "bootstrap" in shown:
+        names = means["modality"].values.tolist()
+        drawn = dict(zip(names, draws(result, "bootstrap").T, strict=True))
+    return functools.partial(
+        _row, means, ci_prob=ci_prob, ci_kind=ci_kind, drawn=drawn, missing=result.missing_note
+    )
+
+
+def reader_means(result: Result) -> pd.DataFrame:
+    """List the mean of each reader in each modality.
+
+    Parameters
+    ----------
+    result : Result
+        As returned by `reader_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per modality and reader: ``estimate``, with the AI or the mean with the other
+        readers, and ``n_cases``.
+
+    Raises
+    ------
+    TypeError
+        If the result is of another kind.
+    """
+    means = of_kind(result, "reader").estimates
+    frame = means[["own", "read"]].to_dataframe().dropna().reset_index()
+    frame = frame.rename(columns={"own": "estimate", "read": "n_cases"})
+    return frame.astype({"n_cases": int})
+
+
+def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
+    """Say the differences between modalities, or the mean of the only one."""
+    table = result.summary(ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"])
+    if len(table) > 1:
+        table = differences(
+            result, ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"], columns=None
+        ).sort_values("p_value", kind="stable")
+    said = [_said(row, ci_prob, digits) for _, row in table.head(MOST_SENTENCES).iterrows()]
+    if len(table) > MOST_SENTENCES:
+        said.append(f"The table has all {len(table)} differences.")
+    return " ".join([*said, POPULATION])
+
+
+def _said(row: pd.Series, ci_prob: float, digits: int) -> str:
+    lower, upper = bound_names("analytic", "ci", ci_prob)
+    what, p = f"Mean in {row['modality']}", ""
+    if "other" in row:
+        what = f"Difference between {row['modality']} and {row['other']}"
+        p = ", p < 0.001" if row["p_value"] < 0.001 else f", p = {row['p_value']:.3f}"
+    value, low, high = (number(row[n], digits, True) for n in ("estimate", lower, upper))
+    return (
+        f"{what} (means over readers): {value}, {100 * ci_prob:g}% CI [{low}, {high}]{p} "
+        f"({row['n_readers']} readers, {row['n_cases']} cases)."
+    )
+
+
+def method(_: Result, interval: str | None = None) -> str:
+    """The one method whose interval a page shows."""
+    return interval or "analytic"
+
+
+def page_columns(_: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
+    """The columns of a summary that a page has room for."""
+    return [
+        "modality",
+        "estimate",
+        *(b for b in bounds if b in frame),
+        "se",
+        "n_readers",
+        "n_cases",
+    ]
+
+
+def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
+    """The first rows, and how many there are."""
+    frame = result.summary(intervals=methods)
+    return frame.head(ROWS), len(frame), {}
+
+
+def describe(result: Result) -> str:
+    """What there is, in a line."""
+    sizes = result.estimates.sizes
+    modalities = counted(sizes["modality"], "modality", "modalities")
+    return f"{modalities}, {counted(sizes['reader'], 'reader')}, {counted(sizes['case'], 'case')}"
 
 
 def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]]:
@@ -298,8 +463,8 @@ def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Flo
     """How often each is drawn, (replicate, one), among those of the same modalities."""
     times = np.zeros((size, len(there)))
     _, stratum = np.unique(there, axis=0, return_inverse=True)
-    for number in np.unique(stratum[there.any(axis=1)]):
-        own = np.flatnonzero(stratum == number)
+    for one in np.unique(stratum[there.any(axis=1)]):
+        own = np.flatnonzero(stratum == one)
         times[:, own] = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size)
     return times
 
@@ -365,6 +530,7 @@ def _row(
     means: xr.Dataset,
     weights: dict[str, float],
     ci_prob: float,
+    ci_kind: CiKind,
     drawn: dict[str, Floats],
     missing: str,
 ) -> dict[str, Any]:
@@ -393,10 +559,10 @@ def _row(
     notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
     limits = bound_columns("analytic", "ci", ci_prob, np.array([estimate - half, estimate + half]))
     if drawn:
-        draws = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)
-        bounds = interval(draws[:, None], ci_prob, "eti")[0]
-        limits |= bound_columns("bootstrap", "eti", ci_prob, bounds)
-        limits["undefined_share"] = np.asarray(np.isnan(draws).mean())
+        drawn_sum = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)
+        bounds = interval(drawn_sum[:, None], ci_prob, ci_kind)[0]
+        limits |= bound_columns("bootstrap", ci_kind, ci_prob, bounds)
+        limits["undefined_share"] = np.asarray(np.isnan(drawn_sum).mean())
     row = {
         "estimate": estimate,
         "se": se,

@@ -126,9 +126,8 @@ def benchmark_scores(  # noqa: PLR0913
         Column of items whose responses are dependent, such as ``"template"``: new clusters of items
         are drawn in place of new items.
     n_resamples : int
-        Number of bootstrap replicates, for `alikely.benchmark.stability`,
-        `alikely.benchmark.score_correlations` and bootstrap intervals, which are too narrow near
-        the ceiling. Default 0 (none).
+        Number of bootstrap replicates, for the stability of ranks, correlations of data sets and
+        bootstrap intervals, which are too narrow near the ceiling. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional

@@ -11,7 +11,7 @@ from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, say, show, with_ranks
 
 
-@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals",))
+@subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"))
 def benchmark(
     o: Options,
     *,

@@ -53,6 +53,8 @@ class Kind(NamedTuple):
 KINDS = {
     "pair": Kind("pairs", "alikely.compare", "alikely.estimates.pair_result"),
     "matrix": Kind("a matrix", "alikely.matrix", "alikely.estimates.matrix_result"),
+    "group": Kind("groups", "alikely.benchmark.group_scores", "alikely.benchmark.groups"),
+    "reader": Kind("a reader study", "alikely.benchmark.reader_study", "alikely.benchmark.readers"),
     "model": Kind("scores", "alikely.benchmark_scores", "alikely.benchmark.benchmark"),
 }
 
@@ -71,9 +73,10 @@ class Result:
     """Estimates with their standard errors, replicates and draws, as one labelled tree.
 
     The attribute ``kind`` of the tree says what the result is of: pairs of observers
-    (`alikely.compare` and its like), a matrix of many observers (`alikely.matrix`) or scores of
-    models (`alikely.benchmark_scores`). All have the methods below; other functions, such as
-    `alikely.difference` or `alikely.benchmark.ranks`, take the result.
+    (`alikely.compare` and its like), a matrix of many observers (`alikely.matrix`), scores of
+    models (`alikely.benchmark_scores`), groups of observers (`alikely.benchmark.group_scores`) or
+    a reader study (`alikely.benchmark.reader_study`). All have the methods below; other functions,
+    such as `alikely.difference` or `alikely.benchmark.ranks`, take the result.
 
     Attributes
     ----------
@@ -144,7 +147,7 @@ class Result:
     @property
     def table(self) -> xr.Dataset:
         """The correctness table of a result of pairs."""
-        return of_kind(self, "pair").data["observed_data"].to_dataset()
+        return of_kind(self, "pair", "group").data["observed_data"].to_dataset()
 
     @property
     def pairs(self) -> pd.DataFrame:
@@ -155,7 +158,7 @@ class Result:
     @property
     def undefined(self) -> pd.Series:
         """Why an estimate is undefined, for the entries where it is; by label of the entry."""
-        estimates = of_kind(self, "pair").estimates
+        estimates = of_kind(self, "pair", "group").estimates
         reasons = pd.Series(
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
         )
@@ -198,6 +201,10 @@ class Result:
             raise ValueError(f"a Result of {what} has no {name}")
         known = inspect.signature(function).parameters
         unset = {"level": "overall", "lowest": False}
+        # Intervals have a probability and a kind whether or not a function uses both.
+        options = {
+            k: v for k, v in options.items() if k in known or k not in ("ci_prob", "ci_kind")
+        }
         for option in [option for option in options if option not in known]:
             if options.pop(option) != unset.get(option):
                 raise ValueError(f"a Result of {what} has no option {option}=; leave it out")
@@ -500,7 +507,7 @@ class Result:
         ValueError
             If a label is unknown, or nothing is left.
         """
-        return Result(self._functions.select(self, labels), self.trials)
+        return Result(self._call("select", labels=labels), self.trials)
 
     def report(
         self,

@@ -31,6 +31,7 @@ from alikely._base.checks import of_type
 from alikely._base.frames import with_notes
 from alikely._base.intervals import check_interval
 from alikely._base.settings import resolve
+from alikely.benchmark.benchmark import differences
 from alikely.benchmark.decomposition import crossed_degrees
 from alikely.benchmark.layout import (
     FEWEST_HUMANS,
@@ -43,12 +44,12 @@ from alikely.benchmark.layout import (
     metric_of_trials,
     refuse_own_names,
 )
-from alikely.benchmark.readers import ReaderStudy, study_variance
+from alikely.benchmark.readers import study_variance
 from alikely.data.blocks import LEFT_OUT, Block, blocks, cluster_numbers
 from alikely.data.inclusion import refuse_inclusion
 from alikely.data.summaries import missing_note_of
 from alikely.data.trials import Trials
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.inference.evaluation import evaluator
 from alikely.inference.influence import estimate
 from alikely.metrics import Metric
@@ -483,7 +484,7 @@ def _components(part: Part, system: str, means: Floats, psi: list[Floats]) -> di
 
 
 def readers(
-    study: ReaderStudy,
+    study: Result,
     n_readers: ArrayLike,
     n_cases: ArrayLike,
     *,
@@ -494,7 +495,7 @@ def readers(
 
     Parameters
     ----------
-    study : ReaderStudy
+    study : Result
         A pilot, from `alikely.benchmark.reader_study`.
     n_readers, n_cases : array_like of int
         At least 2; they are broadcast together.
@@ -537,13 +538,14 @@ def readers(
     True
     """
     ci_prob = resolve("ci_prob", ci_prob)
-    of_type(study, ReaderStudy, "make one with al.benchmark.reader_study")
+    of_kind(study, "reader")
     check_interval(ci_prob, "eti")
     designs = grid(n_readers=n_readers, n_cases=n_cases)
     for name in designs:
         check_whole(designs[name], str(name))
     r, n = designs.to_numpy(dtype=np.int64).T
-    pilot = study.differences if len(study.differences) else study.modalities
+    apart = differences(study, ci_prob=ci_prob)
+    pilot = apart if len(apart) else study.summary(ci_prob=ci_prob)
     tables = []
     for row in pilot.to_dict("records"):
         columns = {

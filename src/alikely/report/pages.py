@@ -17,7 +17,6 @@ from alikely._base.checks import entries
 from alikely._base.files import write_file
 from alikely._base.names import counted, listed
 from alikely._base.steps import step
-from alikely.benchmark.readers import ReaderStudy
 from alikely.data import Trials
 from alikely.estimates.result import Result
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
@@ -91,7 +90,7 @@ class Report:
 
 
 def make_report(
-    *results: Result | ReaderStudy,
+    *results: Result,
     trials: Trials | None = None,
     title: str | None = None,
     remarks: Sequence[str] = (),
@@ -100,7 +99,7 @@ def make_report(
 
     Parameters
     ----------
-    *results : Result or ReaderStudy
+    *results : Result
         Of one analysis, such as the pairs and the scores of the same trials. Differences are those
         of the scores, where there are scores.
     trials : Trials, optional
@@ -131,12 +130,11 @@ def make_report(
     >>> "<h2>Ranks</h2>" in page.html, page.failures
     (True, ())
     """
-    known = (Result, ReaderStudy)
     for result in results:
-        if not isinstance(result, known):
+        if not isinstance(result, Result):
             raise TypeError(
-                f"expected results ({', '.join(kind.__name__ for kind in known)}), got "
-                f"{type(result).__name__}; of trials, make one: al.error_consistency(trials)"
+                f"expected results, got {type(result).__name__}; of trials, make one: "
+                "al.error_consistency(trials)"
             )
     if trials is not None and not isinstance(trials, Trials):
         raise TypeError(f"trials must be alikely.Trials, got {type(trials).__name__}")
@@ -145,15 +143,15 @@ def make_report(
     remarks = [str(remark) for remark in entries("remarks", remarks)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
-    trees = [result for result in results if not isinstance(result, ReaderStudy)]
+    trees = [result for result in results if result.kind != "reader"]
     if trials is not None:
         _check_observers(trees, trials)
     with step("laying out the report"):
         findings: list[str] = []
         sections: list[Section] = []
-        scored = any(isinstance(result, Result) and result.kind == "model" for result in results)
-        for result in sorted(results, key=lambda one: not isinstance(one, ReaderStudy)):
-            own = [result] if not isinstance(result, ReaderStudy) else []
+        scored = any(result.kind == "model" for result in results)
+        for result in sorted(results, key=lambda one: one.kind != "reader"):
+            own = [result] if result.kind != "reader" else []
             kinds = kinds_of(summary_of(own, trials)) if own else None
             said, parts = parts_of(result, kinds, scored)
             findings += said

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from alikely._base.intervals import bound_names
-from alikely._base.names import MISSING, listed, number, p_words
+from alikely._base.names import MISSING, listed, p_words
 from alikely.benchmark.benchmark import (
     ceilings,
     differences,
@@ -17,7 +17,7 @@ from alikely.benchmark.benchmark import (
 )
 from alikely.benchmark.layout import OVERALL, Population
 from alikely.benchmark.levels import dataset_names, is_analytic, model_names
-from alikely.benchmark.readers import ReaderStudy
+from alikely.benchmark.readers import POPULATION, reader_means
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
 from alikely.benchmark.trees import families
 from alikely.benchmark.words import (
@@ -67,11 +67,6 @@ REPLICATES = 20
 # Rows that are looked at: a table of all pairs of thousands has millions.
 MOST_ROWS = 20_000
 TREE = "Observers are joined by average linkage of the estimates."
-MOST_SENTENCES = 3
-POPULATION = (
-    "Intervals generalize to new readers and new cases; they are not adjusted for multiple "
-    "comparisons."
-)
 MODALITIES = {"modality": "condition", "other": "other condition", "p_value": "p"}
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
@@ -88,11 +83,13 @@ ONE_INTERVAL = (
 
 
 def parts_of(
-    result: Result | ReaderStudy, kinds: Mapping[str, str] | None, scored: bool
+    result: Result, kinds: Mapping[str, str] | None, scored: bool
 ) -> tuple[list[str], list[Section]]:
     """Findings and sections of one result; differences of pairs where there are no scores."""
-    if isinstance(result, ReaderStudy):
-        return _study_findings(result), _study(result)
+    if result.kind == "reader":
+        return [result.sentence()], _study(result)
+    if result.kind == "group":
+        return [result.sentence()], _groups(result)
     if result.kind == "model":
         return score_findings(result), score_sections(result)
     if result.kind == "matrix":
@@ -462,49 +459,32 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     return blocks
 
 
-def _study_findings(study: ReaderStudy) -> list[str]:
-    """Sentences on the differences between modalities, the smallest p values first."""
-    found = study.differences
-    if not len(found):
-        return []
-    found = found.sort_values("p_value", kind="stable")
-    said = [_difference(row) for _, row in found.head(MOST_SENTENCES).iterrows()]
-    if len(found) > MOST_SENTENCES:
-        said[-1] += f" The table has all {len(found)} differences."
-    said[-1] += f" {POPULATION}"
-    return said
+def _groups(result: Result) -> list[Section]:
+    """Means within and between groups, and observers by their mean with all others."""
+    heads = {"estimate": result.metric.label}
+    blocks: list[Block] = [
+        table_of(result.summary(), "Within and between groups.", headings=heads),
+        table_of(
+            ranks(result, rng=SEED), "Observers by their mean with all others.", headings=heads
+        ),
+    ]
+    return [Section(f"Groups of observers: {result.metric.label}", blocks)]
 
 
-def _difference(row: pd.Series) -> str:
-    lower, upper, percent = _bounds(row)
-    value, low, high = (number(row[n], 2, leading_zero=True) for n in ("estimate", lower, upper))
-    p = "p < 0.001" if row["p_value"] < 0.001 else f"p = {row['p_value']:.3f}"
-    return (
-        f"Difference between {row['modality']} and {row['other']} (means over readers): {value}, "
-        f"{percent}% CI [{low}, {high}], {p} ({row['n_readers']} readers, {row['n_cases']} cases)."
-    )
-
-
-def _bounds(row: pd.Series) -> tuple[str, str, str]:
-    lower = next(str(n) for n in row.index if str(n).startswith("analytic_ci"))
-    percent = lower.removeprefix("analytic_ci").removesuffix("_lb")
-    return (*bound_names("analytic", "ci", float(percent) / 100), percent)
-
-
-def _study(study: ReaderStudy) -> list[Section]:
+def _study(study: Result) -> list[Section]:
     """Estimates of modalities and readers, and differences between modalities."""
-    lower, upper, _ = _bounds(study.modalities.iloc[0])
-    names = ["estimate", lower, upper, "se", "n_readers", "n_cases"]
-    differences = study.differences
+    modalities, apart = study.summary(), differences(study)
+    prob, _ = study.interval_options(None, None)
+    names = ["estimate", *bound_names("analytic", "ci", prob), "se", "n_readers", "n_cases"]
     blocks: list[Block] = [Text(f"Means over readers in each condition (modality). {POPULATION}")]
     blocks.append(
-        table_of(study.modalities[["modality", *names, "note"]], "Conditions.", headings=MODALITIES)
+        table_of(modalities[["modality", *names, "note"]], "Conditions.", headings=MODALITIES)
     )
-    if len(differences):
-        own = differences[["modality", "other", *names, "p_value", "note"]]
+    if len(apart):
+        own = apart[["modality", "other", *names, "p_value", "note"]]
         blocks.append(
             table_of(own, "Differences, smallest p values first.", sort="p_value",
                      headings=MODALITIES)
         )  # fmt: skip
-    blocks.append(table_of(study.readers, "Readers.", headings=MODALITIES, folded=True))
+    blocks.append(table_of(reader_means(study), "Readers.", headings=MODALITIES, folded=True))
     return [Section("Differences between conditions (reader study)", blocks)]
