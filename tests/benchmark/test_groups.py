@@ -1,8 +1,10 @@
 """Groups without a reference: means by hand, coverage, and what cannot be told."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -222,3 +224,26 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
     assert {"system", "other", "difference", "se", "p_value"} <= set(
         al.benchmark.differences(found)
     )
+
+
+def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
+    groups = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, n_draws=80)
+    trials, _ = al.simulate.reader_study(4, 60, rng=1)
+    study = al.benchmark.reader_study(trials, "AI", n_resamples=50, rng=1)
+    for result in (groups, study):
+        result.save(tmp_path / "r.nc")
+        again = al.Result.load(tmp_path / "r.nc")
+        pd.testing.assert_frame_equal(again.summary(), result.summary())
+        pd.testing.assert_frame_equal(
+            al.benchmark.differences(again), al.benchmark.differences(result)
+        )
+        assert again.sentence() == result.sentence()
+        assert "\\toprule" in result.to_latex()
+    assert len(az.summary(groups.data, group="posterior")) == 270
+    assert al.report.make_report(groups, study).failures == ()
+    with pytest.raises(TypeError, match=r"Result of scores .* or groups .*, got one of a reader"):
+        al.benchmark.ranks(study)
+    with pytest.raises(TypeError, match=r"expected a Result of pairs .*, got one of groups"):
+        al.contrast(groups, [1])
+    with pytest.raises(ValueError, match="groups has no option population=; leave it out"):
+        al.benchmark.differences(groups, "images")

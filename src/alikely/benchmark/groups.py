@@ -22,7 +22,7 @@ from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.frames import ROWS, Columns, with_columns
 from alikely._base.intervals import CiKind, Intervals, bound_names
-from alikely._base.names import counted, listed, nearest, number, span
+from alikely._base.names import MISSING, counted, listed, nearest, number, span
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import resolve
 from alikely.benchmark.decomposition import deviates_of_pairs, pair_contrasts
@@ -228,7 +228,7 @@ def sentence(
     lower, upper = bound_names("", ci_kind, ci_prob)
     zero, name = is_wide(result.metric), interval_words(shown[0], ci_kind, ci_prob)
     said = {
-        statement: f"{number(row['estimate'], digits, zero)}, {name} "
+        statement: f"{number(row['estimate'], digits, zero).replace(MISSING, 'undefined')}, {name} "
         f"{span(row[lower], row[upper], digits, zero)}"
         for statement, row in table.iterrows()
     }

@@ -17,6 +17,7 @@ from alikely._base.checks import entries
 from alikely._base.files import write_file
 from alikely._base.names import counted, listed
 from alikely._base.steps import step
+from alikely.benchmark.groups import of_pairs
 from alikely.data import Trials
 from alikely.estimates.result import Result
 from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
@@ -143,7 +144,11 @@ def make_report(
     remarks = [str(remark) for remark in entries("remarks", remarks)]
     if not results:
         raise ValueError("a report needs at least one result, such as al.error_consistency(trials)")
-    trees = [result for result in results if result.kind != "reader"]
+    trees = [
+        of_pairs(result) if result.kind == "group" else result
+        for result in results
+        if result.kind != "reader"
+    ]
     if trials is not None:
         _check_observers(trees, trials)
     with step("laying out the report"):
