@@ -278,7 +278,10 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.3, 0.05])
 def test_power_is_what_is_promised(
-    spread: float, figure: Callable[[str], None], sets: Callable[..., int]
+    spread: float,
+    figure: Callable[[str], None],
+    sets: Callable[..., int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Power and width of six designs by components of 40 large pilots: wrong is the formula.
 
@@ -300,7 +303,9 @@ def test_power_is_what_is_promised(
         "of_cases": n_cases * (by_cases - by_both), "of_both": n * n_cases * by_both,
         "df_cases": df_cases,
     }  # fmt: skip
-    pilot = al.benchmark.ReaderStudy(pd.DataFrame(), pd.DataFrame([row]), pd.DataFrame())
+    # Components that are known, in place of those of a small pilot.
+    pilot, known = reader_study(readers(3, 40, rng=1)[0], "AI"), pd.DataFrame([row])
+    monkeypatch.setattr("alikely.planning.components.differences", lambda *_, **__: known)
     truth = readers(2, 2, spread=spread, rng=1)[1]
     designs = [4, 6, 10], [100, 150, 200]
     plan = al.planning.readers(pilot, *designs, difference=truth[0] - truth[1])

@@ -309,7 +309,7 @@ def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
 def test_what_is_no_result_is_refused(trials: al.Trials, result: al.Result) -> None:
     with pytest.raises(ValueError, match="a report needs at least one result"):
         al.report.make_report()
-    with pytest.raises(TypeError, match=r"expected results \(Result, .*\), got Trials"):
+    with pytest.raises(TypeError, match="expected results, got Trials"):
         al.report.make_report(trials)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"trials must be alikely\.Trials, got str"):
         result.report(trials="file.csv")  # type: ignore[arg-type]
