@@ -83,7 +83,7 @@ no file 'nowhere\.csv' => run('plan --pilot nowhere.csv --width .3')
 --budget needs --pilot FILE, to know how => run('plan --budget 100')
 --metric must be one of 'error_consistency', => run('plan --accuracy .8 .8 --ec .3 --width .3
     --metric kapa')
---out must be a folder that can be written to; '/dev/null': Not a => run('plan --accuracy .8 .8
+--out must be a folder that can be written to; '/dev/null': => run('plan --accuracy .8 .8
     --ec .3 --width .3 --out /dev/null')
 error_consistency must lie => run('plan --accuracy .99 .5 --ec .9 --width .3')
 --ci-prob must lie => run('plan --accuracy .8 .8 --ec .3 --width .3 --ci-prob 2')

@@ -101,7 +101,6 @@ WORKS => compare t.csv --metric ma --null $Q
 WORKS => compare t.csv --null --n-null 50 $Q --out o
 --model must be 'copying', or a pymc.Model; got 'nothing' => compare t.csv --model nothing
     --sampler nuts --n-resamples 0 --quiet
---include must be 'all' or among => compare t.csv --include everything --sampler nuts
 --readers is of metrics of readings => compare t.csv --readers all
 WORKS => compare t.csv --metric alpha --readers all $Q
 give --quiet or --verbose, not => compare t.csv --verbose --quiet
@@ -206,7 +205,6 @@ WORKS => margins t.csv --margins m.csv --n-resamples 0 --n-draws 0 --quiet --out
     --n-resamples 1000000000000 --quiet => FM
 no column 'vendor'; the columns => margins t.csv --group vendor
 WORKS => margins t.csv --margins m.csv --group observer $Q => FM
-no file 'c\.csv' => margins t.csv --margins m.csv --coarse c.csv => FM
 no entry compares a system with => margins t.csv --scores $Q
 WORKS => margins t.csv --margins m.csv --scores $Q --out o => FM
 two rows for observer => margins t.csv --margins m.csv m.csv $Q => FM

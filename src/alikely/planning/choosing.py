@@ -24,7 +24,7 @@ import dataclasses
 import itertools
 import json
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -808,6 +808,8 @@ def choose_images(
     wanted = target_of(target, pools[0].machines)
     seeds = seed_sequence(rng).spawn(len(pools))
     rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_people or 1
+    if np.ndim(n) or isinstance(n, Mapping):
+        raise ValueError(f"n must be one whole number of at least 2, got {n!r:.60}")
     check_whole(n, "n")
     for pool in pools:
         if n > pool.n_images:

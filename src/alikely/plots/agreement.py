@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.inference import null
 from alikely.metrics import bounds, consistency
 from alikely.plots._style import (
@@ -95,6 +95,8 @@ def plot_agreement(
     >>> al.plot_agreement(result, "accuracy").get_ylabel()
     'error consistency'
     """
+    if isinstance(result, Result):
+        of_kind(result, "pair")
     return draw_kind(plot_agreement, locals())
 
 

@@ -25,7 +25,7 @@ from alikely.benchmark.levels import (
     system_names,
 )
 from alikely.benchmark.tables import methods_shown, population_of
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import bounds_of
 from alikely.metrics import get_metric
 from alikely.plots._style import (
@@ -117,6 +117,7 @@ def plot_benchmark(
     >>> al.plot_benchmark(scores, "ranks", population="images", rng=1).get_xlabel()
     'rank'
     """
+    of_kind(scores, "model")
     return draw_kind(plot_benchmark, locals())
 
 

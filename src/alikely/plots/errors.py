@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from alikely._base.names import p_words
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.plots._style import (
     axes_or_new,
     color_key,
@@ -84,6 +84,8 @@ def plot_errors(
     >>> [ax.get_title() for ax in axes]
     ['human', 'model']
     """
+    if isinstance(data, Result):
+        of_kind(data, "pair")
     return draw_kind(plot_errors, locals())
 
 

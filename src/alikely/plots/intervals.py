@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from alikely._base.names import nearest
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import shown_methods
 from alikely.plots._style import SCHOOLS, axes_or_new, legend, rows_shown, styled
 
@@ -73,6 +73,7 @@ def plot_intervals(
     >>> len(ax.get_yticks()), ax.get_title()
     (3, '3 of 6, by estimate')
     """
+    of_kind(result, "pair")
     valid = shown_methods(result, "all")
     drawn = [name for name in intervals if name in valid] or list(valid[:1])
     frame = result.summary(intervals=drawn)

@@ -15,7 +15,7 @@ from scipy import special, stats
 from alikely._base.arrays import Floats
 from alikely._base.intervals import percent
 from alikely._base.names import told_apart
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.margins.checks import class_residuals, strength_line
 from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
 from alikely.margins.tables import answers_of_group
@@ -98,6 +98,8 @@ def plot_margins(
     >>> al.plot_margins(result, "checks")[0].get_xlabel()
     'decision margin of net'
     """
+    if isinstance(data, Result):
+        of_kind(data, "pair")
     return draw_kind(plot_margins, locals())
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from alikely._base.names import listed, nearest, told_apart
-from alikely.estimates.result import Result
+from alikely.estimates.result import Result, of_kind
 from alikely.metrics import Metric
 from alikely.plots._style import (
     COLORS,
@@ -93,6 +93,7 @@ def plot_matrix(
     >>> ax.images[0].get_array().shape
     (10, 10)
     """
+    of_kind(result, "pair")
     if "readers" in result.table:
         raise ValueError(
             "a matrix shows pairs, and these entries are of all readers at once; analyse them with "
@@ -225,7 +226,7 @@ def plot_metrics(
     >>> ax.get_title().split(" over ")[1]
     '45 pairs'
     """
-    named = _named(results)
+    named = {name: of_kind(each, "pair") for name, each in _named(results).items()}
     for axis, name in (("x", x), ("y", y)):
         if name not in named:
             raise ValueError(
