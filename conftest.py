@@ -31,7 +31,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # may go takes a fifth of the time of building and rewriting them.
 gc.set_threshold(10_000, 50, 1_000)
 
-# A busy machine may take long over one example: no reason to fail.
+# A busy model may take long over one example: no reason to fail.
 hypothesis.settings.register_profile("alikely", deadline=None)
 hypothesis.settings.load_profile("alikely")
 # For the same tests once more under other kernels (.ci/run): fewer examples.
@@ -158,7 +158,7 @@ def cohort_tree(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="session")
 def family_table() -> pd.DataFrame:
-    """Covariates of the six machines of the example."""
+    """Covariates of the six models of the example."""
     return pd.DataFrame(
         {
             "family": ["cnn", "vit", "cnn", "vit", "mlp", "mlp"],
@@ -171,7 +171,7 @@ def family_table() -> pd.DataFrame:
 
 @pytest.fixture(scope="session")
 def family_tree(tmp_path_factory: pytest.TempPathFactory, family_table: pd.DataFrame) -> Any:
-    """As `cohort_tree`, with covariates of the machines."""
+    """As `cohort_tree`, with covariates of the models."""
     trials = al.load_example().select(condition=["blur", "noise"])
 
     def fit() -> Any:
@@ -180,7 +180,7 @@ def family_tree(tmp_path_factory: pytest.TempPathFactory, family_table: pd.DataF
             return al.fit_cohort(
                 trials,
                 human_effects=False,
-                covariates={"machine": family_table},
+                covariates={"model": family_table},
                 n_draws=400,
             )
 

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 PICTURES = HERE / "gallery"
 PAGE = HERE / "gallery.md"
 WIDTH, WIDE = 640, 960  # pixels, of one panel or two and of more beside each other
-COLOURS = 128
+COLORS = 128
 HEAD = """# Gallery of plots
 
 Each plot is shown with its code. Data come from the example of the package or from a simulator, and code of one heading shares
@@ -60,30 +60,30 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
             ),
         },
     ),
-    "Machines against humans": (
+    "Models against humans": (
         "scores = al.benchmark_scores(trials, n_resamples=10_000, rng=1)",
         {
             "plot_benchmark scores": "al.plot_benchmark(scores)",
             "plot_benchmark ranks": 'al.plot_benchmark(scores, "ranks", rng=1)',
             "plot_benchmark prob_greater": 'al.plot_benchmark(scores, "prob_greater")',
-            "plot_robustness sensitivity": 'al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")',
+            "plot_robustness sensitivity": 'al.plot_robustness(al.benchmark.multiverse_analysis(trials), "sensitivity")',
             "plot_robustness rank_by_metric": 'al.plot_robustness(al.benchmark.rank_by_metric(trials, rng=1), "rank_by_metric")',
             "plot_robustness correlations": (
                 "# each condition as a data set of its own\n"
                 'apart = al.Trials.from_table(trials.to_table().assign(dataset=lambda t: t["condition"]))\n'
-                'by_set = al.benchmark_scores(apart, people="label", n_resamples=10_000, rng=1)\n'
+                'by_set = al.benchmark_scores(apart, human_ids="shared", n_resamples=10_000, rng=1)\n'
                 'al.plot_robustness(al.benchmark.score_correlations(by_set), "correlations")'
             ),
         },
     ),
-    "One model of machines and humans": (
+    "One model of models and humans": (
         (
             'hard = trials.select(condition=["blur", "noise"])\n'
             "families = pd.DataFrame(\n"
             '    {"family": ["CNN", "ViT", "CNN", "ViT", "MLP", "MLP"]},\n'
             '    index=[f"model_{i}" for i in range(1, 7)],\n'
             ")\n"
-            'tree = al.fit_cohort(hard, human_effects=False, covariates={"machine": families}, rng=1)'
+            'tree = al.fit_cohort(hard, human_effects=False, covariates={"model": families}, rng=1)'
         ),
         {
             "plot_cohort fit": "al.plot_cohort(tree, rng=1)",
@@ -93,7 +93,7 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
     "Families of a leaderboard": (
         (
             "board = al.simulate.leaderboard(30, 4, 600, shared=0.6, rng=1)\n"
-            "matrix = al.matrix(board)"
+            "matrix = al.pairwise_matrix(board)"
         ),
         {
             "plot_families": "al.plot_families(al.benchmark.families(matrix, n_resamples=200, rng=1), matrix)",
@@ -164,8 +164,8 @@ RECIPES: dict[str, tuple[str, dict[str, str]]] = {
                 'al.plot_plan(grid, "design", designs=al.planning.best_design(pilot, 3000, 0.1, 10))'
             ),
             "plot_plan images": (
-                'machines = trials.select(kind="model", condition="noise")\n'
-                'al.plot_plan(al.planning.choose_images(machines, 40, ("model_1", "model_4"), rng=1), "images")'
+                'models = trials.select(kind="model", condition="noise")\n'
+                'al.plot_plan(al.planning.choose_images(models, 40, ("model_1", "model_4"), rng=1), "images")'
             ),
         },
     ),
@@ -237,7 +237,7 @@ def save(drawn: Any, name: str) -> None:
     file = PICTURES / f"{picture(name)}.png"
     width = WIDE if figure.get_figwidth() > 2.5 * figure.get_figheight() else WIDTH
     figure.savefig(file, dpi=width / max(figure.get_figwidth(), 4), facecolor="white")
-    Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
+    Image.open(file).convert("RGB").quantize(COLORS).save(file, optimize=True)
     mpl.pyplot.close("all")
 
 

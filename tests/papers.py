@@ -43,7 +43,7 @@ OTHERWISE = {
     "here; significant at .01 are the same 58 of 65 conditions",
     ("X26", "Table 3"): "likewise; above chance are the same 54 of 65 conditions",
     ("X26", "Table 4"): "likewise; the same three are below .05",
-    ("AK24", "Figure 3"): "10,000 simulated data sets there, exact here; within four Monte-Carlo "
+    ("AK24", "Figure 3"): "10,000 simulated data sets there, exact here; within four Monte Carlo "
     "errors",
 }
 HEAD = """# Five papers, figure by figure

@@ -55,7 +55,7 @@ LIMITS: Mapping[str, Mapping[str, int]] = {
     "documentation": {"long": 36, "of": 1, "banned": 20, "decimal": 0, "percent": 1},
     "docstrings": {"long": 243, "of": 52, "banned": 593, "decimal": 21, "percent": 12},
     "notes": {"long": 0, "of": 0, "banned": 7, "decimal": 0, "percent": 0},
-    "command line": {"long": 10, "of": 1, "banned": 13, "decimal": 5, "percent": 0},
+    "command line": {"long": 11, "of": 1, "banned": 11, "decimal": 5, "percent": 0},
 }
 
 

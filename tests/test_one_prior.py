@@ -58,7 +58,9 @@ MOVED: dict[str, Callable[[Any], Any]] = {
             NOISE, ["pabak"], prior=p and (20, 1, 1, 20), n_resamples=0, rng=1
         )
     ),
-    "matrix": lambda p: al.matrix(NOISE, prior=p).estimates["posterior_lower"].values,
+    "pairwise_matrix": lambda p: (
+        al.pairwise_matrix(NOISE, prior=p).estimates["posterior_lower"].values
+    ),
     "benchmark_scores": lambda p: al.benchmark_scores(
         al.load_example().select(condition="noise"), n_resamples=0, prior=p, rng=1
     ).draws("posterior"),
@@ -70,8 +72,10 @@ MOVED: dict[str, Callable[[Any], Any]] = {
     "contrast": lambda p: al.contrast(result(p), np.full(6, 1 / 6), **ALL)["estimate"].to_numpy(
         float
     ),
-    "compare_models": lambda p: al.compare_models(result(p))["elpd_copying"].to_numpy(),
-    "scores_of": lambda p: al.benchmark.scores_of(result(p), ["human_1"]).draws("posterior"),
+    "test_copy_model": lambda p: al.test_copy_model(result(p))["elpd_copying"].to_numpy(),
+    "scores_from_result": lambda p: al.benchmark.scores_from_result(result(p), ["human_1"]).draws(
+        "posterior"
+    ),
     "plan_from": lambda p: al.planning.plan_from(result(p), [100], **SIMULATED)["expected_width"],
     "assurance": lambda p: al.planning.assurance(*ACCURACIES, 0.4, [100], prior=p, **SIMULATED)[
         "expected_width"
@@ -107,7 +111,7 @@ NARROWER = {
     "trials_for_power",
 }  # fmt: skip
 EITHER_WAY = {
-    "benchmark_scores", "scores_of", "group_scores", "compare", "compare_models", "elpd",
+    "benchmark_scores", "scores_from_result", "group_scores", "compare", "test_copy_model", "elpd",
     "elpd_mid_p", "log_bayes_factor", "bayes_factor", "option_limits",
 }  # fmt: skip
 
@@ -135,7 +139,7 @@ OTHER_POSTERIORS = {
     "decision_margin_consistency": "margins, not correctness",
     "fit_spectrum": "difficulty of conditions, not pairs: priors of that model",
     "nuts": "samples any generative model, whose priors it has",
-    "response_bias": "shares of the decisions of one observer, not of a pair",
+    "cue_bias": "shares of the decisions of one observer, not of a pair",
     "estimate_coverage": "a study of the default priors",
     "coverage_study": "a study whose methods have priors of their own",
     "coverage_summary": "a summary of such a study",
@@ -164,7 +168,7 @@ def test_every_function_with_a_posterior_takes_the_prior(monkeypatch: pytest.Mon
     golden = Path(__file__).parent / "golden"
     monkeypatch.syspath_prepend(golden)
     found = functions_with_posteriors(golden)
-    assert {"error_consistency", "matrix", "benchmark_scores", "trials_for_width"} <= found
+    assert {"error_consistency", "pairwise_matrix", "benchmark_scores", "trials_for_width"} <= found
     assert found - set(MOVED) - WITHOUT_POSTERIOR - set(OTHER_POSTERIORS) == set()
     assert set(OTHER_POSTERIORS) | WITHOUT_POSTERIOR <= found
 
@@ -219,7 +223,7 @@ def test_files_keep_the_prior(tmp_path: Path) -> None:
     found.save(tmp_path / "r.nc")
     loaded = al.Result.load(tmp_path / "r.nc")
     assert loaded.prior == cell_prior(STRONG)
-    for ask in (al.compare_models, lambda r: al.difference(r, *pair, **ALL)):
+    for ask in (al.test_copy_model, lambda r: al.difference(r, *pair, **ALL)):
         assert ask(loaded).equals(ask(found))
     bare = result(STRONG, n_draws=0)
     limits = posterior_limits(bare.table["cells"].values, prior=STRONG)
@@ -265,8 +269,11 @@ MODEL = {"copy_probability": (1, 1)}
         (lambda: result((0.2, 0.2, 0.2, 0.2)), "needs prior margins above 1"),
         (lambda: result(BETAS, bayes_factor=False, n_draws=0), "prior has no posterior to be of"),
         (lambda: result(MODEL, bayes_factor=False, sampler="exact"), "use sampler='nuts'"),
-        (lambda: al.matrix(NOISE, prior=BETAS), "a matrix needs a Dirichlet prior"),
-        (lambda: al.matrix(NOISE, intervals=[], prior=STRONG), "this matrix of .* has none"),
+        (lambda: al.pairwise_matrix(NOISE, prior=BETAS), "a matrix needs a Dirichlet prior"),
+        (
+            lambda: al.pairwise_matrix(NOISE, intervals=[], prior=STRONG),
+            "this matrix of .* has none",
+        ),
         (lambda: al.benchmark_scores(al.load_example(), prior=(1, 2, 1, 1)), "n10 = n01"),
         (lambda: al.benchmark_scores(al.load_example(), prior=STRONG, n_draws=0), "n_draws=0"),
         (lambda: al.compare(NOISE, "MA", prior=STRONG), "misclassification_agreement has none"),
@@ -276,7 +283,7 @@ MODEL = {"copy_probability": (1, 1)}
             lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=STRONG, n_coverage=0),
             "this plan has none",
         ),
-        (lambda: al.compare_models(result(BETAS, bayes_factor=False)), "model comparison needs"),
+        (lambda: al.test_copy_model(result(BETAS, bayes_factor=False)), "model comparison needs"),
         (lambda: al.planning.plan_from(result(BETAS, bayes_factor=False), [99]), "planning needs"),
         (lambda: result((1, 1, 1)), "prior must be four positive numbers"),
     ],

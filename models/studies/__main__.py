@@ -1,4 +1,4 @@
-"""``python -m studies``: run the studies, and write the files of the catalogue that they make."""
+"""``python -m studies``: run the studies, and write the files of the catalog that they make."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STUDIES = {
         JUDGES, MARGINS, ORDERS, SIMILARITY, STATEMENTS,
     )
 }  # fmt: skip
-CATALOGUE, DOCS = Path("models"), Path("docs")
+CATALOG, DOCS = Path("models"), Path("docs")
 app = App(name="python -m studies", help=__doc__, result_action="return_value")
 
 
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(
     name: str, *, branch: str = DEFAULT, simulations: int | None = None,
     jobs: int = joblib.cpu_count(), seed: int = 1, work: Path | None = None,
-    catalogue: Path = CATALOGUE,
+    catalog: Path = CATALOG,
 ) -> int:  # fmt: skip
     """Calibrate a model: its evidence, figures, graph and page.
 
@@ -74,16 +74,16 @@ def run(
         Of all simulations.
     work
         Folder of finished parts, to continue later.
-    catalogue
+    catalog
         Folder of all models.
     """
-    case, folder = case_of(name, branch), _folder(catalogue, name)
+    case, cache_dir = case_of(name, branch), _folder(catalog, name)
     if simulations is not None and simulations < 2:
         raise ValueError(f"--simulations must be at least 2, got {simulations}")
-    path = folder / "calibration.json"
+    path = cache_dir / "calibration.json"
     kept = json.loads(path.read_text()) if path.is_file() else {}
     if branch != DEFAULT and not kept:
-        raise ValueError(f"{folder} has no {path.name}; first run python -m studies run {name}")
+        raise ValueError(f"{cache_dir} has no {path.name}; first run python -m studies run {name}")
     # What the page shows needs matplotlib, the figures themselves do not.
     from alikely.plots.calibration import plot_calibration
 
@@ -95,18 +95,20 @@ def run(
     if branch == DEFAULT:
         evidence = found | {"branches": branches}
         for kind in ("ranks", "recovery"):
-            write_figure(plot_calibration(ranks, kind)[0].figure, folder / f"{kind}.png", dpi=110)
-        long = folder / "reference.json"
+            write_figure(
+                plot_calibration(ranks, kind)[0].figure, cache_dir / f"{kind}.png", dpi=110
+            )
+        long = cache_dir / "reference.json"
         if not long.is_file() or not is_of(json.loads(long.read_text()), name):
             write(long, reference(name))
-        redescribe(folder, name, case.example())
+        redescribe(cache_dir, name, case.example())
     else:
         branches[branch] = found
         order = [b for b in case_of(name).branches if b in branches]
         evidence = kept | {"branches": {b: branches[b] for b in order}}
-    keep_ranks(folder / RANKS, branch, ranks)
+    keep_ranks(cache_dir / RANKS, branch, ranks)
     write(path, evidence)
-    pages.update(folder / "README.md", catalogue)
+    pages.update(cache_dir / "README.md", catalog)
     outside = ", ".join(found["outside_alone"]) or "none"
     print(
         f"{name}, {branch}: {'passed' if found['passed'] else 'NOT passed'}; "
@@ -123,24 +125,22 @@ def study(
 ) -> None:  # fmt: skip
     """Print the table of a study of intervals, of some scenarios or all."""
     of = STUDIES[_one_of(name, STUDIES)]
-    rows = of.run(datasets, scenario, folder=work, rng=seed)
+    rows = of.run(datasets, scenario, cache_dir=work, rng=seed)
     print(of.summary(rows).to_csv(index=False), end="")
 
 
 @app.command
-def table(
-    name: str, *, seed: int = 1, work: Path | None = None, catalogue: Path = CATALOGUE
-) -> None:
+def table(name: str, *, seed: int = 1, work: Path | None = None, catalog: Path = CATALOG) -> None:
     """Run the studies of a table that is stored in the folder of all models, for hours."""
-    pages.store(_one_of(name, pages.TABLES), _checked(catalogue), work, seed)
+    pages.store(_one_of(name, pages.TABLES), _checked(catalog), work, seed)
 
 
 @app.command(name="pages")
-def update_pages(*, catalogue: Path = CATALOGUE, docs: Path = DOCS) -> None:
+def update_pages(*, catalog: Path = CATALOG, docs: Path = DOCS) -> None:
     """Write the parts of pages that are made from what is stored."""
-    catalogue = _checked(catalogue)
-    for page in [*sorted(catalogue.rglob("README.md")), *sorted(docs.rglob("*.md"))]:
-        pages.update(page, catalogue)
+    catalog = _checked(catalog)
+    for page in [*sorted(catalog.rglob("README.md")), *sorted(docs.rglob("*.md"))]:
+        pages.update(page, catalog)
 
 
 def _one_of(name: str, known: Iterable[str]) -> str:
@@ -149,23 +149,25 @@ def _one_of(name: str, known: Iterable[str]) -> str:
     return name
 
 
-def _folder(catalogue: Path, name: str) -> Path:
+def _folder(catalog: Path, name: str) -> Path:
     """Folder of a model's page, which must be there."""
     case_of(name)
-    folder = _checked(catalogue) / name
+    cache_dir = _checked(catalog) / name
     for file in ("README.md", "model.json"):
-        if not (folder / file).is_file():
-            raise ValueError(f"{folder} has no {file}; write it first, like those of other models")
-    return folder
+        if not (cache_dir / file).is_file():
+            raise ValueError(
+                f"{cache_dir} has no {file}; write it first, like those of other models"
+            )
+    return cache_dir
 
 
-def _checked(catalogue: Path) -> Path:
-    if not catalogue.is_dir():
+def _checked(catalog: Path) -> Path:
+    if not catalog.is_dir():
         raise ValueError(
-            f"{catalogue} is no folder; expected that of all models: call this where models/ is, "
+            f"{catalog} is no folder; expected that of all models: call this where models/ is, "
             "or give --catalogue"
         )
-    return catalogue
+    return catalog
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Studies of benchmarks: populations of people, machines and images, and intervals of scores."""
+"""Studies of benchmarks: populations of people, models and images, and intervals of scores."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BenchmarkDesign(NamedTuple):
     """A population of people and images, and how much of it a benchmark saw.
 
     ``family``: what is hard is one normal factor, to which people load differently ("probit"); or
-    Rasch's model with guesses among 16 classes and an exponential law of difficulty, machines
+    Rasch's model with guesses among 16 classes and an exponential law of difficulty, models
     following it in a share of trials ("guessing"). ``n_images`` of a condition, ``n_conditions`` of
     a data set. ``pool``: people of whom those of each data set are drawn, 0: other people in each.
     ``more_humans``: how many more every second data set has. ``same_images`` in all conditions of a
@@ -65,14 +65,14 @@ class Observers(NamedTuple):
     follows: Floats
 
 
-# The second and the last are one machine to the eye of the population: a true tie.
+# The second and the last are one model to the eye of the population: a true tie.
 FOUR_MACHINES = Observers(np.array([0.0, 0.2, -0.2, 0.2]), np.array([1.0, 0.7, 0.85, 0.7]))
 
 
 class Scores(NamedTuple):
-    """Scores of machines and of pairs of people, over a population of people."""
+    """Scores of models and of pairs of people, over a population of people."""
 
-    machines: Floats
+    models: Floats
     human: float
 
 
@@ -84,9 +84,9 @@ def people_of(design: BenchmarkDesign, ability: Floats, load: Floats) -> Observe
     return Observers(design.spread * ability, follows)
 
 
-def _scaled(design: BenchmarkDesign, machines: Observers) -> Observers:
+def _scaled(design: BenchmarkDesign, models: Observers) -> Observers:
     scale = 1.0 if design.family == "guessing" else LOADING
-    return Observers(machines.ability, scale * machines.follows)
+    return Observers(models.ability, scale * models.follows)
 
 
 def right_answers(design: BenchmarkDesign, who: Observers, hardness: Floats) -> Floats:
@@ -133,35 +133,35 @@ def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]
 
 
 def population_scores(
-    design: BenchmarkDesign, machines: Observers = FOUR_MACHINES, metric: Metric = ERROR_CONSISTENCY
+    design: BenchmarkDesign, models: Observers = FOUR_MACHINES, metric: Metric = ERROR_CONSISTENCY
 ) -> Scores:
     """Scores over all people and images that there might be."""
     # How much of it a benchmark saw is no matter.
     unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
     crowd, human = _population(unseen, metric)
-    return Scores(_mixed(design, crowd, machines, metric), human)
+    return Scores(_mixed(design, crowd, models, metric), human)
 
 
-def scores_of(
+def scores_from_result(
     design: BenchmarkDesign,
     people: Observers,
-    machines: Observers = FOUR_MACHINES,
+    models: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> Scores:
     """Scores over all images, of these people."""
     crowd = _crowd(design, people)
     alike, n = _expected(crowd, crowd, metric), len(crowd)
     human = (alike.sum() - np.trace(alike)) / (n * (n - 1))
-    return Scores(_mixed(design, crowd, machines, metric), float(human))
+    return Scores(_mixed(design, crowd, models, metric), float(human))
 
 
 def _crowd(design: BenchmarkDesign, people: Observers) -> Floats:
     return right_answers(design, people, hardness_at(design, _midpoints(N_IMAGES)))
 
 
-def _mixed(design: BenchmarkDesign, crowd: Floats, machines: Observers, metric: Metric) -> Floats:
+def _mixed(design: BenchmarkDesign, crowd: Floats, models: Observers, metric: Metric) -> Floats:
     hardness = hardness_at(design, _midpoints(N_IMAGES))
-    own = right_answers(design, _scaled(design, machines), hardness)
+    own = right_answers(design, _scaled(design, models), hardness)
     return np.asarray(_expected(crowd, own, metric).mean(axis=0))
 
 
@@ -177,32 +177,32 @@ def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
 def simulated_benchmark(
     design: BenchmarkDesign,
     generator: np.random.Generator,
-    machines: Observers = FOUR_MACHINES,
+    models: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> tuple[Trials, Scores]:
     """Draw a benchmark."""
     d, c, n = design[2:5]
     crowds = _crowds(design, generator)
-    n_people = max(own.max() for own in crowds) + 1
-    everyone = people_of(design, *generator.standard_normal((2, n_people)))
-    n_machines, n_trials = len(machines.ability), n * c
-    right = np.ma.masked_all((n_people + n_machines, d * n_trials), dtype=int)
+    n_humans = max(own.max() for own in crowds) + 1
+    everyone = people_of(design, *generator.standard_normal((2, n_humans)))
+    n_models, n_trials = len(models.ability), n * c
+    right = np.ma.masked_all((n_humans + n_models, d * n_trials), dtype=int)
     item, truths = [], []
     for dataset, own in enumerate(crowds):
         people = Observers(everyone.ability[own], everyone.follows[own])
-        truths.append(scores_of(design, people, machines, metric))
+        truths.append(scores_from_result(design, people, models, metric))
         images = generator.random(n if design.same_images else n_trials)
         number = np.arange(n_trials) % n if design.same_images else np.arange(n_trials)
         hardness = hardness_at(design, images)[number]
-        both = (people, _scaled(design, machines))
+        both = (people, _scaled(design, models))
         p = np.vstack([right_answers(design, who, hardness) for who in both])
-        here = np.concatenate([own, n_people + np.arange(n_machines)])
+        here = np.concatenate([own, n_humans + np.arange(n_models)])
         trials = dataset * n_trials + np.arange(n_trials)
         right[np.ix_(here, trials)] = generator.random(p.shape) < p
         item.append(number)
     made = Trials.from_correct(
         right,
-        kind=["human"] * n_people + ["model"] * n_machines,
+        kind=["human"] * n_humans + ["model"] * n_models,
         dataset=np.repeat(np.arange(d), n_trials).astype(str).tolist(),
         condition=np.tile(np.repeat(np.arange(c), n), d).astype(str).tolist(),
         item=np.concatenate(item).astype(str).tolist(),
@@ -249,7 +249,7 @@ THESE = ", these people"
 def _benchmarks(
     design: BenchmarkDesign, numbers: range, seed: Any, metric: str, n_replicates: int
 ) -> Rows:
-    """Intervals of agreement with humans, in simulated benchmarks of four machines."""
+    """Intervals of agreement with humans, in simulated benchmarks of four models."""
     estimand = get_metric(metric)
     generator = np.random.default_rng(seed)
     truth = population_scores(design, metric=estimand)
@@ -258,7 +258,7 @@ def _benchmarks(
         trials, these = simulated_benchmark(design, generator, metric=estimand)
         n = n_replicates
         scores = benchmark_scores(
-            trials, metric=estimand, people="label", n_resamples=n, n_draws=n, rng=generator
+            trials, metric=estimand, human_ids="shared", n_resamples=n, n_draws=n, rng=generator
         )
         found = _checked_scores(scores, truth, these)
         rows += [{"set": number, **row} for row in found if row["statement"] != f"share{THESE}"]
@@ -269,7 +269,7 @@ def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
     """Check intervals for new people, and for these: analytic ones, and of draws that there are."""
     drawn = "bootstrap" in scores.data.children
     both: tuple[tuple[str, Population, Scores], ...] = (
-        ("", "crossed", truth), (THESE, "images", these)
+        ("", "both", truth), (THESE, "images", these)
     )  # fmt: skip
     rows = []
     for who, population, own in both:
@@ -279,8 +279,8 @@ def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
         ]
         table = pd.concat(parts, axis=1)
         table = table.loc[:, ~table.columns.duplicated()].set_index("system")
-        machines = table.loc[scores.observers]
-        named = {f"score{who}": (own.machines, machines)}
+        models = table.loc[scores.observers]
+        named = {f"score{who}": (own.models, models)}
         if not who:
             named["human-human"] = (np.array([own.human]), table.loc[["human-human"]])
         for method, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
@@ -288,17 +288,19 @@ def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
                 if f"{method}_{kind}95_lb" in part and part[f"{method}_{kind}95_lb"].notna().all():
                     limits = _bounds(part, f"{method}_{kind}95")
                     rows.append(_row(name, true, limits, part["estimate"], method))
-        shares = _bounds(machines, "ceiled_ci95")
-        rows.append(_row(f"share{who}", own.machines / own.human, shares, machines["ceiled"]))
+        shares = _bounds(models, "ceiling_normalized_ci95")
+        rows.append(
+            _row(f"share{who}", own.models / own.human, shares, models["ceiling_normalized"])
+        )
         apart = al.benchmark.differences(scores, population, intervals="all")
         at = [[scores.observers.index(x) for x in apart[side]] for side in ("system", "other")]
-        true, found = own.machines[at[0]] - own.machines[at[1]], apart["difference"]
+        true, found = own.models[at[0]] - own.models[at[1]], apart["difference"]
         if who:
             rows.append(_row(f"difference{who}", true, _bounds(apart, "pointwise_ci95"), found))
         else:
             wide = _bounds(apart, "simultaneous_ci95")
             rows.append(_row("differences", true, wide, found, together=True))
-            rows.append(_ranks(scores, scores.observers, own.machines))
+            rows.append(_ranks(scores, scores.observers, own.models))
     return rows
 
 
@@ -315,11 +317,11 @@ def _row(
 
 
 def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
-    """Sets that contain the true ranks, of which tied machines have several."""
+    """Sets that contain the true ranks, of which tied models have several."""
     try:
         sets = al.benchmark.ranks(scores).set_index("system").loc[names]
     except ValueError:
-        # Machines with the same answers have no ranks.
+        # Models with the same answers have no ranks.
         return {"method": "analytic", "statement": "ranks"}
     value = true.round(9)
     lowest = 1 + (value[None] > value[:, None]).sum(axis=1)
@@ -370,7 +372,7 @@ def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int) -
     rows = []
     for number in numbers:
         trials, these = simulated_benchmark(design, generator)
-        scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
+        scores = benchmark_scores(trials, human_ids="shared", n_resamples=0, n_draws=0)
         found = _checked_scores(scores, truth, these)
         kept = ("score", "share", "human-human")
         with warnings.catch_warnings():
@@ -387,13 +389,13 @@ def _people(tree: xr.DataTree, truth: Scores, these: Scores) -> Rows:
     draws = tree["posterior"].to_dataset().stack(sample=("chain", "draw"))
     rows = []
     for who, end, own in (("", "", truth), (THESE, "_these", these)):
-        machines = draws[f"error_consistency{end}"].transpose("sample", "entry").values
-        machines = machines.reshape(len(machines), len(truth.machines), -1).mean(axis=-1)
+        models = draws[f"error_consistency{end}"].transpose("sample", "entry").values
+        models = models.reshape(len(models), len(truth.models), -1).mean(axis=-1)
         humans = draws[f"human_error_consistency{end}"].mean("condition").values[:, None]
         named = (
-            ("score", own.machines, machines),
+            ("score", own.models, models),
             ("human-human", own.human, humans),
-            ("share", own.machines / own.human, machines / humans),
+            ("share", own.models / own.human, models / humans),
         )
         for what, true, values in named:
             bounds = np.quantile(values, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0).T
@@ -420,8 +422,8 @@ COHORTS = Study(
 )
 
 
-# Kinds of machines, drawn anew for each benchmark.
-MACHINES: Mapping[str, Callable[[np.random.Generator, int], Observers]] = {
+# Kinds of models, resampled for each benchmark.
+MODELS: Mapping[str, Callable[[np.random.Generator, int], Observers]] = {
     "varied": lambda g, n: Observers(g.normal(0, 0.3, n), g.uniform(0.4, 1, n)),
     "medium": lambda g, n: Observers(
         follows=np.clip(g.normal(0.75, 0.1, n), 0.1, 1), ability=g.normal(0, 0.2, n)
@@ -442,41 +444,41 @@ EDGES = (0.8, 0.9, 0.975, 1.0)
 
 
 class OrderDesign(NamedTuple):
-    """Kind and number of machines, and how much was seen of images and people."""
+    """Kind and number of models, and how much was seen of images and people."""
 
-    machines: str
+    models: str
     n: int
     design: BenchmarkDesign = BenchmarkDesign()
 
 
 def order_designs(sizes: Mapping[str, tuple[int, BenchmarkDesign]]) -> dict[str, OrderDesign]:
-    """Scenarios of `ORDERS`: all kinds of machines."""
+    """Scenarios of `ORDERS`: all kinds of models."""
     return {
         f"{kind}, {size}": OrderDesign(kind, *design)
-        for kind in MACHINES
+        for kind in MODELS
         for size, design in sizes.items()
     }
 
 
 def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
-    """Probabilities that one machine is above another, and whether it is."""
-    machines, n, design = scenario
+    """Probabilities that one model is above another, and whether it is."""
+    models, n, design = scenario
     generator = np.random.default_rng(seed)
     rows = []
     for number in numbers:
-        own = MACHINES[machines](generator, n)
+        own = MODELS[models](generator, n)
         trials, these = simulated_benchmark(design, generator, own)
-        scores = benchmark_scores(trials, people="label", n_resamples=0, n_draws=0)
-        populations: tuple[Population, ...] = ("images", "crossed")
+        scores = benchmark_scores(trials, human_ids="shared", n_resamples=0, n_draws=0)
+        populations: tuple[Population, ...] = ("images", "both")
         for name, true in zip(populations, (these, population_scores(design, own)), strict=True):
             table = al.benchmark.differences(scores, name)
             at = [[scores.observers.index(x) for x in table[side]] for side in ("system", "other")]
-            above = true.machines[at[0]] > true.machines[at[1]]
+            above = true.models[at[0]] > true.models[at[1]]
             rows += [
-                {"machines": machines, "n": n, "population": name, "set": number}
+                {"models": models, "n": n, "population": name, "set": number}
                 | {"claimed": max(p, 1 - p), "right": float((p > 0.5) == order)}
-                for p, order in zip(table["p_positive"], above, strict=True)
-                # Machines with the same answers: nothing is claimed of them.
+                for p, order in zip(table["prob_positive"], above, strict=True)
+                # Models with the same answers: nothing is claimed of them.
                 if np.isfinite(p)
             ]
     return rows
@@ -487,11 +489,11 @@ ORDERS = Study(
     _orders,
     order_designs(
         {
-            "2 machines": (2, BenchmarkDesign()),
-            "8 machines": (8, BenchmarkDesign()),
-            "20 machines": (20, BenchmarkDesign(n_images=320)),
-            "8 machines, accuracy .95": (8, BenchmarkDesign(accuracy=0.95, n_humans=10)),
-            "8 machines, guessing": (8, BenchmarkDesign("guessing", n_humans=6)),
+            "2 models": (2, BenchmarkDesign()),
+            "8 models": (8, BenchmarkDesign()),
+            "20 models": (20, BenchmarkDesign(n_images=320)),
+            "8 models, accuracy .95": (8, BenchmarkDesign(accuracy=0.95, n_humans=10)),
+            "8 models, guessing": (8, BenchmarkDesign("guessing", n_humans=6)),
         }
     ),
     size=BATCH,

@@ -79,21 +79,21 @@ def _densities(build: Callable[[], pm.Model]) -> tuple[float, ...]:
 def calibration(
     name: str,
     n: int | None = None,
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     rng: RandomState = SEED,
     branch: str = DEFAULT,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Calibrate a model by simulation: evidence and ranks."""
     case = case_of(name, branch)
-    if folder is not None:
+    if cache_dir is not None:
         # Simulations of a model as it was are none of the model as it is.
         rounded = " ".join(f"{value:.8g}" for value in _densities(case.design))
         digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
-        folder = Path(folder) / f"{name}-{branch}-{digest}"
+        cache_dir = Path(cache_dir) / f"{name}-{branch}-{digest}"
     same = ("simulate", "quantities", "derive", "likelihood", "thin", "tune")
     options = {key: getattr(case, key) for key in (*same, "target_accept")}
     n = case.n if n is None else n
-    ranks = in_steps(sbc(case.design, n, **options, folder=folder, rng=rng))
+    ranks = in_steps(sbc(case.design, n, **options, cache_dir=cache_dir, rng=rng))
     by_simulation = ranks.groupby("simulation").first()
     judged = verdict(ranks)
     judged["divergences"]["share"] = _short(judged["divergences"]["share"])
@@ -207,11 +207,11 @@ def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, 
     }
 
 
-def redescribe(folder: Path, name: str, model: pm.Model) -> None:
+def redescribe(cache_dir: Path, name: str, model: pm.Model) -> None:
     """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays."""
     import pymc as pm
 
-    path, page = folder / "model.json", folder / "README.md"
+    path, page = cache_dir / "model.json", cache_dir / "README.md"
     content = described(name, model, json.loads(path.read_text()))
     path.write_text(json.dumps(content, indent=2) + "\n")
     before, fence, rest = page.read_text().partition("```mermaid\n")
@@ -241,8 +241,8 @@ def keep_ranks(path: str | Path, branch: str, ranks: pd.DataFrame) -> None:
     ordered = ranks.sort_values("simulation", kind="stable")
     divergent = ordered.groupby("simulation")[DIVERGENT].first()
     arrays[f"{branch}/{DIVERGENT}"] = np.minimum(divergent.to_numpy(), UNDEFINED).astype(np.uint16)
-    for (school, quantity), part in ordered.groupby(["school", "quantity"], sort=False):
-        arrays[f"{branch}/{school}/{quantity}"] = _steps(part["rank"].to_numpy())
+    for (method, quantity), part in ordered.groupby(["method", "quantity"], sort=False):
+        arrays[f"{branch}/{method}/{quantity}"] = _steps(part["rank"].to_numpy())
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **{k: arrays[k] for k in sorted(arrays)})
     write_file(path, buffer.getvalue())
@@ -260,8 +260,8 @@ def kept_ranks(path: str | Path, branch: str = DEFAULT) -> pd.DataFrame:
     parts = []
     for name, steps in arrays.items():
         if _branch_of(name) == branch:
-            _, school, quantity = name.split("/")
-            part = pd.DataFrame({"simulation": np.arange(len(steps)), "school": school})
+            _, method, quantity = name.split("/")
+            part = pd.DataFrame({"simulation": np.arange(len(steps)), "method": method})
             part = part.assign(quantity=quantity, rank=_shares(steps))
             parts.append(part.assign(**{DIVERGENT: divergent}))
     return pd.concat(parts, ignore_index=True)

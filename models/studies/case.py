@@ -1,4 +1,4 @@
-"""What the catalogue asks of a model beside its code: an example, and how it is put to the test."""
+"""What the catalog asks of a model beside its code: an example, and how it is put to the test."""
 
 from __future__ import annotations
 

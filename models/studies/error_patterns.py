@@ -26,7 +26,7 @@ from alikely.estimates.contrasts import contrast, difference, mean
 from alikely.estimates.kinds import NOT_MET
 from alikely.estimates.pairs import error_similarity, misclassification_agreement
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import METHODS, School
+from alikely.estimates.sentences import METHODS, Method
 from alikely.inference.intervals import interval
 from alikely.metrics import errors, get_metric
 from studies.harness import Rows, Study, checked, short_counts, summarized
@@ -48,7 +48,7 @@ INFINITE = np.inf
 
 
 class ErrorDesign(NamedTuple):
-    """Populations of systems, drawn anew for each data set.
+    """Populations of systems, resampled for each data set.
 
     ``n_errors``: of the first system on each true class. ``copying``: how often both give the label
     that an item suggests, where both err. ``concentration``: mean Dirichlet parameter of own rows
@@ -228,11 +228,11 @@ def data_sets(
     return trials, np.array(values)
 
 
-def _bounds(result: Result, school: School) -> Floats:
+def _bounds(result: Result, method: Method) -> Floats:
     """Bounds of all entries by a method, (entry, 2)."""
-    kind = "ci" if school in ("analytic", "bca") else "eti"
-    frame = result.summary(ci_prob=CI_PROB, ci_kind="eti", intervals=[school])
-    return frame[list(bound_names(school, kind, CI_PROB))].to_numpy()
+    kind = "ci" if method in ("analytic", "bca") else "eti"
+    frame = result.summary(ci_prob=CI_PROB, ci_kind="eti", intervals=[method])
+    return frame[list(bound_names(method, kind, CI_PROB))].to_numpy()
 
 
 def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
@@ -312,7 +312,7 @@ EQUAL_ROWS = Study(
 )
 
 
-# Two machines and four humans, as `Trials.from_arrays` names them.
+# Two models and four humans, as `Trials.from_arrays` names them.
 SYSTEMS = [f"observer_{i}" for i in range(6)]
 HUMANS = SYSTEMS[2:]
 # Systems follow what items suggest by different shares of what a design says; equal ones do not.
@@ -392,7 +392,7 @@ INVITED, INVITING = 0.4, 11
 # Of trials that both may get right: that a system errs. One in four is a joint error.
 ERRING = 0.5
 N_OBSERVERS = 4
-AGREEMENT_METHODS: tuple[School, ...] = ("analytic", "bootstrap", "bca", "posterior")
+AGREEMENT_METHODS: tuple[Method, ...] = ("analytic", "bootstrap", "bca", "posterior")
 
 
 def _wrong(liking: Floats) -> Floats:
@@ -490,7 +490,7 @@ def _summed(result: Result, weights: Floats) -> dict[str, Floats]:
         every[start : start + size] = weights
         parts.append(contrast(result, every, intervals="all")[columns])
     return {
-        str(school): np.stack([part.loc[school] for part in parts]) for school in parts[0].index
+        str(method): np.stack([part.loc[method] for part in parts]) for method in parts[0].index
     }
 
 

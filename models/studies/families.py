@@ -15,7 +15,7 @@ from alikely._base.arrays import Floats
 from alikely.benchmark import Families, agreement_regression, families, judge_agreement
 from alikely.benchmark.judges import partial_correlation
 from alikely.data.trials import Trials
-from alikely.estimates import matrix
+from alikely.estimates import pairwise_matrix
 from alikely.metrics import ERROR_CONSISTENCY
 from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
@@ -69,7 +69,7 @@ BRANCHES = Study(
 def _pairs(correct: NDArray[np.int8], names: list[str] | None = None) -> Any:
     coords = None if names is None else {"observer": names}
     answers = xr.DataArray(correct, dims=("observer", "trial"), coords=coords)
-    return matrix(answers, tests=False, intervals=())
+    return pairwise_matrix(answers, tests=False, intervals=())
 
 
 # Correlation of models with the difficulty of questions, least and greatest.
@@ -198,7 +198,7 @@ def _judges(design: JudgeDesign, numbers: range, seed: Any) -> Rows:
         chosen = np.where(rng.random(shape) < able, right, wrong)
         chosen[1:] = np.where(rng.random(chosen[1:].shape) < copied[:, None], chosen[0], chosen[1:])
         board = Trials.from_arrays(chosen, right, classes=range(N_OPTIONS))
-        found = matrix(board.with_options(N_OPTIONS), "kappa_p_discrete", intervals=())
+        found = pairwise_matrix(board.with_options(N_OPTIONS), "kappa_p_discrete", intervals=())
         scores = {f"observer_{k + 1}": float(given) for k, given in enumerate(score)}
         row = judge_agreement(found, {"observer_0": scores}).iloc[0]
         limits = row["analytic_ci95_lb"], row["analytic_ci95_ub"]

@@ -56,7 +56,7 @@ class Study(NamedTuple):
         n_datasets: int | None = None,
         scenarios: Mapping[str, Any] | Sequence[str] | None = None,
         *,
-        folder: str | Path | None = None,
+        cache_dir: str | Path | None = None,
         rng: RandomState = None,
         **options: Any,
     ) -> pd.DataFrame:
@@ -83,7 +83,7 @@ class Study(NamedTuple):
             for start in range(0, n, size)
         ]  # fmt: skip
         cell = functools.partial(_cell, self.block, dict(chosen))
-        table = run_study(cell, cells, folder, rng=rng)
+        table = run_study(cell, cells, cache_dir, rng=rng)
         return table.drop(columns=["study", "setting", "start", "number", "options"])
 
     def summary(self, rows: pd.DataFrame) -> pd.DataFrame:

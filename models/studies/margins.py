@@ -1,4 +1,4 @@
-"""Study of decision-margin consistency: intervals of machines and groups, and checks of models."""
+"""Study of decision-margin consistency: intervals of models and groups, and checks of models."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from studies.simulators.margins import (
 )
 
 LEVEL = 0.05
-# Checks are of the first machine and the first group.
+# Checks are of the first model and the first group.
 PAIRS = [("first", "one"), ("first", "other"), ("first", "second")]
-CHECKS = ("p_bend", "p_within", "p_skew", "p_repeats", "p_classes", "p_law", "p_line")
+CHECKS = ("p_nonlinearity", "p_within", "p_skew", "p_repeats", "p_classes", "p_law", "p_linearity")
 
 
 def _margins(
@@ -37,7 +37,8 @@ def _margins(
     truths = _truths(world, truth_seed)
     generator = np.random.default_rng(data_seed)
     trials, margins = _data_sets(world, len(numbers), generator)
-    options: dict[str, Any] = {"group": "group", "m": world.m, "n_resamples": 0}
+    options: dict[str, Any] = {"group": "group", "n_resamples": 0}
+    options["n_alternatives"] = world.n_alternatives
     options |= {"ci_prob": ci_prob, "rng": generator}
     result = decision_margin_consistency(trials, margins, PAIRS, **options)
     frame = result.summary(ci_prob=ci_prob, columns="all").set_index(["observer_a", "observer_b"])
@@ -46,7 +47,7 @@ def _margins(
     of_pairs = ["posterior_median", *ends]
     found = {
         "total": frame.loc[PAIRS[0], of_pairs],
-        "within": frame.loc[PAIRS[0], ["share_within", "share_within_lb", "share_within_ub"]],
+        "within": frame.loc[PAIRS[0], ["r_within_class", "r_within_class_lb", "r_within_class_ub"]],
         "groups": frame.loc[PAIRS[2], of_pairs],
     }
     notes = {"total": frame.loc[PAIRS[0], "note"]}
@@ -89,7 +90,7 @@ def _margins(
 
 
 def _checks(result: Any) -> pd.DataFrame:
-    """P-values of the checks of the first machine and group, by data set."""
+    """P-values of the checks of the first model and group, by data set."""
     estimates = result.estimates
     table = pd.DataFrame({name: estimates[name].values for name in CHECKS if name in estimates})
     table = table.assign(condition=estimates["condition"].values.astype(int))

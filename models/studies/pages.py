@@ -28,22 +28,22 @@ N_DATASETS, MORE = 200, 400
 N_SETS, N_SETS_OF_DRAWS, N_REPLICATES = 600, 100, 1_000
 
 
-def _of_settings(folder: Path | None, seed: int) -> pd.DataFrame:
-    return coverage_study(folder=folder, rng=seed)
+def _of_settings(cache_dir: Path | None, seed: int) -> pd.DataFrame:
+    return coverage_study(cache_dir=cache_dir, rng=seed)
 
 
-def _of_similarity(folder: Path | None, seed: int) -> pd.DataFrame:
+def _of_similarity(cache_dir: Path | None, seed: int) -> pd.DataFrame:
     """Data sets of each design, and more of those that are near what is promised."""
-    first = SIMILARITY.run(N_DATASETS, folder=folder, rng=seed)
+    first = SIMILARITY.run(N_DATASETS, cache_dir=cache_dir, rng=seed)
     auto = SIMILARITY.summary(first).query("method == 'auto'")
     near = auto["coverage"] + auto["unbounded"] < _doubtful(auto["n_datasets"])
     found = [first]
     for number, name in enumerate(DESIGNS):
         if name in auto["scenario"][near].tolist():
             # Folder and seed of its own: whichever others are in doubt, its data sets are these.
-            own = None if folder is None else folder.with_name(f"{folder.name}-{number}")
+            own = None if cache_dir is None else cache_dir.with_name(f"{cache_dir.name}-{number}")
             rng = np.random.SeedSequence([seed, N_DATASETS + number])
-            found.append(SIMILARITY.run(MORE, [name], folder=own, rng=rng))
+            found.append(SIMILARITY.run(MORE, [name], cache_dir=own, rng=rng))
     return SIMILARITY.summary(pd.concat(found))
 
 
@@ -52,11 +52,11 @@ def _doubtful(n: Any) -> Any:
     return PROMISED + np.sqrt(PROMISED * (1 - PROMISED) / n)
 
 
-def _of_benchmarks(folder: Path | None, seed: int) -> pd.DataFrame:
+def _of_benchmarks(cache_dir: Path | None, seed: int) -> pd.DataFrame:
     """Analytic intervals of many benchmarks, and draws of fewer."""
-    whole, drawn = (None if folder is None else folder / name for name in ("all", "draws"))
-    most = BENCHMARKS.run(N_SETS, folder=whole, rng=seed)
-    rest = BENCHMARKS.run(N_SETS_OF_DRAWS, folder=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
+    whole, drawn = (None if cache_dir is None else cache_dir / name for name in ("all", "draws"))
+    most = BENCHMARKS.run(N_SETS, cache_dir=whole, rng=seed)
+    rest = BENCHMARKS.run(N_SETS_OF_DRAWS, cache_dir=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
     found = BENCHMARKS.summary(rest).query("method != 'analytic'")
     return pd.concat([BENCHMARKS.summary(most), found], ignore_index=True)
 
@@ -66,14 +66,18 @@ TABLES: Mapping[str, Callable[[Path | None, int], pd.DataFrame]] = {
     SETTINGS: _of_settings,
     BENCHMARK: _of_benchmarks,
     ERRORS[0]: _of_similarity,
-    ERRORS[1]: lambda folder, seed: STATEMENTS.summary(STATEMENTS.run(folder=folder, rng=seed)),
-    ERRORS[2]: lambda folder, seed: EQUAL_ROWS.summary(EQUAL_ROWS.run(folder=folder, rng=seed)),
+    ERRORS[1]: lambda cache_dir, seed: STATEMENTS.summary(
+        STATEMENTS.run(cache_dir=cache_dir, rng=seed)
+    ),
+    ERRORS[2]: lambda cache_dir, seed: EQUAL_ROWS.summary(
+        EQUAL_ROWS.run(cache_dir=cache_dir, rng=seed)
+    ),
 }
 
 
-def store(name: str, catalogue: Path, folder: Path | None = None, seed: int = 1) -> None:
+def store(name: str, catalog: Path, cache_dir: Path | None = None, seed: int = 1) -> None:
     """Run the studies of a stored table, and write it."""
-    table = TABLES[name](folder, seed)
+    table = TABLES[name](cache_dir, seed)
     digits: Any = DIGITS
     if name == SETTINGS:
         # What describes a setting stays as it is.
@@ -81,8 +85,8 @@ def store(name: str, catalogue: Path, folder: Path | None = None, seed: int = 1)
         from alikely.plots.calibration import plot_calibration
 
         figure = plot_calibration(table, "coverage").figure
-        write_figure(figure, (catalogue / name).with_suffix(".png"), dpi=110)
-    write_file(catalogue / name, table.round(digits).to_csv(index=False))
+        write_figure(figure, (catalog / name).with_suffix(".png"), dpi=110)
+    write_file(catalog / name, table.round(digits).to_csv(index=False))
 
 
 def lines(rows: Iterable[Iterable[Any]]) -> str:
@@ -93,11 +97,11 @@ def lines(rows: Iterable[Iterable[Any]]) -> str:
     return f"{first}\n|{'---|' * len(head)}\n{others}"
 
 
-def _models(catalogue: Path, _: str) -> str:
+def _models(catalog: Path, _: str) -> str:
     """Models, their questions, and whether they are calibrated."""
     rows: list[tuple[str, ...]] = [("model", "question", "when to use", "evidence")]
     for name in sorted(CASES):
-        card, evidence = (_read(catalogue / name / f"{x}.json") for x in ("model", "calibration"))
+        card, evidence = (_read(catalog / name / f"{x}.json") for x in ("model", "calibration"))
         status = "calibrated" if evidence["passed"] else "**not calibrated**, see the card"
         status = status if is_of(evidence, name) else "recalibrate"
         number = f"{evidence['n_simulations']:,} simulations"
@@ -113,17 +117,17 @@ def _read(path: Path) -> dict[str, Any]:
 FORM = ("ranks", "simulations", "warm-up, acceptance", "with divergences", "ranks without these")
 
 
-def _branches(catalogue: Path, _: str) -> str:
+def _branches(catalog: Path, _: str) -> str:
     """Forms of all models."""
     rows: list[tuple[str, ...]] = [("model", "branch", *FORM)]
     for name in sorted(CASES):
-        rows += [(name, branch, *cells) for branch, cells in _forms(catalogue, name).items()]
+        rows += [(name, branch, *cells) for branch, cells in _forms(catalog, name).items()]
     return lines(rows)
 
 
-def _forms(catalogue: Path, name: str) -> dict[str, list[str]]:
+def _forms(catalog: Path, name: str) -> dict[str, list[str]]:
     """What calibration says of each form of a model, as in `FORM`."""
-    evidence, case = _read(catalogue / name / "calibration.json"), CASES[name]
+    evidence, case = _read(catalog / name / "calibration.json"), CASES[name]
     found = {DEFAULT: evidence, **evidence.get("branches", {})}
     rows = {branch: ["not run", *[""] * (len(FORM) - 1)] for branch in case.all_branches}
     for branch in [branch for branch in rows if branch in found]:
@@ -147,11 +151,11 @@ def _inside(found: dict[str, Any]) -> str:
     return "inside" if found["passed"] else "**outside**"
 
 
-def _calibration(catalogue: Path, name: str) -> str:
+def _calibration(catalog: Path, name: str) -> str:
     """What the page of a model says of its calibration."""
-    evidence = _read(catalogue / name / "calibration.json")
+    evidence = _read(catalog / name / "calibration.json")
     rows = pd.DataFrame(evidence["quantities"])
-    posterior = rows[rows["school"] == "posterior"].set_index("quantity")
+    posterior = rows[rows["method"] == "posterior"].set_index("quantity")
     verdict = "stay" if evidence["passed"] else "**do not stay**"
     text = (
         f"We simulated {evidence['n_simulations']:,} experiments from the prior, in NumPy as this "
@@ -164,13 +168,13 @@ def _calibration(catalogue: Path, name: str) -> str:
         text += f" Outside the 95 % band of their own, as one in twenty is: {', '.join(outside)}."
     cells: list[tuple[str, ...]] = [("branch", "design", *FORM)]
     case = CASES[name]
-    cells += [(b, case.of(b).words, *form) for b, form in _forms(catalogue, name).items()]
+    cells += [(b, case.of(b).words, *form) for b, form in _forms(catalog, name).items()]
     return f"{text}\n\n{lines(cells)}"
 
 
-def _methods(catalogue: Path, _: str) -> str:
+def _methods(catalog: Path, _: str) -> str:
     """Methods of intervals over all settings."""
-    summary = coverage_summary(pd.read_csv(catalogue / SETTINGS))
+    summary = coverage_summary(pd.read_csv(catalog / SETTINGS))
     named = ("mean absolute error", "least coverage", "settings with .93 or more", "mean width")
     return lines([("method", *named)] + [
         (row.method, f"{row.mean_abs_error:.4f}", f"{row.least_coverage:.3f}",
@@ -179,9 +183,9 @@ def _methods(catalogue: Path, _: str) -> str:
     ])  # fmt: skip
 
 
-def _corners(catalogue: Path, _: str) -> str:
+def _corners(catalog: Path, _: str) -> str:
     """Coverage with the accuracy, where intervals of different methods part."""
-    study = pd.read_csv(catalogue / SETTINGS)
+    study = pd.read_csv(catalog / SETTINGS)
     equal = (study["accuracy_a"] == study["accuracy_b"]) & (study["ec"] == 0.2)
     part = study[equal & (study["ci_prob"] == 0.95) & study["n_trials"].isin([40, 160, 640])]
     methods = ["posterior", "bootstrap", "bca", "wald"]
@@ -190,8 +194,8 @@ def _corners(catalogue: Path, _: str) -> str:
     return lines([("accuracy", "trials", *methods), *rows])
 
 
-def _similarity(catalogue: Path, _: str) -> str:
-    rows = pd.read_csv(catalogue / ERRORS[0])
+def _similarity(catalog: Path, _: str) -> str:
+    rows = pd.read_csv(catalog / ERRORS[0])
     methods = ("auto", "model", "bootstrap", "bca", "analytic")
     shown = ("auto", "model", "bootstrap", "BCa", "analytic")
     of_auto = ("median width", "of model", "unbounded", "noted", "holds 1")
@@ -205,18 +209,18 @@ def _similarity(catalogue: Path, _: str) -> str:
     return lines(out)
 
 
-def _statements(catalogue: Path, _: str) -> str:
+def _statements(catalog: Path, _: str) -> str:
     keys, methods = ["scenario", "statement", "n_datasets"], ["posterior", "bootstrap", "analytic"]
-    joint = pd.read_csv(catalogue / ERRORS[1])
+    joint = pd.read_csv(catalog / ERRORS[1])
     wide = joint.pivot_table("coverage", keys, "method", sort=False)[methods]
     rows = [(*at, *map("{:.3f}".format, row)) for at, row in wide.T.items()]
     return lines([("design", "statement", "data sets", *methods), *rows])
 
 
-def _equal_rows(catalogue: Path, _: str) -> str:
+def _equal_rows(catalog: Path, _: str) -> str:
     rows = [
         (row.scenario, row.n_datasets, f"{row.divergence:.3f}", f"{row.rejected:.3f}")
-        for row in pd.read_csv(catalogue / ERRORS[2]).itertuples()
+        for row in pd.read_csv(catalog / ERRORS[2]).itertuples()
     ]
     return lines([("design", "data sets", "divergence", "rejected"), *rows])
 
@@ -225,9 +229,9 @@ SHOWN = ("score", "human-human", "share", "differences", "ranks")
 THESE = ("score, these people", "difference, these people")
 
 
-def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, str]]) -> str:
+def _of_designs(catalog: Path, head: tuple[str, ...], cells: list[tuple[str, str]]) -> str:
     """Coverage by statement and method, a row for each population."""
-    table = pd.read_csv(catalogue / BENCHMARK)
+    table = pd.read_csv(catalog / BENCHMARK)
     keys: dict[str, Any] = {"index": "scenario", "columns": ["statement", "method"], "sort": False}
     wide, sets = (table.pivot_table(name, **keys) for name in ("coverage", "n_datasets"))
     rows = [("population", *head)]
@@ -243,16 +247,16 @@ def _of_designs(catalogue: Path, head: tuple[str, ...], cells: list[tuple[str, s
     return lines(rows)
 
 
-def _scores(catalogue: Path, _: str) -> str:
+def _scores(catalog: Path, _: str) -> str:
     cells = [(name, "analytic") for name in SHOWN] + [(name, "bootstrap") for name in SHOWN[:2]]
     head = tuple("ceiling-normalized" if name == "share" else name for name in SHOWN)
-    return _of_designs(catalogue, (*head, "bootstrap: score", "human-human"), cells)
+    return _of_designs(catalog, (*head, "bootstrap: score", "human-human"), cells)
 
 
-def _these(catalogue: Path, _: str) -> str:
+def _these(catalog: Path, _: str) -> str:
     cells = [(THESE[0], method) for method in ("analytic", "bootstrap", "posterior")]
     head = ("score", "bootstrap", "posterior", "difference")
-    return _of_designs(catalogue, head, [*cells, (THESE[1], "analytic")])
+    return _of_designs(catalog, head, [*cells, (THESE[1], "analytic")])
 
 
 def _share(value: float | None) -> str:
@@ -283,12 +287,12 @@ PARTS: Mapping[str, Callable[[Path, str], str]] = {
 MARKED = re.compile(r"(<!-- made by code: (.+) -->\n)(?s:.*?)(<!-- end -->)")
 
 
-def update(page: Path, catalogue: Path) -> None:
+def update(page: Path, catalog: Path) -> None:
     """Make the marked parts of a page anew from what is stored."""
 
     def made(found: re.Match[str]) -> str:
         if found[2] not in PARTS:
             raise ValueError(f"{page} marks {found[2]!r}; parts are {', '.join(PARTS)}")
-        return f"{found[1]}{PARTS[found[2]](catalogue, page.parent.name)}{found[3]}"
+        return f"{found[1]}{PARTS[found[2]](catalog, page.parent.name)}{found[3]}"
 
     write_file(page, MARKED.sub(made, page.read_text()))

@@ -1,4 +1,4 @@
-"""Metrics that find how much machines share with humans, whatever their accuracy."""
+"""Metrics that find how much models share with humans, whatever their accuracy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from alikely.metrics import get_metric
 # Midpoints of equal shares of the images.
 N_IMAGES = 400
 LOADING = 0.8
-# How machines share: they copy the human, find hard what is hard for humans, or copy another human.
+# How models share: they copy the human, find hard what is hard for humans, or copy another human.
 WORLDS = ("copying", "shared difficulty", "cohort")
-METRICS = ("error_consistency", "copy_probability", "normalised_error_consistency",
+METRICS = ("error_consistency", "copy_probability", "normalized_error_consistency",
            "min_mid_max_agreement")  # fmt: skip
 SHARES = tuple(np.linspace(0.1, 0.7, 7))
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -30,22 +30,22 @@ def _right(accuracy: float, load: float) -> Floats:
     )
 
 
-def _cells(world: str, shared: float, human: float, machine: float) -> Floats | None:
-    """Probabilities of the four cells, if there is such a machine."""
+def _cells(world: str, shared: float, human: float, model: float) -> Floats | None:
+    """Probabilities of the four cells, if there is such a model."""
     people = _right(human, LOADING)
     if world == "shared difficulty":
-        own = _right(machine, LOADING * shared)
-        both, human, machine = (float(p.mean()) for p in (people * own, people, own))
+        own = _right(model, LOADING * shared)
+        both, human, model = (float(p.mean()) for p in (people * own, people, own))
     else:
-        alone = (machine - shared * human) / (1 - shared)
+        alone = (model - shared * human) / (1 - shared)
         if not 0 <= alone <= 1:
             return None
         copied = human
         if world == "cohort":
             human, copied = float(people.mean()), float((people**2).mean())
-            machine = shared * human + (1 - shared) * alone
+            model = shared * human + (1 - shared) * alone
         both = shared * copied + (1 - shared) * human * alone
-    return np.array([both, human - both, machine - both, 1 - human - machine + both])
+    return np.array([both, human - both, model - both, 1 - human - model + both])
 
 
 def sharing_cells(
@@ -54,7 +54,7 @@ def sharing_cells(
     shares: Sequence[float] = SHARES,
     accuracies: Sequence[float] = ACCURACIES,
 ) -> pd.DataFrame:
-    """Probabilities of the four cells of machines that share so much and are so accurate."""
+    """Probabilities of the four cells of models that share so much and are so accurate."""
     rows = [
         {"shared": shared, "accuracy": accuracy, "cells": cells}
         for shared in shares
@@ -65,7 +65,7 @@ def sharing_cells(
 
 
 def copying_recovery(metrics: Sequence[str] = METRICS, human: float = 0.75) -> pd.DataFrame:
-    """Order of machines by each metric, without noise, against how much they share with a human."""
+    """Order of models by each metric, without noise, against how much they share with a human."""
     rows = []
     for world in WORLDS:
         made = sharing_cells(world, human)

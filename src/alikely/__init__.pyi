@@ -23,16 +23,16 @@ from .datasets import load_example as load_example
 from .estimates import Result as Result
 from .estimates import agreement as agreement
 from .estimates import compare as compare
-from .estimates import compare_models as compare_models
 from .estimates import contrast as contrast
 from .estimates import decision_margin_consistency as decision_margin_consistency
 from .estimates import difference as difference
 from .estimates import error_consistency as error_consistency
 from .estimates import error_similarity as error_similarity
-from .estimates import matrix as matrix
 from .estimates import mean as mean
 from .estimates import metric_correlations as metric_correlations
 from .estimates import misclassification_agreement as misclassification_agreement
+from .estimates import pairwise_matrix as pairwise_matrix
+from .estimates import test_copy_model as test_copy_model
 from .margins.noise import fit_observers as fit_observers
 from .metrics import Metric as Metric
 from .planning import trials_for_power as trials_for_power
@@ -67,7 +67,6 @@ __all__ = [
     "benchmark_scores",
     "calibration",
     "compare",
-    "compare_models",
     "condition_alignment",
     "contrast",
     "data",
@@ -86,13 +85,13 @@ __all__ = [
     "inference",
     "load_example",
     "margins",
-    "matrix",
     "mean",
     "metric_correlations",
     "metrics",
     "misclassification_agreement",
     "models",
     "options",
+    "pairwise_matrix",
     "papers",
     "planning",
     "plot_agreement",
@@ -115,6 +114,7 @@ __all__ = [
     "report",
     "simulate",
     "spectrum",
+    "test_copy_model",
     "trials_for_power",
     "trials_for_width",
 ]

@@ -36,7 +36,7 @@ def test_functions_use_them_and_calls_override_them() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: al.matrix(al.load_example()).data.attrs,
+        lambda: al.pairwise_matrix(al.load_example()).data.attrs,
         lambda: al.planning.interval_width(0.8, 0.7, 0.4, 200, n_datasets=100, rng=1).to_string(),
         lambda: al.planning.item_precision(0.8, 5),
         lambda: al.inference.null_percentiles(60, n_grid=12),

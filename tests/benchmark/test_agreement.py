@@ -35,7 +35,7 @@ def board() -> al.Trials:
 
 @pytest.fixture(scope="module")
 def matrix(board: al.Trials) -> al.Result:
-    return al.matrix(board)
+    return al.pairwise_matrix(board)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_few_families_have_a_note(board: al.Trials, matrix: al.Result) -> None:
 
 def test_conditions_are_averaged() -> None:
     trials = al.load_example().select(condition=["noise", "blur"])
-    matrix = al.matrix(trials)
+    matrix = al.pairwise_matrix(trials)
     pairs = al.benchmark.agreement_table(matrix)
     value = matrix.estimates["estimate"].values
     np.testing.assert_allclose(pairs["estimate"], value.mean(axis=0))
@@ -180,14 +180,14 @@ def test_bad_input(matrix: al.Result, family: dict[str, str]) -> None:
         regression(matrix, None)  # type: ignore[arg-type]
     example = al.load_example()
     with pytest.raises(ValueError, match="directed; take error_consistency"):
-        al.benchmark.agreement_table(al.matrix(example, "copy_probability", by=None))
+        al.benchmark.agreement_table(al.pairwise_matrix(example, "copy_probability", by=None))
     with pytest.raises(ValueError, match="1 are undefined in some condition: model_4 x model_5"):
-        al.benchmark.agreement_table(al.matrix(example))
+        al.benchmark.agreement_table(al.pairwise_matrix(example))
 
 
 @pytest.mark.slow
 def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
-    """Means and probabilities of both, within 4 Monte-Carlo errors of both."""
+    """Means and probabilities of both, within 4 Monte Carlo errors of both."""
     pairs = table()
     tree = inference.nuts(in_pymc(pairs), 5_000, tune=1_000, target_accept=0.95, rng=1)
     chains = tree["posterior"]
@@ -206,5 +206,5 @@ def test_chains_say_the_same(figure: Callable[[str], None]) -> None:
                 ess = float(az.ess(below.astype(float)))
                 mcse = np.sqrt(level * (1 - level) * (1 / ess + 1 / n))
                 worst = max(worst, abs(below.mean() - level) / mcse)
-    figure(f"regression of agreement: chains differ by at most {worst:.1f} Monte-Carlo errors")
+    figure(f"regression of agreement: chains differ by at most {worst:.1f} Monte Carlo errors")
     assert worst < 4

@@ -18,7 +18,7 @@ Figure = Callable[[str], None]
 K, HARD = 16, 0.8
 AGREEMENT = "misclassification_agreement"
 # Ability above the mean of people, and share of errors that follow the image's own lure.
-MACHINES = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
+MODELS = ((0.0, 0.5), (0.2, 0.35), (-0.2, 0.2), (0.2, 0.35))
 
 
 class World:
@@ -39,8 +39,8 @@ class World:
         ability, follows = rng.standard_normal(2)
         return 0.3 * ability, np.clip(0.5 + 0.15 * follows, 0, 1), rng.dirichlet(np.full(K, 0.5))
 
-    def machines(self) -> list[tuple[float, float, np.ndarray]]:
-        return [(ability, follows, np.full(K, 1 / K)) for ability, follows in MACHINES]
+    def models(self) -> list[tuple[float, float, np.ndarray]]:
+        return [(ability, follows, np.full(K, 1 / K)) for ability, follows in MODELS]
 
     def errors(self, who: tuple, images: tuple[np.ndarray, ...]) -> np.ndarray:
         """Probability of each wrong label: (image, class)."""
@@ -53,13 +53,13 @@ class World:
         label[rows, lure] += follows
         return wrong[:, None] * label
 
-    def scores(self, n: int = 4_000, n_people: int = 150) -> np.ndarray:
-        """Of the machines, then of people, over all images: agreement of expected joint errors."""
+    def scores(self, n: int = 4_000, n_humans: int = 150) -> np.ndarray:
+        """Of the models, then of people, over all images: agreement of expected joint errors."""
         rng = np.random.default_rng(1)
         images = self.images(n, rng)
-        people = [self.errors(self.person(rng), images) for _ in range(n_people)]
-        machines = [self.errors(who, images) for who in self.machines()]
-        pairs = [[(p, m) for p in people] for m in machines]
+        people = [self.errors(self.person(rng), images) for _ in range(n_humans)]
+        models = [self.errors(who, images) for who in self.models()]
+        pairs = [[(p, m) for p in people] for m in models]
         pairs.append(list(itertools.combinations(people[:40], 2)))
         return np.array(
             [np.mean([misclassification_agreement(p.T @ q) for p, q in own]) for own in pairs]
@@ -67,7 +67,7 @@ class World:
 
     def benchmark(self, n_humans: int, n: int, rng: np.random.Generator) -> al.Trials:
         images = self.images(n, rng)
-        everyone = [self.person(rng) for _ in range(n_humans)] + self.machines()
+        everyone = [self.person(rng) for _ in range(n_humans)] + self.models()
         frames = []
         for number, who in enumerate(everyone):
             p = self.errors(who, images)
@@ -82,7 +82,7 @@ class World:
 
 def scored(trials: al.Trials, metric: str = AGREEMENT) -> pd.DataFrame:
     scores = al.benchmark_scores(trials, metric=metric, n_resamples=2, n_draws=0, rng=1)
-    return scores.summary("crossed", level="overall").set_index("system")
+    return scores.summary("both", level="overall").set_index("system")
 
 
 def test_few_joint_errors_and_error_rows_say_so() -> None:
@@ -105,7 +105,7 @@ def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
 ) -> None:
     world, rng = World(accuracy), np.random.default_rng(5)
     truth, n_sets = world.scores(), 60
-    m = len(MACHINES)
+    m = len(MODELS)
     pairs = pair_contrasts(m)
     held, off, raw = np.empty((3, n_sets, m + 1))
     apart = np.empty(n_sets)
@@ -114,10 +114,10 @@ def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
             world.benchmark(n_humans, n_images, rng),
             metric=AGREEMENT, n_resamples=2, n_draws=0, rng=1,
         )  # fmt: skip
-        found = scores.summary("crossed", level="overall", columns="all").iloc[: m + 1]
+        found = scores.summary("both", level="overall", columns="all").iloc[: m + 1]
         lower, upper = found["analytic_ci95_lb"], found["analytic_ci95_ub"]
         held[s] = (lower <= truth) & (truth <= upper)
-        off[s], raw[s] = found["centre"] - truth, found["estimate"] - truth
+        off[s], raw[s] = found["interval_center"] - truth, found["estimate"] - truth
         table = al.benchmark.differences(scores)
         bounds = table[["simultaneous_ci95_lb", "simultaneous_ci95_ub"]].to_numpy()
         apart[s] = ((bounds[:, 0] <= pairs @ truth[:m]) & (pairs @ truth[:m] <= bounds[:, 1])).all()
@@ -126,7 +126,7 @@ def test_intervals_of_agreement_hold_where_joint_errors_are_not_few(
     figure(
         f"agreement of labels, accuracy {accuracy}, {n_humans} people, {n_images} images: held "
         f"{held[:, :m].mean():.3f} (+- {error:.3f}), human-human {held[:, m].mean():.3f}, "
-        f"differences {apart.mean():.3f} (+- {one:.3f}); bias of centres {off.mean():+.3f}, of "
+        f"differences {apart.mean():.3f} (+- {one:.3f}); bias of centers {off.mean():+.3f}, of "
         f"estimates {raw.mean():+.3f}"
     )
     if few:

@@ -16,16 +16,14 @@ from alikely.benchmark.humans import note_on_alike
 from alikely.data.cohorts import cohort_counts
 
 
-def observed(
-    accuracy: list[float], n: int = 200, datasets: int = 1, machines: int = 1
-) -> al.Trials:
-    """Humans of these accuracies, independent of one another, and machines."""
+def observed(accuracy: list[float], n: int = 200, datasets: int = 1, models: int = 1) -> al.Trials:
+    """Humans of these accuracies, independent of one another, and models."""
     rng = np.random.default_rng(1)
-    every = np.array([*accuracy, *[0.7] * machines])
+    every = np.array([*accuracy, *[0.7] * models])
     right = rng.random((len(every), n)) < every[:, None]
     return al.Trials.from_correct(
         right.astype(int),
-        kind=["human"] * len(accuracy) + ["model"] * machines,
+        kind=["human"] * len(accuracy) + ["model"] * models,
         dataset=[f"d{k * datasets // n}" for k in range(n)],
     )
 
@@ -68,8 +66,8 @@ def test_the_form_is_what_was_asked_for(accuracy: list[float], effects: Any, exp
 
 @pytest.mark.parametrize("accuracy", [UNLIKE, ALIKE])
 def test_covariates_do_not_change_the_form(accuracy: list[float]) -> None:
-    trials = observed(accuracy, machines=2)
-    table = {"machine": pd.DataFrame({"size": [1.0, 2.0]}, index=trials.observers[-2:])}
+    trials = observed(accuracy, models=2)
+    table = {"model": pd.DataFrame({"size": [1.0, 2.0]}, index=trials.observers[-2:])}
     for effects, expected in ((False, "alike"), (True, "these")):
         assert form(trials, human_effects=effects, covariates=table) == expected
         assert form(trials, human_effects=effects, saturated=True) == expected
@@ -95,7 +93,7 @@ def test_a_note_where_cochrans_q_contradicts_the_model() -> None:
 def test_conditions_are_taken_together() -> None:
     """Of two data sets neither of which tells, both do: Q and its degrees of freedom add up."""
     trials = observed([0.63, 0.7, 0.77], 200, 2)
-    table = al.benchmark.exchangeability(trials)
+    table = al.benchmark.test_equal_accuracy(trials)
     assert table["p_value"].min() > 0.01
     p = stats.chi2.sf(table["q"].sum(), 4)
     assert f"p = {p:.3f})" in note_on_alike(trials, "human", "drawn")
@@ -115,10 +113,10 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
         by_system = draws[f"error_consistency{end}"]
         np.testing.assert_allclose(by_system.isel(system=0), score)
         np.testing.assert_allclose(by_system.sel(system="human-human"), human)
-        np.testing.assert_allclose(draws[f"ceiled{end}"].isel(system=0), score / human)
+        np.testing.assert_allclose(draws[f"ceiling_normalized{end}"].isel(system=0), score / human)
     table = cohort_scores(tree)
     assert (table["humans"] == "new").all()
-    assert {"error_consistency_these_eti95_lb", "ceiled_these_eti95_ub"} < set(table)
+    assert {"error_consistency_these_eti95_lb", "ceiling_normalized_these_eti95_ub"} < set(table)
     # What is checked and compared is made of rows, of which there is one for each pattern.
     check = al.benchmark.cohort_check(tree, rng=1)
     assert check["n_right"].tolist() == sorted(set(check["n_right"]))
@@ -128,7 +126,7 @@ def test_scores_with_new_humans_and_with_these(prior_chains: None) -> None:
         assert (cohort_scores(plain)["humans"] == who).all()
         differ = cohort_scores(plain)["note"].str.startswith("Humans differ in accuracy (Cochran's")
         assert (differ == (effects is False)).all()
-        assert "ceiled_these" not in cohort_scores(plain)
+        assert "ceiling_normalized_these" not in cohort_scores(plain)
 
 
 @pytest.mark.slow
@@ -145,7 +143,7 @@ def test_many_counts_are_told_and_change_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     trials = observed(UNLIKE)
-    # Eight patterns of three people, and one machine.
+    # Eight patterns of three people, and one model.
     for most, told in ((7, 1), (8, 0)):
         monkeypatch.setattr("alikely.benchmark.cohorts.MANY_ROWS", most)
         caplog.clear()

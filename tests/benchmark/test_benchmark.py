@@ -31,7 +31,7 @@ def scores(example: Trials) -> al.Result:
 
 
 def two_datasets(seed: int = 1, n_humans: int = 5) -> Trials:
-    """Two data sets with humans of their own, several conditions, three machines."""
+    """Two data sets with humans of their own, several conditions, three models."""
     rng = np.random.default_rng(seed)
     n_trials = 240
     z = rng.standard_normal(n_trials)
@@ -76,8 +76,8 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     names = scores.estimates["system"].values
     # What is added to the cells is not resampled.
     matrix = (
-        scores.data["covariance/covariance"].sel(population="images", level="overall").values
-        - level_parts(scores)["invented"].values
+        scores.data["covariance/covariance"].sel(generalize_to="images", level="overall").values
+        - level_parts(scores)["pseudocount_variance"].values
     )
     se = np.sqrt(np.diag(matrix))
     # 10,000 replicates, and the delta method's own error at 160 trials a condition.
@@ -89,13 +89,13 @@ def test_image_variance_agrees_with_the_bootstrap(scores: al.Result) -> None:
     assert names.tolist()[-2:] == ["human-human", "ceiling"]
 
 
-def test_human_variance_of_machines_is_that_of_a_mean(scores: al.Result) -> None:
+def test_human_variance_of_models_is_that_of_a_mean(scores: al.Result) -> None:
     table = joint_correctness(al.load_example().select(condition=["blur", "noise"]), "human-model")
     value = consistency.error_consistency(table["cells"].values + added_count(2, 4))
     frame = table[["observer_a", "observer_b"]].to_dataframe().assign(estimate=value)
     per_human = frame.groupby(["observer_b", "observer_a"])["estimate"].mean().unstack()
     expected = per_human.var(axis=1, ddof=1) / per_human.shape[1]
-    matrix = scores.data["covariance/covariance"].sel(population="humans", level="overall")
+    matrix = scores.data["covariance/covariance"].sel(generalize_to="observers", level="overall")
     for model in scores.observers:
         value = float(matrix.sel(system=model, system_other=model))
         assert value == pytest.approx(expected[model], rel=1e-9)
@@ -113,7 +113,7 @@ def test_human_variance_of_the_human_row_is_the_jackknife(scores: al.Result) -> 
     full = mean_without(None)
     shifts = np.array([mean_without(h) - full for h in humans])
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
-    matrix = scores.data["covariance/covariance"].sel(population="humans", level="overall")
+    matrix = scores.data["covariance/covariance"].sel(generalize_to="observers", level="overall")
     value = float(matrix.sel(system="human-human", system_other="human-human"))
     assert value == pytest.approx(expected, rel=1e-9)
 
@@ -133,35 +133,39 @@ def test_round_trip_through_netcdf(scores: al.Result, tmp_path: Path) -> None:
 
 def test_crossed_is_at_least_either(scores: al.Result) -> None:
     crossed, images, humans = (
-        np.diag(scores.data["covariance/covariance"].sel(population=p, level="overall"))
-        for p in ("crossed", "images", "humans")
+        np.diag(scores.data["covariance/covariance"].sel(generalize_to=p, level="overall"))
+        for p in ("both", "images", "observers")
     )
     assert (crossed >= np.maximum(images, humans) - 1e-15).all()
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         matrix = (
-            scores.data["covariance/covariance"].sel(population=population, level="overall").values
+            scores.data["covariance/covariance"]
+            .sel(generalize_to=population, level="overall")
+            .values
         )
         assert np.linalg.eigvalsh(matrix).min() > -1e-12 * np.abs(matrix).max()
 
 
-def test_independent_machines_score_zero_on_the_ceiled_scale(figure: Callable[[str], None]) -> None:
+def test_independent_models_score_zero_on_the_ceiled_scale(figure: Callable[[str], None]) -> None:
     """No absolute value, no clipping: the convention that takes both scores above 0."""
     rng = np.random.default_rng(3)
-    n_machines = 200
+    n_models = 200
     z = rng.standard_normal(400)
     humans = 0.8 * z + 0.6 * rng.standard_normal((6, 400)) > -0.6
-    machines = rng.random((n_machines, 400)) < 0.7
+    models = rng.random((n_models, 400)) < 0.7
     trials = Trials.from_correct(
-        np.vstack([humans, machines]), kind=["human"] * 6 + ["model"] * n_machines
+        np.vstack([humans, models]), kind=["human"] * 6 + ["model"] * n_models
     )
     scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
-    ceiled = scores.summary("images").set_index("system").loc[scores.observers, "ceiled"]
-    noise = 4 * ceiled.std() / np.sqrt(n_machines)
-    assert abs(ceiled.mean()) < noise
+    ceiling_normalized = (
+        scores.summary("images").set_index("system").loc[scores.observers, "ceiling_normalized"]
+    )
+    noise = 4 * ceiling_normalized.std() / np.sqrt(n_models)
+    assert abs(ceiling_normalized.mean()) < noise
     # The leaderboard's convention: made absolute, and clipped at 1.
-    convention = np.minimum(np.abs(ceiled), 1).mean()
-    figure(f"independent machines: {ceiled.mean():+.3f} +- {noise / 4:.3f} of the ceiling; "
-              f"made absolute and clipped: {convention:+.3f}")  # fmt: skip
+    convention = np.minimum(np.abs(ceiling_normalized), 1).mean()
+    figure(f"independent models: {ceiling_normalized.mean():+.3f} +- {noise / 4:.3f} "
+              f"of the ceiling; made absolute and clipped: {convention:+.3f}")  # fmt: skip
     assert convention > noise
 
 
@@ -171,7 +175,7 @@ def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
     humans = 0.5 * z + 0.85 * rng.standard_normal((5, 600)) > -0.6
     trials = Trials.from_correct(np.vstack([humans, [z > -0.6]]), kind=["human"] * 5 + ["model"])
     row = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary().iloc[0]
-    assert row["ceiled"] > 1
+    assert row["ceiling_normalized"] > 1
     assert "above the ceiling" in row["note"]
 
 
@@ -197,9 +201,9 @@ def test_fieller_equals_its_definition_and_covers() -> None:
 def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result) -> None:
     draws = scores.draws("posterior")
     se = np.sqrt(
-        np.diag(scores.data["covariance/covariance"].sel(population="images", level="overall"))
+        np.diag(scores.data["covariance/covariance"].sel(generalize_to="images", level="overall"))
     )
-    # Same data, same population: spreads agree up to Monte-Carlo error and the prior's two trials.
+    # Same data, same population: spreads agree up to Monte Carlo error and the prior's two trials.
     np.testing.assert_allclose(draws.std(axis=0), se, rtol=4 / np.sqrt(8000) + 0.05)
     estimate = scores.estimates["estimate"].sel(level="overall").values
     np.testing.assert_allclose(draws.mean(axis=0), estimate, atol=0.02)
@@ -208,7 +212,7 @@ def test_posterior_carries_the_joint_draws_through_the_nesting(scores: al.Result
 def test_differences_use_the_covariance(scores: al.Result) -> None:
     table = al.benchmark.differences(scores, "images", intervals="all")
     assert len(table) == 15
-    matrix = scores.data["covariance/covariance"].sel(population="images", level="overall")
+    matrix = scores.data["covariance/covariance"].sel(generalize_to="images", level="overall")
     row = table.iloc[3]
     v = [
         float(matrix.sel(system=a, system_other=b))
@@ -216,7 +220,7 @@ def test_differences_use_the_covariance(scores: al.Result) -> None:
         for b in (row["system"], row["other"])
     ]
     assert row["se"] == pytest.approx(np.sqrt(v[0] + v[3] - 2 * v[1]), rel=1e-9)
-    half = (table["simultaneous_ci95_ub"] - table["centre"]) / table["se"]
+    half = (table["simultaneous_ci95_ub"] - table["interval_center"]) / table["se"]
     # Between one comparison of normal means and Bonferroni's bound for fifteen, of few degrees.
     assert (half > 1.96).all()
     assert (half < stats.t.isf(0.025 / 15, table["df"].min())).all()
@@ -224,7 +228,7 @@ def test_differences_use_the_covariance(scores: al.Result) -> None:
 
 
 def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> None:
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         table = al.benchmark.differences(scores, population, intervals="all", ci_prob=0.8)  # type: ignore[arg-type]
         for interval, p in (("pointwise", "p_value"), ("simultaneous", "p_value_simultaneous")):
             low, high = table[f"{interval}_ci80_lb"], table[f"{interval}_ci80_ub"]
@@ -239,12 +243,12 @@ def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) ->
     models = scores.observers
     matrix = (
         scores.data["covariance/covariance"]
-        .sel(population="images", level="overall")
+        .sel(generalize_to="images", level="overall")
         .sel(system=models, system_other=models)
         .values
     )
     table = al.benchmark.differences(scores, "images", intervals="all")
-    half = (table["simultaneous_ci95_ub"] - table["centre"]).to_numpy()
+    half = (table["simultaneous_ci95_ub"] - table["interval_center"]).to_numpy()
     rng = np.random.default_rng(3)
     new = rng.multivariate_normal(np.zeros(len(models)), matrix, 20_000, method="eigh")
     j, k = np.triu_indices(len(models), 1)
@@ -254,7 +258,7 @@ def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) ->
     assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20_000) < held < 0.99
 
 
-def test_identical_machines_are_said_to_be_so() -> None:
+def test_identical_models_are_said_to_be_so() -> None:
     trials = two_datasets()
     table = trials.to_table()
     twin = table[table["observer"] == trials.observers[-1]].assign(observer="twin")
@@ -278,7 +282,7 @@ def test_crossed_replicates_drop_pairs_of_a_human_with_itself() -> None:
     trials = two_datasets(n_humans=4)
     scores = al.benchmark_scores(trials, n_draws=0, n_resamples=4000, rng=1)
     row = scores.estimates["system"].values.tolist().index("human-human")
-    draws = scores.draws("bootstrap", "humans")[:, row]
+    draws = scores.draws("bootstrap", "observers")[:, row]
     estimate = float(scores.estimates["estimate"].sel(level="overall", system="human-human"))
     defined = draws[~np.isnan(draws)]
     # All four drawn alike leaves no pair: 4 / 4**4 in either data set.
@@ -298,7 +302,9 @@ def test_real_benchmark(shared_data: Path) -> None:
     assert round(float(row.sel(level="overall")), 4) == 0.4312
     assert round(float(row.sel(level="edge")), 4) == 0.3184
     matrix = scores.data["covariance"]["covariance"]
-    se = np.sqrt(matrix.sel(population="images", system="human-human", system_other="human-human"))
+    se = np.sqrt(
+        matrix.sel(generalize_to="images", system="human-human", system_other="human-human")
+    )
     # Golden figures of the design notes: standard errors over images, within a tenth.
     golden = {
         "edge": 0.048,
@@ -332,18 +338,18 @@ def drop_humans(trials: Trials, n: int) -> Trials:
 def test_few_humans_are_refused_or_flagged() -> None:
     trials = al.load_example().select(condition="noise")
     three = al.benchmark_scores(drop_humans(trials, 3), n_resamples=0, n_draws=0)
-    crossed = three.summary("crossed", intervals=["analytic"], columns=["df"])
+    crossed = three.summary("both", intervals=["analytic"], columns=["df"])
     assert crossed["se"].notna().all()
     assert (crossed["df"] >= 2).all()
     assert (
         crossed["note"].str.startswith("only 3 humans: the analytic interval is approximate").all()
     )
     two = al.benchmark_scores(drop_humans(trials, 2), n_resamples=0, n_draws=0)
-    found = two.summary("crossed", intervals=["analytic"])
+    found = two.summary("both", intervals=["analytic"])
     assert found["se"].isna().all()
     assert found["note"].str.startswith("only 2 humans: too few to generalize to others").all()
     assert two.summary("images")["se"].notna().all()
-    four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("crossed")
+    four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("both")
     assert four["note"].str.startswith("only 4 humans: the interval is approximate").all()
 
 
@@ -359,7 +365,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
             lambda t: al.exclude_conditions(t, {"all": ["blur", "noise"]}),
             "nothing is left: every condition is excluded",
         ),
-        (lambda t: al.benchmark_scores(t).summary("people"), "population must be one of 'im"),
+        (lambda t: al.benchmark_scores(t).summary("people"), "generalize_to must be one of 'im"),
         (lambda t: al.benchmark_scores(t).summary(level="edge"), "level must be one of 'all'"),
         (
             lambda t: al.benchmark.differences(
@@ -367,7 +373,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
                     t.select(observer=["human_1", "human_2", "human_3", "human_4", "model_1"])
                 )
             ),
-            "differences need two machines with a score and its error, got 1",
+            "differences need two models with a score and its error, got 1",
         ),
         (
             lambda t: al.benchmark_scores(t, n_draws=0).draws("posterior"),
@@ -383,7 +389,7 @@ def test_bad_input(example: Trials, call: Any, message: str) -> None:
 def test_undefined_entries_stand_for_what_is_not_known() -> None:
     generator = np.random.default_rng(1)
     correct = np.ones((6, 80))
-    # Perfect machine and perfect humans: only the pair with the first human is defined.
+    # Perfect model and perfect humans: only the pair with the first human is defined.
     correct[0], correct[4] = generator.random((2, 80)) < 0.7
     trials = Trials.from_correct(
         correct,
@@ -392,7 +398,7 @@ def test_undefined_entries_stand_for_what_is_not_known() -> None:
     )
     scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
     images = scores.summary("images").set_index("system")
-    crossed = scores.summary("crossed", intervals=["analytic"]).set_index("system")
+    crossed = scores.summary("both", intervals=["analytic"]).set_index("system")
     assert images.loc["perfect", "estimate"] == 0
     # The pairs without an error, of which nothing is known, make the interval wide.
     row = crossed.loc["perfect"]
@@ -402,7 +408,7 @@ def test_undefined_entries_stand_for_what_is_not_known() -> None:
     assert crossed.loc["some_errors", "se"] >= images.loc["some_errors", "se"] > 0
 
 
-def test_machines_that_lack_a_dataset() -> None:
+def test_models_that_lack_a_dataset() -> None:
     trials = two_datasets()
     table = trials.to_table()
     gone = (table["observer"] == trials.observers[-1]) & (table["dataset"] == "two")
@@ -432,7 +438,7 @@ def test_scores_of_other_metrics_are_means_of_their_pairs(metric: str) -> None:
     assert (bounds <= 1).all()
     spread = scores.data["bootstrap"]["images"].sel(level="overall").std("resample")
     if metric == "misclassification_agreement":
-        # Within conditions some machines have few joint errors, where the two part.
+        # Within conditions some models have few joint errors, where the two part.
         ratio = found["se"] / spread.sel(system=found.index).values
         assert 0.5 < ratio.median() < 2
     assert scores.data.attrs["metric"] == metric
@@ -459,35 +465,36 @@ def test_a_label_in_two_data_sets_must_be_said_to_be_one_person_or_two() -> None
 
     with pytest.raises(ValueError, match="label 'observer_0' answers in 2 data sets, one person"):
         scored()
-    with pytest.raises(ValueError, match="people must be one of 'label', 'dataset'; got 'labels'"):
-        scored(people="labels")
-    with pytest.raises(ValueError, match=r"items must be one of 'label', .*; got 'im"):
-        scored(people="label", items="image")
-    same, other = scored(people="label"), scored(people="dataset")
-    assert (same.data.attrs["people"], other.data.attrs["people"]) == ("label", "dataset")
+    with pytest.raises(ValueError, match="human_ids must be one of"):
+        scored(human_ids="labels")
+    with pytest.raises(ValueError, match=r"item_scope must be one of"):
+        scored(human_ids="shared", item_scope="image")
+    same, other = scored(human_ids="shared"), scored(human_ids="per_dataset")
+    found = same.data.attrs["human_ids"], other.data.attrs["human_ids"]
+    assert found == ("shared", "per_dataset")
     # The mean of two data sets has twice the degrees of freedom if their people are others.
-    assert same.summary("humans", columns="all")["df"].tolist() == [3.0] * 3
-    assert other.summary("humans", columns="all")["df"].tolist() == [6.0] * 3
+    assert same.summary("observers", columns="all")["df"].tolist() == [3.0] * 3
+    assert other.summary("observers", columns="all")["df"].tolist() == [6.0] * 3
     for level in ("one", "two"):
         pd.testing.assert_frame_equal(same.summary(level=level), other.summary(level=level))
     # What a loader has said holds, unless something else is asked for.
-    said = Trials(trials.data.assign_attrs(people="dataset"))
-    assert scored(said).data.attrs["people"] == "dataset"
-    assert scored(said.select(condition=None)).data.attrs["people"] == "dataset"
-    assert scored(said, people="label").data.attrs["people"] == "label"
+    said = Trials(trials.data.assign_attrs(human_ids="per_dataset"))
+    assert scored(said).data.attrs["human_ids"] == "per_dataset"
+    assert scored(said.select(condition=None)).data.attrs["human_ids"] == "per_dataset"
+    assert scored(said, human_ids="shared").data.attrs["human_ids"] == "shared"
     one_set = scored(trials.select(dataset="one"))
-    assert one_set.data.attrs["people"] == "label"
+    assert one_set.data.attrs["human_ids"] == "shared"
     # An image in both data sets is one image only if that is said.
-    shared = level_parts(scored(people="label", items="label"))
+    shared = level_parts(scored(human_ids="shared", item_scope="label"))
     assert shared.sizes["image"] == 120
     assert level_parts(same).sizes["image"] == 240
 
 
 def test_intervals_lie_about_the_centre_with_the_quantiles_of_their_degrees() -> None:
     scores = al.benchmark_scores(two_datasets(), n_resamples=0, n_draws=0)
-    table = scores.summary(level=None, columns=["centre", "df"])
+    table = scores.summary(level=None, columns=["interval_center", "df"])
     half = stats.t.ppf(0.975, table["df"]) * table["se"]
-    np.testing.assert_allclose(table["analytic_ci95_lb"], table["centre"] - half)
-    np.testing.assert_allclose(table["analytic_ci95_ub"], table["centre"] + half)
+    np.testing.assert_allclose(table["analytic_ci95_lb"], table["interval_center"] - half)
+    np.testing.assert_allclose(table["analytic_ci95_ub"], table["interval_center"] + half)
     # Something added to every cell draws towards the middle, and not far.
-    assert (table["centre"] - table["estimate"]).abs().max() < 0.05
+    assert (table["interval_center"] - table["estimate"]).abs().max() < 0.05

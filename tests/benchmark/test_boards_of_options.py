@@ -45,7 +45,7 @@ def _without(trials: al.Trials, metric: str) -> np.ndarray:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str) -> None:
-    matrix = al.matrix(trials, metric)
+    matrix = al.pairwise_matrix(trials, metric)
     tree = al.benchmark.families(matrix, n_resamples=40, rng=1)
     groups = tree.groups(3)
     assert groups.groupby("family").groups.keys() == {1, 2, 3}
@@ -67,7 +67,7 @@ def test_support_is_that_of_questions_drawn_anew(trials: al.Trials, metric: str)
 @pytest.mark.parametrize("metric", METRICS)
 def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric: str) -> None:
     """Of judges' agreements and of all entries, against the jackknife."""
-    matrix, names = al.matrix(trials, metric), trials.observers
+    matrix, names = al.pairwise_matrix(trials, metric), trials.observers
     n = trials.data.sizes["trial"]
     left = _without(trials, metric)
     jackknife = (n - 1) / n * (left.mean(axis=0) - left)
@@ -85,7 +85,7 @@ def test_influences_are_those_of_leaving_questions_out(trials: al.Trials, metric
 
 
 def test_everything_of_a_leaderboard_takes_probabilities(trials: al.Trials) -> None:
-    matrix, names = al.matrix(trials, "kappa_p"), trials.observers
+    matrix, names = al.pairwise_matrix(trials, "kappa_p"), trials.observers
     family = {name: str(k // 3) for k, name in enumerate(names)}
     blocks = al.benchmark.block_means(matrix, family)
     within = blocks["group_a"] == blocks["group_b"]

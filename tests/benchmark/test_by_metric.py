@@ -72,20 +72,20 @@ def test_ranks_are_those_of_each_benchmark(trials: Trials, scores: al.Result) ->
 
 
 def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
-    """Six machines that copy: an accurate one copies least, and as much as its accuracy allows."""
+    """Six models that copy: an accurate one copies least, and as much as its accuracy allows."""
     rng, n = np.random.default_rng(1), 4_000
     human = rng.random((6, n)) < 0.6
     people = np.where(rng.random((6, n)) < 0.7, human[:1], human)
     copying = np.array([0.25, *np.full(5, 0.4)])
     own = np.array([0.999, *np.full(5, 0.6)])
-    machine = np.where(
+    model = np.where(
         rng.random((6, n)) < copying[:, None], human[:1], rng.random((6, n)) < own[:, None]
     )
     made = Trials.from_correct(
-        np.concatenate([people, machine]).astype(int), kind=["human"] * 6 + ["model"] * 6
+        np.concatenate([people, model]).astype(int), kind=["human"] * 6 + ["model"] * 6
     )
     table = al.benchmark.rank_by_metric(
-        made, ["error_consistency", "normalised_error_consistency"], population="images", rng=1
+        made, ["error_consistency", "normalized_error_consistency"], generalize_to="images", rng=1
     )
     note = table.set_index("system")["note"]
     noted = note[note != ""].index.unique().tolist()
@@ -96,7 +96,7 @@ def test_a_rank_that_hangs_on_the_metric_is_named() -> None:
         )
         assert first["rank_ub"] < second["rank_lb"] or second["rank_ub"] < first["rank_lb"]
     assert "observer_6" in noted
-    assert "by normalised error consistency" in note["observer_6"].iloc[0]
+    assert "by normalized error consistency" in note["observer_6"].iloc[0]
 
 
 @pytest.mark.parametrize("metrics", [["error_consistency"], ["error_consistency"] * 2, []])
@@ -109,10 +109,12 @@ def test_one_metric_is_no_comparison(trials: Trials, metrics: list[str]) -> None
 @pytest.mark.skipif(not REAL.is_file(), reason="real data not here")
 def test_clip_is_last_by_agreement_and_first_by_what_its_accuracy_allows() -> None:
     table = al.benchmark.rank_by_metric(
-        al.exclude_conditions(al.Trials.read(REAL), "model-vs-human"), people="dataset", rng=1
+        al.exclude_conditions(al.Trials.read(REAL), "model-vs-human"),
+        human_ids="per_dataset",
+        rng=1,
     )
     clip = table[table["system"] == "clip_v"].set_index("metric")
     assert clip.loc["error_consistency", "rank"] == 22
     assert clip.loc["copy_probability", "rank"] == 22
-    assert clip.loc["normalised_error_consistency", "rank"] == 1
+    assert clip.loc["normalized_error_consistency", "rank"] == 1
     assert clip["kappa_max"].iloc[0] == pytest.approx(0.423, abs=5e-4)

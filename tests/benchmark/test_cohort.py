@@ -1,6 +1,6 @@
 """Cohort copy model: closed forms, agreement with the pairwise posterior, comparison.
 
-Parameters are recovered in the calibration of the catalogue.
+Parameters are recovered in the calibration of the catalog.
 """
 
 from __future__ import annotations
@@ -133,14 +133,14 @@ def test_rasch_population_against_brute_force() -> None:
         chance = accuracies[i] * (1 - accuracies[j]) + accuracies[j] * (1 - accuracies[i])
         kappas.append(2 * cov / chance)
     assert ec[0] == pytest.approx(np.mean(kappas), abs=1e-5)
-    machine = []
+    evaluated = []
     for h in range(3):
         cov = c[0] * (
             expect(lambda z, h=h: np.mean([p(i, z) for i in range(3)]) * p(h, z))
             - mu[0] * accuracies[h]
         )
-        machine.append(2 * cov / (accuracies[h] * (1 - acc[0]) + acc[0] * (1 - accuracies[h])))
-    assert alike[0] == pytest.approx(np.mean(machine), abs=1e-5)
+        evaluated.append(2 * cov / (accuracies[h] * (1 - acc[0]) + acc[0] * (1 - accuracies[h])))
+    assert alike[0] == pytest.approx(np.mean(evaluated), abs=1e-5)
 
     log_likelihood = 0.0
     total, by_s = np.zeros(4), np.zeros(4)
@@ -174,7 +174,7 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
     pairwise = exact.data["posterior"]["error_consistency"].values.ravel()
     ess = float(azs.ess(tree["posterior"].to_dataset()["error_consistency"]).min())
     sd = pairwise.std()
-    # Monte-Carlo error, and a prior that weighs like a few of 2,000 trials.
+    # Monte Carlo error, and a prior that weighs like a few of 2,000 trials.
     assert abs(cohort.mean() - pairwise.mean()) < 4 * sd / np.sqrt(ess) + 0.1 * sd
     assert cohort.std() == pytest.approx(sd, rel=4 * np.sqrt(0.5 / ess) + 0.1)
 
@@ -183,17 +183,19 @@ def test_one_human_agrees_with_the_pairwise_posterior() -> None:
 def test_draws_are_nested_means(cohort_tree: xr.DataTree) -> None:
     draws = cohort_draws(cohort_tree)
     posterior, layout = cohort_tree["posterior"], layout_of(cohort_tree)
-    machine = draws["system"].values[0]
-    own = np.flatnonzero(layout["machine"].values == machine)
+    evaluated = draws["system"].values[0]
+    own = np.flatnonzero(layout["model"].values == evaluated)
     expected = posterior["copy_probability"].values[..., own].mean(axis=-1)
-    found = draws["copy_probability"].sel(level="overall", system=machine).values
+    found = draws["copy_probability"].sel(level="overall", system=evaluated).values
     np.testing.assert_allclose(found, expected)
     humans = posterior["human_error_consistency"].values.mean(axis=-1)
     np.testing.assert_allclose(
         draws["error_consistency"].sel(level="overall", system="human-human").values, humans
     )
     ratio = posterior["error_consistency"].values[..., own].mean(axis=-1) / humans
-    np.testing.assert_allclose(draws["ceiled"].sel(level="overall", system=machine).values, ratio)
+    np.testing.assert_allclose(
+        draws["ceiling_normalized"].sel(level="overall", system=evaluated).values, ratio
+    )
 
 
 @pytest.mark.slow
@@ -204,7 +206,7 @@ def test_check_predicts_data_of_the_model_and_catches_others(cohort_fit: xr.Data
     first = layout["n_right"].values == 0
     observed = layout["right"].values[first].sum() / layout["shown"].values[first].sum()
     assert table["observed"][0] == pytest.approx(observed)
-    assert al.benchmark.cohort_check(cohort_fit, "machine", rng=1)["group"].nunique() == 6
+    assert al.benchmark.cohort_check(cohort_fit, "model", rng=1)["group"].nunique() == 6
     # The same fit against answers that rise and fall with the number of right humans.
     wrong = cohort_fit.copy(deep=True)
     wrong["constant_data"]["right"].values[:] = np.where(layout["n_right"] == 2, layout["shown"], 0)
@@ -216,14 +218,14 @@ def test_exchangeability_is_cochrans_q() -> None:
     rng = np.random.default_rng(4)
     right = (rng.random((5, 80)) < np.array([0.5, 0.6, 0.7, 0.8, 0.9])[:, None]).astype(int)
     trials = al.Trials.from_correct(right, kind=["human"] * 5)
-    row = al.benchmark.exchangeability(trials).iloc[0]
+    row = al.benchmark.test_equal_accuracy(trials).iloc[0]
     g, per_trial, k = right.sum(axis=1), right.sum(axis=0), 5
     q = (k - 1) * (k * (g**2).sum() - g.sum() ** 2) / (k * per_trial.sum() - (per_trial**2).sum())
     assert row["q"] == pytest.approx(q)
     assert row["p_value"] == pytest.approx(stats.chi2.sf(q, 4))
     # Alike humans: the p-value is uniform (Kolmogorov-Smirnov at 1e-4).
     p = [
-        al.benchmark.exchangeability(
+        al.benchmark.test_equal_accuracy(
             al.Trials.from_correct(rng.integers(0, 2, (4, 300)), kind=["human"] * 4)
         )["p_value"][0]
         for _ in range(200)
@@ -231,7 +233,7 @@ def test_exchangeability_is_cochrans_q() -> None:
     assert stats.kstest(p, "uniform").pvalue > 1e-4
 
 
-def no_machine(tree: Any) -> None:
+def no_model(tree: Any) -> None:
     al.fit_cohort(al.load_example(), models="robot")
 
 
@@ -242,16 +244,16 @@ def unequal_columns(tree: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (no_machine, "no observer is of kind 'robot'"),
+        (no_model, "no observer is of kind 'robot'"),
         (unequal_columns, "one column per condition: expected 2, got 3"),
         (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of 'all'"),
         (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
         (
             lambda tree: al.benchmark.cohort_check(tree, "human"),
-            "by must be one of 'all', 'machine'",
+            "by must be one of 'all', 'model'",
         ),
         (
-            lambda tree: al.benchmark.exchangeability(al.load_example(), humans="robot"),
+            lambda tree: al.benchmark.test_equal_accuracy(al.load_example(), humans="robot"),
             "no observer is of kind 'robot'; .* with humans=",
         ),
         (lambda tree: al.simulate.cohort([1.5], [0.5], 0.5, 0.5), "copy_probability must lie in"),

@@ -37,17 +37,19 @@ def two_datasets() -> Trials:
 
 
 def test_a_difference_equals_its_row_among_all_pairs(scores: al.Result) -> None:
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         rows = al.benchmark.differences(scores, population, intervals="all").set_index(
             ["system", "other"]
         )  # type: ignore[arg-type]
         row = rows.loc[("model_1", "model_3")]
-        found = al.difference(scores, "model_1", "model_3", population=population).loc["analytic"]  # type: ignore[arg-type]
+        found = al.difference(scores, "model_1", "model_3", generalize_to=population).loc[
+            "analytic"
+        ]  # type: ignore[arg-type]
         assert found["estimate"] == pytest.approx(row["difference"], rel=1e-12)
         assert found["se"] == pytest.approx(row["se"], rel=1e-9)
         assert found["p_value"] == pytest.approx(row["p_value"], rel=1e-9)
         half = stats.t.ppf(0.975, row["df"]) * found["se"]
-        assert found["eti95_ub"] == pytest.approx(row["centre"] + half)
+        assert found["eti95_ub"] == pytest.approx(row["interval_center"] + half)
         assert found["eti95_lb"] == pytest.approx(row["pointwise_ci95_lb"])
 
 
@@ -57,23 +59,25 @@ def test_draws_are_combined_one_by_one(scores: al.Result) -> None:
     w[[systems.index("model_1"), systems.index("model_2")]] = 0.5
     w[systems.index("ceiling")] = -1
     table = al.difference(scores,
-        ["model_1", "model_2"], "ceiling", population="images", rope=(-0.1, 0.1), ci_prob=0.9,
+        ["model_1", "model_2"], "ceiling", generalize_to="images", rope=(-0.1, 0.1), ci_prob=0.9,
         intervals=["analytic", "bootstrap", "posterior"],
     )  # fmt: skip
     assert table.index.tolist() == ["analytic", "bootstrap", "posterior"]
-    for school in ("bootstrap", "posterior"):
-        draws = scores.draws(school, "images") @ w  # type: ignore[arg-type]
-        row = table.loc[school]
+    for method in ("bootstrap", "posterior"):
+        draws = scores.draws(method, "images") @ w  # type: ignore[arg-type]
+        row = table.loc[method]
         tails = np.quantile(draws, [0.05, 0.95])
         np.testing.assert_allclose([row["eti90_lb"], row["eti90_ub"]], tails)
-        assert row["p_positive"] == (draws > 0).mean()
+        assert row["prob_positive"] == (draws > 0).mean()
         assert row["rope_mass"] == (np.abs(draws) < 0.1).mean()
-        assert row["undefined_share"] == 0
+        assert row["frac_undefined"] == 0
     assert table.loc["posterior", "estimate"] == np.median(draws)
     n = float(scores.estimates["n_images"].sel(level="overall"))
     spread = (scores.draws("bootstrap", "images") @ w).std() * np.sqrt(n / (n - 1))
     assert table.loc["bootstrap", "se"] == pytest.approx(spread, rel=1e-9)
-    matrix = scores.data["covariance/covariance"].sel(population="images", level="overall").values
+    matrix = (
+        scores.data["covariance/covariance"].sel(generalize_to="images", level="overall").values
+    )
     assert table.loc["analytic", "se"] == pytest.approx(np.sqrt(w @ matrix @ w), rel=1e-9)
 
 
@@ -88,13 +92,13 @@ def test_the_mean_over_data_sets_adds_their_variances() -> None:
     assert both == pytest.approx(np.hypot(one, two) / 2, rel=1e-9)
 
 
-def test_identical_machines_have_no_error() -> None:
+def test_identical_models_have_no_error() -> None:
     table = al.load_example().select(condition="noise").to_table()
     twin = table[table["observer"] == "model_1"].assign(observer="twin")
     scores = al.benchmark_scores(
         Trials.from_table(pd.concat([table, twin])), n_resamples=50, n_draws=0, rng=1
     )
-    row = al.difference(scores, "model_1", "twin", population="images").loc["analytic"]
+    row = al.difference(scores, "model_1", "twin", generalize_to="images").loc["analytic"]
     assert row["estimate"] == 0
     assert np.isnan(row["se"])
     assert row["note"].startswith("identical answers: the difference has no variance")
@@ -114,8 +118,8 @@ def test_overall_is_the_name_of_the_mean_over_data_sets(scores: al.Result) -> No
         (lambda s: al.mean(s, []), "each side of a contrast must name systems, each once"),
         (lambda s: al.mean(s, ["model_1"] * 2), "must name systems, each once; got"),
         (
-            lambda s: al.mean(s, "model_1", population="people"),
-            "population must be one of 'images'",
+            lambda s: al.mean(s, "model_1", generalize_to="people"),
+            "generalize_to must be one of 'images'",
         ),
         (
             lambda s: al.mean(s, "model_1", level="edge"),
@@ -133,5 +137,5 @@ def test_bad_input(scores: al.Result, call: Any, message: str) -> None:
 
 def test_draws_without_a_defined_value_say_so() -> None:
     row = describe_draws(np.array([np.nan, 1.0, np.nan, np.nan]), 0.95, "eti")
-    assert row["undefined_share"] == 0.75
+    assert row["frac_undefined"] == 0.75
     assert row["note"] == "no defined draws"

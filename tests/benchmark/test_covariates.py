@@ -20,26 +20,26 @@ from alikely.data.covariates import covariate_tables
 from alikely.inference import ready
 
 
-def table_of(log_odds_ratio: float, human: float, machine: float) -> tuple[float, float]:
-    """P(machine right | copied human wrong) and the copy probability, by finding P(both right)."""
+def table_of(log_odds_ratio: float, human: float, evaluated: float) -> tuple[float, float]:
+    """P(model right | copied human wrong) and the copy probability, by finding P(both right)."""
     odds = np.exp(log_odds_ratio)
 
     def off(both: float) -> float:
-        neither = 1 - human - machine + both
-        return both * neither - odds * (human - both) * (machine - both)
+        neither = 1 - human - evaluated + both
+        return both * neither - odds * (human - both) * (evaluated - both)
 
-    both = optimize.brentq(off, max(0.0, human + machine - 1), min(human, machine), xtol=1e-14)
-    alone = (machine - both) / (1 - human)
+    both = optimize.brentq(off, max(0.0, human + evaluated - 1), min(human, evaluated), xtol=1e-14)
+    alone = (evaluated - both) / (1 - human)
     return alone, both / human - alone
 
 
 def test_copy_probability_of_the_table_with_its_margins_and_odds_ratio() -> None:
     rng = np.random.default_rng(1)
-    for odds, human, machine in zip(
+    for odds, human, evaluated in zip(
         rng.normal(0, 3, 200), rng.uniform(0.1, 0.95, 200), rng.uniform(0.1, 0.95, 200), strict=True
     ):
-        found = _copy_probability(*(np.array(x) for x in (human, machine, odds)))
-        assert found == pytest.approx(table_of(odds, human, machine)[1], abs=1e-7)
+        found = _copy_probability(*(np.array(x) for x in (human, evaluated, odds)))
+        assert found == pytest.approx(table_of(odds, human, evaluated)[1], abs=1e-7)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFram
         np.testing.assert_allclose(groups.sum("family"), 0, atol=1e-12)
         assert posterior[f"{name}_large"].dims == ("chain", "draw", "large")
         assert posterior[f"{name}_year"].dims == ("chain", "draw")
-    kept = tree["covariates"].to_dataset().sel(machine=table.index)
+    kept = tree["covariates"].to_dataset().sel(evaluated=table.index)
     assert kept["family"].values.tolist() == table["family"].tolist()
     np.testing.assert_array_equal(kept["year"], table["year"])
 
@@ -89,11 +89,11 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
     counts = al.data.cohort_counts(al.load_example())
     conditions = pd.DataFrame({"strength": [0.0, 2.0, 5.0]}, index=counts["condition"].values)
     shuffled = table.iloc[::-1]
-    model = al.models.cohort(counts, covariates={"machine": shuffled, "condition": conditions})
-    parts = ["mean", "machine", "condition", "sd", "family", "large", "year", "strength"]
+    model = al.models.cohort(counts, covariates={"model": shuffled, "condition": conditions})
+    parts = ["mean", "model", "condition", "sd", "family", "large", "year", "strength"]
     names = [f"log_odds_ratio_{part}" for part in parts]
     found = values_at(model, ["log_odds_ratio", *names])
-    mean, machine, condition, sd, family, large, year, strength = (found[name] for name in names)
+    mean, evaluated, condition, sd, family, large, year, strength = (found[name] for name in names)
     levels = model.coords["family"]
     assert set(levels) == {"cnn", "vit", "mlp"}
     for name in ("large", "family"):
@@ -103,7 +103,7 @@ def test_effects_add_to_the_log_odds_ratio_and_the_level(table: pd.DataFrame) ->
         m, c = (i for i in divmod(e, 3))
         row = table.loc[entry.split(" | ")[0]]
         expected.append(
-            mean + machine[m] + condition[c]
+            mean + evaluated[m] + condition[c]
             + family[levels.index(row["family"])]
             + large[model.coords["large"].index(str(row["large"]))]
             + year * (row["year"] - table["year"].mean())
@@ -131,7 +131,7 @@ def test_covariates_of_humans_move_their_effects() -> None:
 
 @pytest.mark.slow
 def test_without_covariates_the_model_is_the_same() -> None:
-    """Evidence of the catalogue is of its log density."""
+    """Evidence of the catalog is of its log density."""
     counts = al.data.cohort_counts(al.load_example())
     plain, empty = al.models.cohort(counts), al.models.cohort(counts, covariates={})
     assert ready.Computation(plain) == ready.Computation(empty)
@@ -151,10 +151,10 @@ def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
 
 @pytest.mark.slow
 def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) -> None:
-    """Each machine as a member of either family, its table found anew; means by hand."""
+    """Each model as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
     draws = cohort_effects(tree, "family", ["vit", "cnn"])
-    family = tree["covariates"].to_dataset()["family"].sel(machine=layout["machine"].values).values
+    family = tree["covariates"].to_dataset()["family"].sel(evaluated=layout["model"].values).values
     for i in (0, 57):
         one = posterior.isel(chain=0, draw=i)
         effect = one["log_odds_ratio_family"].to_series()
@@ -179,7 +179,7 @@ def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) ->
     assert (row["value"], row["other"]) == ("vit", "cnn")
     assert row["difference"] == pytest.approx(float(difference.mean()))
     assert row["eti95_lb"] == pytest.approx(float(difference.quantile(0.025)))
-    assert row["p_positive"] == pytest.approx(float((difference > 0).mean()))
+    assert row["prob_positive"] == pytest.approx(float((difference > 0).mean()))
     # Three groups: three pairs of each of four quantities; a log odds ratio is the effect itself.
     assert len(al.benchmark.cohort_contrasts(tree, "family")) == 12
     effects = posterior["log_odds_ratio_family"]
@@ -198,49 +198,49 @@ def test_contrasts_of_numbers_are_between_two_of_them(tree: xr.DataTree) -> None
 
 
 def test_tables_of_any_kind_say_the_same(table: pd.DataFrame) -> None:
-    known = {"machine": table.index.tolist()}
+    known = {"model": table.index.tolist()}
     columns = {name: table[name].tolist() for name in table}
-    polars = pl.DataFrame({"machine": known["machine"], **columns})
+    polars = pl.DataFrame({"model": known["model"], **columns})
     categories = table.assign(family=pd.Categorical(table["family"], ["cnn", "vit", "mlp", "rnn"]))
-    wanted = covariate_tables({"machine": table}, known)["machine"]
+    wanted = covariate_tables({"model": table}, known)["model"]
     for given in (polars, polars.to_arrow(), table.iloc[::-1].loc[table.index], categories):
-        found = covariate_tables({"machine": given}, known)["machine"]
+        found = covariate_tables({"model": given}, known)["model"]
         pd.testing.assert_frame_equal(found, wanted)
 
 
 def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
-    return lambda table: {"machine": table.assign(**{column: values})}
+    return lambda table: {"model": table.assign(**{column: values})}
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (lambda t: t, "covariates must map kinds to tables"),
-        (lambda t: {"machines": t}, "are of machine, condition, human, got 'machines'; did you"),
-        (lambda t: {"machine": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
-        (lambda t: {"machine": pl.DataFrame(t)}, "need a column 'machine' that names each row"),
-        (lambda t: {"machine": t.drop("model_3")}, "have no row for model_3; add it"),
-        (lambda t: {"machine": t.rename({"model_3": "model_33"})}, "rows that are not in the data"),
-        (lambda t: {"machine": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
-        (lambda t: {"machine": t[[]]}, "have no column; give at least one"),
-        (lambda t: {"machine": t.rename(columns={"family": 3})}, "digits and underscores.*got '3'"),
-        (lambda t: {"machine": pd.concat([t, t[["year"]]], axis=1)}, "column .year. stands twice"),
-        (lambda t: {"machine": t.assign(year=t["year"] * 1e300)}, "'year' of machine is too large"),
+        (lambda t: {"models": t}, "are of model, condition, human, got 'models'; did you"),
+        (lambda t: {"model": {"family": "cnn"}}, "must be a pandas, polars or pyarrow table"),
+        (lambda t: {"model": pl.DataFrame(t)}, "need a column 'model' that names each row"),
+        (lambda t: {"model": t.drop("model_3")}, "have no row for model_3; add it"),
+        (lambda t: {"model": t.rename({"model_3": "model_33"})}, "rows that are not in the data"),
+        (lambda t: {"model": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
+        (lambda t: {"model": t[[]]}, "have no column; give at least one"),
+        (lambda t: {"model": t.rename(columns={"family": 3})}, "digits and underscores.*got '3'"),
+        (lambda t: {"model": pd.concat([t, t[["year"]]], axis=1)}, "column .year. stands twice"),
+        (lambda t: {"model": t.assign(year=t["year"] * 1e300)}, "'year' of model is too large"),
         (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
-        (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of machine is missing for model_3; fill"),
-        (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of machine is missing for"),
+        (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of model is missing for model_3; fill"),
+        (put("family", ["a", None, "a", "b", "b", "b"]), "'family' of model is missing for"),
         (put("year", [1, 2, np.inf, 4, 5, 6]), "must be finite, got inf for model_3"),
-        (put("year", 2012), "'year' of machine is 2012.0 for all; leave it out"),
-        (put("family", "cnn"), "'family' of machine is cnn for all; leave it out"),
+        (put("year", 2012), "'year' of model is 2012.0 for all; leave it out"),
+        (put("family", "cnn"), "'family' of model is cnn for all; leave it out"),
         (put("family", list("abcdef")), "has a level of its own for each.*fewer, larger groups"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
         (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
-        (lambda t: {"machine": t.assign(decade=t["year"] / 10 + 3)}, "'decade' of machine follows"),
-        (lambda t: {"machine": t.rename(columns={"year": "sd"})}, "'sd' of machine would take the"),
-        (lambda t: {"machine": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
-        (lambda t: {"machine": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
+        (lambda t: {"model": t.assign(decade=t["year"] / 10 + 3)}, "'decade' of model follows"),
+        (lambda t: {"model": t.rename(columns={"year": "sd"})}, "'sd' of model would take the"),
+        (lambda t: {"model": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
+        (lambda t: {"model": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
                     index=["all | clean", "all | blur", "all | noise"])},
-         "'year' stands in two tables, of machine and of condition"),
+         "'year' stands in two tables, of model and of condition"),
         (lambda t: {"human": t}, "covariates of human need human_effects=True"),
     ],
 )  # fmt: skip
@@ -265,7 +265,7 @@ def test_bad_contrasts(tree: xr.DataTree, covariate: str, values: Any, message: 
         al.benchmark.cohort_contrasts(tree, covariate, values)
 
 
-def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
+def test_groups_are_drawn_over_their_models(tree: xr.DataTree) -> None:
     ax = al.plot_cohort(tree, "groups", covariate="family")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["cnn", "vit", "mlp"]
     circles, bounds, points = ax.lines[0], ax.lines[1], ax.lines[2]
@@ -274,7 +274,7 @@ def test_groups_are_drawn_over_their_machines(tree: xr.DataTree) -> None:
     np.testing.assert_allclose(bounds.get_xdata(), draws.quantile([0.025, 0.975]))
     layout = layout_of(tree)
     own = tree["posterior"]["copy_probability"].mean(("chain", "draw")).values
-    first = own[layout["machine"].values == "model_1"].mean()
+    first = own[layout["model"].values == "model_1"].mean()
     assert circles.get_xdata()[0] == pytest.approx(first)
     assert len(circles.get_xdata()) == 2
 

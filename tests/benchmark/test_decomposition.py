@@ -40,13 +40,11 @@ from alikely.data.trials import Trials
 from alikely.metrics import consistency, get_metric
 
 
-def answers(
-    seed: int, n_humans: int, n_machines: int, n_items: int, n_blocks: int = 1
-) -> np.ndarray:
+def answers(seed: int, n_humans: int, n_models: int, n_items: int, n_blocks: int = 1) -> np.ndarray:
     rng = np.random.default_rng(seed)
     z = rng.standard_normal(n_items * n_blocks)
-    noise = rng.standard_normal((n_humans + n_machines, len(z)))
-    ability = rng.normal(0.6, 0.3, n_humans + n_machines)
+    noise = rng.standard_normal((n_humans + n_models, len(z)))
+    ability = rng.normal(0.6, 0.3, n_humans + n_models)
     return (0.7 * z + 0.7 * noise + ability[:, None] > 0).astype(float)
 
 
@@ -63,7 +61,7 @@ def decomposed(trials: Trials, metric: str = "error_consistency", **how: str) ->
         table,
         layout,
         found,
-        **{"people": "label", "items": "dataset", **how},  # type: ignore[arg-type]
+        **{"human_ids": "shared", "item_scope": "dataset", **how},  # type: ignore[arg-type]
     )
 
 
@@ -80,10 +78,10 @@ def kappa(a: np.ndarray, b: np.ndarray, added: float, weight: np.ndarray | None 
 
 
 def score(
-    right: np.ndarray, h: list[int], machine: int | None, added: float, **w: np.ndarray
+    right: np.ndarray, h: list[int], model: int | None, added: float, **w: np.ndarray
 ) -> float:
     """Mean over humans, or over pairs of them, by plain loops."""
-    pairs = [(i, machine) for i in h] if machine is not None else list(itertools.combinations(h, 2))
+    pairs = [(i, model) for i in h] if model is not None else list(itertools.combinations(h, 2))
     return float(np.mean([kappa(right[i], right[j], added, **w) for i, j in pairs]))
 
 
@@ -96,26 +94,26 @@ def test_score_images_and_people_by_plain_loops() -> None:
     humans = list(range(4))
     step = 1e-5
 
-    def slope(people: list[int], machine: int | None, item: int) -> float:
+    def slope(people: list[int], model: int | None, item: int) -> float:
         weight = np.ones((2, 60))
         weight[:, item] += step, -step
-        up, down = (score(right, people, machine, added, weight=w) for w in weight)
+        up, down = (score(right, people, model, added, weight=w) for w in weight)
         return (up - down) / (2 * step)
 
-    for system, machine in ((0, 4), (1, 5), (2, None)):
-        full = score(right, humans, machine, added)
-        assert parts["centre"].values[system] == pytest.approx(full, abs=1e-12)
+    for system, model in ((0, 4), (1, 5), (2, None)):
+        full = score(right, humans, model, added)
+        assert parts["interval_center"].values[system] == pytest.approx(full, abs=1e-12)
         others = [[h for h in humans if h != x] for x in humans]
-        left = [score(right, rest, machine, added) for rest in others]
+        left = [score(right, rest, model, added) for rest in others]
         jackknife = 3 / 4 * sum((value - full) ** 2 for value in left)
-        assert parts["people"].values[system, system] == pytest.approx(jackknife, rel=1e-9)
+        assert parts["humans"].values[system, system] == pytest.approx(jackknife, rel=1e-9)
         # The same jackknife of the influence of every image.
         shared = 0.0
         for item in range(60):
-            whole = slope(humans, machine, item)
+            whole = slope(humans, model, item)
             # Central differences are off by the third derivative times a square of the step.
             assert parts["influence"].values[system, item] == pytest.approx(whole, abs=1e-7)
-            shared += 3 / 4 * sum((slope(rest, machine, item) - whole) ** 2 for rest in others)
+            shared += 3 / 4 * sum((slope(rest, model, item) - whole) ** 2 for rest in others)
         assert parts["shared"].values[system, system] == pytest.approx(shared, rel=1e-5)
 
 
@@ -124,15 +122,15 @@ def test_people_have_the_closed_forms_of_a_mean_and_of_a_mean_over_pairs() -> No
     added = added_count(1, 5)
     _, parts = decomposed(crowd(right, 5)[0])
     k = np.array([kappa(right[h], right[5], added) for h in range(5)])
-    assert parts["people"].values[0, 0] == pytest.approx(k.var(ddof=1) / 5, rel=1e-12)
+    assert parts["humans"].values[0, 0] == pytest.approx(k.var(ddof=1) / 5, rel=1e-12)
     t = np.array(
         [np.mean([kappa(right[h], right[o], added) for o in range(5) if o != h]) for h in range(5)]
     )
     u = 2 * np.sqrt(4 / 5) * (t - t.mean()) / 3
-    assert parts["people"].values[1, 1] == pytest.approx((u**2).sum(), rel=1e-12)
+    assert parts["humans"].values[1, 1] == pytest.approx((u**2).sum(), rel=1e-12)
     # Both go with each other as the people do.
     v = (k - k.mean()) / np.sqrt(20)
-    assert parts["people"].values[0, 1] == pytest.approx((u * v).sum(), rel=1e-9)
+    assert parts["humans"].values[0, 1] == pytest.approx((u * v).sum(), rel=1e-9)
 
 
 def test_invented_trials_are_those_of_all_patterns() -> None:
@@ -199,7 +197,7 @@ def test_an_image_shown_in_several_conditions_is_one() -> None:
     same = [str(i) for i in range(50)] * 2
     trials, _ = crowd(right, 4, condition=condition, item=same)
     one = decomposed(trials)[-1]
-    apart = decomposed(trials, items="condition")[-1]
+    apart = decomposed(trials, item_scope="condition")[-1]
     assert (one["influence"].values.shape[1], apart["influence"].values.shape[1]) == (50, 100)
     # The addition to the cells differs with the number of distinct blocks, so does everything.
     table, layout = laid_out(trials, models="model", humans="human")
@@ -208,12 +206,12 @@ def test_an_image_shown_in_several_conditions_is_one() -> None:
     for block in blocks(table):
         _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
         rows = np.arange(block.rows.start, block.rows.stop)
-        machine = layout.parts[0].mixed[:, :, 0].ravel()
-        mine = np.isin(rows, machine)
+        model = layout.parts[0].mixed[:, :, 0].ravel()
+        mine = np.isin(rows, model)
         total += slopes[mine].sum(axis=0) / 8
     np.testing.assert_allclose(one["influence"].values[0], total, rtol=1e-10)
     assert spread(one, np.eye(4)[:1], "images").variance[0] == pytest.approx(
-        50 / 49 * (total**2).sum() + one["invented"].values[0, 0], rel=1e-12
+        50 / 49 * (total**2).sum() + one["pseudocount_variance"].values[0, 0], rel=1e-12
     )
 
 
@@ -221,18 +219,18 @@ def test_labels_of_two_data_sets_are_one_person_or_two() -> None:
     right = answers(7, 4, 1, 60, n_blocks=2)
     trials, _ = crowd(right, 4, dataset=["one"] * 60 + ["two"] * 60)
     first, second, same = decomposed(trials)
-    *_, apart = decomposed(trials, people="dataset")
-    assert same["df_people"].values.tolist() == [3.0, 3.0, 3.0]
-    assert apart["df_people"].values.tolist() == [6.0, 6.0, 6.0]
-    assert (first["df_people"].values == 3).all()
-    assert (second["df_people"].values == 3).all()
+    *_, apart = decomposed(trials, human_ids="per_dataset")
+    assert same["df_humans"].values.tolist() == [3.0, 3.0, 3.0]
+    assert apart["df_humans"].values.tolist() == [6.0, 6.0, 6.0]
+    assert (first["df_humans"].values == 3).all()
+    assert (second["df_humans"].values == 3).all()
     added = added_count(2, 4)
     k = np.array(
         [[kappa(right[h, part], right[4, part], added) for h in range(4)]
          for part in (slice(0, 60), slice(60, 120))]
     )  # fmt: skip
-    assert same["people"].values[0, 0] == pytest.approx(k.mean(axis=0).var(ddof=1) / 4, rel=1e-10)
-    assert apart["people"].values[0, 0] == pytest.approx(
+    assert same["humans"].values[0, 0] == pytest.approx(k.mean(axis=0).var(ddof=1) / 4, rel=1e-10)
+    assert apart["humans"].values[0, 0] == pytest.approx(
         k.var(axis=1, ddof=1).sum() / 16, rel=1e-10
     )
     np.testing.assert_allclose(same["influence"].values, apart["influence"].values)
@@ -244,7 +242,7 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
     right = answers(8, 3, 1, 40, n_blocks=2)
     item = [str(i) for i in range(40)] * 2
     trials, _ = crowd(right, 3, dataset=["one"] * 40 + ["two"] * 40, item=item)
-    one, apart = (decomposed(trials, items=items)[-1] for items in ("label", "dataset"))
+    one, apart = (decomposed(trials, item_scope=items)[-1] for items in ("label", "dataset"))
     assert (one["influence"].values.shape[1], apart["influence"].values.shape[1]) == (40, 80)
     added = added_count(1, 3)
     moved = np.zeros((3, 40))
@@ -253,8 +251,8 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
         (block,) = blocks(table)
         _, slopes, _ = block_influence(block, al.metrics.ERROR_CONSISTENCY, added)
         moved += slopes[layout.parts[0].mixed[0, :, 0]] / 2
-    centred = moved - moved.mean(axis=0)
-    assert one["shared"].values[0, 0] == pytest.approx((centred**2).sum() / 6, rel=1e-10)
+    centered = moved - moved.mean(axis=0)
+    assert one["shared"].values[0, 0] == pytest.approx((centered**2).sum() / 6, rel=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -269,14 +267,14 @@ def test_images_that_data_sets_share_join_before_they_are_squared() -> None:
 )
 def test_degrees_of_people(crowds: list[tuple[int, int]], df: float | None) -> None:
     made = [(np.arange(start, start + n), 1 / len(crowds)) for start, n in crowds]
-    n_people = max(start + n for start, n in crowds)
-    found = degrees_of_people(made, n_people)
+    n_humans = max(start + n for start, n in crowds)
+    found = degrees_of_people(made, n_humans)
     if df is not None:
         assert found == pytest.approx(df)
         return
     # Satterthwaite's: twice the squared mean over the variance of the quadratic form.
     rng = np.random.default_rng(1)
-    person = rng.standard_normal((200_000, n_people))
+    person = rng.standard_normal((200_000, n_humans))
     u = np.zeros_like(person)
     for own, weight in made:
         part = person[:, own]
@@ -306,7 +304,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     parts = decomposed(crowd(answers(9, 4, 2, 60), 4)[0])[-1]
     contrasts = np.array([[1.0, -1, 0, 0], [0, 0, 1, 0], [1, 0, 0, -0.5]])
     images, humans, crossed = (
-        spread(parts, contrasts, population) for population in ("images", "humans", "crossed")
+        spread(parts, contrasts, population) for population in ("images", "observers", "both")
     )
     shared = np.einsum("cs,st,ct->c", contrasts, parts["shared"].values, contrasts)
     expected = images.variance + np.maximum(humans.variance - shared, 0)
@@ -316,7 +314,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     with np.errstate(invalid="ignore"):
         rest = np.maximum(images.variance - shared, 0)
     counted = np.maximum(humans.variance - NOISE * shared, 0)
-    np.testing.assert_allclose(crossed.people, counted)
+    np.testing.assert_allclose(crossed.humans, counted)
     nu = crossed.variance**2 / (counted**2 / 3 + rest**2 / images.df)
     # Howe's: at 95 % the squares of half widths add up.
     limits = stats.t.ppf(0.975, images.df) ** 2 * images.variance
@@ -327,7 +325,7 @@ def test_crossed_variance_is_images_plus_what_people_add() -> None:
     np.testing.assert_allclose(stats.t.ppf(0.975, crossed.df[~fewer]), half[~fewer])
 
 
-def two_parts(images: float, people: np.ndarray, shared: float, df_people: float) -> xr.Dataset:
+def two_parts(images: float, people: np.ndarray, shared: float, df_humans: float) -> xr.Dataset:
     """Systems of these variances, of 50 images that all do alike."""
     n = len(people)
     return decomposition(
@@ -336,7 +334,7 @@ def two_parts(images: float, people: np.ndarray, shared: float, df_people: float
         np.zeros((n, n)),
         np.diag(people),
         shared * np.eye(n),
-        np.full(n, df_people),
+        np.full(n, df_humans),
     )
 
 
@@ -351,7 +349,7 @@ def test_intervals_of_few_people_hold_whether_they_differ_or_not(df: int) -> Non
     share = (np.arange(60) + 0.5) / 60
     for ratio, differ in itertools.product((0.55, 1.0, 2.0, 6.0), (0.0, 0.3, 1.0, 5.0, 20.0)):
         people = (1 + differ) * stats.chi2.ppf(share, df) / df
-        found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "crossed")
+        found = spread(two_parts(ratio, people, 1.0, df), np.eye(len(people)), "both")
         half = stats.t.ppf(0.975, found.df) * np.sqrt(found.variance)
         held = 2 * stats.norm.cdf(half / np.sqrt(ratio + differ)) - 1
         assert 0.92 < held.mean() < 0.983, (ratio, differ)
@@ -362,21 +360,23 @@ def test_many_people_do_not_make_few_images_many() -> None:
     few = parts.drop_vars("influence").assign(
         influence=(("system", "image"), np.sqrt(np.r_[np.full(4, 0.25), np.zeros(76)])[None])
     )
-    found = spread(few, np.eye(1), "crossed")
+    found = spread(few, np.eye(1), "both")
     assert found.df[0] < 1.1 * degrees_of_images(few["influence"].values)[0] < 9.5
 
 
 @given(seed=st.integers(0, 10_000), n_humans=st.integers(2, 5))
 @settings(deadline=None, max_examples=10)
-def test_order_of_people_machines_and_images_does_not_matter(seed: int, n_humans: int) -> None:
+def test_order_of_people_models_and_images_does_not_matter(seed: int, n_humans: int) -> None:
     right = answers(seed, n_humans, 2, 30)
     rng = np.random.default_rng(seed)
     turned = right[np.r_[rng.permutation(n_humans), n_humans + np.array([1, 0])]]
     turned = turned[:, rng.permutation(30)]
     one, other = (decomposed(crowd(x, n_humans)[0])[-1] for x in (right, turned))
     swap = np.array([1, 0, 2, 3])
-    np.testing.assert_allclose(one["centre"].values, other["centre"].values[swap], atol=1e-12)
-    for name in ("invented", "people", "shared"):
+    np.testing.assert_allclose(
+        one["interval_center"].values, other["interval_center"].values[swap], atol=1e-12
+    )
+    for name in ("pseudocount_variance", "humans", "shared"):
         a, b = one[name].values, other[name].values
         np.testing.assert_allclose(a, b[np.ix_(swap, swap)], atol=1e-12)
     np.testing.assert_allclose(
@@ -388,21 +388,21 @@ def test_order_of_people_machines_and_images_does_not_matter(seed: int, n_humans
 
 def test_two_people_say_nothing_of_new_ones() -> None:
     parts = decomposed(crowd(answers(10, 2, 1, 60), 2)[0])[-1]
-    found = spread(parts, np.eye(3), "crossed")
+    found = spread(parts, np.eye(3), "both")
     assert np.isnan(found.variance).all()
     assert np.isfinite(spread(parts, np.eye(3), "images").variance).all()
 
 
-def test_identical_machines_differ_by_nothing() -> None:
+def test_identical_models_differ_by_nothing() -> None:
     right = answers(11, 3, 1, 40)
     parts = decomposed(crowd(np.vstack([right, right[-1:]]), 3)[0])[-1]
-    found = spread(parts, np.array([[1.0, -1, 0, 0]]), "crossed")
+    found = spread(parts, np.array([[1.0, -1, 0, 0]]), "both")
     # Added trials know nothing of that: their part is left.
     assert found.variance[0] == pytest.approx(
         spread(parts, np.array([[1.0, -1, 0, 0]]), "images").variance[0]
     )
     assert found.alike.tolist() == [True]
-    assert not spread(parts, np.array([[1.0, 0, -1, 0]]), "crossed").alike[0]
+    assert not spread(parts, np.array([[1.0, 0, -1, 0]]), "both").alike[0]
 
 
 def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
@@ -410,11 +410,11 @@ def test_joint_covariance_bounds_the_variance_of_every_contrast() -> None:
     parts = decomposed(crowd(answers(12, 4, 5, 60), 4)[0])[-1]
     rng = np.random.default_rng(1)
     contrasts = rng.standard_normal((50, 7))
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         matrix = joint_covariance(parts, population)
         form = np.einsum("cs,st,ct->c", contrasts, matrix, contrasts)
         own = spread(parts, contrasts, population).variance
-        if population == "crossed":
+        if population == "both":
             assert (form >= own * (1 - 1e-9)).all()
         else:
             np.testing.assert_allclose(form, own, rtol=1e-9)
@@ -432,32 +432,36 @@ def test_bounds_and_critical_values_are_those_of_student_and_tukey() -> None:
 def test_differences_that_are_judged_together_share_their_degrees_of_freedom() -> None:
     parts = decomposed(crowd(answers(15, 4, 4, 60), 4)[0])[-1]
     contrasts = pair_contrasts(4) @ np.eye(6)[:4]
-    found = spread(parts, contrasts, "crossed")
-    pool = found.variance.mean() ** 2 * 3 / found.people.mean() ** 2
+    found = spread(parts, contrasts, "both")
+    pool = found.variance.mean() ** 2 * 3 / found.humans.mean() ** 2
     expected = np.minimum(found.df, pool)
-    np.testing.assert_allclose(pooled_df(found, parts["df_people"].values[:4], "crossed"), expected)
-    deviates = normal_deviates(parts, range(4), "crossed")
+    np.testing.assert_allclose(pooled_df(found, parts["df_humans"].values[:4], "both"), expected)
+    deviates = normal_deviates(parts, range(4), "both")
     np.testing.assert_allclose(deviates, -deviates.T)
-    t = (parts["centre"].values[0] - parts["centre"].values[2]) / np.sqrt(found.variance[1])
+    t = (parts["interval_center"].values[0] - parts["interval_center"].values[2]) / np.sqrt(
+        found.variance[1]
+    )
     assert stats.norm.cdf(deviates[0, 2]) == pytest.approx(stats.t.cdf(t, expected[1]))
     of_images = spread(parts, contrasts, "images")
     np.testing.assert_allclose(
-        pooled_df(of_images, parts["df_people"].values[:4], "images"), of_images.df
+        pooled_df(of_images, parts["df_humans"].values[:4], "images"), of_images.df
     )
 
 
 def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_errors_off() -> None:
     parts = decomposed(crowd(answers(16, 6, 1, 200), 6)[0])[-1]
-    ratio, se, *bounds, bounded = shares_of_ceiling(parts, [0], 2, "crossed", 0.95).iloc[0]
+    ratio, se, *bounds, bounded = shares_of_ceiling(parts, [0], 2, "both", 0.95).iloc[0]
     assert bounded
-    assert ratio == pytest.approx(parts["centre"].values[0] / parts["centre"].values[2])
+    assert ratio == pytest.approx(
+        parts["interval_center"].values[0] / parts["interval_center"].values[2]
+    )
     two = parts.isel(system=[0, 2], system_other=[0, 2])
-    found = spread(two, np.array([[1.0, -ratio]]), "crossed")
-    assert se == pytest.approx(np.sqrt(found.variance[0]) / two["centre"].values[1])
-    matrix = joint_covariance(two, "crossed")
+    found = spread(two, np.array([[1.0, -ratio]]), "both")
+    assert se == pytest.approx(np.sqrt(found.variance[0]) / two["interval_center"].values[1])
+    matrix = joint_covariance(two, "both")
     for bound in bounds:
         w = np.array([1.0, -bound])
-        distance = abs(w @ two["centre"].values) / np.sqrt(w @ matrix @ w)
+        distance = abs(w @ two["interval_center"].values) / np.sqrt(w @ matrix @ w)
         assert distance == pytest.approx(stats.t.ppf(0.975, found.df[0]), rel=1e-6)
     # An observer at chance among themselves: nothing is a share of that.
     noise = (np.random.default_rng(1).random((4, 60)) < 0.5).astype(float)
@@ -467,10 +471,10 @@ def test_share_of_the_ceiling_is_where_the_score_less_it_is_no_more_than_t_error
     assert nothing.iloc[0, :4].isna().all()
     # A ceiling above 0 that cannot be told from it.
     few = decomposed(crowd(answers(17, 3, 1, 12), 3)[0])[-1]
-    wide = shares_of_ceiling(few, [0], 2, "crossed", 0.95).iloc[0]
+    wide = shares_of_ceiling(few, [0], 2, "both", 0.95).iloc[0]
     contrast = np.array([[1.0, 0, -wide.ratio]])
     assert not wide.bounded
-    df = spread(few, contrast, "crossed").df[0]
+    df = spread(few, contrast, "both").df[0]
     assert wide.upper - wide.ratio == pytest.approx(stats.t.ppf(0.975, df) * wide.se)
 
 
@@ -496,8 +500,8 @@ def test_other_metrics_of_cells_take_the_same_way(metric: str) -> None:
     parts = decomposed(crowd(right, 3)[0], metric)[-1]
     added = added_count(1, 3)
     values = [float(found.value(cells_of(right[h], right[3], added))) for h in range(3)]
-    assert parts["centre"].values[0] == pytest.approx(np.mean(values), rel=1e-12)
-    assert parts["people"].values[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
+    assert parts["interval_center"].values[0] == pytest.approx(np.mean(values), rel=1e-12)
+    assert parts["humans"].values[0, 0] == pytest.approx(np.var(values, ddof=1) / 3, rel=1e-9)
 
 
 def test_memory_of_sums_grows_with_images_not_with_their_square() -> None:

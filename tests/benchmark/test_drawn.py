@@ -52,7 +52,7 @@ def with_draws(result: al.Result, draws: np.ndarray) -> al.Result:
 def test_scores_are_means_over_conditions_then_data_sets(result: al.Result) -> None:
     frame = result.summary()
     draws = result.draws("posterior").astype(float)
-    scores = al.benchmark.scores_of(result)
+    scores = al.benchmark.scores_from_result(result)
     assert scores.observers == ["near", "middle", "far"]
     assert dataset_names(scores) == ["s", "t"]
     at = {
@@ -80,7 +80,7 @@ def test_of_error_consistency_they_are_those_of_a_benchmark() -> None:
     trials = al.load_example()
     humans = [f"human_{i}" for i in range(1, 5)]
     result = al.error_consistency(trials, n_resamples=0, rng=1)
-    table = al.benchmark.scores_of(result, humans).summary().set_index("system")
+    table = al.benchmark.scores_from_result(result, humans).summary().set_index("system")
     benchmark = al.benchmark_scores(trials, n_resamples=0, rng=2)
     benchmark = benchmark.summary("images", intervals="all")
     other = benchmark.set_index("system").drop(index="ceiling")
@@ -101,8 +101,8 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     sd = 0.1
     # The mean of one of four, one of four and a half of normal draws.
     draws[:, human] = sd / np.sqrt(3 / 8) * rng.standard_normal((n, int(human.sum())))
-    centre = result.pairs["observer_b"].map({"near": 0.5, "middle": 0.1, "far": 0.1})
-    draws += centre.fillna(0).to_numpy()
+    center = result.pairs["observer_b"].map({"near": 0.5, "middle": 0.1, "far": 0.1})
+    draws += center.fillna(0).to_numpy()
     big = result.data.copy()
     group = big["posterior"].to_dataset()
     name = result.metric.name
@@ -111,7 +111,7 @@ def test_differences_and_ranks_of_normal_draws(result: al.Result) -> None:
     big["posterior"] = xr.DataTree(
         xr.Dataset({name: (("chain", "draw", "pair"), values)}, coords, group.attrs)
     )
-    scores = al.benchmark.scores_of(al.Result(big))
+    scores = al.benchmark.scores_from_result(al.Result(big))
     table = al.benchmark.differences(scores, intervals="all")
     error = np.sqrt(2) * sd
     np.testing.assert_allclose(table["se"], error, rtol=4 / np.sqrt(2 * n))
@@ -134,7 +134,10 @@ def test_order_of_entries_does_not_matter(
     order = np.arange(len(result.pairs))[::-1]
     for name in ("observed_data", "estimates", "posterior"):
         turned[name] = xr.DataTree(turned[name].to_dataset().isel(pair=order))
-    one, other = al.benchmark.scores_of(result), al.benchmark.scores_of(al.Result(turned))
+    one, other = (
+        al.benchmark.scores_from_result(result),
+        al.benchmark.scores_from_result(al.Result(turned)),
+    )
     tables = [
         scores.summary(level=None).sort_values(["level", "system"]).reset_index(drop=True)
         for scores in (one, other)
@@ -153,17 +156,19 @@ def test_a_perfect_score_stays_possible(result: al.Result) -> None:
     n, n_pairs = 4_000, len(result.pairs)
     rng = np.random.default_rng(1)
     draws = np.minimum(rng.normal(0.9, 0.1 / special.ndtri(0.8), (n, n_pairs)), 1.0)
-    scores = al.benchmark.scores_of(with_draws(result, draws))
+    scores = al.benchmark.scores_from_result(with_draws(result, draws))
     expected = special.ndtr(3 * special.ndtri(0.2) / np.sqrt(3))
     four = 4 * np.sqrt(3 * 0.2 * 0.8 / n)
     np.testing.assert_allclose((scores.draws("posterior") == 1).mean(axis=0), expected, atol=four)
     assert (scores.summary()["posterior_eti95_ub"] == 1).all()
     certain = np.minimum(draws, 0.99)
-    assert (al.benchmark.scores_of(with_draws(result, certain)).draws("posterior") < 1).all()
+    assert (
+        al.benchmark.scores_from_result(with_draws(result, certain)).draws("posterior") < 1
+    ).all()
 
 
 def test_a_file_holds_it_all(result: al.Result, tmp_path: Path) -> None:
-    scores = al.benchmark.scores_of(result)
+    scores = al.benchmark.scores_from_result(result)
     scores.save(tmp_path / "scores.nc")
     back = al.Result.load(tmp_path / "scores.nc")
     pd.testing.assert_frame_equal(back.summary(level=None), scores.summary(level=None))
@@ -180,39 +185,60 @@ def test_missing_entries_are_refused_or_counted(
     lacking = margins[(margins["observer"] != "far") | (margins["dataset"] != "t")]
     part = al.decision_margin_consistency(trials, lacking, n_resamples=0, n_draws=400, rng=1)
     with pytest.raises(ValueError, match="'far' has no entry with 'human' in t:x; its mean would"):
-        al.benchmark.scores_of(part)
+        al.benchmark.scores_from_result(part)
     undefined = result.draws("posterior").copy()
     undefined[:, 0] = np.nan
     holed = with_draws(result, undefined)
-    table = al.benchmark.scores_of(holed).summary().set_index("system")
+    table = al.benchmark.scores_from_result(holed).summary().set_index("system")
     assert np.isnan(table.loc["near", "posterior_median"])
     assert table.loc["near", "note"].startswith("1 entries without a posterior, such as human x")
-    assert al.benchmark.ranks(al.benchmark.scores_of(holed))["system"].tolist() == ["middle", "far"]
+    assert al.benchmark.ranks(al.benchmark.scores_from_result(holed))["system"].tolist() == [
+        "middle",
+        "far",
+    ]
 
 
 @pytest.mark.slow
 def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: al.Result) -> None:
-    scores_of = al.benchmark.scores_of
+    scores_from_result = al.benchmark.scores_from_result
     for call, error, message in (
-        (lambda: scores_of(made[0]), TypeError, "expected a Result of pairs .*, got Trials"),
-        (lambda: scores_of(result, "humans"), ValueError, "named 'humans'.*did you mean 'human'"),
         (
-            lambda: scores_of(result).summary("images"),
+            lambda: scores_from_result(made[0]),
+            TypeError,
+            "expected a Result of pairs .*, got Trials",
+        ),
+        (
+            lambda: scores_from_result(result, "humans"),
+            ValueError,
+            "named 'humans'.*did you mean 'human'",
+        ),
+        (
+            lambda: scores_from_result(result).summary("images"),
             ValueError,
             "which determines what intervals generalize to; leave it out",
         ),
         (
-            lambda: al.benchmark.test_difference(scores_of(result), "near", "far")["sentence"],
+            lambda: al.benchmark.test_difference(scores_from_result(result), "near", "far")[
+                "sentence"
+            ],
             ValueError,
             "tests need scores of",
         ),
         (
-            lambda: al.benchmark.ranks(scores_of(result), level="u"),
+            lambda: al.benchmark.ranks(scores_from_result(result), level="u"),
             ValueError,
             "level must be one of 's', 't'",
         ),
-        (lambda: al.difference(scores_of(result), "near", "near"), ValueError, "are the same"),
-        (lambda: al.mean(scores_of(result), "nearest"), ValueError, "no system is named 'nearest'"),
+        (
+            lambda: al.difference(scores_from_result(result), "near", "near"),
+            ValueError,
+            "are the same",
+        ),
+        (
+            lambda: al.mean(scores_from_result(result), "nearest"),
+            ValueError,
+            "no system is named 'nearest'",
+        ),
         (lambda: al.benchmark_scores(result), TypeError, "got Result; score a result with"),
         (lambda: al.condition_alignment(result), TypeError, "got Result; score a result with"),
         (lambda: al.benchmark_scores(made[1]), TypeError, "expected Trials, got DataFrame"),
@@ -221,13 +247,13 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
             call()  # type: ignore[no-untyped-call]
     none = al.decision_margin_consistency(*made, n_resamples=0, n_draws=0, rng=1)
     with pytest.raises(ValueError, match="this result has none: n_draws="):
-        scores_of(none)
+        scores_from_result(none)
     consistency = al.error_consistency(al.load_example(), n_resamples=0, n_draws=400, rng=1)
     with pytest.raises(ValueError, match="name whom systems are scored against"):
-        scores_of(consistency)
+        scores_from_result(consistency)
     apart = result.data.copy()
     apart["posterior"].attrs["joint"] = 0
-    loose = scores_of(al.Result(apart))
+    loose = scores_from_result(al.Result(apart))
     assert len(loose.summary()) == 3
     with pytest.raises(ValueError, match=r"posterior drawn pair by pair.*model='moments'"):
         al.benchmark.ranks(loose)
@@ -235,7 +261,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
         rank_sets([1, 2], np.eye(2), deviations=np.zeros((10, 2)))
 
 
-def test_the_same_machine_twice_has_no_difference_to_speak_of(
+def test_the_same_model_twice_has_no_difference_to_speak_of(
     made: tuple[al.Trials, pd.DataFrame],
 ) -> None:
     trials, margins = made
@@ -243,7 +269,7 @@ def test_the_same_machine_twice_has_no_difference_to_speak_of(
     both = al.decision_margin_consistency(
         trials, pd.concat([margins, twin]), n_resamples=0, n_draws=400, rng=1
     )
-    scores = al.benchmark.scores_of(both)
+    scores = al.benchmark.scores_from_result(both)
     table = al.benchmark.differences(scores).set_index(["system", "other"])
     assert table.loc[("near", "twin"), "note"].startswith("the same draws")
     assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])

@@ -45,10 +45,15 @@ def test_copies_of_a_data_set_add_nothing() -> None:
     kept = {}
     for n in (1, 2):
         kept[n] = al.benchmark_scores(
-            copies(n, rows=ROWS), people="label", items="label", n_resamples=300, n_draws=400, rng=1
+            copies(n, rows=ROWS),
+            human_ids="shared",
+            item_scope="label",
+            n_resamples=300,
+            n_draws=400,
+            rng=1,
         )
     both = kept[2]
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         first, second = (both.draws("bootstrap", population, d) for d in ("d0", "d1"))
         np.testing.assert_array_equal(first, second)
         np.testing.assert_array_equal(both.draws("bootstrap", population), first)
@@ -66,10 +71,14 @@ def test_copies_of_a_data_set_add_nothing() -> None:
 
 def test_other_people_and_images_are_drawn_apart() -> None:
     apart = al.benchmark_scores(
-        copies(2, rows=ROWS), people="dataset", n_resamples=400, n_draws=400, rng=1
+        copies(2, rows=ROWS), human_ids="per_dataset", n_resamples=400, n_draws=400, rng=1
     )
-    for school, name in (("bootstrap", "images"), ("bootstrap", "humans"), ("posterior", "images")):
-        a, b = (apart.draws(school, name, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
+    for method, name in (
+        ("bootstrap", "images"),
+        ("bootstrap", "observers"),
+        ("posterior", "images"),
+    ):
+        a, b = (apart.draws(method, name, d)[:, 0] for d in ("d0", "d1"))  # type: ignore[arg-type]
         assert abs(np.corrcoef(a, b)[0, 1]) < 4 / np.sqrt(400)
     assert apart.estimates["n_humans"].values.tolist() == [4, 4, 8]
 
@@ -92,9 +101,9 @@ def test_a_pool_of_people_is_drawn_as_one() -> None:
     trials, _ = simulated_benchmark(design, np.random.default_rng(2))
     _, layout = laid_out(trials, models="model", humans="human")
     seed = np.random.SeedSequence(3)
-    assert crowds(layout.parts, "dataset") == [[0], [1], [2], [3]]
-    (together,) = crowds(layout.parts, "label")
-    drawn = people_drawn(layout.parts, 50, seed, "label")
+    assert crowds(layout.parts, "per_dataset") == [[0], [1], [2], [3]]
+    (together,) = crowds(layout.parts, "shared")
+    drawn = people_drawn(layout.parts, 50, seed, "shared")
     for name in set(layout.parts[0].people) & set(layout.parts[1].people):
         a, b = (drawn[d][:, layout.parts[d].people.index(name)] for d in (0, 1))
         np.testing.assert_array_equal(a, b)
@@ -131,9 +140,9 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
     of_labels.save(tmp_path / "kept.nc")
     for benchmark in (of_labels, al.Result.load(tmp_path / "kept.nc")):
         assert benchmark.summary("images")["note"].str.contains(said).all()
-        assert not benchmark.summary("crossed")["note"].str.contains(said).any()
+        assert not benchmark.summary("both")["note"].str.contains(said).any()
     of_cells = al.benchmark_scores(trials, **asked)
-    apart = al.benchmark_scores(trials, metric=agreement, items="condition", **asked)
+    apart = al.benchmark_scores(trials, metric=agreement, item_scope="condition", **asked)
     for benchmark in (of_cells, apart):
         assert not benchmark.summary("images")["note"].str.contains(said).any()
 
@@ -144,16 +153,16 @@ def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None
     rng = np.random.default_rng(7)
     few, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=80, accuracy=0.97), rng)
     many, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=400), rng)
-    scores = al.benchmark_scores(few, people="label", n_resamples=40, n_draws=0, rng=1)
+    scores = al.benchmark_scores(few, human_ids="shared", n_resamples=40, n_draws=0, rng=1)
     both = ["analytic", "bootstrap"]
-    table = scores.summary("images", intervals=both, columns=["centre"])
-    far = (table["centre"] - table["estimate"]).abs() > table["se"] / 2
+    table = scores.summary("images", intervals=both, columns=["interval_center"])
+    far = (table["interval_center"] - table["estimate"]).abs() > table["se"] / 2
     assert far.any()
     assert table["note"].str.contains(said).tolist() == far.tolist()
     first = str(table["system"][far.idxmax()])
-    contrast = al.mean(scores, first, population="images", intervals=both)
+    contrast = al.mean(scores, first, generalize_to="images", intervals=both)
     assert contrast["note"].str.contains(said).to_dict() == {"analytic": False, "bootstrap": True}
-    of_many = al.benchmark_scores(many, people="label", n_resamples=40, n_draws=0, rng=1)
+    of_many = al.benchmark_scores(many, human_ids="shared", n_resamples=40, n_draws=0, rng=1)
     notes = of_many.summary("images", intervals=both)["note"]
     assert notes.str.contains("bootstrap coverage is 0.64 to 0.98").all()
     assert not scores.summary("images")["note"].str.contains("bootstrap").any()

@@ -52,8 +52,8 @@ def test_one_condition_has_the_errors_of_a_benchmark_of_it(
     trials: Trials, grouped: al.Result
 ) -> None:
     alone = al.benchmark_scores(trials.select(condition="clean"), n_resamples=0, n_draws=0)
-    columns = ["estimate", "centre", "se", "df", "analytic_ci95_lb", "analytic_ci95_ub"]
-    for population in ("images", "humans", "crossed"):
+    columns = ["estimate", "interval_center", "se", "df", "analytic_ci95_lb", "analytic_ci95_ub"]
+    for population in ("images", "observers", "both"):
         np.testing.assert_allclose(
             grouped.summary(population, "easy", columns="all")[columns],
             alone.summary(population, columns="all")[columns],
@@ -65,11 +65,11 @@ def test_each_condition_its_own_level_is_alignment_by_condition(trials: Trials) 
     found = al.benchmark_scores(trials, levels=own, n_resamples=0, n_draws=0)
     each = al.condition_alignment(trials, metrics="error_consistency", n_resamples=0)
     for name in own:
-        table = found.summary("crossed", name, columns=["centre"]).set_index("system")
+        table = found.summary("both", name, columns=["interval_center"]).set_index("system")
         table = table.loc[each["system"].values]
         part = each.isel(metric=0).sel(condition=name)
         np.testing.assert_allclose(table["se"], part["se"])
-        np.testing.assert_allclose(table["centre"], part["centre"])
+        np.testing.assert_allclose(table["interval_center"], part["interval_center"])
 
 
 def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
@@ -101,16 +101,16 @@ def test_bad_levels(trials: Trials, options: dict[str, object], message: str) ->
 def test_intervals_of_regimes_hold(sets: Callable[..., int]) -> None:
     """Conditions of two data sets with the same people in two regimes: scores and differences."""
     design = BenchmarkDesign("probit", 5, 2, 3, 120, pool=5)
-    truth = population_scores(design).machines
+    truth = population_scores(design).models
     levels = {f"{d}:{c}": "near" if c < 2 else "far" for d in range(2) for c in range(3)}
     rng, n_sets, hits = np.random.default_rng(1), sets(150), []
     for _ in range(n_sets):
         trials, _ = simulated_benchmark(design, rng)
         scores = al.benchmark_scores(
-            trials, people="label", levels=levels, n_resamples=0, n_draws=0
+            trials, human_ids="shared", levels=levels, n_resamples=0, n_draws=0
         )
         for level in ("near", "far", "overall"):
-            table = scores.summary("crossed", level).head(4)
+            table = scores.summary("both", level).head(4)
             inside = (table["analytic_ci95_lb"] <= truth) & (truth <= table["analytic_ci95_ub"])
             hits.append(inside.mean())
     share = np.reshape(hits, (n_sets, 3))

@@ -37,7 +37,7 @@ def test_means_by_hand() -> None:
     ):
         i, j = trials.observers.index(a), trials.observers.index(b)
         value[i, j] = value[j, i] = ec
-    table = found.summary().query("school == 'analytic'").set_index(["statement", "group", "other"])
+    table = found.summary().query("method == 'analytic'").set_index(["contrast", "group", "other"])
     same = FAMILIES[:, None] == FAMILIES
     within = [np.nanmean(value[np.ix_(f == FAMILIES, f == FAMILIES)]) for f in ["ant", "bee"]]
     assert table.loc[("within", "ant", "ant"), "estimate"] == pytest.approx(within[0])
@@ -58,10 +58,10 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
     right = np.random.default_rng(2).random((6, 100)) < 0.7
     group = dict(zip([f"observer_{i}" for i in range(6)], "aaaabc", strict=True))
     found = group_scores(al.Trials.from_correct(right), group, **POINT)
-    table = found.summary().set_index(["statement", "group"])
+    table = found.summary().set_index(["contrast", "group"])
     assert np.isnan(table.loc[("within", "b"), "estimate"])
     assert table.loc[("within", "b"), "note"] == "one observer: nothing within"
-    between = found.summary()[found.summary()["statement"] == "between"]
+    between = found.summary()[found.summary()["contrast"] == "between"]
     whole = between["group"] == "all groups"
     assert between.loc[whole, "estimate"].item() == pytest.approx(
         between.loc[~whole, "estimate"].mean()
@@ -86,14 +86,14 @@ def test_coverage_of_within_minus_between(
         options = {"n_resamples": 500, "n_draws": 500, "n_null": 0, "bayes_factor": False}
         trials = families(np.random.default_rng([1, seed]))
         table = group_scores(trials, "family", rng=seed, **options).summary(intervals="all")
-        own = table[(table["statement"] == "within - between") & (table["group"] == "all groups")]
+        own = table[(table["contrast"] == "within - between") & (table["group"] == "all groups")]
         for _, row in own.iterrows():
-            hits[row["school"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])
-    for school, held in hits.items():
-        figure(f"within minus between of 4 families, {school}: {np.mean(held):.3f}")
-        # .92 to .97, with 4 Monte-Carlo errors of a .95 interval.
+            hits[row["method"]].append(row["eti95_lb"] <= truth <= row["eti95_ub"])
+    for method, held in hits.items():
+        figure(f"within minus between of 4 families, {method}: {np.mean(held):.3f}")
+        # .92 to .97, with 4 Monte Carlo errors of a .95 interval.
         room = 4 * np.sqrt(0.95 * 0.05 / n_sets)
-        assert 0.95 - room <= np.mean(held) <= min(1, 0.95 + room), school
+        assert 0.95 - room <= np.mean(held) <= min(1, 0.95 + room), method
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     """Who answered both lists shows that labels match: pairs across lists are missing alone."""
     group = dict(zip("pPqQr", "aabbc", strict=True))
     found = al.benchmark.group_scores(on_two_lists(True, kinds), group, **POINT)
-    table = found.summary().query("school == 'analytic'").set_index(["statement", "group", "other"])
+    table = found.summary().query("method == 'analytic'").set_index(["contrast", "group", "other"])
     between = table.loc[("between", "a", "b")]
-    assert (between["n_pairs"], between["n_apart"]) == (4, 2)
+    assert (between["n_pairs"], between["n_pairs_no_overlap"]) == (4, 2)
     pairs = of_pairs(found).summary()
     met = pairs[pairs["observer_a"].isin(list("pP")) & pairs["observer_b"].isin(list("qQ"))]
     assert between["estimate"] == pytest.approx(met["estimate"].dropna().mean())
@@ -134,14 +134,14 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     assert "2 of 4 pairs without a common trial" in between["note"]
     assert table.loc[("within", "a", "a"), "note"] == "no common trial"
     observers = al.benchmark.ranks(found).set_index("observer")
-    assert observers.loc["r", ["n_pairs", "n_apart"]].tolist() == [4, 0]
-    assert observers.loc["p", ["n_pairs", "n_apart"]].tolist() == [4, 2]
+    assert observers.loc["r", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 0]
+    assert observers.loc["p", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 2]
 
 
 def test_lists_that_nobody_links_are_labels_that_do_not_match() -> None:
-    with pytest.raises(ValueError, match="check that items and conditions are labelled alike"):
+    with pytest.raises(ValueError, match="check that items and conditions are labeled alike"):
         al.error_consistency(on_two_lists(False, list("abab")), "a-b", **POINT)
-    with pytest.raises(ValueError, match="check that items and conditions are labelled alike"):
+    with pytest.raises(ValueError, match="check that items and conditions are labeled alike"):
         al.error_consistency(on_two_lists(False, list("abcd")), **POINT)
 
 
@@ -245,5 +245,5 @@ def test_groups_and_reader_studies_are_results(tmp_path: Path) -> None:
         al.benchmark.ranks(study)
     with pytest.raises(TypeError, match=r"expected a Result of pairs .*, got one of groups"):
         al.contrast(groups, [1])
-    with pytest.raises(ValueError, match="groups has no option population=; leave it out"):
+    with pytest.raises(ValueError, match="groups has no option generalize_to=; leave it out"):
         al.benchmark.differences(groups, "images")

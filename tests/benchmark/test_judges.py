@@ -16,7 +16,7 @@ from alikely.benchmark.judges import partial_correlation
 
 def _matrix(judged: Judged) -> al.Result:
     answers = xr.DataArray(judged.correct, dims=("observer", "trial"))
-    return al.matrix(answers, tests=False, intervals=())
+    return al.pairwise_matrix(answers, tests=False, intervals=())
 
 
 def _table(judged: Judged) -> pd.Series:
@@ -71,14 +71,14 @@ def test_refusals() -> None:
         judge(matrix, {"observer_0": {"observer_1": 1.0}})
     with pytest.raises(ValueError, match="at least one judge"):
         judge(matrix, {})
-    directed = al.matrix(al.load_example(), "copy_probability", by=None)
+    directed = al.pairwise_matrix(al.load_example(), "copy_probability", by=None)
     with pytest.raises(ValueError, match="directed"):
         judge(directed, {"human_1": {}})
 
 
 def test_conditions_are_averaged() -> None:
     trials = al.load_example().select(condition=["noise", "blur"])
-    matrix = al.matrix(trials)
+    matrix = al.pairwise_matrix(trials)
     names = [name for name in trials.observers if name != "human_1"]
     table = al.benchmark.judge_agreement(
         matrix, {"human_1": {name: float(k % 4) for k, name in enumerate(names)}}
@@ -113,7 +113,7 @@ def test_intervals_hold(
         covered.append(row["analytic_ci95_lb"] <= truth <= row["analytic_ci95_ub"])
     found = np.mean(covered)
     figure(f"judges, {n_candidates} candidates, preference {preference:g}: covered {found:.3f}")
-    # At least .92, but for 4 Monte-Carlo errors.
+    # At least .92, but for 4 Monte Carlo errors.
     assert found >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / n)
 
 

@@ -20,24 +20,24 @@ MANY = 10**9
 
 
 def two_datasets(
-    rng: np.random.Generator, rho: float, *, machines: int = 20, humans: int = 6, images: int = 150
+    rng: np.random.Generator, rho: float, *, models: int = 20, humans: int = 6, images: int = 150
 ) -> tuple[Trials, np.ndarray]:
-    """Machines whose liking for what is hard for people correlates between two data sets by rho.
+    """Models whose liking for what is hard for people correlates between two data sets by rho.
 
-    A probit of one factor: also what each machine's mean consistency would be without noise.
+    A probit of one factor: also what each model's mean consistency would be without noise.
     """
-    z = rng.normal(size=machines)
-    other = rho * z + np.sqrt(1 - rho**2) * rng.normal(size=machines)
+    z = rng.normal(size=models)
+    other = rho * z + np.sqrt(1 - rho**2) * rng.normal(size=models)
     blocks, truths = [], []
     for liking in (z, other):
         load = np.r_[np.full(humans, 0.8), 0.5 + 0.13 * np.clip(liking, -2.5, 2.5)]
         hardness = rng.normal(size=images)
-        own = rng.normal(size=(humans + machines, images))
+        own = rng.normal(size=(humans + models, images))
         blocks.append(load[:, None] * hardness + np.sqrt(1 - load[:, None] ** 2) * own + 0.6 > 0)
         truths.append(expected_consistency(load[humans:] * 0.8, special.ndtr(0.6)))
     trials = Trials.from_correct(
         np.concatenate(blocks, axis=1).astype(int),
-        kind=["human"] * humans + ["model"] * machines,
+        kind=["human"] * humans + ["model"] * models,
         dataset=["x"] * images + ["y"] * images,
     )
     return trials, np.array(truths)
@@ -91,15 +91,17 @@ def test_what_is_not_known_says_why() -> None:
 
 
 def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
-    trials, _ = two_datasets(np.random.default_rng(3), 0.6, machines=6, images=120)
-    scores = al.benchmark_scores(trials, people="dataset", n_resamples=60, n_draws=0, rng=1)
-    machines = list(range(6))
-    parts = level_parts(scores, "x").isel(system=machines, system_other=machines)
-    centre = np.eye(6) - 1 / 6
+    trials, _ = two_datasets(np.random.default_rng(3), 0.6, models=6, images=120)
+    scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=60, n_draws=0, rng=1)
+    models = list(range(6))
+    parts = level_parts(scores, "x").isel(system=models, system_other=models)
+    center = np.eye(6) - 1 / 6
     matrix = joint_covariance(parts, "images")
     noise, df = score_noise(parts)
     # People can but add to what images do; what is added to the cells does not vary.
-    assert noise >= np.trace(centre @ (matrix - parts["invented"].values)) / 5 * (1 - 1e-9)
+    assert noise >= np.trace(center @ (matrix - parts["pseudocount_variance"].values)) / 5 * (
+        1 - 1e-9
+    )
     assert df >= 5
     table = al.benchmark.score_correlations(scores, ci_prob=0.9)
     assert list(table)[-7:] == [
@@ -107,21 +109,23 @@ def test_noise_is_that_of_differences_and_stands_in_the_table() -> None:
         "latent_ci90_ub", "note",
     ]  # fmt: skip
     row = table.iloc[0]
-    assert row["reliability"] == pytest.approx(1 - noise / parts["centre"].values.var(ddof=1))
+    assert row["reliability"] == pytest.approx(
+        1 - noise / parts["interval_center"].values.var(ddof=1)
+    )
     bounds = ["latent_ci90_lb", "latent_ci90_ub"]
-    for ends, colour in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
+    for ends, color in (((0.1, 1.3), 0.8), ((-np.inf, np.inf), np.nan)):
         table[bounds], table["latent"] = ends, 0.8
         drawn = np.ma.filled(
             al.plot_robustness(table, "correlations", latent=True).images[0].get_array(), np.nan
         )
-        np.testing.assert_allclose(drawn[0, 1], colour)
+        np.testing.assert_allclose(drawn[0, 1], color)
     with pytest.raises(ValueError, match="needs the column 'latent'"):
         al.plot_robustness(table.drop(columns="latent"), "correlations", latent=True)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6, 1.0])
 def test_bias_and_coverage_of_scores_with_known_noise(rho: float, figure: Figure) -> None:
-    """Twenty machines, reliabilities .9 and .8, noise known with 30 degrees of freedom."""
+    """Twenty models, reliabilities .9 and .8, noise known with 30 degrees of freedom."""
     rng, times, n, df = np.random.default_rng(5), 400, 20, 30
     noise = 1 / 0.9 - 1, 1 / 0.8 - 1
     found, held = [], []

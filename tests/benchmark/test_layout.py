@@ -28,7 +28,7 @@ def renamed(**names: str) -> Trials:
     return Trials.from_table(table.replace({"observer": names}), labels=["family"])
 
 
-def labelled(name: str) -> Trials:
+def labeled(name: str) -> Trials:
     trials = al.load_example().select(condition=["blur", "noise"])
     correct = trials.data["correct"].values
     return Trials.from_correct(
@@ -56,19 +56,19 @@ def alignment(trials: Trials) -> xr.Dataset:
             [
                 benchmark,
                 alignment,
-                al.benchmark.sensitivity,
+                al.benchmark.multiverse_analysis,
                 al.planning.variance_components,
                 al.fit_cohort,
             ],
         ),
-        ("ceiling", [benchmark, al.benchmark.sensitivity]),
+        ("ceiling", [benchmark, al.benchmark.multiverse_analysis]),
     ],
 )
-def test_a_machine_may_not_be_called_like_a_row(
+def test_a_model_may_not_be_called_like_a_row(
     name: str, calls: list[Callable[[Trials], object]]
 ) -> None:
     for call in calls:
-        with pytest.raises(ValueError, match=f"no machine may be called '{name}', a row that"):
+        with pytest.raises(ValueError, match=f"no model may be called '{name}', a row that"):
             call(renamed(model_2=name))
 
 
@@ -94,7 +94,7 @@ def test_humans_may_have_any_name() -> None:
 )
 def test_a_label_may_not_overwrite_what_trials_hold(name: str) -> None:
     with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
-        labelled(name)
+        labeled(name)
     with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
         Trials.from_table(al.load_example().to_table(), labels=[name])
 
@@ -116,7 +116,7 @@ def test_a_label_may_not_overwrite_what_scores_hold(
 ) -> None:
     for call in calls:
         with pytest.raises(ValueError, match=f"label '{name}' of the observers has the name of a"):
-            call(labelled(name))
+            call(labeled(name))
 
 
 def by_pair(trials: Trials) -> pd.Series:
@@ -146,7 +146,7 @@ def trials() -> Trials:
 
 
 def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) -> None:
-    humans, machines = names_of(trials)
+    humans, models = names_of(trials)
     value = by_pair(trials).groupby(["a", "b"]).mean()
     both = [value[a, b] for a, b in itertools.permutations(humans, 2)]
     once = [value[a, b] for a, b in itertools.combinations(humans, 2)]
@@ -154,23 +154,23 @@ def test_directed_metrics_take_pairs_of_humans_in_both_orders(trials: Trials) ->
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=0, n_draws=0)
     found = scores.estimates["estimate"].sel(level="overall")
     assert float(found.sel(system="human-human")) == pytest.approx(np.mean(both), rel=1e-12)
-    for machine in machines:
-        # The human is the reference: the machine copies.
-        expected = np.mean([value[human, machine] for human in humans])
-        assert float(found.sel(system=machine)) == pytest.approx(expected, rel=1e-12)
+    for model in models:
+        # The human is the reference: the model copies.
+        expected = np.mean([value[human, model] for human in humans])
+        assert float(found.sel(system=model)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_errors_of_directed_metrics(trials: Trials) -> None:
     """Over images as the bootstrap of the same entries, over humans the jackknife by hand."""
-    humans, machines = names_of(trials)
+    humans, models = names_of(trials)
     scores = al.benchmark_scores(trials, metric=CP, n_resamples=4000, n_draws=400, rng=1)
     se = np.sqrt(
-        np.diag(scores.data["covariance/covariance"].sel(population="images", level="overall"))
+        np.diag(scores.data["covariance/covariance"].sel(generalize_to="images", level="overall"))
     )
     spread = scores.draws("bootstrap", "images").std(axis=0)
-    # Monte-Carlo error of a standard deviation, and the delta method's own at 160 trials.
+    # Monte Carlo error of a standard deviation, and the delta method's own at 160 trials.
     np.testing.assert_allclose(spread, se, rtol=4 / np.sqrt(8000) + 2 / 160)
-    assert scores.draws("posterior").shape == (400, len(machines) + 2)
+    assert scores.draws("posterior").shape == (400, len(models) + 2)
 
     table = joint_correctness(trials, list(itertools.permutations(humans, 2)))
     frame = pd.DataFrame({name: table[f"observer_{name}"].values for name in ("a", "b")})
@@ -185,7 +185,9 @@ def test_errors_of_directed_metrics(trials: Trials) -> None:
     expected = (len(humans) - 1) / len(humans) * (shifts**2).sum()
     own = {"system": "human-human", "system_other": "human-human"}
     assert float(
-        scores.data["covariance/covariance"].sel(population="humans", level="overall").sel(own)
+        scores.data["covariance/covariance"]
+        .sel(generalize_to="observers", level="overall")
+        .sel(own)
     ) == pytest.approx(expected, rel=1e-9)
 
 
@@ -209,16 +211,18 @@ def test_parts_of_any_level(trials: Trials) -> None:
     """A condition as a part has the scores and covariances of that condition alone."""
     table, layout = laid_out(trials, models="model", humans="human", level="condition")
     assert [part.name for part in layout.parts] == ["all:blur", "all:noise"]
-    found = decompositions(table, layout, ERROR_CONSISTENCY, people="label", items="dataset")
+    found = decompositions(
+        table, layout, ERROR_CONSISTENCY, human_ids="shared", item_scope="dataset"
+    )
     value = ERROR_CONSISTENCY.value(table["cells"].values)
     scores = nested_scores(layout, value[None])[0]
     for d, place in enumerate(("blur", "noise")):
         alone = benchmark(trials.select(condition=place))
         np.testing.assert_allclose(scores[d], alone.estimates["estimate"].sel(level="all"))
-        for population in ("images", "humans", "crossed"):
+        for population in ("images", "observers", "both"):
             expected = (
                 alone.data["covariance/covariance"]
-                .sel(population=population, level="overall")
+                .sel(generalize_to=population, level="overall")
                 .values
             )
             own = joint_covariance(found[d], population)  # type: ignore[arg-type]

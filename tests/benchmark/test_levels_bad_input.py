@@ -16,12 +16,12 @@ ITEMS = [f"image_{k}" for k in range(30)]
 
 
 def table(
-    truths: tuple[str, str], datasets: tuple[str, str] = ("d", "d"), machine: str = "machine"
+    truths: tuple[str, str], datasets: tuple[str, str] = ("d", "d"), model: str = "model"
 ) -> pd.DataFrame:
-    """Three people and a machine in two conditions; the first image's true classes are given."""
+    """Three people and a model in two conditions; the first image's true classes are given."""
     parts = []
     for condition, first, dataset in zip(("one", "two"), truths, datasets, strict=True):
-        for number, observer in enumerate(["anna", "ben", "chris", machine]):
+        for number, observer in enumerate(["anna", "ben", "chris", model]):
             truth = np.array([first, *(["cat", "dog"] * 15)[:29]])
             response = truth.copy()
             response[number::5] = "car"
@@ -51,10 +51,12 @@ def scored(frame: pd.DataFrame, **options: Any) -> al.Result:
     [
         (lambda: scored(table(("cat", "dog"))), "item 'image_0' has the true class 'cat' in"),
         (
-            lambda: scored(table(("cat", "dog"), ("d", "e")), items="label", people="label"),
-            "'dog' in condition 'two' of data set 'e', but an image has one: say items='dataset'",
+            lambda: scored(
+                table(("cat", "dog"), ("d", "e")), item_scope="label", human_ids="shared"
+            ),
+            "in condition 'two' of data set 'e', but an image has one: pass item_scope='dataset'",
         ),
-        (lambda: scored(table(("cat", "cat"), machine="anna")), "observer 'anna' has kind 'human'"),
+        (lambda: scored(table(("cat", "cat"), model="anna")), "observer 'anna' has kind 'human'"),
         (
             lambda: scored(pd.concat([table(("cat", "cat")), table(("cat", "cat")).iloc[[5]]])),
             (
@@ -73,8 +75,8 @@ def test_one_clear_line(call: Callable[[], Any], message: str) -> None:
 def test_labels_that_mean_what_they_say_are_scored() -> None:
     for truths, datasets, options in (
         (("cat", "cat"), ("d", "d"), {}),
-        (("cat", "dog"), ("d", "d"), {"items": "condition"}),
-        (("cat", "dog"), ("d", "e"), {"people": "label"}),
+        (("cat", "dog"), ("d", "d"), {"item_scope": "condition"}),
+        (("cat", "dog"), ("d", "e"), {"human_ids": "shared"}),
     ):
         scores = scored(table(truths, datasets), **options)
         assert np.isfinite(scores.estimates["estimate"].values).all()

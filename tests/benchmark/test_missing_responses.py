@@ -31,13 +31,13 @@ CALLS: dict[str, Callable[..., list[str]]] = {
     "error_similarity": lambda t, **o: _notes(
         al.error_similarity(t, n_permutations=0, **FEW, **o).summary()
     ),
-    "matrix": lambda t, **o: _notes(al.matrix(t, **o).summary()),
+    "matrix": lambda t, **o: _notes(al.pairwise_matrix(t, **o).summary()),
     "benchmark_scores": lambda t, **o: _notes(al.benchmark_scores(t, **FEW, **o).summary()),
     "group_scores": lambda t, **o: _notes(
         al.benchmark.group_scores(t, "kind", **FEW, **o).summary()
     ),
-    "consensus_ceilings": lambda t, **o: _notes(
-        al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
+    "noise_ceilings": lambda t, **o: _notes(
+        al.benchmark.noise_ceilings(t, al.metrics.ERROR_CONSISTENCY, **o)
     ),
     "agreement": lambda t, **o: _notes(al.agreement(t, **FEW, **o).summary()),
     "reader_study": lambda t, **o: _notes(
@@ -70,7 +70,7 @@ def table() -> pd.DataFrame:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_note_gives_the_number_and_what_becomes_of_it(name: str, table: pd.DataFrame) -> None:
     trials = al.Trials.from_table(table)
-    alone = {"consensus_ceilings", "reader_study", "difficulty_spectrum", "condition_divergences"}
+    alone = {"noise_ceilings", "reader_study", "difficulty_spectrum", "condition_divergences"}
     n_shown = int((table["kind"] == "human").sum()) if name in alone else len(table)
     said = f"120 of {n_shown:,} responses are missing and "
     counted = "count as a class" if name.startswith("agreement") else "count as errors"

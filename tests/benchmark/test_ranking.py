@@ -55,11 +55,11 @@ def test_step_down_declares_more_than_one_step() -> None:
     n, sd = 5, 0.1
     z = np.random.default_rng(3).standard_normal((200_000, n)) * sd
     j, k = np.nonzero(~np.eye(n, dtype=bool))
-    standardised = (z[:, j] - z[:, k]) / (sd * np.sqrt(2))
+    standardized = (z[:, j] - z[:, k]) / (sd * np.sqrt(2))
     # Systems 0 to 2 lie far above the others and apart: these claims are made in the first step.
     clear = (j < 3) & (k > j)
-    first = np.quantile(standardised.max(axis=1), 0.95)
-    second = np.quantile(standardised[:, ~clear].max(axis=1), 0.95)
+    first = np.quantile(standardized.max(axis=1), 0.95)
+    second = np.quantile(standardized[:, ~clear].max(axis=1), 0.95)
     assert second < first - 0.1
     gap = (first + second) / 2 * sd * np.sqrt(2)
     x = np.array([9.0, 8.0, 7.0, 0.0, gap])

@@ -127,9 +127,11 @@ def test_replicates_draw_readers_and_cases(ai: str | None) -> None:
     # Readers' variance by (R - 1) / R at least, and 2.5 % quantiles of 400 replicates.
     room = 4 * np.sqrt(0.025 * 0.975 / 400) / 0.058 / 1.96
     assert (width >= rows["se"] * np.sqrt(11 / 12) * (1 - room)).all()
-    both = np.sqrt(rows["se"] ** 2 + 2 * rows["of_both"] / (rows["n_readers"] * rows["n_cases"]))
+    both = np.sqrt(
+        rows["se"] ** 2 + 2 * rows["var_residual"] / (rows["n_readers"] * rows["n_cases"])
+    )
     assert (width <= both * (1 + room)).all()
-    assert (rows["undefined_share"] == 0).all()
+    assert (rows["frac_undefined"] == 0).all()
     assert "bootstrap_eti95_lb" not in reader_study(trials, ai).summary()
 
 
@@ -156,7 +158,7 @@ def test_readers_of_one_modality_each_are_apart() -> None:
     of_a = table["condition"] == "A"
     kept = table[(number.isna()) | (of_a & (number < 4)) | (~of_a & (number >= 4))]
     study = reader_study(al.Trials.from_table(kept), "AI", n_resamples=50, rng=1)
-    assert (al.benchmark.differences(study)["undefined_share"] == 0).all()
+    assert (al.benchmark.differences(study)["frac_undefined"] == 0).all()
     variance = study.summary()["se_readers"] ** 2
     row = al.benchmark.differences(study).iloc[0]
     assert row["se_readers"] ** 2 == pytest.approx(variance.sum())
@@ -268,7 +270,7 @@ def test_many_studies_by_hand_are_those_of_the_door() -> None:
     by_hand = studied(right, of_ai)
     (found,) = zip(*by_hand, strict=True)
     row = al.benchmark.differences(reader_study(trials_of(right[:, 0], of_ai[:, 0]), "AI")).iloc[0]
-    known = row["estimate"], row["se_readers"] ** 2, row["se_cases"] ** 2, row["of_both"] / 240
+    known = row["estimate"], row["se_readers"] ** 2, row["se_cases"] ** 2, row["var_residual"] / 240
     np.testing.assert_allclose(found, [*known, row["df_cases"]])
     variance, half = by_hand.interval(4)
     np.testing.assert_allclose(variance, row["se"] ** 2)
@@ -299,8 +301,8 @@ def test_power_is_what_is_promised(
     by_readers, by_cases, by_both, df_cases = np.mean(pilots, axis=0)[1:, 0]
     row = {
         "modality": "A", "other": "B", "n_readers": n, "n_cases": n_cases,
-        "se_readers": np.sqrt(by_readers), "of_readers": n * (by_readers - by_both),
-        "of_cases": n_cases * (by_cases - by_both), "of_both": n * n_cases * by_both,
+        "se_readers": np.sqrt(by_readers), "var_reader": n * (by_readers - by_both),
+        "var_case": n_cases * (by_cases - by_both), "var_residual": n * n_cases * by_both,
         "df_cases": df_cases,
     }  # fmt: skip
     # Components that are known, in place of those of a small pilot.
@@ -308,7 +310,7 @@ def test_power_is_what_is_promised(
     monkeypatch.setattr("alikely.planning.components.differences", lambda *_, **__: known)
     truth = readers(2, 2, spread=spread, rng=1)[1]
     designs = [4, 6, 10], [100, 150, 200]
-    plan = al.planning.readers(pilot, *designs, difference=truth[0] - truth[1])
+    plan = al.planning.plan_reader_study(pilot, *designs, difference=truth[0] - truth[1])
     promises = plan[["power", "width"]].itertuples(index=False)
     for design, (promised, width) in zip(zip(*designs, strict=True), promises, strict=True):
         step = 1_600_000 // (design[0] * design[1])
@@ -453,14 +455,14 @@ def test_a_pilot_says_how_far_its_power_is_to_be_trusted() -> None:
     trials, truth = readers(6, 150, rng=1)
     found = reader_study(trials, "AI")
     asked = {"difference": truth[0] - truth[1]}
-    plan = al.planning.readers(found, [4, 10, 40], 200, **asked)
+    plan = al.planning.plan_reader_study(found, [4, 10, 40], 200, **asked)
     assert (plan["power_lb"] < plan["power"]).all()
     assert (plan["power"] < plan["power_ub"]).all()
-    wider = al.planning.readers(found, 10, 200, ci_prob=0.99, **asked)
+    wider = al.planning.plan_reader_study(found, 10, 200, ci_prob=0.99, **asked)
     assert wider["power_lb"][0] < plan["power_lb"][1]
     # With ten times the readers pilots differ less.
     more = reader_study(readers(60, 150, rng=1)[0], "AI")
-    sure = al.planning.readers(more, 10, 200, **asked)
+    sure = al.planning.plan_reader_study(more, 10, 200, **asked)
     assert (sure["power_ub"] - sure["power_lb"])[0] < 0.7 * (plan["power_ub"] - plan["power_lb"])[1]
 
 
@@ -484,6 +486,6 @@ def test_bad_input() -> None:
         reader_study(two, "AI")
     assert reader_study(trials, "AI").summary()["note"].str.contains("Only 3 readers").all()
     with pytest.raises(TypeError, match="expected a Result of a reader study"):
-        al.planning.readers(trials, 5, 100)  # type: ignore[arg-type]
+        al.planning.plan_reader_study(trials, 5, 100)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers of at least 2"):
-        al.planning.readers(reader_study(trials, "AI"), 1, 100)
+        al.planning.plan_reader_study(reader_study(trials, "AI"), 1, 100)

@@ -78,7 +78,7 @@ def test_clusters_of_one_image_are_images() -> None:
         al.benchmark_scores(trials, cluster=cluster, n_resamples=300, n_draws=400, rng=1)
         for cluster in ("template", None)
     )
-    for population in ("images", "crossed"):
+    for population in ("images", "both"):
         one, other = (scores.summary(population, intervals="all") for scores in (found, alone))
         for name in one.columns.drop(["level", "system", "note", "note_codes", "df"]):
             # Each left out in turn, instead of first derivatives: intervals differ by 1/N or so.
@@ -95,8 +95,8 @@ def test_all_methods_draw_clusters() -> None:
         trials, cluster="template", n_resamples=1_000, n_draws=1_000, rng=1
     )
     table = scores.summary("images", intervals=["analytic"]).set_index("system")
-    for school in ("bootstrap", "posterior"):
-        drawn = scores.draws(school, "images").std(axis=0)
+    for method in ("bootstrap", "posterior"):
+        drawn = scores.draws(method, "images").std(axis=0)
         np.testing.assert_allclose(drawn / table["se"].to_numpy(), 1, atol=0.15)
     labels = al.benchmark_scores(trials, cluster="template", metric="EC", **LIGHT)
     assert "new clusters of images (template)" in labels.sentence()
@@ -123,7 +123,7 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
     notes = al.benchmark_scores(few, cluster="template", **LIGHT).summary("images")["note"]
     assert notes.str.contains("4 clusters of 'template'").all()
     plan = pd.DataFrame({"item": few.data["item"].values, "inclusion": 0.5})
-    chosen = few.with_inclusion(plan, population="pool")
+    chosen = few.with_inclusion(plan, generalize_to="pool")
     with pytest.raises(ValueError, match="chosen by a plan, whose variance knows no clusters"):
         al.benchmark_scores(chosen, cluster="template", **LIGHT)
 
@@ -206,12 +206,12 @@ def test_groups_families_and_judges_draw_clusters() -> None:
         al.benchmark.group_scores(trials, rng=1, cluster=cluster, **LIGHT)
         for cluster in (None, "template")
     )
-    analytic = [scores.summary().query("school == 'analytic'")["se"] for scores in (plain, found)]
+    analytic = [scores.summary().query("method == 'analytic'")["se"] for scores in (plain, found)]
     assert (analytic[1] > 1.3 * analytic[0]).all()
     ranks = [al.benchmark.ranks(scores).set_index("observer") for scores in (plain, found)]
     width = [(each["rank_ub"] - each["rank_lb"]).sum() for each in ranks]
     assert width[1] >= width[0]
-    squares = [al.matrix(trials, cluster=cluster) for cluster in (None, "template")]
+    squares = [al.pairwise_matrix(trials, cluster=cluster) for cluster in (None, "template")]
     support = [
         al.benchmark.families(square, n_resamples=200, rng=1).support[:-1].mean()
         for square in squares
@@ -232,7 +232,7 @@ def test_noise_of_questions_is_that_of_clusters() -> None:
             observers=panel.observers,
             item_columns={"topic": np.repeat(np.arange(30), times)},
         )
-        matrix = al.matrix(trials, cluster=cluster)
+        matrix = al.pairwise_matrix(trials, cluster=cluster)
         return float(al.benchmark.judge_agreement(matrix, given)["noise"].iloc[0])
 
     assert noise(1, "topic") == pytest.approx(30 / 29 * noise(1, None), rel=1e-9)

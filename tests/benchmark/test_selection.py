@@ -22,13 +22,13 @@ def scores() -> al.Result:
 
 def methods(table: object) -> list[str]:
     names = [str(name).split("_")[0] for name in table if str(name).endswith("_lb")]  # type: ignore[attr-defined]
-    return [name for name in dict.fromkeys(names) if name != "ceiled"]
+    return [name for name in dict.fromkeys(names) if name != "ceiling"]
 
 
 def test_one_interval_and_one_test_by_default(scores: al.Result) -> None:
     table = scores.summary()
     assert methods(table) == ["analytic"]
-    assert not {"centre", "df", "kappa_max", "kappa_min", "less_biased"} & set(table)
+    assert not {"interval_center", "df", "kappa_max", "kappa_min", "bias_corrected"} & set(table)
     apart = al.benchmark.differences(scores)
     assert methods(apart) == ["simultaneous"]
     assert [name for name in apart if name.startswith("p_value")] == ["p_value_simultaneous"]
@@ -37,10 +37,10 @@ def test_one_interval_and_one_test_by_default(scores: al.Result) -> None:
 
 
 def test_all_has_every_column_but_no_bootstrap(scores: al.Result) -> None:
-    images, crossed = (scores.summary(name, intervals="all") for name in ("images", "crossed"))
+    images, crossed = (scores.summary(name, intervals="all") for name in ("images", "both"))
     assert methods(images) == ["analytic", "posterior"]
     assert methods(crossed) == ["analytic"]
-    assert {"centre", "df", "kappa_max", "kappa_min", "less_biased"} <= set(images)
+    assert {"interval_center", "df", "kappa_max", "kappa_min", "bias_corrected"} <= set(images)
     assert methods(al.benchmark.differences(scores, intervals="all")) == [
         "pointwise",
         "simultaneous",
@@ -60,7 +60,7 @@ def test_the_bootstrap_is_neither_computed_nor_shown_unless_named(scores: al.Res
 
 
 def test_a_note_explains_why_there_is_no_posterior(scores: al.Result) -> None:
-    assert scores.summary()["note"].str.contains("pass population='images'").all()
+    assert scores.summary()["note"].str.contains("pass generalize_to='images'").all()
     assert not scores.summary("images")["note"].str.contains("no posterior").any()
     without = al.benchmark_scores(al.load_example(), n_draws=0)
     assert without.summary("images")["note"].str.contains("pass n_draws=4_000").all()
@@ -97,7 +97,7 @@ def test_class_level_error_similarity_has_no_interval_unless_named() -> None:
     assert methods(named) == ["analytic"]
     assert named["note"].str.contains("few errors of a class").all()
     # Three degrees of freedom: nearly certain intervals are the whole range.
-    wide = scores.summary("humans", intervals=["analytic"], ci_prob=1 - 1e-9)
+    wide = scores.summary("observers", intervals=["analytic"], ci_prob=1 - 1e-9)
     ends = wide.filter(regex="^analytic_").to_numpy()
     assert (ends.min(), ends.max()) == (0, 1)
 
@@ -131,11 +131,11 @@ def test_bounds_stay_within_the_range_of_the_metric(
     trials = al.Trials.from_correct(right, kind=["human"] * 3 + ["model"] * 2)
     scores = al.benchmark_scores(trials, metric=metric, n_draws=0)
     low, high = scores.metric.bounds
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         table = scores.summary(population, intervals=["analytic"], ci_prob=0.999)  # type: ignore[arg-type]
         ends = table.filter(regex="^analytic_").to_numpy()
         assert not ((ends < low) | (ends > high)).any()
-        row = al.difference(scores, *scores.observers, population=population, ci_prob=0.999)  # type: ignore[arg-type]
+        row = al.difference(scores, *scores.observers, generalize_to=population, ci_prob=0.999)  # type: ignore[arg-type]
         assert not (row.filter(regex="_[lu]b$").abs() > high - low).any(axis=None)
 
 
@@ -147,7 +147,7 @@ def test_a_difference_that_is_equal_for_all_humans_has_no_interval_over_humans()
     right[3, 1:5], right[4, 2:6] = False, False
     trials = al.Trials.from_correct(right, kind=["human"] * 3 + ["model"] * 2)
     scores = al.benchmark_scores(trials, n_draws=0)
-    row = al.difference(scores, *scores.observers, population="humans").loc["analytic"]
+    row = al.difference(scores, *scores.observers, generalize_to="observers").loc["analytic"]
     # Kappa of 12 images, 4 errors each, 3 or 2 of them shared: 5/8 and 1/4.
     assert row["estimate"] == pytest.approx(5 / 8 - 1 / 4)
     assert np.isnan(row["se"])

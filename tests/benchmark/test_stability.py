@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import alikely as al
-from alikely.benchmark.humans import consensus_ceilings
+from alikely.benchmark.humans import noise_ceilings
 from alikely.data.trials import Trials
 from alikely.inference.intervals import two_factor_variance
 from alikely.metrics import ERROR_CONSISTENCY
@@ -36,7 +36,7 @@ def kappa(a: np.ndarray, b: np.ndarray) -> float:
 
 def test_consensus_ceilings_by_hand() -> None:
     right = np.random.default_rng(1).integers(0, 2, (4, 50)).astype(float)
-    table = consensus_ceilings(
+    table = noise_ceilings(
         Trials.from_correct(right.astype(int), kind=["human"] * 4), ERROR_CONSISTENCY
     )
     upper = (1 + np.sign(2 * right.sum(axis=0) - 4)) / 2
@@ -51,7 +51,7 @@ def test_consensus_ceilings_by_hand() -> None:
 @pytest.mark.slow
 def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
     one = trials.select(condition="noise")
-    table = consensus_ceilings(one, ERROR_CONSISTENCY).set_index("level")
+    table = noise_ceilings(one, ERROR_CONSISTENCY).set_index("level")
     correct = np.maximum(one.data["correct"].values[one.data["kind"].values == "human"], 0)
     rng = np.random.default_rng(2)
     n = correct.shape[1]
@@ -59,10 +59,10 @@ def test_consensus_errors_agree_with_resampled_images(trials: Trials) -> None:
     n_replicates = 400
     for _ in range(n_replicates):
         drawn = Trials.from_correct(correct[:, rng.integers(0, n, n)], kind=["human"] * 4)
-        row = consensus_ceilings(drawn, ERROR_CONSISTENCY).iloc[0]
+        row = noise_ceilings(drawn, ERROR_CONSISTENCY).iloc[0]
         replicates.append((row["lower"], row["upper"]))
     sd = np.std(replicates, axis=0)
-    # Monte-Carlo error of a standard deviation, and the second order that influences leave out.
+    # Monte Carlo error of a standard deviation, and the second order that influences leave out.
     slack = 4 / np.sqrt(2 * n_replicates) + 1 / np.sqrt(n)
     np.testing.assert_allclose(
         table.loc["overall", ["lower_se", "upper_se"]].astype(float), sd, rtol=slack
@@ -75,7 +75,7 @@ def test_ceilings_are_tested_against_zero(scores: al.Result, trials: Trials) -> 
     z = row["human_human"] / row["human_human_se"]
     assert row["p_human_human"] == pytest.approx(stats.norm.sf(z))
     assert row["p_human_human"] < 1e-6
-    assert row["consensus_lower"] < row["consensus_upper"]
+    assert row["noise_ceiling_lower"] < row["noise_ceiling_upper"]
     coins = Trials.from_correct(
         np.random.default_rng(3).integers(0, 2, (6, 400)), kind=["human"] * 5 + ["model"]
     )
@@ -94,8 +94,8 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     right[3], right[[1, 2, 4]] = right[0], 1 - right[0]
     kind = ["human"] * 5 + ["model"] * 2
     opposed = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
-    table = opposed.summary("crossed")
-    assert table["ceiled"].isna().all()
+    table = opposed.summary("both")
+    assert table["ceiling_normalized"].isna().all()
     assert table["note"].str.contains("the ceiling is not above 0").all()
     right = np.random.default_rng(9).integers(0, 2, (7, 30))
     right[1, :24] = right[0, :24]
@@ -103,7 +103,7 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     table = guessing.summary("images")
     assert table.set_index("system").loc["ceiling", "estimate"] > 0
     # Student's interval of the ratio, where Fieller's has no end.
-    half = table["ceiled_ci95_ub"][0] - table["ceiled_ci95_lb"][0]
+    half = table["ceiling_normalized_ci95_ub"][0] - table["ceiling_normalized_ci95_lb"][0]
     assert half > 2 * 2 * 1.96 * table["se"][0]
     assert table["note"].str.contains("the ceiling does not differ significantly from 0").all()
 
@@ -115,7 +115,7 @@ def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:
     weights = np.repeat([1 / 3, -1 / 3], 3)
     matrix = (
         scores.data["covariance/covariance"]
-        .sel(population="images", level="overall")
+        .sel(generalize_to="images", level="overall")
         .sel(system=scores.observers, system_other=scores.observers)
     )
     assert row["difference"] == pytest.approx(weights @ values)
@@ -155,7 +155,7 @@ def test_two_factor_variance_is_right_for_a_crossed_sum() -> None:
 
 
 def test_bootstrap_errors_agree_with_analytic_ones(scores: al.Result) -> None:
-    for population in ("images", "humans", "crossed"):
+    for population in ("images", "observers", "both"):
         table = scores.summary(population, intervals=["bootstrap"]).set_index("system")
         table = table.loc[scores.observers]
         # Four humans: the two ways differ in the second order, and in 4,000 replicates.
@@ -166,18 +166,27 @@ def test_bootstrap_errors_agree_with_analytic_ones(scores: al.Result) -> None:
 def test_sensitivity_begins_with_the_benchmark_and_knows_what_decides(
     scores: al.Result, trials: Trials
 ) -> None:
-    table = al.benchmark.sensitivity(trials, exclude={"all": ["blur"]})
+    table = al.benchmark.multiverse_analysis(trials, exclude={"all": ["blur"]})
     assert len(table) == 3 * 16 * 8
-    plain = al.benchmark.sensitivity(trials)
+    plain = al.benchmark.multiverse_analysis(trials)
     first = plain.head(8).set_index("system")["score"]
     expected = scores.estimates["estimate"].sel(level="overall")
     for system in first.index:
         assert first[system] == pytest.approx(float(expected.sel(system=system)))
-    band = al.benchmark.sensitivity_band(table).set_index("system")
+    band = al.benchmark.multiverse_band(table).set_index("system")
     assert (band["lowest"] <= band["score"]).all()
     assert (band["score"] <= band["highest"]).all()
-    assert set(band["decides"]) <= {"no_response", "conditions", "grouping", "both_perfect"}
-    assert band.loc[scores.observers, "decides_rank"].isin([*band["decides"], "metric"]).all()
+    assert set(band["most_influential_choice"]) <= {
+        "no_response",
+        "conditions",
+        "grouping",
+        "both_perfect",
+    }
+    assert (
+        band.loc[scores.observers, "most_influential_for_rank"]
+        .isin([*band["most_influential_choice"], "metric"])
+        .all()
+    )
     own = plain[plain["metric"] == "error_consistency"]
     pooled = own[own["grouping"] == "per dataset"].groupby("system")["score"].mean()
     # Pooling conditions of unequal difficulty inflates error consistency.
@@ -189,7 +198,7 @@ def test_both_perfect_counts_as_one_or_not_at_all() -> None:
     right[2:, :5] = 0
     right[3, 5:10] = 0
     trials = Trials.from_correct(right, kind=["human", "human", "human", "model"])
-    table = al.benchmark.sensitivity(trials, metrics=["error_consistency"])
+    table = al.benchmark.multiverse_analysis(trials, metrics=["error_consistency"])
     table = table.set_index(["both_perfect", "system"])["score"]
     assert np.unique(table["one", "human-human"]).tolist() == pytest.approx([1 / 3])
     assert np.unique(table["undefined", "human-human"]).tolist() == [0]
@@ -204,7 +213,7 @@ def test_correlations_and_stability(scores: al.Result) -> None:
     trials = Trials.from_correct(
         right, kind=["human"] * 4 + ["model"] * 6, dataset=["x"] * 200 + ["y"] * 200
     )
-    two = al.benchmark_scores(trials, people="label", n_resamples=500, n_draws=0, rng=1)
+    two = al.benchmark_scores(trials, human_ids="shared", n_resamples=500, n_draws=0, rng=1)
     table = al.benchmark.score_correlations(two)
     assert len(table) == 1
     by_level = two.estimates["estimate"].sel(system=two.observers)
@@ -220,12 +229,12 @@ def test_correlations_and_stability(scores: al.Result) -> None:
     ("call", "message"),
     [
         (
-            lambda s: al.benchmark.differences(s, groups="colour"),
+            lambda s: al.benchmark.differences(s, groups="color"),
             r"a label of the observers \(family\), got",
         ),
         (lambda s: al.benchmark.differences(s, groups={"x": "a"}), "no system is named 'x'"),
         (lambda s: al.benchmark.differences(s, groups={"model_1": "a"}), "at least two, got a"),
-        (lambda s: al.benchmark.score_correlations(s), "no two data sets share 4 machines"),
+        (lambda s: al.benchmark.score_correlations(s), "no two data sets share 4 models"),
         (lambda s: two_factor_variance(1, 1, 1, 1, 5), "at least 2 observers and 2 trials"),
         (
             lambda s: al.papers.reconstruct_score([1], [0.5, 0.4], [[0.5]], 9),
@@ -233,7 +242,7 @@ def test_correlations_and_stability(scores: al.Result) -> None:
         ),
         (lambda s: al.papers.reconstruct_score([1], [1.5], [[0.5]], 9), r"ceiling must lie in \(0"),
         (
-            lambda s: consensus_ceilings(
+            lambda s: noise_ceilings(
                 Trials.from_correct([[1, 0], [1, 1]], kind=["human"] * 2), ERROR_CONSISTENCY
             ),
             "at least 3 humans",
@@ -251,5 +260,5 @@ def test_plots(scores: al.Result, trials: Trials) -> None:
     )
     image = np.asarray(al.plot_robustness(table, "correlations").images[0].get_array())
     assert image[0, 1] == image[1, 0] == 0.9
-    ax = al.plot_robustness(al.benchmark.sensitivity(trials), "sensitivity")
+    ax = al.plot_robustness(al.benchmark.multiverse_analysis(trials), "sensitivity")
     assert [tick.get_text() for tick in ax.get_yticklabels()][-1] in scores.observers

@@ -20,7 +20,7 @@ def board() -> al.Trials:
 
 @pytest.fixture(scope="module")
 def matrix(board: al.Trials) -> al.Result:
-    return al.matrix(board)
+    return al.pairwise_matrix(board)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_support_does_not_depend_on_the_order_of_observers(matrix: al.Result) ->
 
 
 def test_conditions_are_drawn_apart_and_averaged() -> None:
-    matrix = al.matrix(al.load_example().select(condition=["noise", "blur"]))
+    matrix = al.pairwise_matrix(al.load_example().select(condition=["noise", "blur"]))
     tree = al.benchmark.families(matrix, n_resamples=30, rng=1)
     value = al.estimates.square_matrix(matrix, "estimate").mean("condition").values
     expected = hierarchy.linkage(1 - value[np.triu_indices(10, k=1)], "average")
@@ -69,16 +69,18 @@ def test_conditions_are_drawn_apart_and_averaged() -> None:
 def test_equal_observers_have_no_order() -> None:
     answers = np.random.default_rng(1).integers(0, 2, 400)
     same = np.stack([answers] * 3 + [1 - answers])
-    tree = al.benchmark.families(al.matrix(al.Trials.from_correct(same)), n_resamples=20, rng=1)
+    tree = al.benchmark.families(
+        al.pairwise_matrix(al.Trials.from_correct(same)), n_resamples=20, rng=1
+    )
     top = tree.branches.iloc[0]
     assert (top["size"], top["support"]) == (3, 1.0)
 
 
 def test_refusals(matrix: al.Result, tree: Families) -> None:
     with pytest.raises(ValueError, match="directed"):
-        al.benchmark.families(al.matrix(al.load_example(), "copy_probability", by=None))
+        al.benchmark.families(al.pairwise_matrix(al.load_example(), "copy_probability", by=None))
     with pytest.raises(ValueError, match=r"1 are undefined in some condition: model_4 x model_5"):
-        al.benchmark.families(al.matrix(al.load_example()))
+        al.benchmark.families(al.pairwise_matrix(al.load_example()))
     with pytest.raises(ValueError, match="0 or more"):
         al.benchmark.families(matrix, n_resamples=-1)
     with pytest.raises(ValueError, match="from 1 to 18"):
@@ -93,7 +95,7 @@ def test_observers_that_hardly_err_leave_no_trees() -> None:
     correct = np.random.default_rng(1).integers(0, 2, (4, 300))
     correct[0] = correct[1] = 1
     correct[0, 0] = correct[1, 1] = 0
-    matrix = al.matrix(al.Trials.from_correct(correct))
+    matrix = al.pairwise_matrix(al.Trials.from_correct(correct))
     with pytest.raises(ValueError, match="hardly ever err"):
         al.benchmark.families(matrix, n_resamples=100, rng=1)
 
@@ -121,7 +123,7 @@ def _rand(tree: Families, board: al.Trials, n: int | None = None) -> float:
 @pytest.mark.slow
 def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
     board = al.simulate.leaderboard(300, 10, 1_500, shared=0.2, rng=1)
-    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=3, rng=1)
+    tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=3, rng=1)
     # Ten groups are some outliers and one of 113 models; nine families in ten pairs are joined.
     assert _rand(tree, board, 10) < 0.6
     assert tree.groups(10)["size"].max() > 100
@@ -137,7 +139,7 @@ def test_the_advised_cut_finds_families_where_their_number_does_not() -> None:
 def test_without_families_none_are_advised(n_models: int, n_families: int) -> None:
     shared = 0.0 if n_families == 1 else 0.3
     board = al.simulate.leaderboard(n_models, n_families, 1_000, shared=shared, rng=4)
-    tree = al.benchmark.families(al.matrix(board, tests=False), n_resamples=8, rng=1)
+    tree = al.benchmark.families(al.pairwise_matrix(board, tests=False), n_resamples=8, rng=1)
     assert tree.reproducibility < 0.5
     assert tree.advised == 1
     assert tree.note.startswith("no families that replicate")
@@ -169,7 +171,9 @@ def test_outliers_are_no_family() -> None:
     alike = rng.integers(0, 2, 600)
     answers = np.stack([np.where(rng.random(600) < 0.1, 1 - alike, alike) for _ in range(6)])
     answers = np.vstack([answers, rng.integers(0, 2, 600)])
-    tree = al.benchmark.families(al.matrix(al.Trials.from_correct(answers)), n_resamples=20, rng=1)
+    tree = al.benchmark.families(
+        al.pairwise_matrix(al.Trials.from_correct(answers)), n_resamples=20, rng=1
+    )
     assert tree.advised == 1
     assert tree.note == "no families: all groups but one have a single member"
 

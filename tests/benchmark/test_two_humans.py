@@ -37,14 +37,14 @@ def scores() -> al.Result:
 def test_differences_for_new_humans_are_refused_with_the_reason(
     scores: al.Result, asked: Callable[..., Any]
 ) -> None:
-    with pytest.raises(ValueError, match=r"only 2 humans: .* pass population='images'"):
+    with pytest.raises(ValueError, match=r"only 2 humans: .* pass generalize_to='images'"):
         asked(scores)
-    asked(scores, population="images")
+    asked(scores, generalize_to="images")
 
 
 def test_the_sentence_gives_what_there_is(scores: al.Result) -> None:
     said = scores.sentence()
-    assert "with 2 humans ranged over 6 machines" in said
+    assert "with 2 humans ranged over 6 models" in said
     assert "only 2 humans" in said
     assert "new humans" not in said
-    assert "simultaneous" in scores.sentence(population="images")
+    assert "simultaneous" in scores.sentence(generalize_to="images")

@@ -45,12 +45,12 @@ def test_the_other_way_round_everything_changes_its_sign(scores: al.Result) -> N
         for pair in (("model_3", "model_6"), ("model_6", "model_3"))
     )
     assert (one.system, one.other) == ("model_3", "model_6") == (other.other, other.system)
-    assert (one.difference, one.centre) == (-other.difference, -other.centre)
+    assert (one.difference, one.interval_center) == (-other.difference, -other.interval_center)
     for name in ("pointwise_ci95", "simultaneous_ci95"):
         assert one[f"{name}_lb"] == -other[f"{name}_ub"]
         assert one[f"{name}_ub"] == -other[f"{name}_lb"]
     assert (one.p_value, one.se) == (other.p_value, other.se)
-    assert one.p_positive == pytest.approx(1 - other.p_positive)
+    assert one.prob_positive == pytest.approx(1 - other.prob_positive)
     assert one.difference == pytest.approx(
         al.difference(scores, "model_3", "model_6").loc["analytic", "estimate"]
     )
@@ -58,18 +58,20 @@ def test_the_other_way_round_everything_changes_its_sign(scores: al.Result) -> N
 
 def test_a_verdict_is_the_row_of_the_contrast_and_of_the_table(scores: al.Result) -> None:
     verdict = al.benchmark.test_difference(scores, "model_1", "model_4", "images")
-    row = al.difference(scores, "model_1", "model_4", population="images").loc["analytic"]
+    row = al.difference(scores, "model_1", "model_4", generalize_to="images").loc["analytic"]
     assert verdict.pointwise_ci95_lb == row["eti95_lb"]
     assert verdict.pointwise_ci95_ub == row["eti95_ub"]
     assert verdict.p_value == row["p_value"]
-    assert verdict.p_positive == pytest.approx(row["p_positive"])
+    assert verdict.prob_positive == pytest.approx(row["prob_positive"])
     groups = al.benchmark.test_difference(scores, "convnet", "transformer", groups="family")
     table = al.benchmark.differences(scores, groups="family")
     assert groups.difference == table["difference"].iloc[0]
     assert groups.n_differences == len(table)
     # A mean is no difference, and of a person's row there is no table.
-    assert np.isnan(al.mean(scores, "model_1").loc["analytic", "p_positive"])
-    assert 0 < cast("float", al.difference(scores, "model_1", "ceiling")["p_positive"].iloc[0]) < 1
+    assert np.isnan(al.mean(scores, "model_1").loc["analytic", "prob_positive"])
+    assert (
+        0 < cast("float", al.difference(scores, "model_1", "ceiling")["prob_positive"].iloc[0]) < 1
+    )
 
 
 def test_identical_answers_are_no_difference() -> None:
@@ -175,22 +177,22 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
     """Fifteen conditions near the ceiling: each entry a little too high, and so their mean."""
     many = simulated(0.95, 15)
     table = many.summary("images", intervals="all")
-    machines = table["system"].isin(many.observers)
+    models = table["system"].isin(many.observers)
     posterior = table.filter(like="posterior")
-    assert posterior[machines].isna().all(axis=None)
-    assert table.loc[machines, "note"].str.startswith("posterior not reported: the priors of").all()
-    assert not many.summary("crossed")["note"].str.contains("not reported").any()
+    assert posterior[models].isna().all(axis=None)
+    assert table.loc[models, "note"].str.startswith("posterior not reported: the priors of").all()
+    assert not many.summary("both")["note"].str.contains("not reported").any()
     assert many.summary("images").filter(like="posterior").empty
     two = many.observers[:2]
-    rows = al.difference(many, *two, population="images", intervals="all")
+    rows = al.difference(many, *two, generalize_to="images", intervals="all")
     assert rows.loc["posterior"].drop("note").isna().all()
     assert rows.loc["posterior", "note"].startswith("posterior not reported")
     assert rows.loc["analytic", "note"] == ""
     # By name it is shown, with the reason.
     named = many.summary("images", intervals=["posterior"])
     assert named.filter(like="posterior").notna().all(axis=None)
-    assert named.loc[machines, "note"].str.startswith("the priors of single pairs shift").all()
-    row = al.difference(many, *two, population="images", intervals=["posterior"]).iloc[0]
+    assert named.loc[models, "note"].str.startswith("the priors of single pairs shift").all()
+    row = al.difference(many, *two, generalize_to="images", intervals=["posterior"]).iloc[0]
     assert row["note"].startswith("the priors of single pairs shift")
     assert np.isfinite(row["eti95_lb"])
     few = simulated(0.75, 5).summary("images", intervals="all")
@@ -201,7 +203,7 @@ def test_a_posterior_that_its_prior_moves_is_withheld() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (("model_1", "modl_2"), "no machine with a score is named 'modl_2'.*model_2"),
+        (("model_1", "modl_2"), "no model with a score is named 'modl_2'.*model_2"),
         (("model_1", "human-human"), "see alikely.difference"),
         (("model_1", "model_1"), "are the same"),
     ],
@@ -212,13 +214,13 @@ def test_bad_names(scores: al.Result, call: Any, message: str) -> None:
 
 
 def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result) -> None:
-    table: pd.DataFrame = al.benchmark.differences(scores, columns=["centre"])
-    above = table["centre"] > 0
-    assert ((table["p_positive"] > 0.5) == above).all()
+    table: pd.DataFrame = al.benchmark.differences(scores, columns=["interval_center"])
+    above = table["interval_center"] > 0
+    assert ((table["prob_positive"] > 0.5) == above).all()
     drawn = np.array([3.2, 0.0, 0.0])
     table = difference_table(["a", "b", "c"], drawn, independent(drawn), "images", 4.0)
     assert (table["p_value_simultaneous"] > 0.05).all()
-    claimed = np.maximum(table["p_positive"], 1 - table["p_positive"]) >= 0.8
+    claimed = np.maximum(table["prob_positive"], 1 - table["prob_positive"]) >= 0.8
     assert claimed.tolist() == [True, True, False]
     assert (table["note"].str.contains("depends mainly on the prior") == claimed).all()
     assert (
@@ -234,13 +236,13 @@ def test_claims_lean_on_the_prior_where_nothing_is_told_apart(scores: al.Result)
 def test_claims_of_order_are_calibrated_over_all_populations(sets: Callable[..., int]) -> None:
     """Of six populations together, stated .8 to .9: right in .80 to .90 and 4 Monte Carlo errors.
 
-    Two machines, of which nothing else is known, and eight; a quarter of the sets sees only claims
+    Two models, of which nothing else is known, and eight; a quarter of the sets sees only claims
     that are wrong by twice as much.
     """
     sizes = {"2": (2, BenchmarkDesign()), "8": (8, BenchmarkDesign())}
     study = ORDERS.run(sets(160, 40), order_designs(sizes), rng=4)
     pooled = study.query("0.8 <= claimed < 0.9").assign(excess=lambda t: t["right"] - t["claimed"])
     for _, own in pooled.groupby("n"):
-        apart = own.groupby(["machines", "population", "set"])["excess"].sum()
+        apart = own.groupby(["models", "generalize_to", "set"])["excess"].sum()
         error = np.sqrt((apart**2).sum()) / len(own)
         assert 0.8 - 4 * error < own["right"].mean() < 0.9 + 4 * error

@@ -12,20 +12,20 @@ from markup import page, tabular
 import alikely as al
 
 SPEAKS = {
-    "images": "new images and these humans (humans and machines fixed)",
-    "humans": "new humans and these images (humans random; images and machines fixed)",
-    "crossed": "new images and new humans (both random; machines fixed)",
+    "images": "new images and these humans (humans and models fixed)",
+    "humans": "new humans and these images (humans random; images and models fixed)",
+    "both": "new images and new humans (both random; models fixed)",
 }
 
 
-def experiment(n_machines: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
-    """Machines of one set of images, from the same errors as the humans to errors of their own."""
+def experiment(n_models: int, n_humans: int = 4, name: str = "net_") -> al.Trials:
+    """Models of one set of images, from the same errors as the humans to errors of their own."""
     rng = np.random.default_rng(1)
     hard = rng.random(80)
-    share = np.r_[np.full(n_humans, 0.7), np.linspace(0, 1, n_machines)]
+    share = np.r_[np.full(n_humans, 0.7), np.linspace(0, 1, n_models)]
     right = np.array([(s * hard + (1 - s) * rng.random(80)) < 0.7 for s in share]).astype(int)
-    names_of = [f"h{i}" for i in range(n_humans)] + [f"{name}{i}" for i in range(n_machines)]
-    kinds = ["human"] * n_humans + ["model"] * n_machines
+    names_of = [f"h{i}" for i in range(n_humans)] + [f"{name}{i}" for i in range(n_models)]
+    kinds = ["human"] * n_humans + ["model"] * n_models
     return al.Trials.from_correct(right, observers=names_of, kind=kinds)
 
 
@@ -38,19 +38,19 @@ def scores() -> al.Result:
 def drawn() -> al.Result:
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
     result = al.decision_margin_consistency(trials, margins, n_resamples=0, n_draws=200, rng=1)
-    return al.benchmark.scores_of(result)
+    return al.benchmark.scores_from_result(result)
 
 
 def apa(value: float) -> str:
     return f"{value:.2f}".replace("0.", ".").replace("-.00", ".00")
 
 
-@pytest.mark.parametrize("population", ["images", "humans", "crossed"])
+@pytest.mark.parametrize("generalize_to", ["images", "observers", "both"])
 def test_scores_are_said_as_the_summary_has_them(scores: al.Result, population: Any) -> None:
     text, frame = scores.sentence(population), scores.summary(population).set_index("system")
-    machines = frame.loc[scores.observers]
-    assert text.startswith("Error consistency with 4 humans ranged over 3 machines from ")
-    for name in (machines["estimate"].idxmin(), machines["estimate"].idxmax()):
+    models = frame.loc[scores.observers]
+    assert text.startswith("Error consistency with 4 humans ranged over 3 models from ")
+    for name in (models["estimate"].idxmin(), models["estimate"].idxmax()):
         row = frame.loc[name]
         ends = f"[{apa(row['analytic_ci95_lb'])}, {apa(row['analytic_ci95_ub'])}]"
         assert f"{apa(row['estimate'])} ({name}; 95 % CI {ends})" in text
@@ -60,19 +60,19 @@ def test_scores_are_said_as_the_summary_has_them(scores: al.Result, population: 
     assert "over 80 images in a condition on average" in text
     table = al.benchmark.differences(scores, population)
     told = int((table["p_value_simultaneous"] < 0.05).sum())
-    assert f"Of 3 differences between machines, {told or 'none'} " in text
+    assert f"Of 3 differences between models, {told or 'none'} " in text
     assert (
-        '"only 4 humans: the interval is approximate" (3 of 3 machines)' in text
+        '"only 4 humans: the interval is approximate" (3 of 3 models)' in text
         or population == "images"
     )
 
 
 def test_a_school_that_does_not_speak_for_the_population_is_refused(scores: al.Result) -> None:
     with pytest.raises(
-        ValueError, match="no posterior interval for population 'crossed': it generaliz"
+        ValueError, match="no posterior interval for population 'both': it generaliz"
     ):
-        scores.sentence("crossed", interval="posterior")
-    with pytest.raises(ValueError, match="population must be one of"):
+        scores.sentence("both", interval="posterior")
+    with pytest.raises(ValueError, match="generalize_to must be one of"):
         scores.to_latex("people")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="level must be one of"):
         scores.sentence(level="nowhere")
@@ -104,26 +104,26 @@ def test_drawn_scores(drawn: al.Result) -> None:
         row = frame.loc[name]
         ends = f"[{apa(row['posterior_eti95_lb'])}, {apa(row['posterior_eti95_ub'])}]"
         median = apa(row["posterior_median"])
-        said = f"({name}; noise-free posterior median {median}, 95 % credible interval {ends})"
+        said = f"({name}; noise-corrected posterior median {median}, 95 % credible interval {ends})"
         assert f"{apa(row['estimate'])} {said}" in text
     assert "new items and new people like these" in text
     assert "(posterior of the model 'moments', equal-tailed, 200 draws, from 1 entry of" in text
     apart = al.benchmark.differences(drawn).iloc[0]
     told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
     assert (
-        f"between the machines {'differs' if told else 'does not differ'} significantly from 0"
+        f"between the models {'differs' if told else 'does not differ'} significantly from 0"
         in text
     )
     rows = tabular(drawn.to_latex())
     assert rows[0][2] == r"posterior median [95 \% CI]"
     assert [row[0] for row in rows[1:]] == ["a", "b"]
     assert page(drawn._repr_html_())[1][1][0] == "a"
-    assert repr(drawn).startswith("<Result decision_margin_consistency: 2 machines, 1 data")
+    assert repr(drawn).startswith("<Result decision_margin_consistency: 2 models, 1 data")
     assert drawn.summary(sort="estimate", as_="pyarrow")["system"].to_pylist() == [low, high]
 
 
 def test_who_is_no_human_is_not_called_one() -> None:
-    """Machines against machines: notes, sentences and verdicts name the kind that was given."""
+    """Models against models: notes, sentences and verdicts name the kind that was given."""
     right = np.random.default_rng(1).random((6, 60)) < 0.7
     trials = al.Trials.from_correct(right, kind=["gpt"] * 3 + ["llama"] * 3)
     scores = al.benchmark_scores(trials, humans="gpt", models="llama", n_resamples=0, n_draws=0)
@@ -145,9 +145,9 @@ def test_who_is_no_human_is_not_called_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("population", "interval", "words"),
+    ("generalize_to", "interval", "words"),
     [
-        ("crossed", "bootstrap", "(percentile bootstrap, 200 replicates, over"),
+        ("both", "bootstrap", "(percentile bootstrap, 200 replicates, over"),
         ("images", "posterior", "(posterior, equal-tailed, 200 draws, over"),
     ],
 )
@@ -162,25 +162,25 @@ def test_other_schools_are_said(
     assert f"[{apa(best[f'{interval}_eti90_lb'])}, {apa(best[f'{interval}_eti90_ub'])}])" in text
 
 
-def test_humans_are_counted_where_machines_are() -> None:
-    """Of a mean over data sets: not those of a data set that no machine took part in."""
+def test_humans_are_counted_where_models_are() -> None:
+    """Of a mean over data sets: not those of a data set that no model took part in."""
     met = experiment(2).to_table().assign(dataset="s")
     alone = experiment(0, n_humans=3).to_table().assign(dataset="t")
     trials = al.Trials.from_table(pd.concat([met, alone]))
-    scores = al.benchmark_scores(trials, people="dataset", n_resamples=0, n_draws=0)
+    scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=0, n_draws=0)
     text, frame = scores.sentence(), scores.summary().set_index("system")
-    where = "with 4 humans (in s, the one of 2 data sets that has machines) ranged"
+    where = "with 4 humans (in s, the one of 2 data sets that has models) ranged"
     assert where in text
     assert f"Among themselves the humans reached {apa(frame.loc['ceiling', 'estimate'])}," in text
     assert "over 80 images in a condition on average) generalize to" in text
-    assert '"only 4 humans: the interval is approximate" (2 of 2 machines)' in text
+    assert '"only 4 humans: the interval is approximate" (2 of 2 models)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
-    said = al.benchmark.words.ceiling_sentence(scores, al.benchmark.ceilings(scores), "crossed")
+    said = al.benchmark.words.ceiling_sentence(scores, al.benchmark.ceilings(scores), "both")
     every, own = (apa(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
     assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
     assert (
-        f"The ratio of the score to the ceiling ({own}, of the 4 humans of data sets with machines)"
+        f"The ratio of the score to the ceiling ({own}, of the 4 humans of data sets with models)"
         in said
     )
     assert "with 3 humans in t" in scores.sentence(level="t")

@@ -103,8 +103,8 @@ def spectrum() -> xr.Dataset:
     return al.difficulty_spectrum(trials, [f"c{i}" for i in range(7)], chance=1 / 16)
 
 
-def of_margins(n_machines: int, n_items: int) -> None:
-    rho = {f"m{i}": 0.2 + 0.7 * i / n_machines for i in range(n_machines)}
+def of_margins(n_models: int, n_items: int) -> None:
+    rho = {f"m{i}": 0.2 + 0.7 * i / n_models for i in range(n_models)}
     trials, margins = al.simulate.detection_experiment(10, n_items, rho=rho, rng=1)
     pairs = [("human", name) for name in rho]
     al.decision_margin_consistency(trials, margins, pairs, n_resamples=0, rng=1)
@@ -245,9 +245,9 @@ GROUPS: dict[str, dict[str, Make]] = {
             al.errors.error_rows, of(crowd, 50, 50_000, 1_000)
         ),
     },
-    "margins freed of noise": {
-        "15 machines, 160 items": call(of_margins, 15, 160),
-        "100 machines, 1,280 items": call(of_margins, 100, 1_280),
+    "margins corrected for noise": {
+        "15 models, 160 items": call(of_margins, 15, 160),
+        "100 models, 1,280 items": call(of_margins, 100, 1_280),
     },
     "plans of 4,000 settings": {m: call(width, m) for m in ("analytic", "simulated")},
     "regimes of 72 conditions, 1 to 6 components": {

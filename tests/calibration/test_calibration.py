@@ -137,9 +137,9 @@ def test_a_model_draws_its_own_data(tmp_path: Path) -> None:
     """Without a simulator; and a study taken up again is the same."""
     model = al.models.copying([[30, 10, 10, 10], [300, 0, 0, 20]], independent=True)
     options: dict[str, Any] = {"thin": 2, "tune": 200}
-    first = al.calibration.sbc(model, 10, **options, folder=tmp_path, rng=1)
+    first = al.calibration.sbc(model, 10, **options, cache_dir=tmp_path, rng=1)
     next(tmp_path.glob("*.json")).unlink()
-    again = al.calibration.sbc(model, 10, **options, folder=tmp_path, rng=1)
+    again = al.calibration.sbc(model, 10, **options, cache_dir=tmp_path, rng=1)
     pd.testing.assert_frame_equal(first, again)
     assert set(first["quantity"]) == {"p_a", "p_b", "log_likelihood"}
     assert first["rank"].between(0, 1).all()

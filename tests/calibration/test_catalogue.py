@@ -104,16 +104,16 @@ def test_evidence_follows_from_the_ranks_and_the_case(name: str, branch: str) ->
     share = found["divergences"].pop("share")
     assert stated["divergences"].pop("share") == pytest.approx(share, rel=1e-3)
     assert found == {k: stated[k] for k in found}
-    again = sbc_summary(ranks).set_index(["school", "quantity"])
+    again = sbc_summary(ranks).set_index(["method", "quantity"])
     for row in stated["quantities"]:
-        of = again.loc[(row["school"], row["quantity"])]
+        of = again.loc[(row["method"], row["quantity"])]
         for column in ("p_value", "coverage_50", "coverage_80", "coverage_95"):
             assert of[column] == pytest.approx(row[column], rel=1e-3, nan_ok=True)
-            if row["school"] == "posterior" and column != "p_value":
+            if row["method"] == "posterior" and column != "p_value":
                 # Calibrated ranks are also calibrated intervals.
                 away = abs(row[column] - float(column[-2:]) / 100)
                 assert away <= 4 * row[f"{column}_mcse"] or branch != DEFAULT
-    posterior = {row["quantity"] for row in stated["quantities"] if row["school"] == "posterior"}
+    posterior = {row["quantity"] for row in stated["quantities"] if row["method"] == "posterior"}
     assert posterior == {*case.quantities, *case.derived, "log_likelihood"}
     assert stated["settings"] == {k: getattr(case, k) for k in ("tune", "target_accept", "thin")}
     assert stated["design"] == case.words
@@ -133,7 +133,7 @@ def test_evidence_is_of_the_form_as_it_is_now(name: str, branch: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_fit_reproduces_the_reference(name: str) -> None:
-    """Quantiles, within 4 Monte-Carlo errors of both."""
+    """Quantiles, within 4 Monte Carlo errors of both."""
     case, n_draws = CASES[name], 1_000
     stated = json.loads((CARDS / name / "reference.json").read_text())
     model = case.example()
@@ -226,10 +226,10 @@ def made(n: int, divergent: Callable[[int], int] = lambda _: 0, seed: int = 1) -
     keys = [("posterior", "x"), ("posterior", "y"), ("bootstrap", "x")]
     return pd.DataFrame(
         [
-            {"simulation": i, "school": school, "quantity": quantity, "divergent": divergent(i)}
+            {"simulation": i, "method": method, "quantity": quantity, "divergent": divergent(i)}
             | {"rank": rng.random() * (0.01 if divergent(i) else 1)}
             for i in range(n)
-            for school, quantity in keys
+            for method, quantity in keys
         ]
     )
 
@@ -260,7 +260,7 @@ def test_ranks_that_are_kept_say_what_ranks_said(tmp_path: Path) -> None:
     assert kept_branches(path) == [DEFAULT, "other"]
     for branch, ranks in ((DEFAULT, first), ("other", second)):
         again = kept_ranks(path, branch)
-        key = ["simulation", "school", "quantity"]
+        key = ["simulation", "method", "quantity"]
         both = ranks.merge(again, on=key, suffixes=("", "_kept"))
         assert len(both) == len(ranks) == len(again)
         # Half a step.
@@ -276,7 +276,7 @@ def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
     n = 500
     values = np.arange(n, dtype=float)
     ranks = pd.DataFrame(
-        {"simulation": range(n), "school": "posterior", "quantity": "x", "rank": values / n}
+        {"simulation": range(n), "method": "posterior", "quantity": "x", "rank": values / n}
     ).assign(truth=values, draw=values + 1.5, divergent=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -287,19 +287,19 @@ def test_samples_all_but_the_same_are_judged_without_a_warning() -> None:
 def test_a_branch_is_put_to_the_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The catalogue of one model, whose case has another branch; short chains."""
+    """The catalog of one model, whose case has another branch; short chains."""
     case = CASES["copying"]._replace(thin=1, tune=20)
     prior = functools.partial(al.models.copying, priors={"p_a": (2, 2)})
     few = case.branch("2 pairs, another prior", functools.partial(two_pairs, prior))
     monkeypatch.setitem(CASES, "copying", case._replace(branches={"prior": few}))
-    folder = shutil.copytree(CARDS / "copying", tmp_path / "copying")
-    (folder / RANKS).unlink()
-    before = json.loads((folder / "calibration.json").read_text())
+    cache_dir = shutil.copytree(CARDS / "copying", tmp_path / "copying")
+    (cache_dir / RANKS).unlink()
+    before = json.loads((cache_dir / "calibration.json").read_text())
     own = ["--catalogue", str(tmp_path)]
     words = ["run", "copying", "--branch", "prior", "--simulations", "4", "--jobs", "1"]
     assert main([*words, *own]) in (0, 1)
     assert "copying, prior: " in capsys.readouterr().out
-    stored = json.loads((folder / "calibration.json").read_text())
+    stored = json.loads((cache_dir / "calibration.json").read_text())
     found = stored["branches"]["prior"]
     assert before | {"branches": stored["branches"]} == stored
     assert found["n_simulations"] == 4
@@ -307,8 +307,8 @@ def test_a_branch_is_put_to_the_test(
     assert found["design"] == "2 pairs, another prior"
     assert cards.is_of(found, "copying", "prior")
     assert not cards.is_of(found, "copying")
-    assert "| prior | 2 pairs, another prior | " in (folder / "README.md").read_text()
-    assert kept_branches(folder / RANKS) == ["prior"]
+    assert "| prior | 2 pairs, another prior | " in (cache_dir / "README.md").read_text()
+    assert kept_branches(cache_dir / RANKS) == ["prior"]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def benchmark(n_conditions: int) -> al.Trials:
     return al.simulate.cohort([0.5, 0.2], [0.7, 0.8], [0.7] * n_conditions, 0.4, n_trials=30, rng=1)
 
 
-def labelled() -> al.Trials:
+def labeled() -> al.Trials:
     return al.load_example().select(condition="noise")
 
 
@@ -353,7 +353,7 @@ def of_spectrum() -> Any:
 FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
     "copying": (
         "copying", DEFAULT, "inference.sampling",
-        lambda: al.error_consistency(labelled(), sampler="nuts"),
+        lambda: al.error_consistency(labeled(), sampler="nuts"),
     ),
     "cohort of few conditions": (
         "cohort", DEFAULT, "benchmark.cohorts",
@@ -369,7 +369,7 @@ FUNCTIONS: dict[str, tuple[str, str, str, Callable[[], Any]]] = {
     "spectrum": ("spectrum", DEFAULT, "spectrum.posterior", of_spectrum),
     "observers": (
         "observer_margins", "one_answer_no_margins", "margins.noise",
-        lambda: al.fit_observers(labelled()),
+        lambda: al.fit_observers(labeled()),
     ),
 }  # fmt: skip
 

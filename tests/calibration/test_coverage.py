@@ -82,8 +82,8 @@ def test_every_method_is_what_the_front_door_gives() -> None:
         "wald": ("eti", "analytic_ci90"),
     }  # fmt: skip
     for method, (kind, column) in shown.items():
-        schools = ("analytic", "bootstrap", "bca", "posterior")
-        table = result.summary(ci_prob=0.9, ci_kind=kind, intervals=schools)
+        methods = ("analytic", "bootstrap", "bca", "posterior")
+        table = result.summary(ci_prob=0.9, ci_kind=kind, intervals=methods)
         width = (table[f"{column}_ub"] - table[f"{column}_lb"]).to_numpy()
         # Two means of 300 widths each.
         slack = 4 * np.sqrt(2) * study.loc[method, "width_mcse"]
@@ -182,7 +182,7 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
         al.misclassification_agreement(args[0].select(condition=str(i)), n_resamples=0, n_draws=0)
         for i in range(n)
     ]
-    draws = {school: result.draws(school) for school in ("bootstrap", "posterior")}
+    draws = {method: result.draws(method) for method in ("bootstrap", "posterior")}
     for p in (0.5, 0.8, 0.95):
         bounds = {
             "analytic": np.concatenate(
@@ -192,8 +192,8 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
                 ]
             )
         }
-        for school, values in draws.items():
-            bounds[school] = np.nanquantile(values, [(1 - p) / 2, (1 + p) / 2], axis=0).T
+        for method, values in draws.items():
+            bounds[method] = np.nanquantile(values, [(1 - p) / 2, (1 + p) / 2], axis=0).T
         for method, (lower, upper) in ((name, both.T) for name, both in bounds.items()):
             row = found.loc[(method, p)]
             assert row["coverage"] == ((lower <= truth) & (truth <= upper)).mean()
@@ -201,7 +201,7 @@ def test_counts_are_those_of_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
             assert row["width"] == pytest.approx((upper - lower).mean(), rel=1e-5)
     value = np.array([r.estimates["estimate"].values[0] for r in alone])
     assert found.loc[("bca", 0.8), "bias"] == pytest.approx((value - truth).mean())
-    assert (found["undefined_share"] == 0).all()
+    assert (found["frac_undefined"] == 0).all()
 
 
 def test_truth_of_agreement_is_that_of_very_many_errors() -> None:
@@ -221,7 +221,7 @@ def test_a_wrong_truth_is_not_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     right = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
     monkeypatch.setattr(scenarios, "_implied_agreement", lambda *_: 0.9)
     wrong = estimate_coverage(AGREEMENT, grid, **options).set_index("method")
-    # 95 % of 20, less four times the Monte-Carlo error.
+    # 95 % of 20, less four times the Monte Carlo error.
     assert (right["coverage"] >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / 20)).all()
     assert (wrong["coverage"] == 0).all()
     assert (wrong["width"] == right["width"]).all()
@@ -236,11 +236,11 @@ def test_an_interrupted_study_ends_with_the_same_numbers(tmp_path: Path) -> None
         functools.partial(estimate_coverage, AGREEMENT, labels, **options | {"n_datasets": 10}),
     )
     for number, call in enumerate(calls):
-        whole, folder = call(), tmp_path / str(number)
-        call(folder=folder)
-        next(folder.glob("*.json")).unlink()
+        whole, cache_dir = call(), tmp_path / str(number)
+        call(cache_dir=cache_dir)
+        next(cache_dir.glob("*.json")).unlink()
         with at_most(1):
-            pd.testing.assert_frame_equal(call(folder=folder), whole, check_exact=True)
+            pd.testing.assert_frame_equal(call(cache_dir=cache_dir), whole, check_exact=True)
 
 
 def test_columns_are_those_of_coverage_study() -> None:
@@ -279,8 +279,8 @@ MANY = {
 def test_the_truth_is_that_of_very_many_items(metric: al.Metric) -> None:
     """The population of probabilities has 125 times as many: its error adds half a percent."""
     options, rng = {"n_resamples": 0, "n_draws": 0}, np.random.default_rng(1)
-    analyse, setting = SCENARIOS[metric.counts].analyse, MANY[metric.counts]
-    result, truth = analyse(metric, setting, 1, rng, options)
+    analyze, setting = SCENARIOS[metric.counts].analyze, MANY[metric.counts]
+    result, truth = analyze(metric, setting, 1, rng, options)
     frame = result.summary()
     assert frame["estimate"][0] == pytest.approx(truth, abs=4 * frame["se"][0])
     assert frame["se"][0] < 0.02

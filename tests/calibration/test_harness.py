@@ -37,7 +37,7 @@ LONG = ("benchmarks", "cohorts", "families", "items", "judges", "margins", "orde
 EVERY = {"agreement": 30, "benchmarks": 7, "cohorts": 99, "margins": 7}
 EVERY |= {"orders": 4, "similarity": 9, "statements": 6}
 # Scenarios that take long, where the others do not.
-LARGE = ("classes", "250 errors", "300 errors", "20 machines", "5 x 4 blocks", "random trees")
+LARGE = ("classes", "250 errors", "300 errors", "20 models", "5 x 4 blocks", "random trees")
 
 
 def scenarios() -> list[Any]:
@@ -81,14 +81,14 @@ NORMAL = Study("normal", _block, {"zero": 0.0, "one": 1.0}, size=100, options={"
 
 def test_coverage_is_counted(tmp_path: Path) -> None:
     """Of normal means, by scenario; a part of the table, and a study taken up again."""
-    table = NORMAL.summary(NORMAL.run(2_000, rng=1, folder=tmp_path))
+    table = NORMAL.summary(NORMAL.run(2_000, rng=1, cache_dir=tmp_path))
     assert table["scenario"].tolist() == ["zero", "one"]
     assert (table["n_datasets"] == 2_000).all()
     error = np.sqrt(0.95 * 0.05 / 2_000)
     np.testing.assert_allclose(table["coverage"], 0.95, atol=4 * error)
     np.testing.assert_allclose(table["coverage_mcse"], error, rtol=0.2)
     np.testing.assert_allclose(table["width"], 3.92)
-    again = NORMAL.summary(NORMAL.run(2_000, rng=1, folder=tmp_path))
+    again = NORMAL.summary(NORMAL.run(2_000, rng=1, cache_dir=tmp_path))
     pd.testing.assert_frame_equal(table, again)
     short = NORMAL.summary(NORMAL.run(2_000, {"two": 2.0}, rng=1, half=1.0))
     covered = 2 * stats.norm.cdf(1) - 1
@@ -118,10 +118,10 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
     design = BenchmarkDesign(family, 40, 1, 1, n_images, accuracy=accuracy)
     rng = np.random.default_rng(1)
     people = benchmarks.people_of(design, *rng.standard_normal((2, 40)))
-    these = benchmarks.scores_of(design, people)
+    these = benchmarks.scores_from_result(design, people)
     hardness = benchmarks.hardness_at(design, rng.random(n_images))
-    machines = benchmarks._scaled(design, benchmarks.FOUR_MACHINES)
-    p = np.vstack([benchmarks.right_answers(design, who, hardness) for who in (people, machines)])
+    models = benchmarks._scaled(design, benchmarks.FOUR_MACHINES)
+    p = np.vstack([benchmarks.right_answers(design, who, hardness) for who in (people, models)])
     right = (rng.random(p.shape) < p).astype(float)
     # The average person is as accurate as the design says.
     middle = benchmarks.people_of(design, np.zeros(1), np.zeros(1))
@@ -134,7 +134,7 @@ def test_truth_is_that_of_very_many_images_and_people(family: Any, accuracy: flo
     found = error_consistency(np.maximum(cells, 0))
     # Kappa of 20,000 trials has an error of at most .5 / sqrt(N p (1 - p)); a mean has less.
     error = 4 * 0.5 / np.sqrt(n_images * accuracy * (1 - accuracy))
-    np.testing.assert_allclose(found[:40, 40:].mean(axis=0), these.machines, atol=error)
+    np.testing.assert_allclose(found[:40, 40:].mean(axis=0), these.models, atol=error)
     assert found[:40, :40][np.triu_indices(40, 1)].mean() == pytest.approx(these.human, abs=error)
 
 
@@ -144,11 +144,11 @@ def test_truth_of_the_population_is_that_of_many_people(family: Any) -> None:
     design = BenchmarkDesign(family)
     truth = benchmarks.population_scores(design)
     people = benchmarks.people_of(design, *np.random.default_rng(2).standard_normal((2, 2_000)))
-    these = benchmarks.scores_of(design, people)
-    # People differ by at most .15 in error consistency with a machine.
-    np.testing.assert_allclose(these.machines, truth.machines, atol=4 * 0.15 / np.sqrt(2_000))
+    these = benchmarks.scores_from_result(design, people)
+    # People differ by at most .15 in error consistency with a model.
+    np.testing.assert_allclose(these.models, truth.models, atol=4 * 0.15 / np.sqrt(2_000))
     assert these.human == pytest.approx(truth.human, abs=4 * 2 * 0.15 / np.sqrt(2_000))
-    assert truth.machines[1] == truth.machines[3]
+    assert truth.models[1] == truth.models[3]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_intervals_of_scores_hold_what_they_promise(sets: Callable[..., int]) ->
     n = sets(200, 60)
     table = BENCHMARKS.summary(BENCHMARKS.run(n, ["probit, 6 humans"], rng=1))
     assert len(table) == 7
-    # Four Monte-Carlo errors below .93: a coverage of .75 is seen by 60 sets.
+    # Four Monte Carlo errors below .93: a coverage of .75 is seen by 60 sets.
     assert (table["coverage"] > 0.93 - 4 * np.sqrt(0.93 * 0.07 / n)).all()
 
 
@@ -260,7 +260,7 @@ def test_short_coverage_is_judged_over_scenarios() -> None:
 
 @pytest.mark.parametrize("world", ["copying", "shared difficulty", "cohort"])
 @pytest.mark.parametrize("human", [0.6, 0.9])
-def test_machines_have_the_accuracy_that_is_asked_for(world: str, human: float) -> None:
+def test_models_have_the_accuracy_that_is_asked_for(world: str, human: float) -> None:
     made = sharing_cells(world, human)
     cells = np.stack(made["cells"].tolist())
     np.testing.assert_allclose(cells.sum(axis=1), 1)
@@ -281,7 +281,7 @@ def test_no_metric_is_right_in_every_world() -> None:
     # Where difficulty is shared, it falls with accuracy.
     assert copying.loc["shared difficulty", "tau_accuracy"] < -0.9
     best = table["tau"].unstack("metric").idxmax(axis=1)["shared difficulty"]
-    assert best in ("normalised_error_consistency", "min_mid_max_agreement")
+    assert best in ("normalized_error_consistency", "min_mid_max_agreement")
     # Error consistency rises with accuracy towards that of the human and beyond.
     assert table.loc[("copying", "error_consistency"), "tau_accuracy"] == 1
 

@@ -49,9 +49,9 @@ def test_workers_do_not_change_the_numbers(whole: pd.DataFrame, backend: str) ->
         assert al.calibration.run_study(mean_of, CELLS, rng=5).equals(whole)
 
 
-def run(folder: Path) -> pd.DataFrame:
+def run(cache_dir: Path) -> pd.DataFrame:
     with at_most(2):
-        return al.calibration.run_study(mean_of, CELLS, folder, rng=5)
+        return al.calibration.run_study(mean_of, CELLS, cache_dir, rng=5)
 
 
 @pytest.mark.slow
@@ -60,21 +60,21 @@ def test_a_study_that_is_killed_goes_on_where_it_was(whole: pd.DataFrame, tmp_pa
     # Processes that start at once: their parent has imported everything.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "alikely.calibration.studies"])
-    folder, rng, kept = tmp_path / "study", np.random.default_rng(6), 0
+    cache_dir, rng, kept = tmp_path / "study", np.random.default_rng(6), 0
     for _ in range(3):
-        process = context.Process(target=run, args=(folder,))
+        process = context.Process(target=run, args=(cache_dir,))
         process.start()
         # From the next finished cell on, so that each attempt dies while it works.
-        while len(list(folder.glob("*.json"))) <= kept and process.is_alive():
+        while len(list(cache_dir.glob("*.json"))) <= kept and process.is_alive():
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.03))
         process.kill()
         process.join()
-        now = len(list(folder.glob("*.json")))
+        now = len(list(cache_dir.glob("*.json")))
         assert now >= kept
         kept = now
     assert 3 <= kept <= len(CELLS)
-    pd.testing.assert_frame_equal(run(folder), whole, check_exact=True)
+    pd.testing.assert_frame_equal(run(cache_dir), whole, check_exact=True)
 
 
 def test_a_study_that_is_done_is_read(whole: pd.DataFrame, tmp_path: Path) -> None:
@@ -85,18 +85,18 @@ def test_a_study_that_is_done_is_read(whole: pd.DataFrame, tmp_path: Path) -> No
 
 
 def test_damaged_files_are_made_again(whole: pd.DataFrame, tmp_path: Path) -> None:
-    folder = tmp_path / "study"
+    cache_dir = tmp_path / "study"
     with at_most(2):
-        al.calibration.run_study(mean_of, CELLS, folder, rng=5)
-        files = sorted(folder.glob("*.json"))
+        al.calibration.run_study(mean_of, CELLS, cache_dir, rng=5)
+        files = sorted(cache_dir.glob("*.json"))
         content = bytearray(files[3].read_bytes())
         content[len(content) // 2] ^= 1
         files[3].write_bytes(content)
         files[7].write_bytes(files[7].read_bytes()[:50])
         files[9].unlink()
-        (folder / "0123.json.123.part").write_bytes(b"half a file")
-        assert al.calibration.run_study(mean_of, CELLS, folder, rng=5).equals(whole)
-    assert len(list(folder.glob("*.json"))) == len(CELLS)
+        (cache_dir / "0123.json.123.part").write_bytes(b"half a file")
+        assert al.calibration.run_study(mean_of, CELLS, cache_dir, rng=5).equals(whole)
+    assert len(list(cache_dir.glob("*.json"))) == len(CELLS)
 
 
 def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:

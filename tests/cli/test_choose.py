@@ -15,7 +15,7 @@ def test_plan_goes_to_a_file_that_trials_take(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trials = al.load_example().select(condition="noise")
-    file, out = tmp_path / "machines.csv", tmp_path / "plan.csv"
+    file, out = tmp_path / "models.csv", tmp_path / "plan.csv"
     trials.select(kind="model").to_table().to_csv(file, index=False)
     line = ["choose", str(file), "--target", "model_1", "model_2", "--n", "40"]
     assert main([*line, "--out", str(out), "--quiet"]) == 0
@@ -30,5 +30,5 @@ def test_plan_goes_to_a_file_that_trials_take(
     assert (tmp_path / "plan.png").is_file()
     table = trials.to_table()
     asked = table[(table["kind"] == "model") | table["item"].isin(plan["item"])]
-    answers = al.Trials.from_table(asked).with_inclusion(plan, population="images")
+    answers = al.Trials.from_table(asked).with_inclusion(plan, generalize_to="images")
     assert answers.n_trials == 40

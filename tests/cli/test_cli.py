@@ -124,7 +124,7 @@ def test_what_is_shown_spreads_over_all(values: list[float], most: int) -> None:
     assert np.isfinite(shown).sum() == min(len(defined), most)
 
 
-def test_means_of_machines_are_those_of_python(
+def test_means_of_models_are_those_of_python(
     example: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -139,7 +139,7 @@ def test_means_of_machines_are_those_of_python(
     result = al.Result.load(out / "error_consistency.nc")
     assert "p_null" not in result.estimates
     assert "log_bf10" not in result.estimates
-    means = pd.read_csv(out / "error_consistency_means.csv").set_index("machine")
+    means = pd.read_csv(out / "error_consistency_means.csv").set_index("model")
     assert len(means) == 6
     humans = [f"human_{i}" for i in range(1, 5)]
     expected = al.mean(result, {"observer_a": humans, "observer_b": "model_3"})
@@ -157,7 +157,7 @@ def test_means_of_machines_are_those_of_python(
 @pytest.mark.slow
 def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    arguments = ["benchmark", str(example), "--population", "images", "--out", str(out)]
+    arguments = ["benchmark", str(example), "--generalize-to", "images", "--out", str(out)]
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     # All but the line that names the user's folder.
@@ -166,7 +166,7 @@ def test_benchmark(example: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     row = scores.summary("images").set_index("system").loc["model_3"]
     line = next(line for line in lines if line.startswith("model_3"))
     assert line.split()[1:3] == [f"{row['estimate']:.3f}", f"{row['se']:.3f}"]
-    assert pd.read_csv(out / "ceilings.csv")["consensus_lower"].notna().all()
+    assert pd.read_csv(out / "ceilings.csv")["noise_ceiling_lower"].notna().all()
     frame = pd.read_csv(out / "benchmark.csv")
     assert set(frame["level"]) == {"all", "overall"}
     assert (out / "benchmark.png").read_bytes().startswith(b"\x89PNG")

@@ -17,7 +17,7 @@ from alikely.cli._output import save_plot
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("margins")
-    rho = {"a_machine_with_a_long_name": 0.8, "other": 0.3}
+    rho = {"a_model_with_a_long_name": 0.8, "other": 0.3}
     trials, margins = al.simulate.detection_experiment(8, 60, 1, rho=rho, rng=1)
     trials.to_table().to_csv(folder / "trials.csv", index=False)
     margins.to_parquet(folder / "margins.parquet")
@@ -41,13 +41,13 @@ def test_what_python_computes_is_printed_and_written(
         expected.summary()["bootstrap_eti95_lb"], again.summary()["bootstrap_eti95_lb"]
     )
     row = expected.summary().iloc[0]
-    line = next(line for line in printed.splitlines() if "a_machine" in line)
+    line = next(line for line in printed.splitlines() if "a_model" in line)
     assert line.split()[1] == "human"
     assert f"{row['estimate']:.2f}" in line
     assert f"[{row['posterior_eti95_lb']:5.2f}, {row['posterior_eti95_ub']:5.2f}]" in line
     ceiling = expected.data["ceilings"]["reliability"].values[0]
     assert f"{ceiling:.2f} [" in printed.split("Reliability")[1]
-    assert "noise-free" in printed
+    assert "noise-corrected" in printed
     frame = pd.read_csv(tmp_path / "consistency.csv")
     table = al.estimates.consistency_table(al.Trials.read(files[0]), expected)
     np.testing.assert_allclose(frame["error_consistency"], table["error_consistency"])
@@ -58,7 +58,7 @@ def test_what_python_computes_is_printed_and_written(
 
 
 @pytest.mark.slow
-def test_means_of_machines_are_printed_and_written(
+def test_means_of_models_are_printed_and_written(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["margins", str(files[0]), "--margins", str(files[1]), "--scores"]
@@ -66,7 +66,7 @@ def test_means_of_machines_are_printed_and_written(
     assert main(arguments) == 0
     printed = capsys.readouterr().out
     result = al.Result.load(tmp_path / "decision_margin_consistency.nc")
-    scores = al.benchmark.scores_of(result)
+    scores = al.benchmark.scores_from_result(result)
     table = printed.split("Means over conditions and data sets")[1]
     assert max(map(len, table.split("Written to")[0].splitlines())) <= 80
     row = scores.summary().sort_values("posterior_median").iloc[-1]

@@ -31,7 +31,7 @@ def test_what_python_computes_is_printed_and_written(
     assert main(["matrix", *arguments]) == 0
     out = capsys.readouterr().out
     assert max(len(line) for line in out.splitlines() if not line.startswith("Written")) <= 80
-    result = al.matrix(board)
+    result = al.pairwise_matrix(board)
     best = result.summary(top=1).iloc[0]
     assert f"{best['estimate']:.2f}" in out.splitlines()[3]
     family = dict(zip(board.observers, board.data["family"].values.tolist(), strict=True))

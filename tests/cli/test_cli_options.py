@@ -26,7 +26,7 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
     ),
     "margins": (al.decision_margin_consistency, al.Trials.read),
     "benchmark": (al.benchmark_scores, al.Trials.read),
-    "matrix": (al.matrix, al.benchmark.families, al.Trials.read),
+    "matrix": (al.pairwise_matrix, al.benchmark.families, al.Trials.read),
     "spectrum": (
         al.difficulty_spectrum, al.exclude_conditions, al.regimes,
         al.condition_alignment, al.spectrum.regime_alignment, al.Trials.read,
@@ -89,7 +89,7 @@ def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str)
         ("the level must be one of all", "the level must be one of all"),
         ("'na_values' is empty, my_ci_prob.csv", "'na_values' is empty, my_ci_prob.csv"),
         ("a prior_of nothing=1", "a prior_of nothing=1"),
-        ("see al.matrix(trials, classes=[...]) for it", "see alikely matrix for it"),
+        ("see al.pairwise_matrix(trials, classes=[...]) for it", "see alikely matrix for it"),
         (
             "count with joint_correctness(..., classes=['a'])",
             "count with joint_correctness(..., classes=['a']) in Python",

@@ -104,14 +104,14 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     arguments = f"--pilot {pilot} --budget 2000 --cost-per-trial .05 --cost-per-observer 20"
     printed = printed_by(f"{arguments} --out {tmp_path}", capsys)
     table = pd.read_csv(tmp_path / "plan.csv")
-    assert set(table["system"]) == {"6 machines", "human-human"}
+    assert set(table["system"]) == {"6 models", "human-human"}
     best = table[table["system"] == "human-human"].iloc[0]
     assert printed.startswith(
         f"For 2000, test {best['n_observers']:.0f} people with {best['n_images']:,.0f} images of "
         "each condition"
     )
     assert (tmp_path / "plan.png").stat().st_size > 10_000
-    printed_by(f"{arguments} --most-images 30 --most-observers 20 --out {tmp_path}", capsys)
+    printed_by(f"{arguments} --max-images 30 --max-observers 20 --out {tmp_path}", capsys)
     fewer = pd.read_csv(tmp_path / "plan.csv")
     assert fewer["n_images"].max() <= 30 < table["n_images"].max()
     assert fewer["n_observers"].max() <= 20 < table["n_observers"].max()
@@ -129,8 +129,8 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--pilot {pilot} --width .2 --metric DMC", "is planned in Python: al.planning.items_for"),
         ("--pilot {pilot} --width .2 --metric CLES", "--metric CLES has no plan"),
         ("--accuracy .7 .7 --ec .5 --width .2 --assurance 1", "assurance must lie strictly"),
-        ("--pilot {pilot} --width .2 --most-images 40", "--most-images goes with --budget"),
-        ("--pilot {pilot} --budget 2000 --most-repeats 2", "without repeats in the pilot nobody"),
+        ("--pilot {pilot} --width .2 --max-images 40", "--max-images goes with --budget"),
+        ("--pilot {pilot} --budget 2000 --max-repeats 2", "without repeats in the pilot nobody"),
         ("--pilot {pilot}", "--pilot needs --width W, --n-trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),
     ],

@@ -52,19 +52,19 @@ def test_people_alone(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_machines_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_within_regimes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "example.parquet"
     al.load_example().to_table().to_parquet(path)
     arguments = [str(path), "--reference", "clean", "--correction", "0.5", "--k", "2"]
     printed = printed_by([*arguments, "--n-resamples", "100", "--out", str(tmp_path)], capsys)
     assert "nearest model" in printed
-    machines = pd.read_csv(tmp_path / "machines.csv")
-    assert set(machines["metric"]) == {"error_consistency", "misclassification_agreement"}
+    models = pd.read_csv(tmp_path / "models.csv")
+    assert set(models["metric"]) == {"error_consistency", "misclassification_agreement"}
     # Easiest first, as the conditions stand.
-    assert machines["regime"].drop_duplicates().tolist() == ["regime 2", "regime 1"]
+    assert models["regime"].drop_duplicates().tolist() == ["regime 2", "regime 1"]
     # A share of an agreement that cannot be told from 0 has no ends.
     assert " [-inf, inf] " in printed
-    assert {"alignment.csv", "machines.png", "distortions.png"} <= {
+    assert {"alignment.csv", "models.png", "distortions.png"} <= {
         p.name for p in tmp_path.iterdir()
     }
 

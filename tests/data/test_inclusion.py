@@ -33,7 +33,7 @@ def plan(**more: Any) -> pd.DataFrame:
 
 
 def test_cells_are_weighted_and_sum_to_the_trials() -> None:
-    weighted = trials().with_inclusion(plan(), population="pool")
+    weighted = trials().with_inclusion(plan(), generalize_to="pool")
     table = al.data.joint_correctness(weighted, [("anna", "A")])
     w = 4 * np.array([2, 2, 1, 1.25]) / 6.25
     # anna is right on u and w, A on u and v.
@@ -41,18 +41,20 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     (block,) = blocks(table)
     assert block.chosen
     assert block.population == "pool"
-    assert weighted.notes == ["2 images outside the plan, which machines alone saw, are left out"]
+    assert weighted.notes == ["2 images outside the plan, which models alone saw, are left out"]
 
 
 def test_equal_inclusion_is_what_plain_trials_say() -> None:
     equal = plan(inclusion=0.4)
-    weighted = trials().with_inclusion(equal, population="images")
+    weighted = trials().with_inclusion(equal, generalize_to="images")
     plain = al.Trials.from_table(weighted.to_table())
     ours, theirs = (
         al.error_consistency(t, [("anna", "A")], n_resamples=0, n_draws=0, n_null=0)
         for t in (weighted, plain)
     )
-    assert ours.estimates["centre"].item() == pytest.approx(theirs.estimates["estimate"].item())
+    assert ours.estimates["interval_center"].item() == pytest.approx(
+        theirs.estimates["estimate"].item()
+    )
     # Of images beyond the pool with the correction for small samples, and answers that are tossed:
     # each of the four images once. Either answer of anna, with A's as it is, is 1 from its mean.
     n = 4
@@ -63,7 +65,7 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "population", "people", "message"),
+    ("table", "generalize_to", "people", "message"),
     [
         (plan(), "all", "human", "population must be 'pool' .these images. or 'images'"),
         (plan(inclusion=[0.5, 0.5, np.nan, 1]), "pool", "human", "inclusion of item 'w' must be a"),
@@ -79,19 +81,19 @@ def test_plans_that_do_not_fit(
     table: pd.DataFrame, population: Any, people: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        trials().with_inclusion(table, population=population, people=people)
+        trials().with_inclusion(table, generalize_to=population, people=people)
 
 
 def test_no_table_no_second_plan_no_repeats() -> None:
     with pytest.raises(TypeError, match="expected a StimulusPlan or its table, got str"):
-        trials().with_inclusion("plan.csv", population="pool")
-    once = trials().with_inclusion(plan(), population="pool")
+        trials().with_inclusion("plan.csv", generalize_to="pool")
+    once = trials().with_inclusion(plan(), generalize_to="pool")
     with pytest.raises(ValueError, match="have inclusion already"):
-        once.with_inclusion(plan(), population="pool")
+        once.with_inclusion(plan(), generalize_to="pool")
     twice = al.Trials.from_correct([[1, 0], [1, 1]], kind=["human", "model"], item=["u", "u"],
                                    repeat=[0, 1])  # fmt: skip
     with pytest.raises(ValueError, match="item 'u' has several trials, and a plan shows"):
-        twice.with_inclusion(plan(), population="pool")
+        twice.with_inclusion(plan(), generalize_to="pool")
 
 
 def test_people_of_separate_lists_are_not_compared() -> None:
@@ -102,15 +104,15 @@ def test_people_of_separate_lists_are_not_compared() -> None:
     names = ["anna", "bea", "A"]
     kinds = ["human", "human", "model"]
     apart = al.Trials.from_correct(correct, observers=names, kind=kinds, item=ITEMS)
-    weighted = apart.with_inclusion(table, population="pool")
+    weighted = apart.with_inclusion(table, generalize_to="pool")
     with pytest.raises(ValueError, match="saw lists of images drawn apart"):
         al.data.joint_correctness(weighted, [("anna", "bea")])
     assert al.data.joint_correctness(weighted, "human-model").sizes["pair"] == 2
 
 
 def test_who_takes_no_weights_refuses_them() -> None:
-    weighted = trials().with_inclusion(plan(), population="pool")
-    for door in (al.matrix, lambda t: al.data.cohort_counts(t)):
+    weighted = trials().with_inclusion(plan(), generalize_to="pool")
+    for door in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
         with pytest.raises(
             ValueError, match=r"were chosen by a plan, and .* takes all for equally"
         ):
@@ -118,4 +120,4 @@ def test_who_takes_no_weights_refuses_them() -> None:
     refuse_inclusion(trials().data, "anything")
     result = al.error_consistency(weighted, "human-model", n_resamples=0, n_draws=0)
     with pytest.raises(ValueError, match="were chosen by a plan"):
-        al.compare_models(result)
+        al.test_copy_model(result)

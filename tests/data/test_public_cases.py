@@ -561,7 +561,7 @@ def test_scores_above_the_ceiling_are_not_clipped(tmp_path: Path) -> None:
     ratio = (pair["h1", "m"] + pair["h2", "m"]) / 2 / pair["h1", "h2"]
     assert ratio == pytest.approx(5.5)
     scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0, rng=1).summary()
-    assert scores["ceiled"].iloc[0] == pytest.approx(ratio)
+    assert scores["ceiling_normalized"].iloc[0] == pytest.approx(ratio)
 
 
 def test_truth_and_kinds_on_the_command_line(
@@ -605,7 +605,7 @@ def test_responses_without_a_truth_are_never_errors() -> None:
     for analysis in (
         lambda: al.error_consistency(trials),
         lambda: al.error_similarity(trials),
-        lambda: al.matrix(trials),
+        lambda: al.pairwise_matrix(trials),
         lambda: al.benchmark_scores(trials),
         lambda: al.planning.choose_images(models, n=4, target=("c", "d")),
     ):

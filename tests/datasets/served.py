@@ -1,4 +1,4 @@
-"""A web server on this machine that counts what it is asked."""
+"""A web server on this model that counts what it is asked."""
 
 from __future__ import annotations
 

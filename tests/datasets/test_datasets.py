@@ -69,12 +69,12 @@ def server() -> Iterator[Server]:
     running.close()
 
 
-def write_raw(folder: Path) -> Path:
+def write_raw(cache_dir: Path) -> Path:
     for path, text in raw_files().items():
-        file = folder / "raw-data" / path
+        file = cache_dir / "raw-data" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    return folder
+    return cache_dir
 
 
 def test_raw_layout_joins_images_across_observers(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_table_of_trials(tmp_path: Path) -> None:
     )
     assert one.summary().equals(other.summary())
     with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
-        datasets.model_vs_human(tmp_path, datasets=["edge", "colour"])
+        datasets.model_vs_human(tmp_path, datasets=["edge", "color"])
     pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match="has no column 'condition'"):
         datasets.model_vs_human(tmp_path / "bad.parquet")
@@ -133,7 +133,7 @@ def test_download_once(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path
     ("path", "message"),
     [
         ("missing.zip", "could not download .*404"),
-        ("cut.zip", "could not download .*; get the file by other means and pass folder="),
+        ("cut.zip", "could not download .*; get the file by other means and pass cache_dir="),
         ("page.zip", "the download is no zip archive and was removed"),
     ],
 )

@@ -43,7 +43,7 @@ def populations(
         "in_few": nothing,
     }
     return xr.Dataset(
-        {name: (("population", "pair"), value) for name, value in values.items()}
+        {name: (("generalize_to", "pair"), value) for name, value in values.items()}
         | {
             "observed": ("pair", np.full(n_pairs, np.nan)),
             "furthest": ("pair", np.full(n_pairs, 0.5)),

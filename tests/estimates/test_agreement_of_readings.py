@@ -1,4 +1,4 @@
-"""The door of agreement: pairs and all readers, three schools, missing readings, bad input."""
+"""The door of agreement: pairs and all readers, three methods, missing readings, bad input."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def test_the_schools_agree_and_draws_are_those_of_a_dirichlet() -> None:
         found = al.agreement(many, coefficient, readers="all", n_resamples=2_000, n_draws=2_000,
                              rng=1)  # fmt: skip
         spread = found.summary()["se"][0]
-        # The delta method misses terms of order 1 / n; draws have a Monte-Carlo error besides.
-        for school in ("bootstrap", "posterior"):
-            assert found.draws(school)[:, 0].std() == pytest.approx(spread, rel=0.1)
+        # The delta method misses terms of order 1 / n; draws have a Monte Carlo error besides.
+        for method in ("bootstrap", "posterior"):
+            assert found.draws(method)[:, 0].std() == pytest.approx(spread, rel=0.1)
 
 
 def test_the_table_of_coefficients() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 import alikely as al
-from alikely.estimates import answer_noise
+from alikely.estimates import response_noise
 from alikely.simulate import repeated_answers
 
 ACCURACY, CORRELATION, WITHIN = 0.75, 0.6, 0.5
@@ -23,7 +23,7 @@ def truths() -> dict[str, float]:
     again, together = both_right(WITHIN), both_right(WITHIN * CORRELATION)
     return {
         "noise_share": (ACCURACY - again) / (1 - ACCURACY),
-        "noise_free": (together - ACCURACY**2) / (again - ACCURACY**2),
+        "noise_corrected": (together - ACCURACY**2) / (again - ACCURACY**2),
     }
 
 
@@ -35,7 +35,7 @@ def test_by_hand() -> None:
         item=[0, 1, 2, 3] * 2,
         repeat=[0] * 4 + [1] * 4,
     )
-    observers, pairs = answer_noise(trials)
+    observers, pairs = response_noise(trials)
     # 1/2 of one item in two right-and-wrong, over 5/2 wrong.
     assert observers["noise_share"].tolist() == [0.2, 0.2]
     # A tie is half right, and both have it on the same item.
@@ -49,7 +49,7 @@ def test_majority_votes_of_odd_numbers_are_single_answers_of_voters() -> None:
     right = trials.data["correct"].values.reshape(2, 5, 80)
     votes = np.stack([right[0, :3].sum(axis=0) > 1, right[1].sum(axis=0) > 2])
     expected = al.error_consistency(al.Trials.from_correct(votes), n_resamples=0, n_draws=0)
-    _, found = answer_noise(trials)
+    _, found = response_noise(trials)
     assert found["majority"].item() == pytest.approx(expected.estimates["estimate"].item())
     assert found["majority_se"].item() == pytest.approx(expected.estimates["se"].item())
 
@@ -61,8 +61,8 @@ def test_intervals_cover_closed_forms(
     n_sets, hits = sets(150), dict.fromkeys(truths(), 0)
     for seed in range(n_sets):
         trials, _ = repeated_answers(160, (4, 4), correlation=CORRELATION, within=WITHIN, rng=seed)
-        observers, pairs = answer_noise(trials, ci_prob=0.9)
-        for name, table in (("noise_share", observers), ("noise_free", pairs)):
+        observers, pairs = response_noise(trials, ci_prob=0.9)
+        for name, table in (("noise_share", observers), ("noise_corrected", pairs)):
             row = table.iloc[0]
             hits[name] += row[f"{name}_ci90_lb"] <= truths()[name] <= row[f"{name}_ci90_ub"]
     for name, held in hits.items():
@@ -72,17 +72,17 @@ def test_intervals_cover_closed_forms(
 
 def test_what_cannot_be_told_says_so() -> None:
     trials, _ = repeated_answers(30, (1, 4), rng=1)
-    observers, pairs = answer_noise(trials)
+    observers, pairs = response_noise(trials)
     assert "one answer to each item" in observers.query("observer == 'a'")["note"].item()
-    assert np.isnan(pairs["noise_free"].item())
+    assert np.isnan(pairs["noise_corrected"].item())
     same, _ = repeated_answers(30, (3, 3), within=1.0, rng=1)
-    table, _ = answer_noise(same)
+    table, _ = response_noise(same)
     assert (table["noise_share"] == 0).all()
     assert (table["note"] == "all answers to an item are alike").all()
     flat, _ = repeated_answers(30, (3, 3), within=0.0, rng=5)
-    freed = answer_noise(flat)[1].iloc[0]
-    assert np.isfinite(freed["noise_free"]) or freed["note"] != ""
+    freed = response_noise(flat)[1].iloc[0]
+    assert np.isfinite(freed["noise_corrected"]) or freed["note"] != ""
     with pytest.raises(ValueError, match="no item came back"):
-        answer_noise(al.load_example())
+        response_noise(al.load_example())
     with pytest.raises(TypeError, match="expected Trials"):
-        answer_noise("trials")  # type: ignore[arg-type]
+        response_noise("trials")  # type: ignore[arg-type]

@@ -39,8 +39,8 @@ def result() -> al.Result:
 
 
 @functools.cache
-def matrix() -> Any:
-    return al.matrix(trials())
+def pairwise_matrix() -> Any:
+    return al.pairwise_matrix(trials())
 
 
 @functools.cache
@@ -107,7 +107,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Items that came back.
     (lambda: al.error_consistency(again(), sampler="nuts"), "items came back"),
     (lambda: al.error_consistency(again(), prior={"u": (2, 2)}), "items came back"),
-    (lambda: al.matrix(again()), "items came back"),
+    (lambda: al.pairwise_matrix(again()), "items came back"),
     # Labels, rows and readings.
     (lambda: al.misclassification_agreement(correctness()), "or use error_consistency, which"),
     (
@@ -138,18 +138,18 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Margins.
     (lambda: dmc(group="lab"), "group must name a label of observers"),
     (lambda: dmc(model="x", n_draws=4), "model must be one of 'moments', 'strengths'"),
-    (lambda: dmc(m=1), "m must be a whole number of at least 2 alternatives, got 1"),
-    (lambda: dmc(m=np.nan), "m must be a whole number of at least 2 alternatives, got nan"),
+    (lambda: dmc(n_alternatives=1), "n_alternatives must be a whole number of at least 2, got 1"),
+    (lambda: dmc(n_alternatives=np.nan), "n_alternatives must be a whole number"),
     (lambda: dmc(link="probit"), "decision_margin_consistency has no option 'link'"),
     (lambda: dmc(sampler="nuts"), "sampler='nuts' is of other metrics"),
     (lambda: dmc(margins=None), "a comparison needs at least two systems, got human"),
     (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
     (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
     # What takes a result.
-    (lambda: al.difference(result(), "a x b", "c x d"), "no entry is labelled 'a x b'; labels"),
+    (lambda: al.difference(result(), "a x b", "c x d"), "no entry is labeled 'a x b'; labels"),
     (lambda: al.mean(result(), {"model": "model_1"}), "selected by dataset, condition, observer_a"),
     (lambda: al.mean(result(), {"observer_b": "model_9"}), "no entry with observer_b 'model_9'"),
-    (lambda: al.mean(result(), []), "no entry is labelled '(empty list)'"),
+    (lambda: al.mean(result(), []), "no entry is labeled '(empty list)'"),
     (lambda: al.mean(result(), rope=(0.1, -0.1)), "rope must be (lower, upper) with lower below"),
     (lambda: al.mean(result(), intervals=["bayes"]), "intervals must be among"),
     (
@@ -178,27 +178,27 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
     (lambda: confusion_matrices(trials(), {}), "by names no observer"),
     # Matrices.
-    (lambda: al.matrix([[1, 0]]), "expected Trials or a DataArray, got list"),  # type: ignore[arg-type]
-    (lambda: al.matrix(trials().select(observer=["human_1"])), "at least 2 observers, got 1"),
-    (lambda: al.matrix(trials(), "error_similarity"), "al.matrix is of metrics of correctness"),
-    (lambda: al.matrix(trials(), intervals=["posterio"]), "did you mean 'posterior'"),  # type: ignore[list-item]
-    (lambda: al.matrix(trials(), cluster="item"), "cluster must be 'trial' or a column that"),
+    (lambda: al.pairwise_matrix([[1, 0]]), "expected Trials or"),  # type: ignore[arg-type]
+    (lambda: al.pairwise_matrix(trials().select(observer=["human_1"])), "observers, got 1"),
+    (lambda: al.pairwise_matrix(trials(), "error_similarity"), "is of metrics of correctness"),
+    (lambda: al.pairwise_matrix(trials(), intervals=["posterio"]), "did you mean 'posterior'"),  # type: ignore[list-item]
+    (lambda: al.pairwise_matrix(trials(), cluster="item"), "cluster must be "),
     (
-        lambda: al.matrix(clustered(template=list("ppqq") * 2), cluster="template",
+        lambda: al.pairwise_matrix(clustered(template=list("ppqq") * 2), cluster="template",
                           intervals=["posterior"]),
         "limits without draws take items for independent",
     ),
-    (lambda: matrix().summary(top=0), "top must be at least 1, got 0"),
-    (lambda: matrix().summary(intervals=["bootstrap"]), "must be among analytic, posterior"),
-    (lambda: nearest_observers(matrix(), "human_11"), "did you mean 'human_1'"),
-    (lambda: al.mean(matrix(), ["human_1"]), "no entry matches"),
-    (lambda: al.mean(matrix(), rope=(-0.1, 0.1)), "have only analytic intervals, got rope="),
+    (lambda: pairwise_matrix().summary(top=0), "top must be at least 1, got 0"),
+    (lambda: pairwise_matrix().summary(intervals=["bootstrap"]), "among analytic, posterior"),
+    (lambda: nearest_observers(pairwise_matrix(), "human_11"), "did you mean 'human_1'"),
+    (lambda: al.mean(pairwise_matrix(), ["human_1"]), "no entry matches"),
+    (lambda: al.mean(pairwise_matrix(), rope=(-0.1, 0.1)), "only analytic intervals, got rope="),
     (
-        lambda: al.difference(matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
+        lambda: al.difference(pairwise_matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
         "select the same entries",
     ),
-    (lambda: matrix().sel(observer=["human_1"] * 2), "observers must be at least two different"),
-    (lambda: matrix().sel(condition="nois"), "no condition 'nois' here; did you mean 'noise'"),
+    (lambda: pairwise_matrix().sel(observer=["human_1"] * 2), "at least two different"),
+    (lambda: pairwise_matrix().sel(condition="nois"), "here; did you mean .noise."),
 ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_clusters_of_one_item_are_items() -> None:
         al.error_consistency(trials, cluster=cluster, rng=1).draws("posterior")
         for cluster in (None, "template")
     ]
-    # Four Monte-Carlo errors of a difference of means of 4,000 draws each.
+    # Four Monte Carlo errors of a difference of means of 4,000 draws each.
     error = np.hypot(*(draws.std() / np.sqrt(len(draws)) for draws in found))
     assert abs(found[0].mean() - found[1].mean()) < 4 * error
 
@@ -93,7 +93,7 @@ def test_clusters_of_one_item_are_items() -> None:
     ids=["10 alike", "10", "25", "100"],
 )
 def test_coverage(sizes: list[int], icc: float, sets: Callable[..., int]) -> None:
-    """At least .92 but for four Monte-Carlo errors; items alone hold .33 to .94 of these."""
+    """At least .92 but for four Monte Carlo errors; items alone hold .33 to .94 of these."""
     n, truth = sets(400, 200), true_consistency()
     held = 0
     for seed in range(n):
@@ -152,7 +152,7 @@ def test_columns_of_items_are_read(typed: type) -> None:
     assert trials.data["template"].values.tolist() == list("ppqq")
 
 
-def labelled() -> al.Trials:
+def labeled() -> al.Trials:
     """Six observers, three classes, two conditions, items of 20 templates."""
     rng = np.random.default_rng(5)
     n, template = 240, np.repeat(np.arange(20), 12)
@@ -175,8 +175,8 @@ def labelled() -> al.Trials:
 
 @pytest.mark.parametrize("metric", ["EC", "MA", "copying"])
 def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
-    trials = labelled()
-    square = al.matrix(trials, metric, cluster="template").summary()
+    trials = labeled()
+    square = al.pairwise_matrix(trials, metric, cluster="template").summary()
     pairs = al.compare(
         trials, metric, "all", cluster="template", n_resamples=0, n_draws=0, n_null=0
     )
@@ -192,9 +192,9 @@ def test_a_matrix_has_the_intervals_of_pairs(metric: str) -> None:
 @pytest.mark.parametrize("metric", ["EC", "MA"])
 def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
     """Items of both conditions share templates: a difference and a mean, by hand and by matrix."""
-    trials = labelled()
+    trials = labeled()
     result = al.compare(trials, metric, "all", None, cluster="template", n_resamples=0, n_draws=0)
-    square = al.matrix(trials, metric, None, cluster="template")
+    square = al.pairwise_matrix(trials, metric, None, cluster="template")
     first, second = ("m0", "m1"), ("m0", "m2")
     table = al.difference(
         result, *({"observer_a": a, "observer_b": b} for a, b in (first, second))
@@ -219,11 +219,11 @@ def test_sums_over_clusters_are_those_of_pairs(metric: str) -> None:
 @pytest.mark.parametrize("metric", ["MA", "cohen_kappa", "kappa_p_discrete"])
 def test_every_posterior_draws_clusters(metric: str) -> None:
     """Draws are about as wide as the analytic error; in all conditions a cluster is one draw."""
-    trials = labelled().with_options("classes")
+    trials = labeled().with_options("classes")
     result = al.compare(trials, metric, "all", cluster="template", n_resamples=500, rng=1)
     se = result.estimates["se"].values
-    for school in ("bootstrap", "posterior"):
-        ratio = result.draws(school).std(axis=0) / se
+    for method in ("bootstrap", "posterior"):
+        ratio = result.draws(method).std(axis=0) / se
         assert np.median(ratio) == pytest.approx(0.95, abs=0.15)
     draws = result.draws("posterior")
     # Entries of one pair in both conditions share clusters: draws that were apart would correlate

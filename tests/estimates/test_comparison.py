@@ -33,7 +33,7 @@ def test_difference_by_every_school(result: al.Result) -> None:
         np.quantile(draws, [0.025, 0.5, 0.975]),
         atol=1e-6,
     )
-    assert row["p_positive"] == pytest.approx((draws > 0).mean())
+    assert row["prob_positive"] == pytest.approx((draws > 0).mean())
     # Mass of the posterior inside the region, not the share of the interval.
     assert row["rope_mass"] == pytest.approx(((draws > -0.1) & (draws < 0.1)).mean())
 
@@ -44,8 +44,8 @@ def test_shared_trials_sharpen_a_difference(result: al.Result) -> None:
     table = al.difference(result, *entries, intervals="all")
     se = result.estimates["se"].sel(pair=entries)
     apart = float(np.sqrt((se**2).sum()))
-    for school in ("analytic", "bootstrap", "posterior"):
-        assert table.loc[school, "se"] < apart * 0.98
+    for method in ("analytic", "bootstrap", "posterior"):
+        assert table.loc[method, "se"] < apart * 0.98
 
 
 def test_exchange_changes_the_sign(result: al.Result) -> None:
@@ -54,8 +54,8 @@ def test_exchange_changes_the_sign(result: al.Result) -> None:
     back = al.difference(result, *entries[::-1], intervals="all")
     np.testing.assert_allclose(there["estimate"], -back["estimate"], atol=1e-7)
     np.testing.assert_allclose(there["eti95_lb"], -back["eti95_ub"], atol=1e-6)
-    assert there.loc["posterior", "p_positive"] == pytest.approx(
-        1 - back.loc["posterior", "p_positive"]
+    assert there.loc["posterior", "prob_positive"] == pytest.approx(
+        1 - back.loc["posterior", "prob_positive"]
     )
 
 
@@ -65,7 +65,7 @@ def test_mean_over_pairs_and_conditions(result: al.Result) -> None:
     rows = result.summary()
     chosen = rows["observer_b"].isin(["model_1", "model_2"]) & (rows["condition"] == "noise")
     assert table.loc["analytic", "estimate"] == pytest.approx(rows.loc[chosen, "estimate"].mean())
-    # Every school sees the same spread, up to Monte-Carlo error and the prior's two trials of 160.
+    # Every method sees the same spread, up to Monte Carlo error and the prior's two trials of 160.
     se = table["se"].astype(float)
     assert se["bootstrap"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 10_000) + 0.02)
     assert se["posterior"] == pytest.approx(se["analytic"], rel=4 / np.sqrt(2 * 4_000) + 0.03)
@@ -99,7 +99,7 @@ def test_undefined_entries_say_so() -> None:
 
 def test_model_comparison_equals_leaving_out_each_trial(result: al.Result) -> None:
     """Refit both conjugate models without each trial in turn."""
-    frame = al.compare_models(result)
+    frame = al.test_copy_model(result)
     for i in (0, 13, 40):
         cells = result.table["cells"].values[i].astype(float)
         copying = independence = 0.0

@@ -1,4 +1,4 @@
-"""Agreement and similarity of errors on trials: every school against brute force and simulation."""
+"""Agreement and similarity of errors on trials: every method against brute force and simulation."""
 
 from __future__ import annotations
 
@@ -209,16 +209,16 @@ def test_chains_in_a_folder_are_not_drawn_again(
 ) -> None:
     trials = al.load_example().select(condition="noise", kind="human")
     options: dict[str, Any] = {"n_resamples": 0, "n_draws": 200, "n_permutations": 0}
-    first = al.error_similarity(trials, **options, folder=tmp_path, rng=1)
+    first = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
 
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(limits, "Chain", stopped)
-    again = al.error_similarity(trials, **options, folder=tmp_path, rng=1)
+    again = al.error_similarity(trials, **options, cache_dir=tmp_path, rng=1)
     np.testing.assert_array_equal(first.draws("posterior"), again.draws("posterior"))
     # Another seed has chains of its own.
     with pytest.raises(KeyboardInterrupt):
-        al.error_similarity(trials, **options, folder=tmp_path, rng=2)
+        al.error_similarity(trials, **options, cache_dir=tmp_path, rng=2)
     with pytest.raises(ValueError, match="folder keeps the sweeps of a seed, and rng is None"):
-        al.error_similarity(trials, **options, folder=tmp_path)
+        al.error_similarity(trials, **options, cache_dir=tmp_path)

@@ -28,7 +28,7 @@ def trials() -> al.Trials:
 
 @pytest.fixture(scope="module")
 def margins() -> al.Result:
-    """Two machines and people, on two conditions."""
+    """Two models and people, on two conditions."""
     rng = np.random.default_rng(1)
     z = rng.normal(size=120)
     answers = rng.random((6, 120)) < stats.norm.cdf(0.5 + z)
@@ -55,12 +55,12 @@ def test_named_doors_are_the_general_one(name: str, trials: al.Trials) -> None:
         xr.testing.assert_equal(named.data[group].to_dataset(), general.data[group].to_dataset())
 
 
-@pytest.mark.parametrize("name", ["copying", "normalised", "min-mid-max"])
+@pytest.mark.parametrize("name", ["copying", "normalized", "min-mid-max"])
 def test_every_metric_of_correctness_has_all_schools(name: str, trials: al.Trials) -> None:
     result = al.compare(trials, name, "human-model", **LIGHT)
     frame = result.summary(intervals="all")
-    schools = {"analytic_ci95_lb", "bootstrap_eti95_lb", "posterior_eti95_lb", "p_null"}
-    assert schools <= set(frame)
+    methods = {"analytic_ci95_lb", "bootstrap_eti95_lb", "posterior_eti95_lb", "p_null"}
+    assert methods <= set(frame)
     cells = result.table["cells"].values
     np.testing.assert_allclose(frame["estimate"], result.metric.value(cells))
     assert np.isfinite(result.draws("posterior")).all()

@@ -80,7 +80,7 @@ def test_what_is_undefined_is_counted_and_said(result: al.Result, exact: xr.Data
 
 @pytest.mark.slow
 def test_ways_agree(result: al.Result, exact: xr.DataTree, chains: xr.DataTree) -> None:
-    """Chains against exact draws within 4 Monte-Carlo errors of both."""
+    """Chains against exact draws within 4 Monte Carlo errors of both."""
     table = null_table(result, exact, chains)
     values = chains["posterior_predictive"]["error_consistency"].isel(pair=slice(2))
     sizes = np.minimum(azs.ess(values.to_dataset(name="x"))["x"].values, N_DRAWS)
@@ -102,9 +102,9 @@ def test_the_log_likelihood_follows_the_result(result: al.Result, exact: xr.Data
 
 
 def test_a_metric_without_one_value_of_independence_has_no_p_value(exact: xr.DataTree) -> None:
-    result = al.compare(from_counts(CELLS[:1]), "normalised_error_consistency", rng=1)
+    result = al.compare(from_counts(CELLS[:1]), "normalized_error_consistency", rng=1)
     tree = independent_observers(result, 400, rng=1)
-    assert tree.attrs["metric"] == "normalised_error_consistency"
+    assert tree.attrs["metric"] == "normalized_error_consistency"
     assert null_table(result, tree)["p_value"].notna().all()
     own = al.compare(from_counts(CELLS[:1]), "min_mid_max_agreement", rng=1)
     row = null_table(own, independent_observers(own, 400, rng=1)).iloc[0]

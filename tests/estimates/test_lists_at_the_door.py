@@ -16,7 +16,7 @@ SEED = {"n_lists": 2, "strength_mean": 3.85, "strength_sd": 1.9, "stable_sd": 1.
 RHO = {"near": 0.9, "far": 0.4}
 
 
-def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> pd.DataFrame:
+def analyzed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> pd.DataFrame:
     given = {"n_resamples": 0, "rng": 1, **options}
     result = al.decision_margin_consistency(trials, margins, **given)
     return result.summary().query("observer_a == 'human'").set_index("observer_b")
@@ -53,7 +53,7 @@ def test_two_lists_are_analysed_with_one_call() -> None:
         row = table.loc[name]
         assert row["n_trials"] == 160
         assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
-        assert row["share_within_lb"] < row["share_within"] < row["share_within_ub"]
+        assert row["r_within_class_lb"] < row["r_within_class"] < row["r_within_class_ub"]
         assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
         assert row["estimate"] < row["ceiling"]
         assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
@@ -74,18 +74,18 @@ def cut(trials: al.Trials, keep: Callable[[pd.DataFrame], Any]) -> al.Trials:
 def test_repeats_of_some_items_and_missing_answers_have_a_ceiling_and_a_note() -> None:
     trials, margins = al.simulate.detection_experiment(8, 60, 2, rho=RHO, rng=6)
     some = cut(trials, lambda t: (t["repeat"] == 0) | t["item"].isin(["item_1", "item_2"]))
-    row = analysed(some, margins).loc["near"]
+    row = analyzed(some, margins).loc["near"]
     assert "unbalanced repeats (1 to 2)" in row["note"]
     assert 0 < row["reliability"] < 1
     gaps = cut(trials, lambda t: np.random.default_rng(1).random(len(t)) < 0.7)
-    row = analysed(gaps, margins).loc["near"]
+    row = analyzed(gaps, margins).loc["near"]
     assert 0 < row["reliability"] < 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
 
 
 @pytest.fixture(scope="module")
 def small() -> tuple[al.Trials, pd.DataFrame]:
-    return al.simulate.detection_experiment(6, 40, 2, rho=RHO, rng=1, m=8)
+    return al.simulate.detection_experiment(6, 40, 2, rho=RHO, rng=1, n_alternatives=8)
 
 
 def first_items(n: int) -> list[str]:
@@ -96,16 +96,16 @@ def test_systems_that_share_no_item_are_refused(small: tuple[al.Trials, pd.DataF
     trials, margins = small
     message = "'human' and 'near' have no item in common, though both have some of data set 'all'"
     with pytest.raises(ValueError, match=message) as caught:
-        analysed(trials, margins.assign(item="x" + margins["item"]))
+        analyzed(trials, margins.assign(item="x" + margins["item"]))
     assert "\n" not in str(caught.value)
-    # Two groups of people, of which each saw the other half; a machine has all.
+    # Two groups of people, of which each saw the other half; a model has all.
     frame = trials.to_table()
     one = frame["observer"].isin(["human_1", "human_2", "human_3"])
     frame["lab"] = np.where(one, "east", "west")
     half = frame["item"].isin(first_items(20))
     apart = al.Trials.from_table(frame[one == half], labels=["lab"])
     with pytest.raises(ValueError, match=r"'east' and 'west' have no item .* pairs=\[\(a, b\)"):
-        analysed(apart, margins, group="lab")
+        analyzed(apart, margins, group="lab")
     result = al.decision_margin_consistency(
         apart, margins, [("east", "near"), ("west", "near")], group="lab", n_resamples=0, rng=1
     )

@@ -14,7 +14,7 @@ from alikely.inference.influence import estimate
 from alikely.margins.moments import (
     Moments,
     group_side,
-    machine_side,
+    model_side,
     moment_consistency,
     moment_limits,
 )
@@ -63,7 +63,9 @@ SIZES = [3, 5, 8, 14, 30]
 @pytest.fixture(scope="module")
 def result() -> al.Result:
     made = experiment(np.random.default_rng(1), SIZES, 0.5)
-    return al.decision_margin_consistency(*tables(*made), cluster="template", m=16, rng=1)
+    return al.decision_margin_consistency(
+        *tables(*made), cluster="template", n_alternatives=16, rng=1
+    )
 
 
 def test_analytic_variance_leaves_clusters_out_in_turn(result: al.Result) -> None:
@@ -106,11 +108,11 @@ def test_bootstrap_draws_clusters(result: al.Result) -> None:
 
 
 def moments(right: np.ndarray | None, margins: list[np.ndarray], label: np.ndarray) -> Moments:
-    """Of a group and a machine, or of two machines, with clusters left out in turn."""
+    """Of a group and a model, or of two models, with clusters left out in turn."""
 
     def of(keep: np.ndarray, clusters: Any = None, again: Any = None) -> Moments:
         strata = np.zeros(keep.sum(), int)
-        sides = [machine_side(x[keep], strata) for x in margins]
+        sides = [model_side(x[keep], strata) for x in margins]
         if right is not None:
             part = right[:, keep]
             sides.insert(0, group_side(part, np.ones_like(part), strata))
@@ -147,10 +149,10 @@ def test_moments_leave_clusters_out_in_turn(result: al.Result) -> None:
 def test_clusters_of_one_item_are_items() -> None:
     """G = N: third moments make the jackknife larger, by about 1/N relative to the variance."""
     right, margins, _ = experiment(np.random.default_rng(2), [1] * 80, 0.0)
-    trials, machine = tables(right, margins, np.arange(80))
-    options = {"n_resamples": 0, "m": 16, "rng": 1}
+    trials, model = tables(right, margins, np.arange(80))
+    options = {"n_resamples": 0, "n_alternatives": 16, "rng": 1}
     alone, clustered = (
-        al.decision_margin_consistency(trials, machine, cluster=cluster, **options)
+        al.decision_margin_consistency(trials, model, cluster=cluster, **options)
         for cluster in (None, "template")
     )
     ratio = (clustered.estimates["se"] / alone.estimates["se"]).item()
@@ -160,7 +162,7 @@ def test_clusters_of_one_item_are_items() -> None:
         assert both[0][name] == pytest.approx(both[1][name], abs=0.03)
     # Which items are of one cluster is all that counts of labels.
     other, _ = tables(right, margins, np.arange(80)[::-1] + 7)
-    again = al.decision_margin_consistency(other, machine, cluster="template", **options)
+    again = al.decision_margin_consistency(other, model, cluster="template", **options)
     assert again.estimates["se"].item() == pytest.approx(clustered.estimates["se"].item())
 
 
@@ -225,27 +227,27 @@ def test_what_follows_has_the_clusters(result: al.Result) -> None:
     )
     for name in ("error_consistency", "group_error_consistency", "mean_margin_consistency"):
         width, plain = (t[f"{name}_ub"] - t[f"{name}_lb"] for t in (table, alone))
-        # The other machine's margins, shuffled, have no clusters.
+        # The other model's margins, shuffled, have no clusters.
         assert width[0] > plain[0] or name == "mean_margin_consistency"
         assert width[0] != plain[0]
         assert table[name].to_numpy() == pytest.approx(alone[name].to_numpy(), nan_ok=True)
     assert "clustered by template" in both.sentence()
-    assert al.benchmark.scores_of(both).summary()["n_entries"].tolist() == [1, 1]
+    assert al.benchmark.scores_from_result(both).summary()["n_entries"].tolist() == [1, 1]
 
 
-CHAINS = {"n_draws": 40, "m": 16}
+CHAINS = {"n_draws": 40, "n_alternatives": 16}
 
 
 def test_items_that_only_margins_have() -> None:
     right, margins, label = experiment(np.random.default_rng(9), [10] * 6, 0.3)
-    trials, machine = tables(right[:, :50], margins[:50], label[:50])
+    trials, model = tables(right[:, :50], margins[:50], label[:50])
     more = pd.DataFrame({"observer": "net", "item": ["x", "y"], "margin": [0.1, 0.2]})
-    machine = pd.concat([machine, more])
+    model = pd.concat([model, more])
     options = {"cluster": "template", "n_resamples": 0, "rng": 1}
     # Of a group no one answered them: they take no part.
-    found = al.decision_margin_consistency(trials, machine, **options)
+    found = al.decision_margin_consistency(trials, model, **options)
     assert found.estimates["n_clusters"].item() == 5
-    both = pd.concat([machine, machine.assign(observer="other")])
+    both = pd.concat([model, model.assign(observer="other")])
     message = "must be known for all items, got none for 2 of 52 that only have margins, the first"
     with pytest.raises(ValueError, match=message):
         al.decision_margin_consistency(trials, both, **options)
@@ -271,8 +273,8 @@ def test_intervals_cover(sets: Any) -> None:
     for _ in range(n):
         right, margins, label = experiment(rng, [12] * 25, 0.3)
         if table is None:
-            trials, machine = tables(right, margins, label)
-            table = margin_table(trials, al.margins.decision_margins(machine, trials=trials))
+            trials, model = tables(right, margins, label)
+            table = margin_table(trials, al.margins.decision_margins(model, trials=trials))
         index = np.stack([right.mean(axis=0), margins])
         here = table.assign(margins=(("observer", "trial"), index))
         for k, cluster in enumerate((None, "template")):

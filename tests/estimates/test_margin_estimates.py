@@ -23,16 +23,16 @@ def experiment(
     *,
     rho: float = 0.8,
     n_items: int = 80,
-    n_people: int = 12,
+    n_humans: int = 12,
     n_repeats: int = 1,
-    machines: tuple[str, ...] = ("net",),
+    models: tuple[str, ...] = ("net",),
     condition: str = "plain",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Long tables of answers (correct) and margins."""
     z = rng.normal(size=n_items)
     rows = [
         {"observer": f"p{o}", "kind": "human", "item": f"i{i}", "repeat": r, "correct": int(right)}
-        for o in range(n_people)
+        for o in range(n_humans)
         for i in range(n_items)
         for r, right in enumerate(
             rng.random(n_repeats) < m_afc_probability(1.5 + 1.5 * z[i] + 0.3 * rng.normal(), M)
@@ -40,7 +40,7 @@ def experiment(
     ]
     margins = [
         {"observer": name, "item": f"i{i}", "margin": 5 + 3 * value}
-        for name in machines
+        for name in models
         for i, value in enumerate(rho * z + np.sqrt(1 - rho**2) * rng.normal(size=n_items))
     ]
     frames = (pd.DataFrame(rows), pd.DataFrame(margins))
@@ -48,12 +48,12 @@ def experiment(
 
 
 def consistency(trials: al.Trials, margins: Any = None, **options: Any) -> al.Result:
-    given = {"m": M, "n_draws": 0, "n_resamples": 200, "rng": 1, **options}
+    given = {"n_alternatives": M, "n_draws": 0, "n_resamples": 200, "rng": 1, **options}
     return al.compare(trials, "DMC", margins=margins, **given)
 
 
 def test_the_estimate_is_the_correlation_of_margins_with_shares() -> None:
-    answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
+    answers, margins = experiment(np.random.default_rng(1), models=("net", "other"))
     result = consistency(al.Trials.from_table(answers), margins, n_resamples=4000)
     table = result.summary(intervals="all")
     shares = answers.groupby("item", sort=False)["correct"].mean().to_numpy()
@@ -106,7 +106,7 @@ def test_weights_stand_for_repeated_items() -> None:
 
 
 def test_repeats_are_counted_by_member_and_item() -> None:
-    answers, margins = experiment(np.random.default_rng(9), n_repeats=3, n_people=4)
+    answers, margins = experiment(np.random.default_rng(9), n_repeats=3, n_humans=4)
     dropped = answers.drop(index=[0, 5])
     table = margin_table(al.Trials.from_table(dropped), margins)
     right, shown = answers_of_group(table, 0, np.arange(80))
@@ -138,7 +138,7 @@ def test_conditions_are_kept_apart_or_pooled() -> None:
 
 
 def test_both_consistencies_side_by_side() -> None:
-    answers, margins = experiment(np.random.default_rng(13), machines=("a", "b"), n_people=5)
+    answers, margins = experiment(np.random.default_rng(13), models=("a", "b"), n_humans=5)
     trials = al.Trials.from_table(answers)
     result = consistency(trials, margins)
     table = al.estimates.consistency_table(trials, result)
@@ -160,9 +160,9 @@ def test_both_consistencies_side_by_side() -> None:
     ceiling = np.mean([ec(people[i], people[j]) for i in range(5) for j in range(i)])
     assert table["group_error_consistency"][0] == pytest.approx(ceiling)
     assert table[["group_error_consistency", "margin_ceiling"]].iloc[2].isna().all()
-    assert table["n_machines"].tolist() == [1, 1, 2]
+    assert table["n_models"].tolist() == [1, 1, 2]
     assert table["group"].tolist() == ["human", "human", ""]
-    assert table["machine"].tolist() == ["a", "b", "b"]
+    assert table["model"].tolist() == ["a", "b", "b"]
     np.testing.assert_allclose(table["margin_ceiling"] ** 2, table["group_margin_consistency"])
     for metric in ("error", "margin"):
         part = table[f"{metric}_consistency"]
@@ -177,8 +177,8 @@ def test_both_consistencies_side_by_side() -> None:
         assert width[0] <= own[:2].max() * 1.05
     turned = consistency(trials, margins, pairs=[("a", "human")])
     other = al.estimates.consistency_table(trials, turned).iloc[0]
-    assert (other["machine"], other["group"]) == ("a", "human")
-    assert other["accuracy_machine"] == table["accuracy_machine"][0] == table["accuracy_b"][0]
+    assert (other["model"], other["group"]) == ("a", "human")
+    assert other["accuracy_model"] == table["accuracy_model"][0] == table["accuracy_b"][0]
     assert (table["error_consistency_lb"] < table["error_consistency"]).all()
     np.testing.assert_allclose(table["margin_consistency"], result.summary()["estimate"])
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
@@ -187,7 +187,7 @@ def test_both_consistencies_side_by_side() -> None:
 
 
 def test_undefined_entries_say_why() -> None:
-    answers, margins = experiment(np.random.default_rng(14), machines=("net", "flat"))
+    answers, margins = experiment(np.random.default_rng(14), models=("net", "flat"))
     margins.loc[margins["observer"] == "flat", "margin"] = 1.0
     result = consistency(
         al.Trials.from_table(answers), margins, n_draws=400, pairs=[("human", "flat")]
@@ -210,7 +210,7 @@ def test_undefined_entries_say_why() -> None:
 
 
 def test_scales_that_are_put_together_are_told() -> None:
-    answers, margins = experiment(np.random.default_rng(1), machines=("net", "other"))
+    answers, margins = experiment(np.random.default_rng(1), models=("net", "other"))
     found = al.decision_margin_consistency(
         al.Trials.from_table(answers), margins, n_resamples=0, n_draws=80, rng=1
     )

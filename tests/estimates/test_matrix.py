@@ -28,22 +28,22 @@ def trials() -> al.Trials:
 
 @pytest.fixture(scope="module")
 def by_condition(trials: al.Trials) -> al.Result:
-    return al.matrix(trials)
+    return al.pairwise_matrix(trials)
 
 
 def _by_pair(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.set_index(KEYS).sort_index()
 
 
-@pytest.mark.parametrize("metric", ["error_consistency", "copy_probability", "normalised"])
+@pytest.mark.parametrize("metric", ["error_consistency", "copy_probability", "normalized"])
 @pytest.mark.parametrize("by", ["condition", None])
 def test_entries_are_those_of_the_general_door(
     trials: al.Trials, metric: str, by: str | None
 ) -> None:
-    found = _by_pair(al.matrix(trials, metric, by).summary(intervals="all"))
+    found = _by_pair(al.pairwise_matrix(trials, metric, by).summary(intervals="all"))
     result = al.compare(trials, metric, by=by, n_resamples=0, n_draws=0, n_null=0)
     table = _by_pair(result.summary(intervals="all"))
-    # Of directed metrics tables hold humans as references of machines; a matrix both orders.
+    # Of directed metrics tables hold humans as references of models; a matrix both orders.
     found = found.loc[table.index]
     pd.testing.assert_frame_equal(found[ALIKE], table[ALIKE], rtol=1e-12, atol=1e-14)
     p = 10 ** found["log10_p"]
@@ -56,7 +56,7 @@ def test_entries_are_those_of_the_general_door(
 
 @pytest.mark.parametrize("no_response", ["error", "drop"])
 def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
-    result = al.matrix(trials, "MA", no_response=no_response)
+    result = al.pairwise_matrix(trials, "MA", no_response=no_response)
     found = _by_pair(result.summary(intervals="all"))
     table = al.misclassification_agreement(
         trials, no_response=no_response, n_resamples=0, n_draws=0
@@ -67,7 +67,7 @@ def test_wrong_labels(trials: al.Trials, no_response: str) -> None:
     assert al.estimates.square_matrix(result, "estimate").values[1, 0, 0] == 1
     assert len(al.estimates.nearest_observers(result, trials.observers[0], 3)) == 3
     with pytest.raises(TypeError, match="give Trials"):
-        al.matrix(trials.data["correct"], "MA")
+        al.pairwise_matrix(trials.data["correct"], "MA")
 
 
 def test_missing_answers_leave_pairs_alone() -> None:
@@ -76,7 +76,7 @@ def test_missing_answers_leave_pairs_alone() -> None:
     correct[rng.random(correct.shape) < 0.3] = np.nan
     correct[0, :100] = correct[1, 100:] = np.nan
     trials = al.Trials.from_correct(correct)
-    result = al.matrix(trials, no_response="drop")
+    result = al.pairwise_matrix(trials, no_response="drop")
     others = trials.select(observer=trials.observers[1:])
     table = al.error_consistency(
         others, no_response="drop", n_resamples=0, n_draws=0, n_null=0
@@ -154,7 +154,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
     metric: str, by: str | None, tmp_path: Path
 ) -> None:
     trials = board_of_options(missing=True)
-    matrix = al.matrix(trials, metric, by, no_response="drop")
+    matrix = al.pairwise_matrix(trials, metric, by, no_response="drop")
     table = al.compare(trials, metric, by=by, no_response="drop", n_resamples=0, n_draws=0)
     names = trials.observers
     expected, found = al.mean(table).loc["analytic"], al.mean(matrix, names).loc["analytic"]
@@ -188,7 +188,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
 def test_sums_of_some_conditions_are_those_of_tables(metric: str) -> None:
     """A mean of one condition, differences within and between conditions."""
     trials = al.load_example()
-    matrix = al.matrix(trials, metric, "condition")
+    matrix = al.pairwise_matrix(trials, metric, "condition")
     table = al.compare(trials, metric, n_resamples=0, n_draws=0)
     blur, noise = {"condition": "blur"}, {"condition": "noise"}
     one, other = (noise | {"observer": name} for name in ("model_1", "model_2"))
@@ -222,7 +222,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
     apart = al.Trials.from_arrays(said, truth, classes=list("ABCD")).with_probabilities(
         p, n_options=np.tile([3, 4], 75)
     )
-    matrix = al.matrix(apart, metric, no_response="drop")
+    matrix = al.pairwise_matrix(apart, metric, no_response="drop")
     row = matrix.summary().iloc[-1]
     assert (row["observer_a"], row["observer_b"]) == tuple(apart.observers[:2])
     assert np.isnan(row["estimate"])
@@ -238,18 +238,18 @@ def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.Mon
     correct = xr.DataArray(np.ones((30_000, 3), dtype=np.int8), dims=("observer", "trial"))
     said = r"^30,000 observers, 449,985,000 pairs: 67 GB of memory, and 40 GB may be used; choose"
     with pytest.raises(MemoryError, match=said):
-        al.matrix(correct)
+        al.pairwise_matrix(correct)
     monkeypatch.setenv("ALIKELY_MEMORY", "10kB")
     with pytest.raises(MemoryError, match=r"^8 observers, 28 pairs x 2 places: 70 kB"):
-        al.matrix(board_of_options(), "kappa_p")
+        al.pairwise_matrix(board_of_options(), "kappa_p")
 
 
 def test_order_of_observers_decides_nothing(trials: al.Trials) -> None:
     names = ["model_3", "human_1", "model_1"]
     for metric in ("error_consistency", "copy_probability"):
-        whole = al.matrix(trials, metric)
+        whole = al.pairwise_matrix(trials, metric)
         part = whole.sel(observer=names)
-        again = al.matrix(trials.select(observer=names), metric).sel(observer=names)
+        again = al.pairwise_matrix(trials.select(observer=names), metric).sel(observer=names)
         squares = [al.estimates.square_matrix(one, "estimate") for one in (part, again, whole)]
         xr.testing.assert_allclose(squares[0], squares[1])
         xr.testing.assert_equal(squares[0], squares[2].sel(observer=names, observer_other=names))
@@ -292,21 +292,21 @@ def test_chunked_arrays_give_the_same(trials: al.Trials, monkeypatch: pytest.Mon
     correct = trials.data["correct"].reset_coords(drop=True)
     # A table counts missing responses as errors.
     array = correct.where(correct != -1, 0).chunk(trial=100)
-    of_trials = al.matrix(trials, by=None).summary()
+    of_trials = al.pairwise_matrix(trials, by=None).summary()
     of_trials["note"] = of_trials["note"].str.replace(
         r"(; )?\d+ of .* are missing .*", "", regex=True
     )
-    pd.testing.assert_frame_equal(al.matrix(array).summary(), of_trials)
+    pd.testing.assert_frame_equal(al.pairwise_matrix(array).summary(), of_trials)
     with pytest.raises(ValueError, match="got 7"):
-        al.matrix(array + 6)
+        al.pairwise_matrix(array + 6)
     with pytest.raises(ValueError, match="dims"):
-        al.matrix(array.rename(trial="question"))
+        al.pairwise_matrix(array.rename(trial="question"))
 
 
 def test_blocks_of_pairs_meet(trials: al.Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = al.matrix(trials).summary()
+    whole = al.pairwise_matrix(trials).summary()
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 7)
-    pd.testing.assert_frame_equal(al.matrix(trials).summary(), whole)
+    pd.testing.assert_frame_equal(al.pairwise_matrix(trials).summary(), whole)
 
 
 @pytest.mark.slow
@@ -315,7 +315,7 @@ def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) 
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr("alikely.estimates.matrices.BLOCK", 2_000)
     board = al.simulate.leaderboard(150, 5, 2_000, rng=1)
-    expected = al.matrix(board).summary()
+    expected = al.pairwise_matrix(board).summary()
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -323,17 +323,17 @@ def test_a_cluster_of_processes_gives_the_same(monkeypatch: pytest.MonkeyPatch) 
         distributed.Client(cluster) as client,
     ):
         with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.matrix(board).summary(), expected)
+            pd.testing.assert_frame_equal(al.pairwise_matrix(board).summary(), expected)
         # The process itself: a nanny starts another one, and what it held is worked out again.
         victim = min(client.run(os.getpid).values())
         killer = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
         killer.start()
         with joblib.parallel_config(backend="dask"):
-            pd.testing.assert_frame_equal(al.matrix(board).summary(), expected)
+            pd.testing.assert_frame_equal(al.pairwise_matrix(board).summary(), expected)
         killer.join()
         # Questions on the cluster: read and packed slice by slice.
         correct = board.data["correct"].reset_coords(drop=True).chunk(trial=300)
-        again = al.matrix(correct).summary().drop(columns="note")
+        again = al.pairwise_matrix(correct).summary().drop(columns="note")
         pd.testing.assert_frame_equal(again, expected.drop(columns="note"))
 
 

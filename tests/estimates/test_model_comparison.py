@@ -77,7 +77,7 @@ def test_the_table_of_the_page_is_that_of_all_tables() -> None:
         flags=re.MULTILINE,
     )
     assert len(rows) == 6
-    printed = al.compare_models.__doc__ or ""
+    printed = al.test_copy_model.__doc__ or ""
     for n, *numbers in rows:
         accuracy, copying, by_se, by_mid_p = map(float, numbers)
         *found, left_out = shares(int(n.replace(",", "")), accuracy, copying)
@@ -113,14 +113,14 @@ def compared(cells: list[list[int]]) -> dict[str, list[object]]:
     result = al.error_consistency(
         al.data.from_counts(np.array(cells)), n_resamples=0, n_draws=0, n_null=0
     )
-    return al.compare_models(result).to_dict("list")
+    return al.test_copy_model(result).to_dict("list")
 
 
 def test_every_row_says_what_it_found_and_why_not() -> None:
     found = compared(
         [[100, 20, 20, 20], [60, 60, 40, 0], [100, 30, 24, 6], [80, 40, 0, 0], [0, 0, 9, 9]]
     )
-    assert found["favours"] == ["copying", "inverting", "neither", "", ""]
+    assert found["preferred_model"] == ["copy", "anti-copy", "undecided", "", ""]
     assert found["note"][:3] == [""] * 3
     assert found["note"][3:] == [
         f"observer_{side}: copying cannot be told from independence"

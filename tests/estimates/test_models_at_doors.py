@@ -41,7 +41,7 @@ def test_a_model_of_ones_own_gives_the_posterior_of_the_door() -> None:
     exact = al.error_consistency(trials, "human-human", n_draws=40_000, **options)
     found, wanted = (r.draws("posterior") for r in (by_chains, exact))
     sd = wanted.std(axis=0)
-    # Effective sizes are above 1,000; both means have their Monte-Carlo errors.
+    # Effective sizes are above 1,000; both means have their Monte Carlo errors.
     room = 4 * sd * np.sqrt(1 / 1_000 + 1 / 40_000)
     assert (abs(found.mean(axis=0) - wanted.mean(axis=0)) < room).all()
     assert (abs(found.std(axis=0) / sd - 1) < 4 * np.sqrt(0.5 / 1_000 + 0.5 / 40_000)).all()
@@ -157,7 +157,7 @@ def other_models() -> dict[str, Callable[[], Any]]:
 
     def of_observers() -> Any:
         right = np.random.default_rng(1).binomial(1, 0.5, (4, blur.data.sizes["trial"]))
-        model = al.models.observer_margins(right, np.ones_like(right), m=16)
+        model = al.models.observer_margins(right, np.ones_like(right), n_alternatives=16)
         return al.fit_observers(blur, model=model)
 
     def of_cohort() -> Any:

@@ -1,4 +1,4 @@
-"""Items that come back: one unit in every school, however often observers were asked."""
+"""Items that come back: one unit in every method, however often observers were asked."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_identical_repeats_add_nothing_in_any_school() -> None:
     often = al.error_consistency(trials, **QUICK).summary(intervals="all")
     same = ["n_trials", "estimate", "se", "analytic_ci95_lb"]
     np.testing.assert_allclose(often[same], once[same], rtol=1e-5)
-    # Weights of units are drawn in another order: 4 Monte-Carlo errors of the difference of two
+    # Weights of units are drawn in another order: 4 Monte Carlo errors of the difference of two
     # 2.5 % quantiles.
     for name, n in (("bootstrap_eti95_lb", 500), ("posterior_eti95_lb", 400)):
         error = 4 * np.sqrt(2 * 0.025 * 0.975 / n) / 0.058 * once["se"]
@@ -88,10 +88,10 @@ def test_all_schools_agree_on_noisy_answers() -> None:
     options: dict[str, Any] = {"n_resamples": 4000, "n_draws": 4000, "n_null": 200, "rng": 1}
     result = al.error_consistency(presentations(answers), **options)
     se = result.estimates["se"].values
-    for school in ("bootstrap", "posterior"):
+    for method in ("bootstrap", "posterior"):
         # A standard deviation of 4,000 draws, and terms of order 1 / N.
         room = 4 / np.sqrt(2 * 4000) + 4 / 400
-        np.testing.assert_allclose(result.draws(school).std(axis=0), se, rtol=room)
+        np.testing.assert_allclose(result.draws(method).std(axis=0), se, rtol=room)
     matrix = al.inference.covariance(result.table)
     np.testing.assert_allclose(np.sqrt(np.diag(matrix)), se)
     replicated = np.corrcoef(result.draws("bootstrap").T)
@@ -122,8 +122,8 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     found = al.difference(result, one, other, intervals="all")
     np.testing.assert_allclose(found.loc["bootstrap", ["estimate", "se"]].astype(float), 0)
     np.testing.assert_allclose(found.loc["analytic", ["estimate", "center"]].astype(float), 0)
-    for school in ("analytic", "posterior"):
-        assert found.loc[school, "note"] == (
+    for method in ("analytic", "posterior"):
+        assert found.loc[method, "note"] == (
             "no trial distinguishes the entries: the interval is that of the prior"
         )
     assert result.draws("bootstrap").std() > 0
@@ -141,7 +141,7 @@ def test_items_seen_in_two_conditions_are_one_unit_when_these_are_pooled() -> No
     once = al.error_consistency(al.Trials.from_correct(right), **QUICK).summary()
     pooled = al.error_consistency(in_two_modalities(right), by=None, **QUICK).summary()
     np.testing.assert_allclose(pooled["se"], once["se"])
-    # Four Monte-Carlo errors of the difference of two medians of 400 normal draws.
+    # Four Monte Carlo errors of the difference of two medians of 400 normal draws.
     error = 4 * np.sqrt(np.pi / 400) * once["se"].item()
     np.testing.assert_allclose(pooled["posterior_median"], once["posterior_median"], atol=error)
     assert not pooled["note"].str.contains("ignores the clusters").any()
@@ -176,7 +176,7 @@ def test_permutations_of_items_against_all_of_them() -> None:
     assert found == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / n) + 2 / n)
 
 
-def labelled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trials:
+def labeled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trials:
     truth = rng.integers(0, 4, n_items)
     response = np.where(
         rng.random((2, n_repeats, n_items)) < 0.5,
@@ -193,7 +193,7 @@ def labelled(rng: np.random.Generator, n_items: int, n_repeats: int) -> al.Trial
 
 @pytest.mark.parametrize("name", ["misclassification_agreement", "error_similarity"])
 def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) -> None:
-    trials = labelled(np.random.default_rng(1), 60, 2)
+    trials = labeled(np.random.default_rng(1), 60, 2)
     response = trials.data["response"].values.reshape(2, 2, 60)
     names, truth = trials.data["class"].values, trials.data["truth"].values[:60]
     meetings = [(response[0, k], response[1, m]) for k in (0, 1) for m in (0, 1)]
@@ -217,7 +217,7 @@ def test_labels_of_repeated_items_against_all_meetings_written_out(name: str) ->
 
 
 def test_agreement_of_repeated_labels_has_a_posterior_of_all_answers() -> None:
-    trials = labelled(np.random.default_rng(2), 150, 3)
+    trials = labeled(np.random.default_rng(2), 150, 3)
     agreement = al.misclassification_agreement(trials, n_resamples=0, n_draws=4000, rng=1)
     se, n_joint = (agreement.estimates[k].values[0] for k in ("se", "n_joint_errors"))
     spread, noise = agreement.draws("posterior").std(), 4 / np.sqrt(2 * 4000)

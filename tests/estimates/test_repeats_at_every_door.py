@@ -20,7 +20,7 @@ NONE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "rng": 1}
 
 
 def world(n_repeats: int, rate: float = 0) -> al.Trials:
-    """Four people and two machines on two conditions; `rate` of further answers are drawn anew."""
+    """Four people and two models on two conditions; `rate` of further answers are resampled."""
     rng = np.random.default_rng(4)
     n = 2 * N_ITEMS
     truth = np.arange(n) % 3
@@ -113,8 +113,8 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
     "benchmark_scores": scored("error_consistency"),
     "benchmark_scores of labels": scored(AGREEMENT),
     "benchmark_scores of rows": scored(SIMILARITY),
-    "consensus_ceilings": lambda t: numbers(
-        al.benchmark.consensus_ceilings(t, al.metrics.ERROR_CONSISTENCY),
+    "noise_ceilings": lambda t: numbers(
+        al.benchmark.noise_ceilings(t, al.metrics.ERROR_CONSISTENCY),
         "lower", "lower_se", "upper", "upper_se",
     ),
     "rank_by_metric": lambda t: (
@@ -122,7 +122,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         .select_dtypes("number")
         .to_numpy()
     ),
-    "sensitivity": lambda t: al.benchmark.sensitivity(t).select_dtypes("number").to_numpy(),
+    "sensitivity": lambda t: al.benchmark.multiverse_analysis(t).select_dtypes("number").to_numpy(),
     "reader_study": lambda t: numbers(
         al.benchmark.differences(al.benchmark.reader_study(t, "m0")),
         "estimate",
@@ -131,8 +131,8 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
         "n_cases",
     ),
     "group_scores": lambda t: grouped(t, "error_consistency"),
-    "exchangeability": lambda t: (
-        al.benchmark.exchangeability(t).select_dtypes("number").to_numpy()
+    "test_equal_accuracy": lambda t: (
+        al.benchmark.test_equal_accuracy(t).select_dtypes("number").to_numpy()
     ),
     "condition_alignment": lambda t: aligned(t, "error_consistency"),
     "condition_alignment of rows": lambda t: aligned(t, SIMILARITY),
@@ -169,7 +169,7 @@ SAME: dict[str, Callable[[al.Trials], Any]] = {
 }  # fmt: skip
 # Doors that refuse, in one line that names the way out.
 REFUSED: dict[str, Callable[[al.Trials], Any]] = {
-    "matrix": al.matrix,
+    "matrix": al.pairwise_matrix,
     "agreement": al.agreement,
     "agreement_table": lambda t: al.estimates.agreement_table(t, **NONE),
     "benchmark_scores of readings": scored("cohen_kappa"),
@@ -179,7 +179,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
     "cohort_counts": al.data.cohort_counts,
     "fit_cohort": lambda t: al.fit_cohort(t, n_draws=4, rng=1),
     "fit_spectrum": lambda t: al.fit_spectrum(spectrum(t), n_draws=4, rng=1),
-    "compare_models": lambda t: al.compare_models(
+    "test_copy_model": lambda t: al.test_copy_model(
         al.error_consistency(t, sampler="nuts", include=["log_likelihood"], n_null=0, **FEW)
     ),
     "independent_observers": lambda t: al.estimates.independent_observers(
@@ -189,7 +189,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
         al.data.joint_correctness(t, labels=True, repeats="crossed"),
         ERROR_SIMILARITY, 20,
     ),
-    "response_bias": lambda t: al.papers.response_bias(t, {"0": "y", "1": "z"}),
+    "cue_bias": lambda t: al.papers.cue_bias(t, {"0": "y", "1": "z"}),
     "item_contrast": al.papers.item_contrast,
     "choose_conditions": lambda t: al.planning.choose_conditions(t, n_splits=2, rng=1),
     "choose_images": lambda t: al.planning.choose_images(t, 10, rng=1),
@@ -197,7 +197,7 @@ REFUSED: dict[str, Callable[[al.Trials], Any]] = {
 # Doors that are about repeats, and so have a dim, a column or an argument of them; or none of
 # statistics.
 TOLD = {
-    "answer_noise", "self_consistency", "fit_observers", "joint_correctness", "error_rows",
+    "response_noise", "self_consistency", "fit_observers", "joint_correctness", "error_rows",
     "exclude_conditions", "margin_table",
     "confusion_matrices",
 }  # fmt: skip
@@ -241,7 +241,7 @@ def test_every_door_is_in_the_table() -> None:
 def test_answers_that_differ_weigh_less_than_independent_ones() -> None:
     """Noisy repeats: items are the unit, and errors are those of shares."""
     trials = world(REPEATS, rate=0.3)
-    table = al.benchmark.exchangeability(trials)
+    table = al.benchmark.test_equal_accuracy(trials)
     assert (table["n_trials"] == N_ITEMS).all()
     divergences = al.errors.condition_divergences(trials)
     first, second = al.errors.condition_divergences(trials.select(repeat=0))["n_errors"].values
@@ -265,7 +265,7 @@ def test_cochrans_q_of_shares_by_hand() -> None:
     total = shares.sum(axis=1)
     within = ((shares - shares.mean(axis=0)) ** 2).sum()
     q = ((total - total.mean()) ** 2).sum() / within
-    row = al.benchmark.exchangeability(trials).iloc[0]
+    row = al.benchmark.test_equal_accuracy(trials).iloc[0]
     assert row["q"] == pytest.approx(q)
     assert (row["accuracy_min"], row["accuracy_max"]) == (0.5, pytest.approx(2.5 / 3))
 

@@ -17,10 +17,10 @@ mpl.use("Agg")
 
 COLUMNS = [
     "dataset", "condition", "observer_a", "observer_b", "n_trials", "accuracy_a", "accuracy_b",
-    "estimate", "se", "accuracy_gap", "kappa_min", "kappa_max", "less_biased",
+    "estimate", "se", "accuracy_gap", "kappa_min", "kappa_max", "bias_corrected",
     "analytic_ci95_lb", "analytic_ci95_ub", "bootstrap_eti95_lb",
     "bootstrap_eti95_ub", "posterior_median", "posterior_eti95_lb", "posterior_eti95_ub",
-    "undefined_share", "p_null", "p_null_bh", "p_fisher", "log_bf10",
+    "frac_undefined", "p_null", "p_null_bh", "p_fisher", "log_bf10",
     "note_codes", "note",
 ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
         result.summary(intervals="all").set_index(result.table["pair"].values).loc[reasons.index[0]]
     )
     assert np.isnan([row["estimate"], row["se"], row["bootstrap_eti95_lb"], row["p_null"]]).all()
-    assert row["undefined_share"] == 1
+    assert row["frac_undefined"] == 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
     assert row["note"].startswith("both observers always right; the posterior interval is wider")
     assert row["note_codes"] == "wide"

@@ -36,7 +36,7 @@ def many() -> al.Result:
 
 
 @pytest.mark.parametrize(
-    ("school", "kind", "how", "name"),
+    ("method", "kind", "how", "name"),
     [
         ("analytic", "eti", "(analytic, over 100 trials)", "95 % CI"),
         ("bootstrap", "eti", "(percentile bootstrap, 300 replicates, ", "95 % CI"),
@@ -51,17 +51,17 @@ def many() -> al.Result:
     ],
 )
 def test_a_pair_is_said_with_its_interval(
-    pair: al.Result, school: Any, kind: Any, how: str, name: str
+    pair: al.Result, method: Any, kind: Any, how: str, name: str
 ) -> None:
-    text = pair.sentence(interval=school, ci_kind=kind)
-    row = pair.summary(ci_kind=kind, intervals=[school]).iloc[0]
+    text = pair.sentence(interval=method, ci_kind=kind)
+    row = pair.summary(ci_kind=kind, intervals=[method]).iloc[0]
     lower, upper = (
         row[column] for end in ("_lb", "_ub") for column in row.index
-        if column.startswith(f"{school}_") and column.endswith(end)
+        if column.startswith(f"{method}_") and column.endswith(end)
     )  # fmt: skip
     assert text.startswith("The error consistency of anna and net in fog was .60, ")
     assert f"{name} [{apa(lower)}, {apa(upper)}] {how}" in text
-    assert "speaks for new trials and these very observers (taken as fixed)" in text
+    assert "generalizes to new trials and these very observers (taken as fixed)" in text
     assert "it lies above 0, which independent errors would give" in text
     assert f"Against independent observers, p {'<' if row['p_null'] < 0.001 else '='} " in text
 
@@ -80,19 +80,19 @@ def test_what_is_undefined_is_said() -> None:
         assert "nan" not in result._repr_html_()
 
 
-@pytest.mark.parametrize("school", ["analytic", "bootstrap", "posterior"])
-def test_a_difference_is_said_as_its_table_has_it(many: al.Result, school: str) -> None:
+@pytest.mark.parametrize("method", ["analytic", "bootstrap", "posterior"])
+def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) -> None:
     labels = many.table["pair"].values[[40, 41]].tolist()
-    row = al.difference(many, *labels, intervals=[school]).loc[school]
-    text = contrast_sentence(many, *labels, interval=school)
+    row = al.difference(many, *labels, intervals=[method]).loc[method]
+    text = contrast_sentence(many, *labels, interval=method)
     assert " less that of " in text
     assert f"[{apa(row['eti95_lb'])}, {apa(row['eti95_ub'])}]" in text
     assert ("It holds 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
     words = {"analytic": "two-sided", "bootstrap": "share of replicates", "posterior": "probab"}
-    assert words[school] in text
+    assert words[method] in text
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]
     assert f" was {apa(value)}, " in text
-    assert f" was {apa(-value)}, " in contrast_sentence(many, *labels[::-1], interval=school)
+    assert f" was {apa(-value)}, " in contrast_sentence(many, *labels[::-1], interval=method)
 
 
 def test_names_are_no_markup() -> None:

@@ -1,4 +1,4 @@
-"""Moments at the door: scales, classes, checks, differences, and real margins of 15 machines."""
+"""Moments at the door: scales, classes, checks, differences, and real margins of 15 models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.moments import group_side, machine_side, moment_consistency, moment_limits
+from alikely.margins.moments import group_side, model_side, moment_consistency, moment_limits
 from studies.simulators.margins import (
     MARGIN_WORLDS,
     MarginWorld,
@@ -22,7 +22,7 @@ PLACE = ["dataset", "condition", "item"]
 
 
 def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials, pd.DataFrame]:
-    """A world's answers as trials, with a class each, and margins of one machine or several."""
+    """A world's answers as trials, with a class each, and margins of one model or several."""
     data = margin_data(world, seed)
     person, item, time = np.nonzero(
         np.arange(world.n_repeats)
@@ -54,7 +54,7 @@ def tables(world: MarginWorld, seed: int, others: Any = None) -> tuple[al.Trials
     return al.Trials.from_table(answers), pd.concat(frames).assign(dataset="d", condition="c")
 
 
-def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Result:
+def analyzed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Result:
     given = {"n_resamples": 0, "rng": 1, **options}
     return al.decision_margin_consistency(trials, margins, **given)
 
@@ -62,20 +62,20 @@ def analysed(trials: al.Trials, margins: pd.DataFrame, **options: Any) -> al.Res
 def test_the_door_gives_the_limits_of_the_moments() -> None:
     world = MarginWorld(n_items=96)
     data = margin_data(world, 3)
-    result = analysed(*tables(world, 3))
+    result = analyzed(*tables(world, 3))
     row = result.summary(columns="all").iloc[0]
     found = {}
     for scope, strata in (("total", np.zeros(96, int)), ("within", data.classes)):
-        sides = group_side(data.right, data.shown, strata), machine_side(data.margins, strata)
+        sides = group_side(data.right, data.shown, strata), model_side(data.margins, strata)
         found[scope] = moment_consistency(*sides, strata, data.classes)
     low, middle, high = moment_limits(found["total"], [0.025, 0.5, 0.975])
     # Quantiles of 4,000 evenly spread levels: half a level off at most.
     for name, value in zip(("eti95_lb", "median", "eti95_ub"), (low, middle, high), strict=True):
         assert row[f"posterior_{name}"] == pytest.approx(value, abs=2e-3)
     assert row["scale"] == "share"
-    assert row["share_within"] == pytest.approx(found["within"].rho)
+    assert row["r_within_class"] == pytest.approx(found["within"].rho)
     ends = moment_limits(found["within"], [0.025, 0.975])
-    assert row[["share_within_lb", "share_within_ub"]].tolist() == pytest.approx(ends.tolist())
+    assert row[["r_within_class_lb", "r_within_class_ub"]].tolist() == pytest.approx(ends.tolist())
     assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
     assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
     assert result.data.attrs["model"] == result.data.attrs["sampler"] == "moments"
@@ -83,9 +83,9 @@ def test_the_door_gives_the_limits_of_the_moments() -> None:
 
 def test_between_is_of_means_of_classes() -> None:
     world = MarginWorld(n_items=160, class_sd=1.2, class_opposite=1.0, rho=0.5)
-    result = analysed(*tables(world, 5))
+    result = analyzed(*tables(world, 5))
     row = result.summary().iloc[0]
-    assert row["share_between"] < 0 < row["share_within"]
+    assert row["r_between_class"] < 0 < row["r_within_class"]
     assert "classes matter (" in row["note"]
     data = margin_data(world, 5)
     kinds = data.classes == np.arange(16)[:, None]
@@ -98,18 +98,18 @@ def test_between_is_of_means_of_classes() -> None:
     noise = (residual**2).sum(axis=0) / 90 * 16 / 15
     true_variance = s.var(ddof=1) - noise.mean()
     expected = np.cov(s, v)[0, 1] / np.sqrt(true_variance * v.var(ddof=1))
-    assert row["share_between"] == pytest.approx(expected, abs=1e-9)
+    assert row["r_between_class"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_bent_margins_are_told_and_do_not_change_the_interval() -> None:
     world = MarginWorld(rho=0.9)
     trials, margins = tables(world, 7)
-    plain = analysed(trials, margins).summary().iloc[0]
-    found = analysed(trials, margins.assign(margin=np.exp(2 * margins["margin"])))
+    plain = analyzed(trials, margins).summary().iloc[0]
+    found = analyzed(trials, margins.assign(margin=np.exp(2 * margins["margin"])))
     bent = found.summary().iloc[0]
     assert bent["posterior_eti95_lb"] == plain["posterior_eti95_lb"]
     assert bent["estimate"] < plain["estimate"]
-    told = re.search(r"margins \(freed of noise raw (.*?), by order (.*?)\)", bent["note"])
+    told = re.search(r"margins \(corrected for noise raw (.*?), by order (.*?)\)", bent["note"])
     assert told
     assert float(told[1]) < plain["posterior_eti95_lb"]
     by_order = found.estimates["share_consistency"].values[0]
@@ -122,19 +122,19 @@ def test_what_moments_do_not_assume_is_not_told() -> None:
     skewed = MarginWorld(law="skewed", n_observers=20)
     alike = MarginWorld(n_repeats=4, stable_sd=1.0, n_observers=5)
     for world, name, word in ((skewed, "p_skew", "skewed"), (alike, "p_repeats", "repeat")):
-        result = analysed(*tables(world, 3))
+        result = analyzed(*tables(world, 3))
         assert float(result.estimates[name].values[0]) < 0.001
         assert word not in result.summary()["note"].iloc[0]
 
 
-def test_draws_of_machines_that_share_people_belong_together() -> None:
+def test_draws_of_models_that_share_people_belong_together() -> None:
     world = MarginWorld(n_items=160)
     data = margin_data(world, 8)
     rng = np.random.default_rng(8)
     near = data.margins + 0.2 * rng.normal(size=160)
     far = rng.normal(size=160)
     trials, margins = tables(world, 8, {"near": near, "far": far})
-    result = analysed(trials, margins, pairs=[("human", k) for k in ("net", "near", "far")])
+    result = analyzed(trials, margins, pairs=[("human", k) for k in ("net", "near", "far")])
     drawn = result.draws("posterior")
     tied = np.corrcoef(drawn.T)
     assert tied[0, 1] > 0.5 > abs(tied[0, 2])
@@ -145,25 +145,25 @@ def test_draws_of_machines_that_share_people_belong_together() -> None:
 
 def test_what_cannot_be_told_says_why() -> None:
     trials, margins = tables(MarginWorld(n_observers=1, n_items=40), 10)
-    row = analysed(trials, margins).summary().iloc[0]
+    row = analyzed(trials, margins).summary().iloc[0]
     assert np.isnan(row["posterior_median"])
     assert "no item was answered by two observers" in row["note"]
     sparse = MarginWorld(n_classes=16, n_items=30)
-    row = analysed(*tables(sparse, 12)).summary().iloc[0]
+    row = analyzed(*tables(sparse, 12)).summary().iloc[0]
     assert "fewer than 2 items a class: no correlation within" in row["note"]
-    assert np.isnan(row["share_within"])
+    assert np.isnan(row["r_within_class"])
     few = MarginWorld(n_classes=3, n_items=60)
-    row = analysed(*tables(few, 11)).summary().iloc[0]
+    row = analyzed(*tables(few, 11)).summary().iloc[0]
     assert "few classes: errors are those of single items" in row["note"]
-    assert np.isnan(row["share_between"])
-    assert np.isfinite(row["share_within"])
+    assert np.isnan(row["r_between_class"])
+    assert np.isfinite(row["r_within_class"])
 
 
 def test_classes_err_together_in_every_school() -> None:
     world = MARGIN_WORLDS["opposite classes"]
     trials, margins = tables(world, 4)
     by_class, named, alone = (
-        analysed(trials, margins, n_resamples=500, n_draws=0, cluster=cluster)
+        analyzed(trials, margins, n_resamples=500, n_draws=0, cluster=cluster)
         for cluster in (None, "true_class", "item")
     )
     assert by_class.data.attrs["cluster"] == "true_class"
@@ -175,8 +175,8 @@ def test_classes_err_together_in_every_school() -> None:
     assert by_class.estimates["se"].item() > 1.5 * alone.estimates["se"].item()
     spread = [r.draws("bootstrap").std() for r in (by_class, alone)]
     assert spread[0] > 1.5 * spread[1]
-    few = tables(MarginWorld(n_classes=4, m=4), 4)
-    assert analysed(*few, n_draws=0).data.attrs["cluster"] == ""
+    few = tables(MarginWorld(n_classes=4, n_alternatives=4), 4)
+    assert analyzed(*few, n_draws=0).data.attrs["cluster"] == ""
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def real(shared_data: Path) -> dict[str, tuple[al.Trials, pd.DataFrame]]:
     only = [("dataset", "in", list(chosen))]
     answers, margins = (
         pd.read_parquet(shared_data / name, filters=only)
-        for name in ("model_vs_human/trials.parquet", "machine_margins/trials_and_margins.parquet")
+        for name in ("model_vs_human/trials.parquet", "model_margins/trials_and_margins.parquet")
     )
     found = {}
     for name, conditions in chosen.items():
@@ -205,23 +205,23 @@ def real(shared_data: Path) -> dict[str, tuple[al.Trials, pd.DataFrame]]:
 
 
 @pytest.mark.slow
-def test_real_margins_of_15_machines(
+def test_real_margins_of_15_models(
     real: dict[str, tuple[al.Trials, pd.DataFrame]], figure: Any
 ) -> None:
-    # Median over machines of the noise-free correlation, in all and within classes, and the mean
-    # of what is published, of the machines with the people and with each other.
+    # Median over models of the noise-corrected correlation, in all and within classes, and the mean
+    # of what is published, of the models with the people and with each other.
     shown = {}
     # The release has no margins of silhouettes, the third set of the paper.
     published = {"edge": (0.34, 0.68, 0.83), "cue-conflict": (0.26, 0.62, 0.84)}
     for name, (trials, margins) in real.items():
-        result = analysed(trials, margins)
+        result = analyzed(trials, margins)
         table = result.summary().assign(total=result.estimates["share_consistency"].values)
         people = table["observer_a"] == "human"
         for condition, part in table[people].groupby("condition"):
             assert len(part) == 15
-            shown[name, condition] = part[["total", "share_within"]].median().tolist()
+            shown[name, condition] = part[["total", "r_within_class"]].median().tolist()
         if name in published:
-            with_people, between_machines, reliability = published[name]
+            with_people, between_models, reliability = published[name]
             assert len(table) - people.sum() == 105
             wide = margins.pivot(index="item", columns="observer", values="margin")
             plain = wide.corr()
@@ -231,9 +231,9 @@ def test_real_margins_of_15_machines(
             )
             found = [table["estimate"][people].mean(), table["estimate"][~people].mean()]
             found.append(table["reliability"][people].iloc[0])
-            figure(f"{name}: with people, between machines, reliability {np.round(found, 4)}")
+            figure(f"{name}: with people, between models, reliability {np.round(found, 4)}")
             # As printed, to two digits.
-            expected = [with_people, between_machines, reliability]
+            expected = [with_people, between_models, reliability]
             np.testing.assert_allclose(found, expected, rtol=0, atol=0.005)
     figure(f"real margins, total and within: {shown}")
     # On the scale of shares, of which those of strengths in the table of evidence differ by the
@@ -252,7 +252,7 @@ def test_real_margins_of_15_machines(
 def test_real_table_on_the_scale_of_strengths(
     real: dict[str, tuple[al.Trials, pd.DataFrame]], figure: Any
 ) -> None:
-    """Median over 15 machines of the correlation of strengths, as the table of evidence has it."""
+    """Median over 15 models of the correlation of strengths, as the table of evidence has it."""
     expected = {
         ("edge", "0"): 0.47,
         ("uniform-noise", "0.10"): 0.13,
@@ -263,14 +263,14 @@ def test_real_table_on_the_scale_of_strengths(
     for name, (trials, margins) in real.items():
         if name not in {place[0] for place in expected}:
             continue
-        table = analysed(trials, margins, pairs="human-model", model="strengths").summary()
+        table = analyzed(trials, margins, pairs="human-model", model="strengths").summary()
         assert (table["scale"] == "strength").all()
         for condition, part in table.groupby("condition"):
             assert len(part) == 15
             shown[name, condition] = part["posterior_median"].median()
     figure(f"real margins, strengths: {shown}")
     # Medians of 180 effective draws (35 % of 512) of a posterior with a spread of .1 have a
-    # Monte-Carlo error of 1.25 x .1 / 180 ** .5; that of 15 machines has no more. Two digits are
+    # Monte Carlo error of 1.25 x .1 / 180 ** .5; that of 15 models has no more. Two digits are
     # printed.
     room = 0.005 + 4 * 1.25 * 0.1 / np.sqrt(180)
     for place, value in expected.items():

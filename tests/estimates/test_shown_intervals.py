@@ -67,7 +67,7 @@ def test_bounds_stay_within_the_range_of_the_metric(name: str, errors: int) -> N
 
 @pytest.mark.parametrize("name", ["error_consistency", "kappa_p", "MA"])
 def test_bounds_of_matrices_stay_within_the_range(name: str) -> None:
-    matrix = al.matrix(_near_ceiling(2), name, ci_prob=0.999)
+    matrix = al.pairwise_matrix(_near_ceiling(2), name, ci_prob=0.999)
     others = ["observer_1", "observer_2", "observer_3"]
     nearest = al.estimates.nearest_observers(matrix, "observer_1")
     for frame in (matrix.summary(intervals="all"), nearest, al.mean(matrix, others)):

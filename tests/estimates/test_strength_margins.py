@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import alikely as al
-from alikely.margins.strengths import fit_machine, group_strengths, strength_limits
+from alikely.margins.strengths import fit_model, group_strengths, strength_limits
 from alikely.margins.tables import answers_of_group, margin_table
 from studies.simulators.margins import MARGIN_WORLDS, margin_data
 
@@ -36,7 +36,7 @@ def test_the_door_gives_the_limits_of_the_posterior(
     right, shown = answers_of_group(table, 0, np.arange(80))
     group = group_strengths(right, shown, 16)
     row = result.summary().iloc[0]
-    fit = fit_machine(group, table["margins"].values[1], rng=5, n_points=4_096)
+    fit = fit_model(group, table["margins"].values[1], rng=5, n_points=4_096)
     ends = strength_limits(fit, [0.025, 0.5, 0.975])
     found = row[["posterior_eti95_lb", "posterior_median", "posterior_eti95_ub"]].to_list()
     # The door has 512 points, whose tails vary by a fifth of a standard error or so.
@@ -68,6 +68,11 @@ def test_classes_that_matter_have_a_note() -> None:
         "margin": made.margins,
     })  # fmt: skip
     found = al.decision_margin_consistency(
-        al.Trials.from_table(frame), margins, model="strengths", m=16, n_resamples=0, rng=1
+        al.Trials.from_table(frame),
+        margins,
+        model="strengths",
+        n_alternatives=16,
+        n_resamples=0,
+        rng=1,
     )
     assert "classes matter to shares (" in found.summary()["note"].iloc[0]

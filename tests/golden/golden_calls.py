@@ -54,7 +54,7 @@ def everything(result: Any, **options: Any) -> pd.DataFrame:
 
 
 def frame(found: Any) -> pd.DataFrame:
-    """A labelled array or data set, a dictionary or a tuple of numbers, as one table."""
+    """A labeled array or data set, a dictionary or a tuple of numbers, as one table."""
     if isinstance(found, pd.DataFrame):
         return found.reset_index() if found.index.names[0] else found
     if isinstance(found, pd.Series):
@@ -121,18 +121,18 @@ def agreement_of_labels(rng: int) -> al.Result:
 
 @functools.cache
 def scores(rng: int) -> al.Result:
-    return al.benchmark_scores(data.study(), people="label", rng=rng, **DRAWS)
+    return al.benchmark_scores(data.study(), human_ids="shared", rng=rng, **DRAWS)
 
 
 @functools.cache
-def matrix() -> Any:
-    return al.matrix(data.board())
+def pairwise_matrix() -> Any:
+    return al.pairwise_matrix(data.board())
 
 
 @functools.cache
 def margins(rng: int) -> al.Result:
-    trials, machine = data.margins()
-    return al.decision_margin_consistency(trials, machine, rng=rng, **DRAWS)
+    trials, model = data.margins()
+    return al.decision_margin_consistency(trials, model, rng=rng, **DRAWS)
 
 
 @functools.cache
@@ -243,7 +243,7 @@ def copy_probability(rng: int) -> pd.DataFrame:
 @golden("compare")
 def normalized_consistency(rng: int) -> pd.DataFrame:
     result = al.compare(
-        data.noise(), "normalised_error_consistency", FOUR, n_null=0, rng=rng, **DRAWS
+        data.noise(), "normalized_error_consistency", FOUR, n_null=0, rng=rng, **DRAWS
     )
     return everything(result)
 
@@ -331,12 +331,12 @@ def consistency_table(rng: int) -> pd.DataFrame:
 
 @golden("decision_margin_consistency")
 def fit_machine(rng: int) -> pd.DataFrame:
-    trials, machine = data.margins()
+    trials, model = data.margins()
     right = (trials.data["correct"].values > 0).astype(int)
     group = strengths.group_strengths(right, np.ones_like(right), 5)
-    near = machine.loc[machine["observer"] == "near", "margin"].to_numpy()
+    near = model.loc[model["observer"] == "near", "margin"].to_numpy()
     levels = [0.025, 0.5, 0.975]
-    limits = strengths.strength_limits(strengths.fit_machine(group, near, rng=rng), levels)
+    limits = strengths.strength_limits(strengths.fit_model(group, near, rng=rng), levels)
     return pd.DataFrame({"level": levels, "limit": limits})
 
 
@@ -364,9 +364,9 @@ def mean_over_data_sets(rng: int) -> pd.DataFrame:
     return stacked(**parts)
 
 
-@golden("compare_models")
+@golden("test_copy_model")
 def compare_models(rng: int) -> pd.DataFrame:
-    return frame(al.compare_models(consistency_in_noise(rng)))
+    return frame(al.test_copy_model(consistency_in_noise(rng)))
 
 
 @golden("metric_correlations")
@@ -384,14 +384,14 @@ def independent_observers(rng: int) -> pd.DataFrame:
     return frame(al.estimates.null_table(result, exact))
 
 
-@golden("estimates.answer_noise", "planning.further_repeats")
+@golden("estimates.response_noise", "planning.plan_repeats")
 def repeats(rng: int) -> pd.DataFrame:
-    observers, pairs = al.estimates.answer_noise(data.repeated(), "human-human")
+    observers, pairs = al.estimates.response_noise(data.repeated(), "human-human")
     result = al.error_consistency(data.repeated(), n_null=0, rng=rng, **BARE)
     return stacked(
         observers=observers,
         pairs=pairs,
-        plan=al.planning.further_repeats(result, 1, [1, 2, 5]),
+        plan=al.planning.plan_repeats(result, 1, [1, 2, 5]),
     )
 
 
@@ -405,12 +405,12 @@ def counts_of_labels(_: int) -> pd.DataFrame:
     )
 
 
-@golden("papers.response_bias")
+@golden("papers.cue_bias")
 def cue_bias(rng: int) -> pd.DataFrame:
-    return frame(al.papers.response_bias(data.cues(), n_resamples=400, rng=rng))
+    return frame(al.papers.cue_bias(data.cues(), n_resamples=400, rng=rng))
 
 
-@golden("papers.family_scores", "papers.outside_correlations")
+@golden("papers.family_scores", "papers.external_correlations")
 def family_scores(rng: int) -> pd.DataFrame:
     results = [
         al.error_consistency(data.study(), n_null=0, **BARE),
@@ -420,7 +420,7 @@ def family_scores(rng: int) -> pd.DataFrame:
     found = al.papers.family_scores(results, families, n_permutations=200, rng=rng)
     outside = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, index=list(FAMILIES))
     given = scores(rng).summary().set_index("system")["estimate"].loc[list(FAMILIES)]
-    other = al.papers.outside_correlations(
+    other = al.papers.external_correlations(
         given, outside, n_resamples=200, n_permutations=200, rng=rng
     )
     return stacked(families=frame(found), outside=frame(other))
@@ -442,7 +442,7 @@ def sentences(_: int) -> pd.DataFrame:
         result.save(Path(folder) / "result.nc")
         result = al.Result.load(Path(folder) / "result.nc")
     first, second = {"observer_b": "model_4"}, {"observer_b": "model_1"}
-    plain = al.benchmark_scores(data.study(), people="label", **BARE)
+    plain = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
     return stacked(
         result=numbers_in(result.sentence(interval="analytic")),
         latex=numbers_in(result.to_latex(interval="analytic")),
@@ -462,9 +462,9 @@ def report(_: int) -> pd.DataFrame:
 # Matrices
 
 
-@golden("matrix")
+@golden("pairwise_matrix")
 def matrix_of_consistency(_: int) -> pd.DataFrame:
-    return frame(matrix().summary(top=20))
+    return frame(pairwise_matrix().summary(top=20))
 
 
 def analytic(table: pd.DataFrame) -> pd.Series:
@@ -474,10 +474,16 @@ def analytic(table: pd.DataFrame) -> pd.Series:
     return row[["estimate", "se", *bounds.values(), "p", "n_pairs", "n_places"]].astype(float)
 
 
-@golden("matrix", "difference", "mean", "estimates.nearest_observers", "estimates.square_matrix")
+@golden(
+    "pairwise_matrix",
+    "difference",
+    "mean",
+    "estimates.nearest_observers",
+    "estimates.square_matrix",
+)
 def matrix_of_consistency_read(_: int) -> pd.DataFrame:
     names = data.board().observers
-    found = matrix()
+    found = pairwise_matrix()
     difference = al.difference(found, (names[0], names[1]), (names[0], names[12]))
     return stacked(
         nearest=al.estimates.nearest_observers(found, names[0]),
@@ -487,25 +493,25 @@ def matrix_of_consistency_read(_: int) -> pd.DataFrame:
     )
 
 
-@golden("matrix")
+@golden("pairwise_matrix")
 def matrix_of_kappa_p(_: int) -> pd.DataFrame:
-    return frame(al.matrix(data.options(), "kappa_p").summary())
+    return frame(al.pairwise_matrix(data.options(), "kappa_p").summary())
 
 
-@golden("matrix")
+@golden("pairwise_matrix")
 def matrix_of_labels(_: int) -> pd.DataFrame:
-    return frame(al.matrix(data.board(), "misclassification_agreement").summary(top=15))
+    return frame(al.pairwise_matrix(data.board(), "misclassification_agreement").summary(top=15))
 
 
 @golden("benchmark.families", "benchmark.block_means")
 def families(rng: int) -> pd.DataFrame:
-    tree = al.benchmark.families(matrix(), n_resamples=100, rng=rng)
+    tree = al.benchmark.families(pairwise_matrix(), n_resamples=100, rng=rng)
     # By what is not random: supports decide the order of the table.
     branches = tree.branches.sort_values(["size", "estimate"], ignore_index=True)
     return stacked(
         groups=frame(tree.groups(4)).sort_values("observer", ignore_index=True),
         branches=branches[["size", "estimate", "support"]],
-        blocks=frame(al.benchmark.block_means(matrix(), data.families_of_board())),
+        blocks=frame(al.benchmark.block_means(pairwise_matrix(), data.families_of_board())),
     )
 
 
@@ -514,16 +520,18 @@ def judge_agreement(_: int) -> pd.DataFrame:
     judge, *candidates = data.board().observers[:12]
     accuracy = data.board().data["correct"].mean("trial").to_series()
     given = {judge: {name: accuracy[name] for name in candidates}}
-    return frame(al.benchmark.judge_agreement(matrix(), given))
+    return frame(al.benchmark.judge_agreement(pairwise_matrix(), given))
 
 
 @golden("benchmark.agreement_regression", "benchmark.agreement_table")
 def agreement_regression(rng: int) -> pd.DataFrame:
     labels = data.families_of_board()
-    found = al.benchmark.agreement_regression(matrix(), labels=labels, n_draws=800, rng=rng)
+    found = al.benchmark.agreement_regression(
+        pairwise_matrix(), labels=labels, n_draws=800, rng=rng
+    )
     return stacked(
         coefficients=frame(found.summary()),
-        table=frame(al.benchmark.agreement_table(matrix())).head(12),
+        table=frame(al.benchmark.agreement_table(pairwise_matrix())).head(12),
     )
 
 
@@ -547,17 +555,17 @@ def options_of_matrices(_: int) -> pd.DataFrame:
 
 @golden("benchmark_scores")
 def benchmark_scores(rng: int) -> pd.DataFrame:
-    return everything(scores(rng), population="crossed")
+    return everything(scores(rng), generalize_to="both")
 
 
 @golden("benchmark_scores")
 def benchmark_scores_of_images(rng: int) -> pd.DataFrame:
-    return everything(scores(rng), population="images")
+    return everything(scores(rng), generalize_to="images")
 
 
 @golden("benchmark.test_difference", "benchmark.test_equality")
 def benchmark_tests(_: int) -> pd.DataFrame:
-    found = al.benchmark_scores(data.study(), people="label", **BARE)
+    found = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
     tests = {
         "difference": al.benchmark.test_difference(found, "m3", "m1").drop("sentence"),
         "equality": al.benchmark.test_equality(found),
@@ -589,14 +597,14 @@ def benchmark_of_the_example(rng: int) -> pd.DataFrame:
 @golden("benchmark_scores")
 def benchmark_of_labels(rng: int) -> pd.DataFrame:
     found = al.benchmark_scores(
-        data.study(), metric="misclassification_agreement", people="label", rng=rng, **DRAWS
+        data.study(), metric="misclassification_agreement", human_ids="shared", rng=rng, **DRAWS
     )
     return everything(found)
 
 
 @golden("benchmark_scores")
 def benchmark_by_regime(_: int) -> pd.DataFrame:
-    found = al.benchmark_scores(data.study(), levels=REGIMES, people="label", **BARE)
+    found = al.benchmark_scores(data.study(), levels=REGIMES, human_ids="shared", **BARE)
     return stacked(
         hard=everything(found, level="hard ones"), easy=everything(found, level="easy ones")
     )
@@ -604,20 +612,20 @@ def benchmark_by_regime(_: int) -> pd.DataFrame:
 
 @golden("benchmark.rank_by_metric")
 def rank_by_metric(rng: int) -> pd.DataFrame:
-    return frame(al.benchmark.rank_by_metric(data.study(), people="label", rng=rng))
+    return frame(al.benchmark.rank_by_metric(data.study(), human_ids="shared", rng=rng))
 
 
-@golden("benchmark.sensitivity", "benchmark.sensitivity_band")
+@golden("benchmark.multiverse_analysis", "benchmark.multiverse_band")
 def sensitivity(_: int) -> pd.DataFrame:
-    table = al.benchmark.sensitivity(data.study())
-    return stacked(choices=frame(table).head(24), band=frame(al.benchmark.sensitivity_band(table)))
+    table = al.benchmark.multiverse_analysis(data.study())
+    return stacked(choices=frame(table).head(24), band=frame(al.benchmark.multiverse_band(table)))
 
 
-@golden("benchmark.scores_of")
+@golden("benchmark.scores_from_result")
 def scores_of_margins(rng: int) -> pd.DataFrame:
-    trials, machine = data.margins()
-    result = al.decision_margin_consistency(trials, machine, n_resamples=0, n_draws=800, rng=rng)
-    found = al.benchmark.scores_of(result)
+    trials, model = data.margins()
+    result = al.decision_margin_consistency(trials, model, n_resamples=0, n_draws=800, rng=rng)
+    found = al.benchmark.scores_from_result(result)
     return stacked(
         summary=everything(found),
         differences=al.benchmark.differences(found),
@@ -644,9 +652,9 @@ def reader_study(rng: int) -> pd.DataFrame:
     )
 
 
-@golden("planning.readers")
+@golden("planning.plan_reader_study")
 def plan_of_readers(rng: int) -> pd.DataFrame:
-    plan = al.planning.readers(study_of_readers(rng), [4, 8], [60, 120], difference=0.2)
+    plan = al.planning.plan_reader_study(study_of_readers(rng), [4, 8], [60, 120], difference=0.2)
     return frame(plan)
 
 
@@ -751,8 +759,8 @@ def items(_: int) -> pd.DataFrame:
 
 @golden("planning.choose_images")
 def choose_images(rng: int) -> pd.DataFrame:
-    machines = data.noise().select(kind="model")
-    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    models = data.noise().select(kind="model")
+    plan = al.planning.choose_images(models, 60, ("model_1", "model_4"), rng=1)
     simulated = plan.simulate(accuracy=[0.7], follows=[0.5], n_designs=20, rng=rng)
     return stacked(
         table=frame(plan.table)[["item", "stratum", "inclusion"]].head(20),
@@ -764,11 +772,11 @@ def choose_images(rng: int) -> pd.DataFrame:
 
 @golden("planning.choose_images", "compare", "difference")
 def analysis_of_chosen_images(rng: int) -> pd.DataFrame:
-    machines = data.noise().select(kind="model")
-    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    models = data.noise().select(kind="model")
+    plan = al.planning.choose_images(models, 60, ("model_1", "model_4"), rng=1)
     table = data.noise().to_table()
     asked = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-    trials = al.Trials.from_table(table[asked]).with_inclusion(plan, population="pool")
+    trials = al.Trials.from_table(table[asked]).with_inclusion(plan, generalize_to="pool")
     result = al.error_consistency(trials, "human-model", n_null=0, rng=rng, **DRAWS)
     first, second = {"observer_b": "model_1"}, {"observer_b": "model_4"}
     return stacked(
@@ -821,10 +829,10 @@ def model_cohort(_: int) -> pd.DataFrame:
 
 @golden("models.item_margins")
 def model_item_margins(_: int) -> pd.DataFrame:
-    trials, machine = data.margins()
+    trials, model = data.margins()
     right = (trials.data["correct"].values > 0).sum(axis=0)
-    near = machine.loc[machine["observer"] == "near", "margin"].to_numpy()
-    return density(al.models.item_margins(right, np.full(50, 8), near, m=5))
+    near = model.loc[model["observer"] == "near", "margin"].to_numpy()
+    return density(al.models.item_margins(right, np.full(50, 8), near, n_alternatives=5))
 
 
 @golden("calibration.coverage_study", "calibration.coverage_summary", "calibration.default_grid")
@@ -868,7 +876,7 @@ def verdict(_: int) -> pd.DataFrame:
     ranks = {"even": random.permutation(even), "tilted": random.permutation(even) ** 2}
     made = pd.concat(
         pd.DataFrame(
-            {"simulation": np.arange(60), "school": "posterior", "quantity": name, "rank": rank,
+            {"simulation": np.arange(60), "method": "posterior", "quantity": name, "rank": rank,
              "divergent": np.arange(60) % 5 == 0}
         )
         for name, rank in ranks.items()
@@ -942,15 +950,15 @@ def fit_cohort(rng: int) -> pd.DataFrame:
     table = data.noise().to_table()
     few = (table["kind"] == "human") | table["observer"].isin(["model_1", "model_2", "model_4"])
     tree = al.fit_cohort(al.Trials.from_table(table[few]), n_draws=1000, rng=rng)
-    machines = al.benchmark.cohort_check(tree, "machine", rng=rng)
+    models = al.benchmark.cohort_check(tree, "model", rng=rng)
     # Bounds are whole numbers of answers, so one of them seldom moves, and then by much. Some
-    # p-values of machines lie at 1, their limit.
+    # p-values of models lie at 1, their limit.
     bounds = ["lower", "upper"]
     return stacked(
         scores=al.benchmark.cohort_scores(tree),
         all=al.benchmark.cohort_check(tree, rng=rng).drop(columns=bounds),
-        machines=machines.drop(columns=[*bounds, "p_value"]),
-        bounds=machines.groupby("group")[bounds].mean().reset_index(),
+        models=models.drop(columns=[*bounds, "p_value"]),
+        bounds=models.groupby("group")[bounds].mean().reset_index(),
         plot=closing(lambda: al.plot_cohort(tree, rng=rng)),
     )
 
@@ -962,7 +970,7 @@ def fit_cohort(rng: int) -> pd.DataFrame:
 def fit_cohort_with_covariates(rng: int) -> pd.DataFrame:
     families = pd.DataFrame({"family": list("ababab")}, index=[f"model_{i}" for i in range(1, 7)])
     tree = al.fit_cohort(
-        data.noise(), human_effects=False, covariates={"machine": families}, n_draws=1000, rng=rng
+        data.noise(), human_effects=False, covariates={"model": families}, n_draws=1000, rng=rng
     )
     return stacked(
         scores=al.benchmark.cohort_scores(tree),
@@ -1033,27 +1041,27 @@ def plots_of_pairs(_: int) -> pd.DataFrame:
 
 @golden("plot_errors", "plot_plan", "plot_margins")
 def plots_of_items(_: int) -> pd.DataFrame:
-    machines = data.noise().select(kind="model")
-    plan = al.planning.choose_images(machines, 60, ("model_1", "model_4"), rng=1)
+    models = data.noise().select(kind="model")
+    plan = al.planning.choose_images(models, 60, ("model_1", "model_4"), rng=1)
     confusions = al.estimates.confusion_matrices(data.study(), by="kind")
-    trials, machine = data.margins()
-    result = al.decision_margin_consistency(trials, machine, [("human", "near")], **BARE)
+    trials, model = data.margins()
+    result = al.decision_margin_consistency(trials, model, [("human", "near")], **BARE)
     return stacked(
         confusions=closing(lambda: al.plot_errors(confusions, "confusions")),
         choice=closing(lambda: al.plot_plan(plan, "images")),
-        checks=closing(lambda: al.plot_margins(result, "checks", m=5)),
+        checks=closing(lambda: al.plot_margins(result, "checks", n_alternatives=5)),
     )
 
 
 @golden("plot_benchmark", "plot_robustness", "plot_families")
 def plots_of_benchmarks(_: int) -> pd.DataFrame:
-    plain = al.benchmark_scores(data.study(), people="label", **BARE)
-    ranked = al.benchmark.rank_by_metric(data.study(), people="label", rng=1)
-    tree = al.benchmark.families(matrix(), n_resamples=50, rng=1)
+    plain = al.benchmark_scores(data.study(), human_ids="shared", **BARE)
+    ranked = al.benchmark.rank_by_metric(data.study(), human_ids="shared", rng=1)
+    tree = al.benchmark.families(pairwise_matrix(), n_resamples=50, rng=1)
     return stacked(
         benchmark=closing(lambda: al.plot_benchmark(plain)),
         ranks=closing(lambda: al.plot_robustness(ranked, "rank_by_metric")),
-        families=closing(lambda: al.plot_families(tree, matrix())),
+        families=closing(lambda: al.plot_families(tree, pairwise_matrix())),
         correlations=closing(
             lambda: al.plot_robustness(al.benchmark.score_correlations(scores(1)), "correlations")
         ),
@@ -1103,9 +1111,9 @@ def file_of_trials() -> str:
     folder = tempfile.mkdtemp()
     for name in ("study", "noise", "board"):
         getattr(data, name)().to_table().to_csv(f"{folder}/{name}.csv", index=False)
-    trials, machine = data.margins()
+    trials, model = data.margins()
     trials.to_table().to_csv(f"{folder}/answers.csv", index=False)
-    machine.to_csv(f"{folder}/margins.csv", index=False)
+    model.to_csv(f"{folder}/margins.csv", index=False)
     return folder
 
 
@@ -1155,7 +1163,7 @@ def cli_margins(rng: int) -> pd.DataFrame:
 
 @golden("alikely benchmark")
 def cli_benchmark(rng: int) -> pd.DataFrame:
-    return command("benchmark", at("study"), "--people", "label", *FEW, "--seed", str(rng))
+    return command("benchmark", at("study"), "--human-ids", "shared", *FEW, "--seed", str(rng))
 
 
 @golden("alikely spectrum")

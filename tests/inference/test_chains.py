@@ -73,20 +73,22 @@ def counts(seed: int, *shape: int) -> NDArray[np.int64]:
 def items(seed: int) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(10, rng.uniform(0.2, 0.9, ITEMS))
-    return al.models.item_margins(right, np.full(ITEMS, 10), rng.normal(size=ITEMS), m=4)
+    return al.models.item_margins(
+        right, np.full(ITEMS, 10), rng.normal(size=ITEMS), n_alternatives=4
+    )
 
 
 def two_groups(seed: int) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(10, rng.uniform(0.2, 0.9, (2, ITEMS)))
-    return al.models.item_margins(right, np.full((2, ITEMS), 10), m=4)
+    return al.models.item_margins(right, np.full((2, ITEMS), 10), n_alternatives=4)
 
 
 def observers(seed: int, shown: int = 3) -> pm.Model:
     rng = np.random.default_rng(seed)
     right = rng.binomial(shown, rng.uniform(0.2, 0.9, ITEMS), (4, ITEMS))
     return al.models.observer_margins(
-        right, np.full((4, ITEMS), shown), rng.normal(size=ITEMS), m=4
+        right, np.full((4, ITEMS), shown), rng.normal(size=ITEMS), n_alternatives=4
     )
 
 
@@ -271,7 +273,7 @@ def test_chains_start_where_counts_place_variables() -> None:
         assert isinstance(transform, Placed)
         at = np.array([one[name] for one in found])
         at = at if name == "ease_mean" else np.log(at)
-        away = (at - transform.centre) / transform.scale
+        away = (at - transform.center) / transform.scale
         assert 0.5 < np.abs(away).max() <= 1 + 1e-9
 
 
@@ -319,7 +321,7 @@ def test_other_data_are_another_posterior_of_the_same_graphs() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_compiled_code_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
+    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte Carlo error."""
     data = [0.5, 1.0, 1.5]
     interpreted = al.inference.nuts(toy(data), 2_000, 500, rng=1)
     monkeypatch.setenv(ready.SWITCH, "pytensor")
@@ -463,7 +465,7 @@ def test_one_fallback_compiles_what_the_interpreter_cannot_take(
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
 def test_the_result_of_the_fallback_names_its_evaluator() -> None:
-    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte-Carlo error."""
+    """Conjugate: mean 12/13, variance 4/13; 4 times the Monte Carlo error."""
     tree = al.inference.nuts(unsupported(), 2_000, 500, rng=1)
     assert tree.attrs["evaluator"] == "numba"
     assert "no tape knows ArgSort" in tree.attrs["evaluator_reason"]

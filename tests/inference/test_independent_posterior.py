@@ -175,7 +175,7 @@ def test_without_common_trials_nothing_is_said() -> None:
 
 
 def beyond_thresholds(draws: np.ndarray, values: np.ndarray, mass: np.ndarray, lost: float) -> None:
-    """Shares of undefined values and of tails, within four Monte-Carlo errors."""
+    """Shares of undefined values and of tails, within four Monte Carlo errors."""
     missing = np.isnan(draws)
     error = math.sqrt(lost * (1 - lost) / len(draws))
     assert missing.mean() == pytest.approx(lost, abs=4 * error)

@@ -102,7 +102,7 @@ def test_undefined_estimates_have_no_error_and_no_warning() -> None:
 
 @pytest.mark.parametrize("metric", [ERROR_CONSISTENCY, COPY_PROBABILITY])
 def test_bootstrap_spread_agrees_for_every_metric(metric: object) -> None:
-    """What a metric needs is its value and its influence: the schools then agree."""
+    """What a metric needs is its value and its influence: the methods then agree."""
     cells = [600, 150, 100, 150]
     table = from_counts(cells)
     draws = bootstrap(table, metric, n_resamples=10_000, rng=1).values  # type: ignore[arg-type]

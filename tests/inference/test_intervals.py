@@ -65,6 +65,6 @@ def test_infinite_values_are_defined() -> None:
 
 
 def test_shifted_values_vary_as_much() -> None:
-    # Centred before they are squared: no digits are lost to a large mean.
+    # Centered before they are squared: no digits are lost to a large mean.
     values = np.array([1.0, 2.0, 6.0, np.nan])
     assert variance_of_defined(values + 2.0**40) == variance_of_defined(values) == 7

@@ -61,7 +61,7 @@ def test_the_table_finds_what_matrices_find(missing: float, vary: bool) -> None:
 
 @pytest.mark.parametrize("metric", METRICS, ids=repr)
 def test_errors_are_those_of_the_bootstrap(metric: al.Metric) -> None:
-    """Of 400 questions, within the Monte-Carlo error of 2,000 replicates and what 1/n leaves."""
+    """Of 400 questions, within the Monte Carlo error of 2,000 replicates and what 1/n leaves."""
     trials, *_ = leaderboard(2, 3, 400, vary=True)
     table = al.data.joint_correctness(trials, labels="options")
     se = estimate(table, metric)["se"].values
@@ -107,7 +107,7 @@ def test_draws_of_answers_are_those_of_five_cells() -> None:
         of_a, of_b, agree = x[:, 0] + x[:, 1], x[:, 0] + x[:, 2], x[:, 0] + x[:, 3]
         expected = of_a * of_b + (1 - of_a) * (1 - of_b) / 3
         kappa = (agree - expected) / (1 - expected)
-        # 4 Monte-Carlo errors of a quantile of 5,000 draws on each side, as tail probability.
+        # 4 Monte Carlo errors of a quantile of 5,000 draws on each side, as tail probability.
         for q in (0.025, 0.25, 0.5, 0.75, 0.975):
             below = (found[:, pair] < np.quantile(kappa, q)).mean()
             assert below == pytest.approx(q, abs=4 * np.sqrt(2 * q * (1 - q) / n))

@@ -100,7 +100,7 @@ def _mean_designs() -> dict[str, tuple[list[int], float | list[float], float | l
 @pytest.mark.slow
 @pytest.mark.parametrize("design", _mean_designs())
 def test_means_near_the_ceiling_are_covered(sets: Callable[..., int], design: str) -> None:
-    """At least .92: the bound is four Monte-Carlo errors below."""
+    """At least .92: the bound is four Monte Carlo errors below."""
     n, (trials, accuracy, consistency) = sets(400, 200), _mean_designs()[design]
     p = np.broadcast_to(accuracy, len(trials))
     probabilities = np.stack([al.simulate.cell_probabilities(q, q, consistency) for q in p])

@@ -73,7 +73,7 @@ def test_coefficients_given_spreads_are_those_of_a_dense_normal() -> None:
     exact = gain @ (design.value - mean)
     spread = np.diag(prior_sd**2) - gain @ with_b
     sd = np.sqrt(np.diag(spread))
-    # 4 Monte-Carlo errors of means, and of variances and covariances of normals.
+    # 4 Monte Carlo errors of means, and of variances and covariances of normals.
     assert (np.abs(drawn.mean(axis=0) - exact) < 4 * sd / np.sqrt(len(drawn))).all()
     error = np.abs(np.cov(drawn.T) - spread) / np.outer(sd, sd)
     assert error.max() < 4 * np.sqrt(2 / len(drawn))

@@ -134,7 +134,7 @@ def test_bca_equals_scipy() -> None:
     )
     draws = resampling.bootstrap(from_counts(cells), n_resamples=n_resamples, rng=2)
     ours = resampling.bca_interval([cells], draws)[0]
-    # Both ends are quantiles of replicates with density f: their Monte-Carlo error is
+    # Both ends are quantiles of replicates with density f: their Monte Carlo error is
     # sqrt(p (1 - p) / n) / f, doubled because the bias correction is simulated too, and there are
     # two simulations.
     se = np.std(reference.bootstrap_distribution)

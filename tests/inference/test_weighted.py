@@ -32,10 +32,10 @@ from alikely.planning.choosing import by_strata, by_weights
 def test_simple_random_samples_have_their_textbook_variance() -> None:
     """Mean of a sample of n of N: (1 - n/N) s^2/n, and s^2/n beyond the pool."""
     x, n, pool = np.array([1.0, 4.0, 2.0, 7.0]), 4, 10
-    centred = (x - x.mean()) / n
+    centered = (x - x.mean()) / n
     pi, shown = np.full(n, n / pool), np.ones(n, dtype=bool)
     for population, part in (("pool", 1 - n / pool), ("images", 1.0)):
-        u = deviations(centred, pi, shown, population)
+        u = deviations(centered, pi, shown, population)
         assert (u**2).sum() == pytest.approx(part * x.var(ddof=1) / n, rel=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_strata_of_one_person_are_beta_and_binomial() -> None:
     for drawn in (np.rint(10 * one[:, 0]) - 3, np.rint(12 * both) - 3):
         found = np.bincount(drawn.astype(int), minlength=7) / 40_000
         error = np.sqrt(np.array(exact) * (1 - np.array(exact)) / 40_000)
-        # Seven shares twice: five times the Monte-Carlo error.
+        # Seven shares twice: five times the Monte Carlo error.
         assert (abs(found - exact) < 5 * error + 2e-4).all()
     # All of the second stratum were shown.
     assert (pieces[:, 1] == 0).all()
@@ -94,11 +94,11 @@ def test_the_doors_say_what_the_arrays_say() -> None:
     """error_consistency and difference against the estimators of plans."""
     rng = np.random.default_rng(3)
     ease = rng.normal(size=300)
-    machines = ease + rng.normal(0, 0.8, (6, 300)) > -0.4
+    models = ease + rng.normal(0, 0.8, (6, 300)) > -0.4
     people = ease + rng.normal(0, 0.8, (2, 300)) > -0.2
     names = [f"m{k}" for k in range(6)]
     everybody = al.Trials.from_correct(
-        np.concatenate([people, machines]).astype(float),
+        np.concatenate([people, models]).astype(float),
         observers=["p0", "p1", *names],
         kind=["human"] * 2 + ["model"] * 6,
     )
@@ -108,7 +108,7 @@ def test_the_doors_say_what_the_arrays_say() -> None:
     trials = al.Trials.from_table(table[seen])
     contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
     for population in ("pool", "images"):
-        weighted = trials.with_inclusion(chosen, population=population)
+        weighted = trials.with_inclusion(chosen, generalize_to=population)
         result = al.error_consistency(
             weighted, [(p, m) for p in ("p0", "p1") for m in ("m0", "m1")],
             n_resamples=4_000, n_draws=4_000, rng=5,
@@ -119,7 +119,7 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         at = np.char.replace(at, "trial_", "").astype(int)
         pi = weighted.data["inclusion"].values
         number, held = _strata(weighted)
-        ours = by_weights(machines[:, at], people[:, at], pi, contrast, population, stratum=number)
+        ours = by_weights(models[:, at], people[:, at], pi, contrast, population, stratum=number)
         row = found.loc["analytic"]
         assert row["estimate"] == pytest.approx(ours[0, 0], abs=1e-9)
         assert row["eti95_lb"] == pytest.approx(ours[1, 0], abs=1e-9)
@@ -134,7 +134,7 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         posterior = result.data["posterior"]
         assert posterior.attrs["joint"] == 1
         again = by_strata(
-            machines[:, at], people[:, at], number, held, contrast, 8_000, population,
+            models[:, at], people[:, at], number, held, contrast, 8_000, population,
             np.random.default_rng(6),
         )  # fmt: skip
         # Means of 4,000 and of 8,000 draws.
@@ -206,10 +206,10 @@ def test_near_a_kink_no_bias_is_taken_off() -> None:
     correct = np.array([[1, 0, 1, 1, 0, 1, 0, 1], [1, 1, 0, 1, 0, 1, 0, 1.0]])
     plan = pd.DataFrame({"item": list("stuvwxyz"), "inclusion": 0.5})
     trials = al.Trials.from_correct(correct, kind=["human", "model"], item=list("stuvwxyz"))
-    weighted = trials.with_inclusion(plan, population="pool")
-    for metric, moved in (("normalised_error_consistency", False), ("error_consistency", True)):
+    weighted = trials.with_inclusion(plan, generalize_to="pool")
+    for metric, moved in (("normalized_error_consistency", False), ("error_consistency", True)):
         found = al.compare(weighted, metric, n_resamples=0, n_draws=0).estimates
-        assert (found["estimate"].item() != found["centre"].item()) is moved
+        assert (found["estimate"].item() != found["interval_center"].item()) is moved
 
 
 def test_tossed_answers_move_pairs_as_they_would() -> None:
@@ -218,7 +218,7 @@ def test_tossed_answers_move_pairs_as_they_would() -> None:
     plan = pd.DataFrame({"item": list("uvwxyz"), "inclusion": [0.2, 0.5, 0.9, 1, 0.4, 0.3]})
     trials = al.Trials.from_correct(
         correct, observers=["p", "q", "m"], kind=["human", "human", "model"], item=list("uvwxyz")
-    ).with_inclusion(plan, population="pool")
+    ).with_inclusion(plan, generalize_to="pool")
     metric = al.metrics.ERROR_CONSISTENCY
     (block,) = blocks(al.data.joint_correctness(trials, [("p", "q"), ("p", "m"), ("q", "m")]))
     tossed = evaluator(block, metric).tossed
@@ -261,7 +261,7 @@ def test_observed_agreement_is_unbiased_over_all_samples() -> None:
         trials = al.Trials.from_correct(
             correct, observers=["h", "a", "b"], kind=["human", "model", "model"],
             item=[str(i) for i in range(6)],
-        ).with_inclusion(table, population="pool")  # fmt: skip
+        ).with_inclusion(table, generalize_to="pool")  # fmt: skip
         cells = al.data.joint_correctness(trials, [("h", "a"), ("h", "b")])["cells"].values
         agreement = (cells[:, 0] + cells[:, 3]) / cells.sum(axis=1)
         found.append(agreement[0] - agreement[1])
@@ -283,20 +283,20 @@ def _agreeing(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 def _planned(
     pair: tuple[str, str] | str, n: int, population: str = "pool", names: tuple[str, ...] = ("p0",)
 ) -> al.Result:
-    """Error consistency of people with four machines, of images chosen for some."""
+    """Error consistency of people with four models, of images chosen for some."""
     rng = np.random.default_rng(11)
     ease = rng.normal(size=240)
-    machines = ease + rng.normal(0, 0.8, (6, 240)) > -0.4
+    models = ease + rng.normal(0, 0.8, (6, 240)) > -0.4
     people = ease + rng.normal(0, 0.8, (2, 240)) > -0.2
     everybody = al.Trials.from_correct(
-        np.concatenate([people, machines]).astype(float),
+        np.concatenate([people, models]).astype(float),
         observers=["p0", "p1", *(f"m{k}" for k in range(6))],
         kind=["human"] * 2 + ["model"] * 6,
     )
     plan = al.planning.choose_images(everybody.select(kind="model"), n, pair, rng=4)
     table = everybody.to_table()
     seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-    trials = al.Trials.from_table(table[seen]).with_inclusion(plan, population=population)
+    trials = al.Trials.from_table(table[seen]).with_inclusion(plan, generalize_to=population)
     pairs = [(p, f"m{k}") for p in names for k in range(4)]
     return al.error_consistency(trials, pairs, n_resamples=200, n_draws=200, rng=5)
 
@@ -324,13 +324,13 @@ def test_freedom_is_of_the_images_that_were_shown() -> None:
     trials = al.Trials.from_correct(
         np.concatenate([person, x]).astype(float), observers=["p", "m0", "m1", "m2"],
         kind=["human"] + ["model"] * 3, item=plan["item"].tolist(),
-    ).with_inclusion(plan, population="pool")  # fmt: skip
+    ).with_inclusion(plan, generalize_to="pool")  # fmt: skip
     result = al.error_consistency(trials, "human-model", n_resamples=0, n_draws=0)
     for weights in (np.array([1.0, -1, 0]), np.array([0.0, 0, 1])):
         (df,), _ = freedom_of(result.table, result.metric, weights[None])
         own = by_weights(x, person, pi, weights[None], "pool")
-        centre = float(weights @ result.estimates["centre"].values)
+        center = float(weights @ result.estimates["interval_center"].values)
         row = al.contrast(result, weights).loc["analytic"]
         half = student_deviate(np.array(df), 0.95) * row["se"]
-        assert own[2, 0] == pytest.approx(max(centre + half, own[0, 0]), abs=1e-9)
+        assert own[2, 0] == pytest.approx(max(center + half, own[0, 0]), abs=1e-9)
     assert df == pytest.approx(result.estimates["df"].values[2])

@@ -176,7 +176,7 @@ def WORKS(_: Any) -> bool:  # noqa: N802
 
 @functools.cache
 def _plain() -> str:
-    """Scores of machines of the table as it is."""
+    """Scores of models of the table as it is."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -36,7 +36,7 @@ def alike() -> pd.DataFrame:
 
 
 def board(change: Callable[[pd.DataFrame], pd.DataFrame], **how: Any) -> pd.DataFrame:
-    """A printed leaderboard of two machines, changed."""
+    """A printed leaderboard of two models, changed."""
     printed = pd.DataFrame({"system": ["a", "b"], "dataset": "all", "score": [0.2, 0.3]})
     whole = printed.assign(condition="clean")
     return al.papers.reconstruct_leaderboard(change(whole), t(), rng=1, **how)
@@ -72,13 +72,13 @@ n must be whole numbers of at least 2, got nan => images(t(), nan)
 n must be one whole number of at least 2, got {} => images(t(), {})
 target must name a pair .*; got => images(t(), 16, None)
 target must name a pair .*; got int => images(t(), 16, 3)
-a contrast is of two machines => images(t(), 16, [1, 2])
-machines must be a list => images(t(), 16, machines=None)
-machines has 'net_a' twice; name => images(t(), 16, machines=['net_a', 'net_a'])
+a contrast is of two models => images(t(), 16, [1, 2])
+models must be a list => images(t(), 16, models=None)
+models has 'net_a' twice; name => images(t(), 16, models=['net_a', 'net_a'])
 even must be a share in \[0, 1\] => images(t(), 16, even='x')
 shown must be a list, .* => images(t(), 16, shown='img01')
 shown must be a list, .* got => images(t(), 16, shown=None)
-n_people must be whole numbers => images(t(), 16, n_people=1.5)
+n_humans must be whole numbers => images(t(), 16, n_humans=1.5)
 No such file or directory => images(t(), 16, rng=1).to_csv('a/b.csv')
 plan must be a StimulusPlan, got => al.plot_plan(None, 'images')
 expected results, got NoneType => report(None)
@@ -88,11 +88,11 @@ trials are not those of the results: they => report(w.result(), trials=w.correct
 title must be a text, got => report(w.result(), title=3)
 remarks must be a list => report(w.result(), remarks='abc')
 remarks must be a list => report(w.result(), remarks=None)
-metric must be the name of a metric => al.matrix(t(), None)
-scores must map judges to => al.benchmark.judge_agreement(al.matrix(t()), 'x')
-scores must map judges => al.benchmark.judge_agreement(al.matrix(t()), {'anna': 3})
-expected Mapping, got NoneType => al.benchmark.block_means(al.matrix(t()), None)
-give the family of each => al.benchmark.agreement_regression(al.matrix(t()), labels=[])
+metric must be the name of a metric => al.pairwise_matrix(t(), None)
+scores must map judges to => al.benchmark.judge_agreement(al.pairwise_matrix(t()), 'x')
+scores must map judges => al.benchmark.judge_agreement(al.pairwise_matrix(t()), {'anna': 3})
+expected Mapping, got NoneType => al.benchmark.block_means(al.pairwise_matrix(t()), None)
+give the family of each => al.benchmark.agreement_regression(al.pairwise_matrix(t()), labels=[])
 table must be a DataFrame, got NoneType => al.plot_alignment(None, 'distortions')
 ax must be matplotlib axes => al.plot_alignment(alike(), 'distortions', ax='x')
 column 'estimate' must => drawn(lambda f: f.assign(estimate='x'))
@@ -107,28 +107,28 @@ counts must be a DataArray, got NoneType => al.plot_errors(None, 'confusions')
 'a' of item 0 is not => inputs_of({'a': x * nan, 'b': x})
 must have different => inputs_of({1: x, '1': x})
 n_resamples must be a whole number => inputs_of({'a': x, 'b': x}, n_resamples=2.5)
-scores must be a Series by => al.papers.outside_correlations(w.scores(), sizes)
+scores must be a Series by => al.papers.external_correlations(w.scores(), sizes)
 results must be a list => al.papers.family_scores(None, {})
 between must be a label of => al.benchmark.group_scores(t(), None)
 expected Result, got => al.planning.plan_from(None, width=0.1)
 table has no rows => board(lambda f: f[:0])
-machine 'a' has no score in all \| => board(lambda f: f.assign(score=nan))
+model 'a' has no score in all \| => board(lambda f: f.assign(score=nan))
 column 'score' of table must hold => board(lambda f: f.assign(score='x'))
 n_samples must be at most => board(lambda f: f, n_samples=10 ** 12)
-attribute must be => al.papers.response_bias(t(), pd.Series({'img01': 'bear'}))
+attribute must be => al.papers.cue_bias(t(), pd.Series({'img01': 'bear'}))
 parameter --n requires an argument => run('choose t.csv')
 n must be a whole number of at least 2, got -4|--n => run('choose t.csv --n -4')
 must be at most 24 => run('choose t.csv --n 999999')
 a contrast is of two => run('choose t.csv --n 16 --target net_a net_a')
-no machine 'net_z' => run('choose t.csv --n 16 --target net_z')
+no model 'net_z' => run('choose t.csv --n 16 --target net_z')
 even must be a share in \[0, 1\] => run('choose t.csv --n 16 --even nan')
 '\.'|--out => run('choose t.csv --n 16 --out .')
 --out must be in a => run('choose t.csv --n 16 --out t.csv/p.csv')
 --out 't.csv' is one of => run('choose t.csv --n 16 --out t.csv')
 'p.png'; the plot goes => run('choose t.csv --n 16 --out p.png')
 --out names a file => run('choose t.csv --n 16 --out /dev/null')
---n-people must be .* got -1 => run('choose t.csv --n 16 --n-people -1')
-10,000,000,000 lists => run('choose t.csv --n 16 --n-people 10000000000')
+--n-humans must be .* got -1 => run('choose t.csv --n 16 --n-humans -1')
+10,000,000,000 lists => run('choose t.csv --n 16 --n-humans 10000000000')
 WORKS => run('choose t.csv --n 16 --seed 1 --out p.csv', {'t.csv': w.text(odd)})
 no observer is of kind => run('choose t.csv --n 16', {'t.csv': w.ONE})
 t.csv => run('report t.csv', {'t.csv': ''})
@@ -169,7 +169,9 @@ CASES += [
     ),
     Case("load report of nothing", "no file 'zz.nc'", lambda: al.Result.load("zz.nc")),
     Case(
-        "matrix of odd", lambda m: ODD in m.observers, lambda: al.matrix(al.Trials.from_table(odd))
+        "matrix of odd",
+        lambda m: ODD in m.observers,
+        lambda: al.pairwise_matrix(al.Trials.from_table(odd)),
     ),
     Case(
         "representations without spread",
@@ -183,7 +185,7 @@ CASES += [
         lambda: run(f"report t.csv {FEW} --out {'x' * 250}.html"),
     ),
     Case(
-        "report of one machine",
+        "report of one model",
         lambda _: "Ceilings" in (page := Path("o.html").read_text()) and "Ranks" not in page,
         lambda: run(f"report t.csv {FEW} --out o.html", ONE_MACHINE),
     ),

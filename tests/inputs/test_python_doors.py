@@ -132,7 +132,7 @@ WORKS => al.Trials.read(P)
 no file 'https://example\.org/t\.csv' => al.Trials.read('https://example.org/t.csv')
 no file 't\.csv' => al.Trials.read('t.csv', observr='x')
 no condition 'none'; there are => t().select(condition='none')
-Trials\.select\(\) got an => t().select(colour='red')
+Trials\.select\(\) got an => t().select(color='red')
 WORKS => t().select()
 WORKS => t().select(kind='human')
 nothing is left: no selected => t().select(condition=[])
@@ -187,7 +187,7 @@ no entry with observer_b 'net_z'; there are: net_a, net_b; did you => al.differe
     {'observer_b': 'net_z'}, {'observer_b': 'net_a'})
 first and second select the same entries \(\{'observer_b': 'net_a'\} and =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_a'})
-no entry is labelled 'net_a'; labels => al.difference(w.result(), 'net_a', 'net_b')
+no entry is labeled 'net_a'; labels => al.difference(w.result(), 'net_a', 'net_b')
 'NoneType' object is not => al.difference(w.result(), None, None)
 rope must be \(lower, upper\) with lower below upper, got \(0\.1, -0\.1\) =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'}, rope=(0.1, -0.1))
@@ -203,20 +203,20 @@ interval must be one that this => w.result().sentence(interval='nobody')
 WORKS => w.result().to_latex()
 WORKS => al.error_consistency(TB(w.renamed('observer', anna='$a_1$ & 50% #x',
     net_a='\\net{}~^')), n_null=50, **K).to_latex()
-WORKS => al.compare_models(al.misclassification_agreement(t(), **K))
+WORKS => al.test_copy_model(al.misclassification_agreement(t(), **K))
 results must be at => al.metric_correlations([w.result()])
 two of the results are of => al.metric_correlations([w.result(), w.result()])
-no machine with a score is named 'nobody' => al.benchmark.test_difference(w.scores(), 'net_a',
+no model with a score is named 'nobody' => al.benchmark.test_difference(w.scores(), 'net_a',
     'nobody')
 level must be one of => w.scores().summary(level='nowhere')
-population must be one of => w.scores().summary('cats')
+generalize_to must be one of => w.scores().summary('cats')
 no observer is of kind 'robot' => al.benchmark_scores(t(), models='robot', **K)
-no data set has a machine to score => al.benchmark_scores(t(), models='human', **K)
+no data set has a model to score => al.benchmark_scores(t(), models='human', **K)
 exclude must be one of => al.exclude_conditions(t(), 'imagenet')
 condition 'all:clean' is in => al.benchmark_scores(t(), levels={'clean': 'a'}, **K)
-people must be one of => al.benchmark_scores(t(), people='both', **K)
-ceiled must be finite => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
-ceiled must be finite, got nan; leave such a condition out of all =>
+human_ids must be one of => al.benchmark_scores(t(), human_ids='both', **K)
+ceiling_normalized must be finite => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
+ceiling_normalized must be finite, got nan; leave such a condition out of all =>
     al.papers.reconstruct_score([nan], [0.4], [[0.8, 0.8]], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1)
 ceiling must lie in => al.papers.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100)
@@ -224,11 +224,11 @@ human_accuracy has => al.papers.reconstruct_score([0.5], [0.4], [[nan, nan]], 10
 n_trials must lie in => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 0)
 n_trials must be => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 10.5)
 n_trials must lie => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], nan)
-ceiled, ceiling and human_accuracy must have one entry per condition, =>
+ceiling_normalized, ceiling and human_accuracy must have one entry per condition, =>
     al.papers.reconstruct_score([0.5, 0.6], [0.4], [[0.8, 0.8]], 100)
 n_samples must lie in \(99, inf\), got 0 => al.papers.reconstruct_score([0.5], [0.4], [[0.8,
     0.8]], 100, n_samples=0)
-ceiled must be finite, got inf; leave such a condition out of all =>
+ceiling_normalized must be finite, got inf; leave such a condition out of all =>
     al.papers.reconstruct_score([np.inf], [0.4], [[0.8, 0.8]], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)
 WORKS => al.papers.reconstruct_score([3.0], [0.4], [[0.8, 0.8]], 100, n_samples=100)
@@ -246,8 +246,10 @@ column 'observer' has no value in row 0; fill it in or drop the row =>
 column 'margin' must hold finite numbers, got inf for observer =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=np.inf), **K)
 no file 'm\.csv' => al.decision_margin_consistency(t(), 'm.csv', **K)
-m must be a whole => al.decision_margin_consistency(t(), w.margins(), m=2.5, **K)
-m must be a whole => al.decision_margin_consistency(t(), w.margins(), m=0, **K)
+n_alternatives must be a => al.decision_margin_consistency(t(), w.margins(),
+    n_alternatives=2.5, **K)
+n_alternatives must be a => al.decision_margin_consistency(t(), w.margins(),
+    n_alternatives=0, **K)
 WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin *
     1e-200), **K).summary()
 column 'margin' must hold numbers up to 1e\+100, got 3\.323e\+200 for =>
@@ -270,24 +272,24 @@ cells must have the four cells n11, n10 => al.metrics.error_consistency([1, 2, 3
 took part in no data set together => al.error_consistency(C(np.ma.masked_array(np.eye(2),
     np.eye(2)), dataset=['p', 'q']), [('observer_0', 'observer_1')])
 TYPE => al.mean(t())
-TYPE => al.compare_models(t())
-TYPE => al.planning.further_repeats(t())
+TYPE => al.test_copy_model(t())
+TYPE => al.planning.plan_repeats(t())
 TYPE => al.planning.plan_from(t())
 TYPE => al.regimes(t())
 TYPE => al.fit_spectrum(t())
 TYPE => al.benchmark.families(t())
 TYPE => al.estimates.independent_observers(t())
-TYPE => al.benchmark.scores_of(t())
+TYPE => al.benchmark.scores_from_result(t())
 TYPE => al.difference(t(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'})
 TYPE => al.contrast(t(), [1, -1])
 TYPE => al.metric_correlations([t(), t()])
-TYPE => al.planning.readers(t(), [5], [100])
+TYPE => al.planning.plan_reader_study(t(), [5], [100])
 TYPE => al.planning.expected_errors(t(), 5, 100)
 TYPE => al.benchmark.block_means(t(), 'kind')
 TYPE => al.benchmark.judge_agreement(t(), {})
 TYPE => al.estimates.consistency_table(t(), t())
 TYPE => al.error_consistency(w.result())
-TYPE => al.matrix(w.result())
+TYPE => al.pairwise_matrix(w.result())
 TYPE => al.benchmark_scores(w.result())
 TYPE => al.regimes(w.result())
 TYPE => al.difficulty_spectrum(w.result(), 'clean')
@@ -304,10 +306,10 @@ no value in row 2 of table 1 => TB(P, P.assign(truth=P.truth.where(P.index != 2)
 )
 # Functions of trials, given something else.
 OF_TRIALS = (
-    "error_consistency", "compare", "agreement", "matrix", "benchmark_scores", "fit_cohort",
-    "misclassification_agreement", "error_similarity", "condition_alignment", "fit_observers",
-    "benchmark.group_scores", "benchmark.sensitivity", "benchmark.rank_by_metric",
-    "estimates.answer_noise", "planning.variance_components",
+    "error_consistency", "compare", "agreement", "pairwise_matrix", "benchmark_scores",
+    "fit_cohort", "misclassification_agreement", "error_similarity", "condition_alignment",
+    "fit_observers", "benchmark.group_scores", "benchmark.multiverse_analysis",
+    "benchmark.rank_by_metric", "estimates.response_noise", "planning.variance_components",
 )  # fmt: skip
 CASES += [
     Case(f"{name} of {what}", TYPE, lambda f=attrgetter(name), x=given: f(al)(x))

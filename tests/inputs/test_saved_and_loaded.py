@@ -26,7 +26,7 @@ def bench() -> Path:
 
 
 def mat() -> Path:
-    al.matrix(w.trials()).save("m.nc")
+    al.pairwise_matrix(w.trials()).save("m.nc")
     return Path("m.nc")
 
 
@@ -49,7 +49,7 @@ def h5(
 
 
 def study(folder: str = ".") -> Any:
-    return al.calibration.coverage_study(folder=folder, n_datasets=100, n_draws=100, rng=1)
+    return al.calibration.coverage_study(cache_dir=folder, n_datasets=100, n_draws=100, rng=1)
 
 
 def flip(place: int) -> Callable[[bytearray], bytearray]:
@@ -121,8 +121,9 @@ WORKS => (odd(anna='a/b', ben='a\nb', carl='安娜', net_a='$x', net_b='\x1b[31m
 WORKS => (perfect().save('o.nc'), al.Result.load('o.nc').summary())
 a label must be text that a file can hold, got 'a\\x00b' \(column =>
     (odd(anna='a\x00b').save('o.nc'), al.Result.load('o.nc').summary()['observer_a'].tolist())
-\[Errno 2\] No such file or => al.estimates.write_pairs(al.matrix(w.trials()), 'a/b.parquet')
-'\.' is not a file; give => al.matrix(w.trials()).save('.')
+\[Errno 2\] No such file or => al.estimates.write_pairs(al.pairwise_matrix(w.trials()),
+    'a/b.parquet')
+'\.' is not a file; give => al.pairwise_matrix(w.trials()).save('.')
 \[Errno 2\] No such => Path('/proc/self/x') and w.result().save('/proc/self/x.nc')
 WORKS => w.result().to_latex()
 folder must be a folder, got the file 'f'; give another => (Path('f').write_text('x'),

@@ -30,7 +30,9 @@ def test_three_thousand_observers_are_refused_at_once(monkeypatch: pytest.Monkey
     correct = np.random.default_rng(1).random((3_000, 2)) < 0.7
     trials = al.Trials.from_correct(correct)
     monkeypatch.setenv("ALIKELY_MEMORY", "100GB")
-    with pytest.raises(MemoryError, match=r"4,498,500 pairs x 20,000 .*: 363 GB .* or al\.matrix"):
+    with pytest.raises(
+        MemoryError, match=r"4,498,500 pairs x 20,000 .*: 363 GB .* or al\.pairwise_matrix"
+    ):
         al.error_consistency(trials)
 
 
@@ -55,8 +57,8 @@ def test_the_limit_is_a_share_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -
     # Elsewhere there is no /proc.
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(size, "Path", lambda _: Path("/nowhere"))
-        assert size._of_machine() == whole
-    assert 0 < size._of_machine() <= whole
+        assert size._of_model() == whole
+    assert 0 < size._of_model() <= whole
     monkeypatch.setattr(size, "_of_group", lambda: 4_000)
     assert size.memory_limit() == 3_000
 

@@ -20,7 +20,7 @@ VERBS = {
     "compare": f"{QUICK} --n-null 30",
     "matrix": "--n-resamples 10 --quiet",
     "margins": f"--margins m.csv {QUICK}",
-    "benchmark": f"{QUICK} --people dataset --missing available",
+    "benchmark": f"{QUICK} --human-ids per_dataset --missing available",
     "spectrum": "--reference c0 --quiet",
     "choose": "--n 6 --quiet",
     "report": f"{QUICK} --n-null 30",
@@ -31,19 +31,19 @@ SELDOM = "report"
 
 def study(rng: np.random.Generator) -> pd.DataFrame:
     """A study such as somebody may have: small, with gaps, near the floor or the ceiling."""
-    n_people, n_machines = rng.integers(1, 5), rng.integers(1, 4)
+    n_humans, n_models = rng.integers(1, 5), rng.integers(1, 4)
     n_items, n_classes = rng.integers(2, 13), rng.integers(2, 5)
     n_conditions, n_sets = rng.integers(1, 4), rng.integers(1, 3)
     n_repeats = 1 + (rng.random() < 0.2)
     ease = rng.choice([0.02, 0.3, 0.6, 0.9, 1.0])
     gaps, silence = rng.choice([0, 0, 0.2], 2)
-    people = [f"p{i}" for i in range(n_people)]
-    machines = [rng.choice([f"net {i}", f"$m_{i}$", f"模型{i}"]) for i in range(n_machines)]
+    people = [f"p{i}" for i in range(n_humans)]
+    models = [rng.choice([f"net {i}", f"$m_{i}$", f"模型{i}"]) for i in range(n_models)]
     rows = []
     for dataset in range(n_sets):
         truth = rng.integers(n_classes, size=n_items)
         for condition in range(n_conditions):
-            for observer in [*people, *machines]:
+            for observer in [*people, *models]:
                 for repeat in range(n_repeats):
                     for item in range(n_items):
                         right = rng.random() < ease
@@ -67,9 +67,9 @@ def test_random_studies(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(seed)
     frame = study(rng)
-    machines = frame[(frame["kind"] == "model") & (frame["repeat"] == 0)]
-    margins = machines[["observer", "dataset", "condition", "item", "truth"]].assign(
-        margin=rng.normal(size=len(machines)).round(rng.integers(0, 4))
+    models = frame[(frame["kind"] == "model") & (frame["repeat"] == 0)]
+    margins = models[["observer", "dataset", "condition", "item", "truth"]].assign(
+        margin=rng.normal(size=len(models)).round(rng.integers(0, 4))
     )
     files = {"t.csv": w.text(frame), "m.csv": w.text(margins)}
     drawn = rng.choice(list(VERBS))

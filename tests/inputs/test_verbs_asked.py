@@ -151,19 +151,19 @@ WORKS => benchmark t.csv --n-resamples 1 --n-draws 1 --quiet
 --level must be one of => benchmark t.csv $Q --level nowhere
 --n-resamples must be at most => benchmark t.csv --n-resamples 1000000000000 --quiet
 --n-draws must be at => benchmark t.csv --n-draws 1000000000000 --quiet --n-resamples 50
-no machine may be called 'ceiling', a row that tables of scores add => benchmark t.csv $Q --out o
+no model may be called 'ceiling', a row that tables of scores add => benchmark t.csv $Q --out o
     => {'t.csv': ren('observer', net_a='ceiling', anna='human-human')}
 no data set may be => benchmark t.csv $Q --out o => {'t.csv': csv(dataset='overall')}
 no data set may be called 'overall', a row that tables of scores add => benchmark t.csv $Q
-    --people label --out o => {'t.csv': w.text(pd.concat([P.assign(dataset='overall'),
+    --human-ids shared --out o => {'t.csv': w.text(pd.concat([P.assign(dataset='overall'),
     P.assign(dataset='other')]))}
 label 'anna' answers in 2 data sets, one person or as many\? Say => benchmark t.csv $Q =>
     {'t.csv': w.text(pd.concat([P.assign(dataset='x'), P.assign(dataset='y')]))}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': csv(response=P.truth)}
 WORKS => benchmark t.csv $Q --verdict net_a net_b
-no machine with a score is named 'net_c' => benchmark t.csv $Q --verdict net_a net_c
+no model with a score is named 'net_c' => benchmark t.csv $Q --verdict net_a net_c
 first and second are the same \('net_a'\) => benchmark t.csv $Q --verdict net_a net_a
-WORKS => benchmark t.csv $Q --sensitivity
+WORKS => benchmark t.csv $Q --multiverse
 WORKS => benchmark t.csv $Q --metric cles
 WORKS => benchmark t.csv $Q --out o => {'t.csv': ren('observer', net_a='$a_1', net_b='b$')}
 WORKS => benchmark t.csv $Q --exclude model-vs-human
@@ -184,9 +184,9 @@ column 'margin' must hold finite numbers, got nan for observer => margins t.csv 
     => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.nan))}
 column 'margin' must hold finite numbers, got inf for observer => margins t.csv --margins m.csv
     => {'t.csv': T, 'm.csv': w.text(w.margins().assign(margin=np.inf))}
---m must be a whole => margins t.csv --margins m.csv --m -4 => FM
---m must be a whole => margins t.csv --margins m.csv --m 1 => FM
-WORKS => margins t.csv --margins m.csv --m 1000000000 $Q => FM
+--n-alternatives must be a whole => margins t.csv --margins m.csv --n-alternatives -4 => FM
+--n-alternatives must be a whole => margins t.csv --margins m.csv --n-alternatives 1 => FM
+WORKS => margins t.csv --margins m.csv --n-alternatives 1000000000 $Q => FM
 expected exactly one of the columns 'margin', 'logit', 'probability', => margins t.csv --margins
     m.csv => {'t.csv': T, 'm.csv': M.replace('margin', 'gap')}
 WORKS => margins t.csv --margins m.csv --margin-columns margin=gap $Q => {'t.csv': T, 'm.csv':

@@ -49,7 +49,7 @@ def _drawn() -> pd.DataFrame:
 
 
 def table(**columns: Any) -> pd.DataFrame:
-    """Three people and two machines, 24 images in two conditions; columns are put in or over."""
+    """Three people and two models, 24 images in two conditions; columns are put in or over."""
     return _drawn().assign(**columns)
 
 
@@ -80,22 +80,22 @@ def correct() -> al.Trials:
 
 @functools.cache
 def result() -> al.Result:
-    """Error consistency of people and machines."""
+    """Error consistency of people and models."""
     return al.error_consistency(trials(), "human-model", n_null=50, **FEW)
 
 
 @functools.cache
 def scores() -> al.Result:
-    """Scores of the machines."""
+    """Scores of the models."""
     return al.benchmark_scores(trials(), **FEW)
 
 
 @functools.cache
 def margins() -> pd.DataFrame:
-    """Margins of the machines."""
+    """Margins of the models."""
     rng = np.random.default_rng(3)
-    of_machines = table().query("kind == 'model'")
-    found = of_machines[["observer", "condition", "item"]].reset_index(drop=True)
+    of_models = table().query("kind == 'model'")
+    found = of_models[["observer", "condition", "item"]].reset_index(drop=True)
     return found.assign(margin=rng.normal(size=len(found)))
 
 

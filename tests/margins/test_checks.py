@@ -1,4 +1,4 @@
-"""What is odd about a machine's margins stands in the note of its rows; what is not does not."""
+"""What is odd about a model's margins stands in the note of its rows; what is not does not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 import alikely as al
-from alikely.margins.checks import LEVEL, group_remarks, machine_remarks
+from alikely.margins.checks import LEVEL, group_remarks, model_remarks
 from alikely.margins.posterior import entry_draws
 from alikely.margins.tables import margin_table
 from studies.simulators.margins import MarginWorld, margin_data
@@ -21,7 +21,7 @@ N_ITEMS, N_CLASSES = 60, 4
 def data(
     change: Any = None, conditions: tuple[str, ...] = ("c",), **more: Any
 ) -> tuple[al.Trials, pd.DataFrame]:
-    """Trials of three people on items of four classes, and margins of two machines."""
+    """Trials of three people on items of four classes, and margins of two models."""
     rng = np.random.default_rng(3)
     ease = rng.normal(size=N_ITEMS)
     truth = [f"k{i % N_CLASSES}" for i in range(N_ITEMS)]
@@ -45,7 +45,7 @@ def data(
 
 
 def remarks(*given: Any) -> list[str]:
-    return machine_remarks(margin_table(*given), 1, 0)
+    return model_remarks(margin_table(*given), 1, 0)
 
 
 def put(places: Any, value: float) -> Any:
@@ -123,7 +123,7 @@ def test_missing_answers_are_counted(lost: int, told: list[str]) -> None:
 
 
 def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
-    """A margin table of one machine and one group, as from the door."""
+    """A margin table of one model and one group, as from the door."""
     data = margin_data(world, np.random.default_rng(seed))
     items = [f"i{i}" for i in range(data.right.shape[1])]
     answers = pd.DataFrame(
@@ -154,25 +154,25 @@ def table_of(world: MarginWorld, seed: int) -> xr.Dataset:
 @pytest.mark.parametrize(
     ("world", "name"),
     [
-        (MarginWorld(relation="exp", n_observers=20), "p_bend"),
+        (MarginWorld(relation="exp", n_observers=20), "p_nonlinearity"),
         (MarginWorld(law="skewed", n_observers=45), "p_skew"),
         (MarginWorld(n_observers=5, n_repeats=4, stable_sd=1.0), "p_repeats"),
     ],
 )
 def test_what_data_contradict_is_told(world: MarginWorld, name: str) -> None:
     table = table_of(world, 3)
-    found = entry_draws(table, 8, m=16, rng=1)
+    found = entry_draws(table, 8, n_alternatives=16, rng=1)
     # A third of the level that notes of a row share.
     assert found[name].values[0] < LEVEL / 3
 
 
-def test_only_a_machine_and_a_group_are_checked() -> None:
+def test_only_a_model_and_a_group_are_checked() -> None:
     trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.6, "b": 0.4}, rng=1)
     table = margin_table(trials, margins)
-    found = entry_draws(table, 8, m=2, rng=1)
-    machine = table["is_machine"].values
-    mixed = machine[table["first"].values] != machine[table["second"].values]
+    found = entry_draws(table, 8, n_alternatives=2, rng=1)
+    model = table["is_model"].values
+    mixed = model[table["first"].values] != model[table["second"].values]
     assert mixed.any()
     assert not mixed.all()
-    for name in ("p_bend", "p_skew"):
+    for name in ("p_nonlinearity", "p_skew"):
         np.testing.assert_array_equal(np.isfinite(found[name].values), mixed)

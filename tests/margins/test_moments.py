@@ -15,7 +15,7 @@ from alikely.margins.moments import (
     Moments,
     group_side,
     lists_of_items,
-    machine_side,
+    model_side,
     moment_consistency,
     moment_limits,
     normal_scores,
@@ -30,7 +30,7 @@ def found(
     right: Any, shown: Any, margins: Any, classes: Any = None, clusters: Any = None
 ) -> Moments:
     strata = lists_of_items(shown, classes)
-    sides = group_side(right, shown, strata), machine_side(margins, strata)
+    sides = group_side(right, shown, strata), model_side(margins, strata)
     return moment_consistency(*sides, strata, clusters)
 
 

@@ -15,7 +15,7 @@ from alikely.margins import reliability
 from alikely.margins.moments import (
     group_side,
     lists_of_items,
-    machine_side,
+    model_side,
     moment_consistency,
 )
 from alikely.metrics.consistency import error_consistency
@@ -62,8 +62,8 @@ def test_alpha_is_cronbachs() -> None:
     longer = np.concatenate([x, x[:, :20]], axis=1)
     assert alpha(x, 1, twice) == pytest.approx(alpha(longer))
     doubled = np.array([2, 2, 1, 1, 0, 0])
-    centred = x - x.mean(axis=1, keepdims=True)
-    covariance = centred @ centred.T / x.shape[1]
+    centered = x - x.mean(axis=1, keepdims=True)
+    covariance = centered @ centered.T / x.shape[1]
     pairs = np.outer(doubled, doubled) * (1 - np.eye(6))
     between = (pairs * covariance).sum() / pairs.sum()
     own = doubled @ np.diag(covariance) / doubled.sum()
@@ -113,7 +113,7 @@ def test_pairs_of_observers_on_their_common_items_by_hand() -> None:
     assert found.lower < found.reliability < found.upper
     # The moments of decision margins say the same.
     strata = lists_of_items(shown)
-    other = machine_side(np.arange(60.0), strata)
+    other = model_side(np.arange(60.0), strata)
     assert moment_consistency(side, other, strata).reliability[0] == pytest.approx(expected)
 
 

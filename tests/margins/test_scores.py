@@ -14,7 +14,7 @@ import pytest
 from scipy import special
 
 from alikely.data.trials import Trials
-from alikely.margins.machines import decision_margins
+from alikely.margins.model_margins import decision_margins
 
 CLASSES = ["cat", "dog", "car", "bus"]
 GROUPS = {"cat": "animal", "dog": "animal", "car": "vehicle", "bus": "vehicle"}

@@ -16,7 +16,7 @@ from alikely.inference.regression import importance_draws
 from alikely.margins.moments import normal_scores, tied_ranks
 from alikely.margins.strengths import (
     StrengthFit,
-    fit_machine,
+    fit_model,
     group_strengths,
     item_likelihoods,
     item_strengths,
@@ -87,21 +87,21 @@ def test_quadrature_is_the_integral_over_strengths(eta: float, n_observers: int)
 
 
 def test_importance_draws_of_a_known_density() -> None:
-    centre, spread = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 0.1])
+    center, spread = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 0.1])
 
     def density(x: np.ndarray) -> np.ndarray:
-        return -(((x - centre) / spread) ** 2).sum(axis=1) / 2
+        return -(((x - center) / spread) ** 2).sum(axis=1) / 2
 
     # Laid badly: refitted until it fits.
     found = importance_draws(
-        density, centre + 2 * spread, np.diag(9 * spread**2), 1024, np.random.default_rng(1)
+        density, center + 2 * spread, np.diag(9 * spread**2), 1024, np.random.default_rng(1)
     )
     assert found.efficiency > 0.35
     mean = found.weights @ found.values
     square = found.weights @ (found.values - mean) ** 2
     # Four errors of plain Monte Carlo with as many effective draws, which Sobol points beat.
     room = 4 / np.sqrt(1024 * found.efficiency)
-    assert np.abs((mean - centre) / spread).max() < room
+    assert np.abs((mean - center) / spread).max() < room
     assert np.abs(square / spread**2 - 1).max() < room * np.sqrt(2)
 
 
@@ -111,7 +111,7 @@ def test_symmetries(seed: int) -> None:
     data = experiment(seed, n_items=40, rho=0.5)
     group = group_strengths(data.right, data.shown, 16)
     fits = [
-        fit_machine(group, margins, plain=True, rng=1, n_points=2048)
+        fit_model(group, margins, plain=True, rng=1, n_points=2048)
         for margins in (data.margins, np.exp(data.margins), -data.margins)
     ]
     low, middle, high = strength_limits(fits[0], TAILS)
@@ -121,27 +121,27 @@ def test_symmetries(seed: int) -> None:
     assert strength_limits(fits[2], TAILS) == pytest.approx([-high, -middle, -low], abs=0.03)
 
 
-def test_a_perfect_machine_is_covered_and_an_unrelated_one_is_not_perfect() -> None:
+def test_a_perfect_model_is_covered_and_an_unrelated_one_is_not_perfect() -> None:
     data = experiment(1, rho=1.0)
     group = group_strengths(data.right, data.shown, 16)
-    fit = fit_machine(group, data.margins, data.classes, rng=1)
+    fit = fit_model(group, data.margins, data.classes, rng=1)
     assert fit.p_perfect > 0.05
     assert strength_limits(fit, 0.975) == 1.0
     shuffled = np.random.default_rng(1).permutation(data.margins)
-    other = fit_machine(group, shuffled, data.classes, rng=1)
+    other = fit_model(group, shuffled, data.classes, rng=1)
     assert other.p_perfect == other.p_opposite == 0.0
     assert -0.5 < strength_limits(other, 0.025) < strength_limits(other, 0.975) < 0.5
-    opposite = fit_machine(group, -data.margins, data.classes, rng=1)
+    opposite = fit_model(group, -data.margins, data.classes, rng=1)
     assert strength_limits(opposite, 0.025) == -1.0
 
 
 def test_room_for_what_the_model_leaves_out_only_widens() -> None:
     data = experiment(3, rho=0.6)
     group = group_strengths(data.right, data.shown, 16)
-    # Items of a class that err together: neighbours by residual.
-    plain = fit_machine(group, data.margins, plain=True, rng=1)
+    # Items of a class that err together: neighbors by residual.
+    plain = fit_model(group, data.margins, plain=True, rng=1)
     together = plain.slopes.argsort().argsort() // 10
-    whole = fit_machine(group, data.margins, together, rng=1)
+    whole = fit_model(group, data.margins, together, rng=1)
     assert whole.inflation > 1.0 == plain.inflation
     width = [np.diff(strength_limits(fit, [0.025, 0.975]))[0] for fit in (plain, whole)]
     # New margins widen by half the squared correlation, tempering by the root of the inflation.
@@ -151,7 +151,7 @@ def test_room_for_what_the_model_leaves_out_only_widens() -> None:
 def test_strengths_of_items_are_near_the_truth() -> None:
     data = experiment(4, n_observers=60, ability_sd=0, log_gain_sd=0)
     group = group_strengths(data.right, data.shown, 16)
-    fit = fit_machine(group, data.margins, rng=1)
+    fit = fit_model(group, data.margins, rng=1)
     mean, sd = item_strengths(group, fit, data.margins)
     share = m_afc_probability(mean, 16)
     seen = data.right.sum(axis=0) / data.shown.sum(axis=0)
@@ -200,12 +200,12 @@ def test_the_prior_is_that_of_the_card() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "check"), [("bimodal strengths", "p_law"), ("skewed strengths", "p_line")]
+    ("name", "check"), [("bimodal strengths", "p_law"), ("skewed strengths", "p_linearity")]
 )
 def test_each_check_finds_what_it_should(name: str, check: str) -> None:
     data = margin_data(MARGIN_WORLDS[name], 3)
     group = group_strengths(data.right, data.shown, 16)
-    fit = fit_machine(group, data.margins, plain=True, n_points=64, rng=1)
+    fit = fit_model(group, data.margins, plain=True, n_points=64, rng=1)
     assert strength_checks(group, fit, data.margins)[check] < 0.05
 
 
@@ -217,14 +217,16 @@ def test_each_check_finds_what_it_should(name: str, check: str) -> None:
 def test_equal_to_chains(features: dict[str, object]) -> None:
     data = experiment(10, n_items=80, **features)
     right, shown = data.right.sum(axis=0), data.shown.sum(axis=0)
-    model = al.models.item_margins(right, shown, data.margins, m=16, law="sinh_arcsinh")
+    model = al.models.item_margins(
+        right, shown, data.margins, n_alternatives=16, law="sinh_arcsinh"
+    )
     group = group_strengths(data.right, data.shown, 16)
-    fit = fit_machine(group, data.margins, plain=True, n_points=8_192, rng=1)
+    fit = fit_model(group, data.margins, plain=True, n_points=8_192, rng=1)
     assert_equal_to_chains(fit, model, 4_000)
 
 
 def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
-    """Both tails and the mean, within four Monte-Carlo errors of the chains."""
+    """Both tails and the mean, within four Monte Carlo errors of the chains."""
     import arviz_stats
 
     tree = al.inference.nuts(model, n_draws, rng=3, target_accept=0.9)
@@ -239,9 +241,9 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"m": 1}, "m must be a whole number of at least 2 alternatives, got 1"),
-        ({"m": "a"}, "m must be a whole number of at least 2 alternatives, got a"),
-        ({"m": np.nan}, "m must be a whole number of at least 2 alternatives, got nan"),
+        ({"n_alternatives": 1}, "n_alternatives must be a whole number of at least 2, got 1"),
+        ({"n_alternatives": "a"}, "n_alternatives must be a whole number of at least 2, got a"),
+        ({"n_alternatives": np.nan}, "n_alternatives must be a whole number of at least 2"),
         ({"shown": np.ones((3, 19))}, r"\(observer, item\), got \(3, 20\) and \(3, 19\)"),
         ({"right": 2 * np.ones((3, 20))}, "from 0 to shown, got 2 of 1 answers of observer 0"),
         ({"right": np.full((3, 20), np.nan)}, "from 0 to shown, got nan of 1 answers"),
@@ -256,4 +258,4 @@ def test_bad_counts_and_margins(change: dict[str, Any], message: str) -> None:
     }  # fmt: skip
     margins = given.pop("margins")
     with pytest.raises(ValueError, match=message):
-        fit_machine(group_strengths(**given), margins)
+        fit_model(group_strengths(**given), margins)

@@ -27,18 +27,16 @@ def mapping(seed: int = 1, n_mapped: int = 200) -> dict[str, str]:
     return found | {"n99999999": CATEGORIES[0]}
 
 
-def scores(n_machines: int, n_items: int, seed: int = 2) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed).normal(0, 3, (n_machines, n_items, N_CLASSES))
+def scores(n_models: int, n_items: int, seed: int = 2) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(0, 3, (n_models, n_items, N_CLASSES))
 
 
 def table(values: np.ndarray[Any, Any], name: str = "logit") -> pd.DataFrame:
-    n_machines, n_items, _ = values.shape
+    n_models, n_items, _ = values.shape
     codes = np.unravel_index(np.arange(values.size), values.shape)
     return pd.DataFrame(
         {
-            "observer": pd.Categorical.from_codes(
-                codes[0], [f"net {k}" for k in range(n_machines)]
-            ),
+            "observer": pd.Categorical.from_codes(codes[0], [f"net {k}" for k in range(n_models)]),
             "item": pd.Categorical.from_codes(codes[1], [f"image {k}" for k in range(n_items)]),
             "class": pd.Categorical.from_codes(codes[2], IDENTIFIERS),
             "truth": pd.Categorical.from_codes(codes[1] % N_CATEGORIES, CATEGORIES),
@@ -48,7 +46,7 @@ def table(values: np.ndarray[Any, Any], name: str = "logit") -> pd.DataFrame:
 
 
 def by_hand(values: np.ndarray[Any, Any], coarse: dict[str, str], how: str) -> np.ndarray[Any, Any]:
-    """Margins of (machine, item) by the two published rules."""
+    """Margins of (model, item) by the two published rules."""
     p = special.softmax(values, axis=-1)
     each = {
         "mean": lambda own: values[..., own].mean(axis=-1),
@@ -82,7 +80,7 @@ def test_margins_of_categories_by_hand(
 
 def test_what_is_left_out_is_told_in_the_note() -> None:
     values, coarse = scores(2, 32), mapping()
-    # The second machine lacks one class: it is filled with zeros.
+    # The second model lacks one class: it is filled with zeros.
     flat = next(k for k, name in enumerate(IDENTIFIERS) if name in coarse)
     values[1, :, flat] = 0
     margins = al.margins.decision_margins(table(values), coarse=coarse, unmapped="ignore")

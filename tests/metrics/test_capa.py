@@ -218,8 +218,8 @@ def test_chunked_probabilities_stay_chunked() -> None:
     bare = al.Trials.from_arrays(letters[answers], letters[truth], classes=list("ABC"))
     trials = bare.with_probabilities(xr.DataArray(chunked))
     assert isinstance(trials.data["probability"].data, da.Array)
-    found = al.matrix(trials, "kappa_p")
-    whole = al.matrix(bare.with_probabilities(p), "kappa_p")
+    found = al.pairwise_matrix(trials, "kappa_p")
+    whole = al.pairwise_matrix(bare.with_probabilities(p), "kappa_p")
     xr.testing.assert_allclose(found["estimate"], whole["estimate"])
     pd.testing.assert_frame_equal(
         al.margins.decision_margins(trials),

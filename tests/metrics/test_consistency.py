@@ -218,7 +218,7 @@ def test_scaled_forms(cells: tuple[int, ...]) -> None:
     value = float(consistency.error_consistency(cells))
     p_a, p_b = consistency.accuracies(cells)
     lower, upper = bounds.error_consistency_bounds(p_a, p_b)
-    share = float(consistency.normalised_error_consistency(cells))
+    share = float(consistency.normalized_error_consistency(cells))
     if np.isfinite(share):
         assert share == pytest.approx(value / upper, abs=1e-9)
     scaled = float(consistency.min_mid_max_agreement(cells))
@@ -235,5 +235,5 @@ def test_the_less_biased_form_of_two_opposite_trials_is_undefined() -> None:
     # N - 1 + k = 2 - 1 - 1; with k = 1 beside it 2 / 2.
     found = consistency.less_biased_error_consistency([-1.0, 1.0], 2)
     np.testing.assert_array_equal(found, [np.nan, 1])
-    found = consistency.ERROR_CONSISTENCY.derived["less_biased"]([0, 1, 1, 0])
+    found = consistency.ERROR_CONSISTENCY.derived["bias_corrected"]([0, 1, 1, 0])
     assert np.isnan(found)

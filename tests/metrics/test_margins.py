@@ -15,11 +15,11 @@ from alikely.metrics import alternatives, margins
 D_PRIMES = np.linspace(-5, 10, 31)
 
 
-def integral(d: float, m: int) -> float:
+def integral(d: float, n_alternatives: int) -> float:
     """Probability of a right answer by adaptive integration."""
 
     def density(x: float) -> float:
-        return float(stats.norm.pdf(x - d) * special.ndtr(x) ** (m - 1))
+        return float(stats.norm.pdf(x - d) * special.ndtr(x) ** (n_alternatives - 1))
 
     options = {"epsabs": 1e-14, "epsrel": 1e-12, "limit": 400}
     return (
@@ -32,16 +32,16 @@ SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (2, 8, 16, 200)]
 
 
 @pytest.mark.parametrize("m", [4, 1000, *SLOW])
-def test_probability_equals_the_integral(m: int) -> None:
-    reference = np.array([integral(d, m) for d in D_PRIMES])
-    found = alternatives.m_afc_probability(D_PRIMES, m)
+def test_probability_equals_the_integral(n_alternatives: int) -> None:
+    reference = np.array([integral(d, n_alternatives) for d in D_PRIMES])
+    found = alternatives.m_afc_probability(D_PRIMES, n_alternatives)
     # Far below the 1e-6 that is promised, or another rule would do as well.
     np.testing.assert_allclose(found, reference, atol=1e-12)
-    few, weights = alternatives.distractor_nodes(m, 12)
+    few, weights = alternatives.distractor_nodes(n_alternatives, 12)
     np.testing.assert_allclose(
         special.ndtr(D_PRIMES[:, None] - few) @ weights, reference, atol=1e-6
     )
-    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, m)
+    right, wrong = alternatives.m_afc_log_probability(D_PRIMES, n_alternatives)
     np.testing.assert_allclose(np.exp(right), found, atol=1e-14)
     np.testing.assert_allclose(np.exp(right) + np.exp(wrong), 1, atol=1e-12)
 
@@ -54,9 +54,9 @@ def test_two_alternatives_have_a_closed_form() -> None:
 
 
 @pytest.mark.parametrize("m", [2, 16, 1000])
-def test_both_tails_stay_finite_and_monotone(m: int) -> None:
+def test_both_tails_stay_finite_and_monotone(n_alternatives: int) -> None:
     d = np.linspace(-40, 45, 400)
-    right, wrong = alternatives.m_afc_log_probability(d, m)
+    right, wrong = alternatives.m_afc_log_probability(d, n_alternatives)
     assert np.isfinite(right).all()
     assert np.isfinite(wrong).all()
     # But for rounding.
@@ -67,14 +67,14 @@ def test_both_tails_stay_finite_and_monotone(m: int) -> None:
 def test_margins_by_hand() -> None:
     rng = np.random.default_rng(1)
     scores, truth = rng.normal(size=(50, 7)), rng.integers(0, 7, 50)
-    found = margins.machine_margin(scores, truth)
+    found = margins.model_margin(scores, truth)
     for i, t in enumerate(truth):
         best = max(scores[i, j] for j in range(7) if j != t)
         assert found[i] == pytest.approx((scores[i, t] - best) / np.sqrt(2))
     np.testing.assert_array_equal(found > 0, scores.argmax(axis=1) == truth)
     # Logits and the probabilities they give have the same margins.
     from_p = margins.scores_of_probabilities(special.softmax(scores, axis=1))
-    np.testing.assert_allclose(margins.machine_margin(from_p, truth), found)
+    np.testing.assert_allclose(margins.model_margin(from_p, truth), found)
 
 
 @pytest.mark.parametrize("how", ["mean", "mean_probability"])
@@ -132,11 +132,11 @@ def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -
     [
         (lambda: margins.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
         (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
-        (lambda: margins.machine_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
-        (lambda: margins.machine_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
-        (lambda: margins.machine_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),
-        (lambda: margins.machine_margin([[1.0, 2.0]], [2]), "from 0 to 1"),
-        (lambda: margins.machine_margin([[1.0]], [0]), "at least 2 classes, got 1"),
+        (lambda: margins.model_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
+        (lambda: margins.model_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
+        (lambda: margins.model_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),
+        (lambda: margins.model_margin([[1.0, 2.0]], [2]), "from 0 to 1"),
+        (lambda: margins.model_margin([[1.0]], [0]), "at least 2 classes, got 1"),
         (lambda: margins.scores_of_probabilities([[0.5, 0.2]]), "sum to 1, those of item 0 sum to"),
         (lambda: margins.scores_of_probabilities([[1.0, 0.0]]), "a probability of item 0 is 0"),
         (

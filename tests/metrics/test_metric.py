@@ -91,13 +91,13 @@ def test_kinks_are_noted_where_they_are_near_and_not_far_from_them() -> None:
 def test_the_scaled_analytic_interval_holds_away_from_its_kink() -> None:
     """Accuracies .9 and .6: the share of .3 is in the interval as often as promised."""
     probabilities = al.simulate.cell_probabilities(0.9, 0.6, 0.12)
-    truth = float(consistency.normalised_error_consistency(probabilities))
+    truth = float(consistency.normalized_error_consistency(probabilities))
     drawn = np.random.default_rng(1).multinomial(600, probabilities, 4_000)
     metric = NORMALISED_ERROR_CONSISTENCY
     psi = metric.influence(drawn)
     se = np.sqrt((drawn * psi**2).sum(axis=1)) / 600
     covered = np.abs(metric.value(drawn) - truth) < 1.959964 * se
-    # Four Monte-Carlo errors of 4,000 data sets are .014; as much for the finite sample.
+    # Four Monte Carlo errors of 4,000 data sets are .014; as much for the finite sample.
     assert covered.mean() == pytest.approx(0.95, abs=0.014 + 0.01)
 
 
@@ -161,7 +161,7 @@ def test_metrics_are_found_by_name_short_name_and_place() -> None:
         assert find_metric(text) is ma
     assert get_metric(ma) is ma
     assert get_metric("cles", mixture="pooled").options["mixture"] == "pooled"
-    assert [get_metric(name).short for name in ("normalised", "min-mid-max", "copying")]
+    assert [get_metric(name).short for name in ("normalized", "min-mid-max", "copying")]
 
 
 def other(cells: Any) -> Any:

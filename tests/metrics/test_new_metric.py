@@ -73,8 +73,8 @@ def test_summary(result: al.Result) -> None:
             assert "no value for these trials" in row.note
         else:
             assert row.estimate == pytest.approx(stats.pearsonr(a, b).statistic)
-    draws = {school: result.draws(school) for school in ("bootstrap", "posterior")}
-    # All three schools know the same spread, where errors are not rare.
+    draws = {method: result.draws(method) for method in ("bootstrap", "posterior")}
+    # All three methods know the same spread, where errors are not rare.
     missing = r"[\d,]+ of [\d,]+ responses are missing[^;]*"
     enough = frame["note"].str.fullmatch(missing).to_numpy(dtype=bool)
     for values in draws.values():
@@ -173,8 +173,8 @@ def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
     for name in ("estimate", "se"):
         np.testing.assert_allclose(frame[name], house[name], rtol=1e-9, atol=1e-12)
     many = (frame["se"].to_numpy() > 0) & (frame["se"].to_numpy() < 0.08)
-    for school in ("bootstrap", "posterior"):
-        spread = result.draws(school)[:, many].std(axis=0)
+    for method in ("bootstrap", "posterior"):
+        spread = result.draws(method)[:, many].std(axis=0)
         assert np.median(spread / frame["se"].to_numpy()[many]) == pytest.approx(1, abs=0.1)
     result.save(tmp_path / "pairs.nc")
     again = al.Result.load(tmp_path / "pairs.nc")
@@ -187,7 +187,7 @@ def test_features_of_its_own(module: Any, tmp_path: Path) -> None:
     assert (mean["se"] > 0).all()
     scores = al.benchmark_scores(trials, metric="same_error", n_resamples=100, n_draws=100, rng=1)
     assert set(al.benchmark.ranks(scores, rng=1)["system"]) == set(scores.observers)
-    square = al.matrix(trials.select(kind="human"), "same_error", no_response="drop")
+    square = al.pairwise_matrix(trials.select(kind="human"), "same_error", no_response="drop")
     entries = square.summary()
     merged = entries.merge(frame, on=["condition", "observer_a", "observer_b"])
     assert len(merged) == len(frame)

@@ -43,7 +43,7 @@ OF_SPECTRUM = {
 
 @functools.cache
 def counts(by_person: bool = False) -> xr.Dataset:
-    """Humans and machines, one data set of two conditions."""
+    """Humans and models, one data set of two conditions."""
     trials = simulated_cohort(
         [0.2, 0.8], [0.7] * 2, [0.6, 0.9], 0.4, n_humans=3, n_trials=40, rng=1
     )
@@ -54,7 +54,7 @@ def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
     """Covariates of all that has effects."""
     labels = counts()
     tables = {
-        "machine": pd.DataFrame({"year": [2012, 2020]}, index=labels["machine"].values),
+        "model": pd.DataFrame({"year": [2012, 2020]}, index=labels["model"].values),
         "condition": pd.DataFrame({"strength": [0.0, 5.0]}, index=labels["condition"].values),
     }
     if human_effects:
@@ -64,8 +64,8 @@ def of_cohort(human_effects: bool) -> dict[str, pd.DataFrame]:
 
 
 A = al.models
-OF_ITEMS = functools.partial(A.item_margins, m=4)
-OF_OBSERVERS = functools.partial(A.observer_margins, RIGHT, np.full((2, 6), 3), m=4)
+OF_ITEMS = functools.partial(A.item_margins, n_alternatives=4)
+OF_OBSERVERS = functools.partial(A.observer_margins, RIGHT, np.full((2, 6), 3), n_alternatives=4)
 TWO_GROUPS = RIGHT, np.full((2, 6), 3)
 ONE_GROUP = RIGHT[0], np.full(6, 3), MARGINS
 
@@ -107,7 +107,7 @@ MODELS: dict[str, Callable[[], pm.Model]] = {
     **{
         f"observer_margins, {n} answers, {components}": functools.partial(
             A.observer_margins, n // 3 * RIGHT, np.full((2, 6), n), MARGINS,
-            m=4, components=components,
+            n_alternatives=4, components=components,
         )
         for n, components in ((9, "auto"), (102, "shared"))
     },

@@ -97,7 +97,7 @@ def test_drawn_labels_have_the_distribution_of_single_errors() -> None:
 
 
 def humans(n_trials: int, n_conditions: int) -> xr.Dataset:
-    """Three humans of unlike accuracy and a machine."""
+    """Three humans of unlike accuracy and a model."""
     rng = np.random.default_rng(3)
     ease = rng.normal(0.5, 1, (n_conditions, n_trials))
     log_odds = np.array([-0.8, 0.1, 0.7, 0.3])[:, None, None] + ease

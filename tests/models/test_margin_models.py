@@ -37,14 +37,14 @@ def slopes(function: Any, d: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("m", "link"), [(2, "m_afc"), (16, "m_afc"), (1000, "m_afc"), (2, "probit")]
 )
-def test_log_odds_of_the_model(m: int, link: Any) -> None:
+def test_log_odds_of_the_model(n_alternatives: int, link: Any) -> None:
     d = np.random.default_rng(1).uniform(-29, 29, 2000)
     if link == "m_afc":
-        log_right, log_wrong = m_afc_log_probability(d, m)
+        log_right, log_wrong = m_afc_log_probability(d, n_alternatives)
     else:
         log_right, log_wrong = special.log_ndtr(d), special.log_ndtr(-d)
     x = pt.dvector("x")
-    odds = function_of(log_odds(x, m, link), x)
+    odds = function_of(log_odds(x, n_alternatives, link), x)
     np.testing.assert_allclose(odds(d)[0], log_right - log_wrong, atol=1e-5)
     # Differences over 2e-5 of values of up to 450, known to 1e-13.
     np.testing.assert_allclose(odds(d)[1], slopes(odds, d), rtol=1e-5, atol=1e-7)
@@ -56,7 +56,7 @@ def test_log_odds_of_the_model(m: int, link: Any) -> None:
 @pytest.mark.slow
 def test_rho_equals_quadrature() -> None:
     """Six items, with everything but rho and the strengths held at a value."""
-    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, m=M)
+    model = al.models.item_margins(RIGHT, [10] * 6, MARGINS, n_alternatives=M)
     held = {"strength_mean": 1.5, "strength_sd": 1.0, "margin_mean": 0.0, "margin_sd": 1.0}
     tree = al.inference.nuts(pm.do(model, held), n_draws=4000, rng=1)
     z = (MARGINS - MARGINS.mean()) / MARGINS.std()
@@ -120,18 +120,20 @@ def test_bent_strengths_are_those_without_chains(skewness: float, log_tail: floa
     assert float(seen.eval(mode=ONCE)) == pytest.approx(0.4, abs=0.02)
 
 
-def test_bent_strengths_of_a_machine_and_of_groups() -> None:
+def test_bent_strengths_of_a_model_and_of_groups() -> None:
     shown = np.full(6, 10)
-    model = al.models.item_margins(RIGHT, shown, MARGINS, m=M, law="sinh_arcsinh")
+    model = al.models.item_margins(RIGHT, shown, MARGINS, n_alternatives=M, law="sinh_arcsinh")
     given = model["margins"].get_value()
     # Ranks are what counts of margins.
-    again = al.models.item_margins(RIGHT, shown, np.exp(MARGINS), m=M, law="sinh_arcsinh")
+    again = al.models.item_margins(
+        RIGHT, shown, np.exp(MARGINS), n_alternatives=M, law="sinh_arcsinh"
+    )
     assert again["margins"].get_value().tolist() == given.tolist()
     assert (given.mean(), given.std()) == pytest.approx((0, 1))
     names = {variable.name for variable in model.free_RVs}
     assert names == {"rho", "strength_mean", "strength_sd", "skewness", "log_tail", "score"}
     groups = al.models.item_margins(
-        np.stack([RIGHT, RIGHT[::-1]]), np.full((2, 6), 10), m=M, law="sinh_arcsinh"
+        np.stack([RIGHT, RIGHT[::-1]]), np.full((2, 6), 10), n_alternatives=M, law="sinh_arcsinh"
     )
     assert {"score_first", "score_second"} <= {variable.name for variable in groups.free_RVs}
     assert groups["skewness"].eval(mode=ONCE).shape == (2,)
@@ -139,7 +141,7 @@ def test_bent_strengths_of_a_machine_and_of_groups() -> None:
 
 def test_an_unknown_law_is_refused() -> None:
     with pytest.raises(ValueError, match="law must be 'normal' or 'sinh_arcsinh', got 't'"):
-        al.models.item_margins(RIGHT, np.full(6, 10), MARGINS, m=M, law="t")  # type: ignore[arg-type]
+        al.models.item_margins(RIGHT, np.full(6, 10), MARGINS, n_alternatives=M, law="t")  # type: ignore[arg-type]
 
 
 def test_items_that_all_get_right_pull_on_one_side_only() -> None:

@@ -148,7 +148,7 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
     trials = al.load_example().select(condition="noise", observer=["human_1", "human_2", "model_1"])
     result = al.error_consistency(trials, rng=1, include=["log_likelihood"])
     loo = az.loo(result.data, pointwise=True)
-    exact = al.compare_models(result)
+    exact = al.test_copy_model(result)
     assert loo.n_data_points == result.table["cells"].values.sum()
     # az.loo sums over the entries; PSIS with 4,000 draws is good to a few hundredths here.
     assert loo.elpd == pytest.approx(exact["elpd_copying"].sum(), abs=0.15)

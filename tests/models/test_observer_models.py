@@ -106,21 +106,21 @@ def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> 
 
 
 @pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
-def test_variance_of_the_noise_has_a_closed_form(m: int, variance: float) -> None:
-    assert noise_variance(m) == pytest.approx(variance, abs=1e-9)
-    assert noise_variance(m, "probit") == 1
+def test_variance_of_the_noise_has_a_closed_form(n_alternatives: int, variance: float) -> None:
+    assert noise_variance(n_alternatives) == pytest.approx(variance, abs=1e-9)
+    assert noise_variance(n_alternatives, "probit") == 1
 
 
 def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
     right, shown = RIGHT > 0, np.ones((2, 6))
-    model = al.models.observer_margins(right, shown, m=M)
+    model = al.models.observer_margins(right, shown, n_alternatives=M)
     assert model.coords["source"] == ("item", "observer x item and trial noise")
     assert "stable_sd" not in model.named_vars
     with pytest.raises(ValueError, match="components='all' needs at least 5 items that observers"):
-        al.models.observer_margins(right, shown, m=M, components="all")
-    repeated = al.models.observer_margins(RIGHT, SHOWN, m=M)
+        al.models.observer_margins(right, shown, n_alternatives=M, components="all")
+    repeated = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M)
     assert "stable_sd" in repeated.named_vars
-    shared = al.models.observer_margins(RIGHT, SHOWN, m=M, components="shared")
+    shared = al.models.observer_margins(RIGHT, SHOWN, n_alternatives=M, components="shared")
     assert "stable_sd" not in shared.named_vars
 
 

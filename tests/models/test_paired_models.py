@@ -128,7 +128,7 @@ def test_rows_of_drawn_coordinates_are_dirichlet() -> None:
     mean = parameters / parameters.sum()
     variance = mean * (1 - mean) / (parameters.sum() + 1)
     assert (np.abs(drawn.mean(axis=0) - mean) < 4 * np.sqrt(variance / n)).all()
-    # A density of coordinates that is normalised gives its draws a mean slope of 0.
+    # A density of coordinates that is normalized gives its draws a mean slope of 0.
     step = 1e-5
     for label in range(3):
         moves = step * np.eye(3)[label] * np.array([[1], [-1]])

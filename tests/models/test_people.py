@@ -28,7 +28,7 @@ SHARE = np.exp(-(EASE**2) / 2) / np.exp(-(EASE**2) / 2).sum()
 
 
 def trials(n_humans: int = 3, n: int = 30, missing: bool = False) -> al.Trials:
-    """Two conditions, two machines."""
+    """Two conditions, two models."""
     rng = np.random.default_rng(5)
     correct: Any = rng.integers(0, 2, (n_humans + 2, 2 * n))
     if missing:
@@ -85,7 +85,7 @@ def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
     nodes, weights = np.polynomial.hermite_e.hermegauss(11)
     share = np.outer(weights, weights).ravel() / weights.sum() ** 2
     x, y = (axis.ravel() for axis in np.meshgrid(nodes, nodes, indexing="ij"))
-    machine = found["following"].reshape(2, 2), found["level"].reshape(2, 2)
+    model = found["following"].reshape(2, 2), found["level"].reshape(2, 2)
     likelihood, rows = 0.0, {}
     for c in range(2):
         own = curve(level_of_all[c] + ability, spread_of_all[c] * np.exp(log_loading))
@@ -100,7 +100,7 @@ def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
         new = sum(w * (share @ kappa(anyone, one)) for w, one in zip(share, anyone, strict=True))
         assert found["human_error_consistency"][c] == pytest.approx(new, abs=5e-4)
         for m in range(2):
-            p = curve(machine[1][m, c], spread[c] * machine[0][m, c])
+            p = curve(model[1][m, c], spread[c] * model[0][m, c])
             e = 2 * m + c
             assert found["accuracy"][e] == pytest.approx(p @ SHARE, abs=1e-5)
             assert found["error_consistency"][e] == pytest.approx(
@@ -122,7 +122,7 @@ def test_likelihood_and_scores_by_brute_force(missing: bool) -> None:
         together = np.unique(answers < 0, axis=0, return_inverse=True)[1].ravel()
         likelihood += special.gammaln(np.bincount(together, n) + 1).sum()
         for m in range(2):
-            p = curve(machine[1][m, c], spread[c] * machine[0][m, c])
+            p = curve(model[1][m, c], spread[c] * model[0][m, c])
             rows[m, c] = (by_ease * p) @ SHARE / chance
     assert found["who_was_right"] == pytest.approx(likelihood, abs=1e-4)
     in_order = np.concatenate([rows[m, c] for m in range(2) for c in range(2)])
@@ -140,7 +140,7 @@ def test_people_without_differences_are_new_humans_themselves() -> None:
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_one_of_people_alike_copies_always() -> None:
+def test_a_model_that_is_one_of_people_alike_copies_always() -> None:
     model = al.models.cohort(counted(), human_effects="drawn")
     level = {"human_level": np.full(2, 0.7), "level": np.full(4, 0.7)}
     alike = {"ability_sd": 1e-9, "loading_sd": 1e-9}
@@ -195,7 +195,7 @@ def test_who_was_right_is_drawn_as_often_as_it_is_probable() -> None:
     ("given", "message"),
     [
         ({"saturated": True}, "human_effects='drawn' has no saturated=True"),
-        ({"covariates": {"machine": {}}}, "human_effects='drawn' has no covariates"),
+        ({"covariates": {"model": {}}}, "human_effects='drawn' has no covariates"),
         ({"human_effects": "fixed"}, "human_effects must be True, False or 'drawn', got 'fixed'"),
     ],
 )

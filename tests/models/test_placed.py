@@ -71,7 +71,7 @@ def test_draws_sum_to_zero_and_spread() -> None:
         informed_zero_sum("x", np.array(2.0), SEEN, INFORMATION, "group")
     drawn = pm.draw(model["x"], 2_000, random_seed=1, mode=PLAIN)
     np.testing.assert_allclose(drawn.sum(axis=1), 0, atol=1e-12)
-    # Four Monte-Carlo errors of a standard deviation.
+    # Four Monte Carlo errors of a standard deviation.
     wanted = 2 * np.sqrt(2 / 3)
     np.testing.assert_allclose(drawn.std(axis=0), wanted, atol=4 * wanted / np.sqrt(4_000))
 

@@ -188,7 +188,7 @@ def test_each_element_its_own_and_one_for_all() -> None:
     own = al.models.copying(counts, priors={"p_a": ([1, 20, 400], 20), "u": pm.Beta.dist(9, 1)})
     assert prior_texts(own)["p_a"] == "Beta([1.0, 20.0, 400.0], 20)"
     assert prior_texts(own)["u"] == "Beta(9, 1)"
-    # Means of a beta distribution, at most 0.11 in spread: 4 Monte-Carlo errors of 400 draws.
+    # Means of a beta distribution, at most 0.11 in spread: 4 Monte Carlo errors of 400 draws.
     means = pm.draw(own["p_a"], 400, random_seed=1, mode=PYTHON).mean(axis=0)
     np.testing.assert_allclose(means, [1 / 21, 0.5, 400 / 420], atol=4 * 0.11 / 20)
     same = pm.draw(own["u"], random_seed=1, mode=PYTHON)

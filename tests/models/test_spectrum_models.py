@@ -104,11 +104,11 @@ def test_density_is_the_stated_one() -> None:
     seen = logit[:4]
     p = special.expit(seen)
     noise = (1 / (shown[:4] * p * (1 - p))).mean()
-    centre = point["logit_accuracy"][[0, 0, 1, 1]].mean()
+    center = point["logit_accuracy"][[0, 0, 1, 1]].mean()
     scale = np.sqrt(seen.var(ddof=1) + noise)
-    np.testing.assert_allclose(values[0], centre)
+    np.testing.assert_allclose(values[0], center)
     np.testing.assert_allclose(values[1], scale)
-    np.testing.assert_allclose(values[2], (point["logit_accuracy"] - centre) / scale)
+    np.testing.assert_allclose(values[2], (point["logit_accuracy"] - center) / scale)
 
 
 @pytest.mark.slow

@@ -11,13 +11,13 @@ import pytest
 from scipy import special, stats
 
 import alikely as al
-from alikely.papers import item_contrast, response_bias
+from alikely.papers import cue_bias, item_contrast
 
 CLASSES = ["bird", "car", "cat", "dog"]
 
 
 def some(n: int = 60, seed: int = 0) -> al.Trials:
-    """Two people who go by shape and three machines that go by texture."""
+    """Two people who go by shape and three models that go by texture."""
     rng = np.random.default_rng(seed)
     shape, texture = rng.integers(0, 4, (2, n))
     rate = np.array([0.1, 0.2, 0.7, 0.8, 0.9])[:, None]
@@ -43,7 +43,7 @@ def test_shares_by_hand() -> None:
     named = table["item"].str.extract(r"^([a-z]+)\d+-([a-z]+)\d+$")
     table["texture"] = named[1]
     table = table[table["texture"] != table["truth"]]
-    summary = response_bias(trials, n_resamples=50, intervals="all", rng=1).set_index("observer")
+    summary = cue_bias(trials, n_resamples=50, intervals="all", rng=1).set_index("observer")
     for name, own in table.groupby("observer"):
         follows = (own["response"] == own["texture"]).sum()
         either = follows + (own["response"] == own["truth"]).sum()
@@ -51,12 +51,12 @@ def test_shares_by_hand() -> None:
         assert (row["estimate"], row["n_decisions"]) == (follows / either, either)
         assert (row["n_items"], row["decided"]) == (len(own), either / len(own))
     as_mapping = dict(zip(table["item"], table["texture"], strict=True))
-    again = response_bias(trials, as_mapping, n_resamples=50, intervals="all", rng=1)
+    again = cue_bias(trials, as_mapping, n_resamples=50, intervals="all", rng=1)
     pd.testing.assert_frame_equal(again.set_index("observer"), summary)
 
 
 def test_intervals_have_closed_forms() -> None:
-    row = response_bias(some(), n_resamples=20_000, intervals="all", rng=1).iloc[2]
+    row = cue_bias(some(), n_resamples=20_000, intervals="all", rng=1).iloc[2]
     n, k = int(row["n_decisions"]), round(row["estimate"] * row["n_decisions"])
     wilson = stats.binomtest(k, n).proportion_ci(method="wilson")
     assert (row["analytic_ci95_lb"], row["analytic_ci95_ub"]) == pytest.approx(tuple(wilson))
@@ -88,7 +88,7 @@ def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]
             [said, said], ["cat"] * n_items, classes=CLASSES, observers=["a", "b"],
             item=[f"cat{i}-dog{i}" for i in range(n_items)],
         )  # fmt: skip
-        first = response_bias(trials, n_resamples=400, intervals="all", rng=seed).iloc[0]
+        first = cue_bias(trials, n_resamples=400, intervals="all", rng=seed).iloc[0]
         true = float(special.expit(own + 0.8 * grid) @ weight)
         for name in one:
             one[name] += int(first[f"{name}_lb"] <= true <= first[f"{name}_ub"])
@@ -103,7 +103,7 @@ def test_intervals_cover(sets: Callable[..., int], figure: Callable[[str], None]
 
 def test_people_go_by_shape(shared_data: Path) -> None:
     trials = al.datasets.model_vs_human(shared_data / "model_vs_human", datasets="cue-conflict")
-    bias = response_bias(trials)
+    bias = cue_bias(trials)
     # 80 of the 1,280 images have shape and texture of one class.
     assert (bias["n_items"] == 1_200).all()
     assert bias["estimate"].max() < 0.1
@@ -116,23 +116,23 @@ def test_people_go_by_shape(shared_data: Path) -> None:
 def test_bad_input() -> None:
     trials = some()
     with pytest.raises(TypeError, match="trials must be Trials, got list"):
-        response_bias([])  # type: ignore[arg-type]
+        cue_bias([])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="named after the shape 'cat', but its truth is 'dog'"):
-        response_bias(
+        cue_bias(
             al.Trials.from_arrays([["cat"], ["dog"]], ["dog"], classes=CLASSES, item=["cat1-dog2"])
         )
     with pytest.raises(ValueError, match="'lorry', which is no class of the trials"):
-        response_bias(trials, dict.fromkeys(trials.data["item"].values, "lorry"))
+        cue_bias(trials, dict.fromkeys(trials.data["item"].values, "lorry"))
     with pytest.raises(ValueError, match="no item has a cue that says another class"):
-        response_bias(trials, {})
+        cue_bias(trials, {})
     with pytest.raises(ValueError, match="attribute must be 'texture', a coordinate"):
-        response_bias(trials, "colour")
+        cue_bias(trials, "color")
     with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
-        response_bias(trials, n_resamples=1)
+        cue_bias(trials, n_resamples=1)
     with pytest.raises(ValueError, match="correctness only"):
-        response_bias(al.Trials.from_correct([[1, 0], [0, 1]]))
+        cue_bias(al.Trials.from_correct([[1, 0], [0, 1]]))
     with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
-        response_bias(trials, n_resamples=2.5)  # type: ignore[arg-type]
+        cue_bias(trials, n_resamples=2.5)  # type: ignore[arg-type]
 
 
 def test_items_by_hand() -> None:
@@ -148,7 +148,7 @@ def test_items_by_hand() -> None:
     ]  # fmt: skip
     assert table.loc["p", "p_value"] == pytest.approx(stats.fisher_exact([[2, 0], [0, 3]]).pvalue)
     human, model = counts.to_dict("records")
-    # Two items are easy for people, one is hard for machines, of four.
+    # Two items are easy for people, one is hard for models, of four.
     assert (human["observed"], human["expected"]) == (1, 2 * 1 / 4)
     assert human["p_more"] == pytest.approx(0.5)
     assert (model["observed"], model["expected"]) == (1, 2 * 1 / 4)

@@ -1,4 +1,4 @@
-"""Families of machines: closed forms, level and power of the tests, bad input."""
+"""Families of models: closed forms, level and power of the tests, bad input."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_each_regime_is_tested_where_all_is_defined(alignment: xr.Dataset) -> No
     estimate = alignment["estimate"].sel(system=list(SMALL)).transpose("system", ...)
     n = 3 + len(kinds)
     assert found["regime"].tolist() == ["near"] * n + ["far"] * n
-    # Nobody errs in clean images as another does: one of the machines has no agreement there.
+    # Nobody errs in clean images as another does: one of the models has no agreement there.
     assert found["n_conditions"].tolist() == [1] * 2 * n
     assert found["n_undefined"].tolist() == [1] * n + [0] * n
     for condition, seed in zip(

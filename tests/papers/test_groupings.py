@@ -20,7 +20,7 @@ NAMES = list("abcdef")
 GROUPS = dict(zip(NAMES, "xxxyyz", strict=True))
 
 
-def matrix(seed: int = 1, names: list[str] = NAMES) -> pd.DataFrame:
+def pairwise_matrix(seed: int = 1, names: list[str] = NAMES) -> pd.DataFrame:
     at = np.random.default_rng(seed).normal(size=(len(names), 3))
     return pd.DataFrame(np.linalg.norm(at[:, None] - at, axis=-1), names, names)
 
@@ -56,8 +56,8 @@ def all_labellings(labels: list[str], strata: list[str]) -> list[list[str]]:
 
 @pytest.mark.parametrize("strata", ["ssssss", "ssttst"])
 def test_null_equals_all_permutations(strata: str) -> None:
-    """Mean, spread and p of the exact permutation distribution, to four Monte-Carlo errors."""
-    distances, labels, n = matrix(), list(GROUPS.values()), 20_000
+    """Mean, spread and p of the exact permutation distribution, to four Monte Carlo errors."""
+    distances, labels, n = pairwise_matrix(), list(GROUPS.values()), 20_000
     exact = np.array(
         [mean_within(distances.values, each) for each in all_labellings(labels, list(strata))]
     )
@@ -78,7 +78,7 @@ def test_null_equals_all_permutations(strata: str) -> None:
 def test_mean_of_the_null_is_the_mean_distance() -> None:
     """Shuffled among all systems, every pair is as often of one group as any other."""
     names = [f"s{i}" for i in range(22)]
-    distances = matrix(2, names)
+    distances = pairwise_matrix(2, names)
     groups = {name: f"g{i % 5}" for i, name in enumerate(names)}
     test = permutation_test(distances, groups, n_permutations=10_000, rng=3)
     mean = distances.values[np.triu_indices(22, k=1)].mean()
@@ -114,7 +114,7 @@ def test_rounding_does_not_break_ties() -> None:
 
 @pytest.mark.parametrize("labels", ["xxxyyz", "xxxyyy", "xxyyzz", "xxyzwv"])
 def test_cohens_d_by_hand_and_its_p_by_enumeration(labels: str) -> None:
-    distances, groups = matrix(3), dict(zip(NAMES, labels, strict=True))
+    distances, groups = pairwise_matrix(3), dict(zip(NAMES, labels, strict=True))
     effect = grouping_effect(distances, groups, rng=4)
     assert effect["cohens_d"] == pytest.approx(cohen(distances.values, list(labels)))
     assert effect["mean_within"] == pytest.approx(mean_within(distances.values, list(labels)))
@@ -125,7 +125,7 @@ def test_cohens_d_by_hand_and_its_p_by_enumeration(labels: str) -> None:
 
 def test_cohens_d_is_that_of_a_t_test() -> None:
     """d of two samples is their t statistic over the root of the harmonic size."""
-    distances = matrix(7)
+    distances = pairwise_matrix(7)
     one, other = np.triu_indices(6, k=1)
     labels = np.array(list(GROUPS.values()))
     same = labels[one] == labels[other]
@@ -138,7 +138,7 @@ def test_cohens_d_is_that_of_a_t_test() -> None:
 @given(seed=st.integers(0, 10**6), order=st.permutations(range(6)))
 @settings(max_examples=25, deadline=None)
 def test_names_of_groups_and_order_of_systems_change_nothing(seed: int, order: list[int]) -> None:
-    distances = matrix(seed)
+    distances = pairwise_matrix(seed)
     renamed = {name: {"x": "q", "y": "p", "z": "x"}[group] for name, group in GROUPS.items()}
     options: dict[str, Any] = {"n_permutations": 99, "rng": 1}
     test = permutation_test(distances, GROUPS, **options)
@@ -163,7 +163,7 @@ def test_names_of_groups_and_order_of_systems_change_nothing(seed: int, order: l
 
 
 def test_the_diagonal_is_ignored_and_kinds_of_input_agree() -> None:
-    distances = matrix()
+    distances = pairwise_matrix()
     array = xr.DataArray(distances.values, {"one": NAMES, "two": NAMES}, ("one", "two"))
     holed = array.copy()
     holed.values[np.diag_indices(6)] = np.nan
@@ -191,9 +191,9 @@ def test_groupings_side_by_side() -> None:
     assert table["mean_between"][0] == effect["mean_between"]
 
 
-HOLED = matrix()
+HOLED = pairwise_matrix()
 HOLED.loc["a", "c"] = HOLED.loc["c", "a"] = np.nan
-UNEVEN = matrix()
+UNEVEN = pairwise_matrix()
 UNEVEN.loc["a", "c"] += 1
 PROFILES = pd.DataFrame({"EC": [0.1, np.nan], "MA": [0.2, 0.3]}, index=["vit", "vgg"])
 EQUAL = pd.DataFrame(1.0, NAMES, NAMES)
@@ -209,36 +209,63 @@ TWO_VALUES = pd.DataFrame(
         (lambda: profile_distances(PROFILES[:1]), "at least two systems and one entry"),
         (lambda: profile_distances(PROFILES[[]]), "at least two systems and one entry"),
         (lambda: profile_distances(PROFILES.set_axis(["v", "v"])), "profiles have 'v' twice"),
-        (lambda: permutation_test(matrix(), dict.fromkeys(NAMES, "x")), "at least two, got 1"),
         (
-            lambda: permutation_test(matrix(), dict(zip(NAMES, NAMES, strict=True))),
+            lambda: permutation_test(pairwise_matrix(), dict.fromkeys(NAMES, "x")),
+            "at least two, got 1",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), dict(zip(NAMES, NAMES, strict=True))),
             r"no group has two members \(6 groups of one\)",
         ),
-        (lambda: permutation_test(matrix(), GROUPS | {"g": "x"}), "group of an unknown 'g'"),
-        (lambda: permutation_test(matrix(), {"a": "x"}), r"'b' has no group \(5 without\)"),
-        (lambda: permutation_test(matrix(), GROUPS | {"b": None}), "'b' has no group; give it one"),
         (
-            lambda: permutation_test(matrix(), pd.Series(["x", "y"], ["a", "a"])),
+            lambda: permutation_test(pairwise_matrix(), GROUPS | {"g": "x"}),
+            "group of an unknown 'g'",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), {"a": "x"}),
+            r"'b' has no group \(5 without\)",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), GROUPS | {"b": None}),
+            "'b' has no group; give it one",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), pd.Series(["x", "y"], ["a", "a"])),
             "groups have 'a' twice",
         ),
-        (lambda: permutation_test(matrix(), GROUPS, within={"a": "x"}), r"'b' has no stratum \(5"),
-        (lambda: permutation_test(matrix(), GROUPS, within=GROUPS), "have the same mean distance"),
-        (lambda: permutation_test(EQUAL, GROUPS), "all 10000 permutations have the same mean"),
-        (lambda: permutation_test(matrix(), GROUPS, n_permutations=1), "must be at least 2, got 1"),
         (
-            lambda: permutation_test(matrix(), GROUPS, n_permutations=2.5),
+            lambda: permutation_test(pairwise_matrix(), GROUPS, within={"a": "x"}),
+            r"'b' has no stratum \(5",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), GROUPS, within=GROUPS),
+            "have the same mean distance",
+        ),
+        (lambda: permutation_test(EQUAL, GROUPS), "all 10000 permutations have the same mean"),
+        (
+            lambda: permutation_test(pairwise_matrix(), GROUPS, n_permutations=1),
+            "must be at least 2, got 1",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(), GROUPS, n_permutations=2.5),
             r"a whole number.*got 2\.5",
         ),
         (lambda: permutation_test(HOLED, GROUPS), "distance of 'a' and 'c' is nan; leave one"),
         (lambda: permutation_test(UNEVEN, GROUPS), "must be symmetric, but 'a' to 'c' is"),
-        (lambda: permutation_test(matrix()[["a", "b"]], GROUPS), "square matrix, got shape"),
-        (lambda: permutation_test(matrix()[NAMES[::-1]], GROUPS), "same names in the same order"),
         (
-            lambda: permutation_test(matrix(1, ["a", "a", "b"]), {"a": "x", "b": "y"}),
+            lambda: permutation_test(pairwise_matrix()[["a", "b"]], GROUPS),
+            "square matrix, got shape",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix()[NAMES[::-1]], GROUPS),
+            "same names in the same order",
+        ),
+        (
+            lambda: permutation_test(pairwise_matrix(1, ["a", "a", "b"]), {"a": "x", "b": "y"}),
             "distances have 'a' twice",
         ),
         (lambda: grouping_effect(TWO_VALUES, GROUPS), "Cohen's d has no spread to divide by"),
-        (lambda: compare_groupings(matrix(), {}), "at least one grouping, got none"),
+        (lambda: compare_groupings(pairwise_matrix(), {}), "at least one grouping, got none"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], message: str) -> None:
@@ -251,8 +278,14 @@ def test_bad_input(call: Callable[[], Any], message: str) -> None:
     [
         (lambda: permutation_test(np.eye(6), GROUPS), "names along both sides, got ndarray"),  # type: ignore[arg-type]
         (lambda: permutation_test(xr.DataArray(np.eye(6)), GROUPS), "distances have no names"),
-        (lambda: permutation_test(matrix(), list("xxxyyz")), "a Series or a DataArray, got list"),  # type: ignore[arg-type]
-        (lambda: permutation_test(matrix(), xr.DataArray(list("xxxyyz"))), "one dim with names"),
+        (
+            lambda: permutation_test(pairwise_matrix(), list("xxxyyz")),
+            "a Series or a DataArray, got list",
+        ),  # type: ignore[arg-type]
+        (
+            lambda: permutation_test(pairwise_matrix(), xr.DataArray(list("xxxyyz"))),
+            "one dim with names",
+        ),
     ],
 )
 def test_things_without_names(call: Callable[[], Any], message: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import alikely as al
-from alikely.papers import family_scores, outside_correlations
+from alikely.papers import external_correlations, family_scores
 
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
 
@@ -108,7 +108,7 @@ def test_outside_scores_against_scipy() -> None:
     scores = pd.Series(rng.normal(size=15), names)
     outside = pd.DataFrame({"x": scores + rng.normal(size=15), "y": rng.normal(size=15)})
     outside.loc["m3", "y"] = np.nan
-    found = outside_correlations(scores, outside, rng=1).set_index("outside")
+    found = external_correlations(scores, outside, rng=1).set_index("outside")
     assert found.loc["x", "correlation"] == pytest.approx(stats.spearmanr(scores, outside["x"])[0])
     kept = outside["y"].notna()
     test = stats.permutation_test(
@@ -123,18 +123,18 @@ def test_outside_scores_against_scipy() -> None:
     assert p == pytest.approx(test.pvalue, abs=4 * np.sqrt(2 * 0.25 / 2_000))
     assert found["n"].tolist() == [15, 14]
     assert found["n_missing"].tolist() == [0, 1]
-    few = outside_correlations(scores, outside.head(3), rng=1)
+    few = external_correlations(scores, outside.head(3), rng=1)
     assert few["note"].str.contains("fewer than 4 observers").all()
 
 
 def test_bad_input(ec: al.Result) -> None:
     scores = pd.Series([1.0, 2], ["a", "b"])
     with pytest.raises(TypeError, match="outside must be a DataFrame, got dict"):
-        outside_correlations(scores, {})  # type: ignore[arg-type]
+        external_correlations(scores, {})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="column 'x' of outside must hold numbers"):
-        outside_correlations(scores, pd.DataFrame({"x": ["p", "q"]}, index=["a", "b"]))
+        external_correlations(scores, pd.DataFrame({"x": ["p", "q"]}, index=["a", "b"]))
     with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
-        outside_correlations(scores, pd.DataFrame(), n_permutations=0)
+        external_correlations(scores, pd.DataFrame(), n_permutations=0)
     tables = [ec, table_of(ec)]
     with pytest.raises(ValueError, match="needs at least two, got one"):
         family_scores(tables, dict.fromkeys(al.load_example().observers, "one"))
@@ -156,6 +156,6 @@ def test_numbers_that_are_none(ec: al.Result) -> None:
     with pytest.raises(ValueError, match=r"n_permutations must be a whole number.*got 2\.5"):
         family_scores([ec, table], families, n_permutations=2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 2\.5"):
-        outside_correlations(scores, outside, n_resamples=2.5)  # type: ignore[arg-type]
+        external_correlations(scores, outside, n_resamples=2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="scores must be numbers"):
-        outside_correlations(scores.astype(str) + "x", outside)
+        external_correlations(scores.astype(str) + "x", outside)

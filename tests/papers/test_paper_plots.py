@@ -39,18 +39,18 @@ def legend(ax: plt.Axes) -> list[str]:
 def test_radar_is_of_means_over_families(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment)
     table["dataset"] = table["level"]
-    machines = [name for name in table["system"].unique() if name != HUMANS]
-    families = dict.fromkeys(machines[:3], "one") | dict.fromkeys(machines[3:], "other")
+    models = [name for name in table["system"].unique() if name != HUMANS]
+    families = dict.fromkeys(models[:3], "one") | dict.fromkeys(models[3:], "other")
     ax = al.papers.plot_radar(table, families)
     own = table[table["metric"] == "error_consistency"]
     wide = own.pivot(index="condition", columns="system", values="estimate")
     wide = wide.loc[["all:clean", "all:blur", "all:noise"]]
     assert wide.notna().all(axis=None)
     drawn = [np.asarray(line.get_ydata()) for line in ax.lines]
-    for members in (machines[:3], machines[3:], [HUMANS]):
+    for members in (models[:3], models[3:], [HUMANS]):
         mean = wide[members].mean(axis=1).to_numpy()
         assert any(np.allclose(line, np.append(mean, mean[0])) for line in drawn if len(line) == 4)
-    assert legend(ax) == ["humans among each other", "one (3 machines)", "other (3 machines)"]
+    assert legend(ax) == ["humans among each other", "one (3 models)", "other (3 models)"]
 
 
 def test_ranks_and_their_sets_are_where_the_table_says(alignment: xr.Dataset) -> None:
@@ -91,14 +91,14 @@ def test_map_has_a_point_for_each_condition_in_the_colour_of_its_group() -> None
 
 def test_refusals(alignment: xr.Dataset) -> None:
     plain = al.spectrum.alignment_table(alignment)
-    labelled = al.spectrum.alignment_table(alignment, REGIME)
+    labeled = al.spectrum.alignment_table(alignment, REGIME)
     ranks = al.spectrum.regime_alignment(alignment, REGIME, rng=1)
-    machines = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
+    models = dict.fromkeys([f"model_{i}" for i in range(1, 7)], "one")
     cases: list[tuple[Any, str]] = [
-        (lambda: al.papers.plot_radar(plain, machines), "at least 3 data sets"),
-        (lambda: al.papers.plot_radar(labelled, machines, regime="far"), "regime must be one of"),
-        (lambda: al.papers.plot_radar(plain, machines, ax=plt.subplots()[1]), "polar"),
-        (lambda: al.plot_regimes(labelled), "column 'rank'"),
+        (lambda: al.papers.plot_radar(plain, models), "at least 3 data sets"),
+        (lambda: al.papers.plot_radar(labeled, models, regime="far"), "regime must be one of"),
+        (lambda: al.papers.plot_radar(plain, models, ax=plt.subplots()[1]), "polar"),
+        (lambda: al.plot_regimes(labeled), "column 'rank'"),
         (lambda: al.plot_regimes(ranks.iloc[:0]), "empty"),
     ]
     for call, message in cases:

@@ -1,4 +1,4 @@
-"""Leaderboards without trials: one machine at a time, against trials, and bad input."""
+"""Leaderboards without trials: one model at a time, against trials, and bad input."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def test_widths_are_those_of_single_reconstructions(trials: al.Trials) -> None:
 
 
 @pytest.mark.slow
-def test_22_machines_against_their_trials(shared_data: Path, figure: Callable[[str], None]) -> None:
-    """How often intervals of either scheme hold a score, were all images drawn anew."""
+def test_22_models_against_their_trials(shared_data: Path, figure: Callable[[str], None]) -> None:
+    """How often intervals of either scheme hold a score, were all images resampled."""
     data = al.datasets.model_vs_human(shared_data / "model_vs_human")
     data = data.select(
         dataset=["contrast", "high-pass", "low-pass", "rotation", "sketch", "stylized"]
@@ -83,14 +83,14 @@ def test_22_machines_against_their_trials(shared_data: Path, figure: Callable[[s
     found = reconstruct_leaderboard(table, data, n_samples=100, rng=1)
     assert found["system"].nunique() == 22
     truth = al.benchmark_scores(data, n_resamples=0, n_draws=0)
-    se = truth.summary(population="images").set_index("system")["se"]
+    se = truth.summary(generalize_to="images").set_index("system")["se"]
     half, covered = {}, {}
     for scheme, own in found.groupby("scheme", sort=False):
         ratio = own["se"].to_numpy() / se[own["system"]].to_numpy()
         half[scheme] = round(1.96 * float(own["se"].mean()), 4)
         covered[scheme] = round(float((2 * stats.norm.cdf(1.96 * ratio) - 1).mean()), 3)
     known = 1.96 * se[table["system"]].mean()
-    figure(f"22 machines printed: half widths {half}, by trials {known:.4f}; coverage {covered}")
+    figure(f"22 models printed: half widths {half}, by trials {known:.4f}; coverage {covered}")
     assert covered["pairs"] < 0.88
     assert covered["pairs, optimistic"] <= covered["pairs"] + 0.02
     assert covered["shared trials"] > 0.90

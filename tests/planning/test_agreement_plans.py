@@ -44,7 +44,7 @@ def test_a_number_is_the_least_that_has_the_width() -> None:
 
 def test_few_rare_items_are_named() -> None:
     plan = items_for_agreement(0.5, n_items=[40, 400], shares=(0.9, 0.1))
-    np.testing.assert_allclose(plan["n_rare"], [4, 40])
+    np.testing.assert_allclose(plan["n_minority_ratings"], [4, 40])
     assert "outside the most frequent class" in plan["note"][0]
     assert plan["note"][1] == ""
     # AC1 does not suffer.

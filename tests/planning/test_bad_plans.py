@@ -82,7 +82,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("choose_conditions", {"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
     ("best_design", {"budget": 10.0}, "budget must be at least 36, what 2 humans with 10 images"),
     ("best_design", {"cost_per_trial": 0.0}, "cost_per_trial must be above 0"),
-    ("best_design", {"most_images": 3}, "most_images must be at least 10"),
+    ("best_design", {"max_images": 3}, "max_images must be at least 10"),
     ("expected_errors", {"n_observers": 1}, "n_observers must be whole numbers of at least 2"),
     ("expected_errors", {"n_repeats": 2}, "n_repeats must be 1: without repeats in the pilot"),
 ]  # fmt: skip
@@ -123,17 +123,17 @@ def test_bad_pilots() -> None:
         plans.variance_components(uneven)
     once = al.error_consistency(trials, **POINT)
     with pytest.raises(ValueError, match="without repeats nobody knows"):
-        plans.further_repeats(once)
+        plans.plan_repeats(once)
     again = al.error_consistency(al.simulate.repeated_answers(30, (2, 2), rng=1)[0], **POINT)
     for given, match in (([0], "whole numbers of at least 1"), ([1.5], "got 1.5")):
         with pytest.raises(ValueError, match=match):
-            plans.further_repeats(again, given)
+            plans.plan_repeats(again, given)
     with pytest.raises(ValueError, match="n_items must be whole numbers of at least 2"):
-        plans.further_repeats(again, n_items=1)
+        plans.plan_repeats(again, n_items=1)
     with pytest.raises(ValueError, match="keep_pilot=False"):
         plans.plan_from(again, n_trials=[100], keep_pilot=True)
     with pytest.raises(TypeError, match="expected Result"):
-        plans.further_repeats(pd.DataFrame())  # type: ignore[arg-type]
+        plans.plan_repeats(pd.DataFrame())  # type: ignore[arg-type]
 
 
 def test_bad_trials_of_conditions() -> None:

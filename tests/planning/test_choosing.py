@@ -1,4 +1,4 @@
-"""Choosing images by what machines answered."""
+"""Choosing images by what models answered."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from alikely.planning.choosing import (
 )
 
 
-def pool(n: int = 240, machines: int = 6, seed: int = 1) -> tuple[Any, Any]:
+def pool(n: int = 240, models: int = 6, seed: int = 1) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     ease = rng.normal(size=n)
-    x = ease + rng.normal(0, 0.7, (machines, n)) > -0.3
+    x = ease + rng.normal(0, 0.7, (models, n)) > -0.3
     return x, ease + rng.normal(0, 0.7, (2, n)) > -0.4
 
 
@@ -84,7 +84,7 @@ def test_systematic_samples_keep_their_probabilities() -> None:
 
 
 def test_few_images_that_tell_leave_room_for_others() -> None:
-    """Machines of one accuracy: where they agree an answer moves nothing."""
+    """Models of one accuracy: where they agree an answer moves nothing."""
     size = np.repeat([2.0, 0.0], [5, 95])
     pi = probabilities(size, 24, even=0.15)
     assert pi.sum() == pytest.approx(24)
@@ -120,11 +120,11 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     # From the file as from the plan.
     both = trials(x, people).to_table()
     asked = al.Trials.from_table(both[(both["kind"] == "model") | both["item"].isin(table["item"])])
-    from_file = asked.with_inclusion(pd.read_csv(tmp_path / "plan.csv"), population="pool")
+    from_file = asked.with_inclusion(pd.read_csv(tmp_path / "plan.csv"), generalize_to="pool")
     pairs = [("p0", "m0")]
     ours, theirs = (
         al.error_consistency(t, pairs, n_resamples=0, n_draws=500, rng=1).summary()
-        for t in (from_file, asked.with_inclusion(plan, population="pool"))
+        for t in (from_file, asked.with_inclusion(plan, generalize_to="pool"))
     )
     pd.testing.assert_frame_equal(ours, theirs)
 
@@ -134,10 +134,10 @@ def test_the_posterior_over_strata_is_that_of_plans_that_are_tried() -> None:
     everybody = trials(x, people)
     plan = al.planning.choose_images(everybody, 60, ("m0", "m2"), rng=1)
     table = plan.table
-    assert table[["machine_a", "machine_b"]].iloc[0].tolist() == ["m0", "m2"]
+    assert table[["model_a", "model_b"]].iloc[0].tolist() == ["m0", "m2"]
     asked = everybody.to_table()
     asked = asked[(asked["kind"] == "model") | asked["item"].isin(table["item"])]
-    weighted = al.Trials.from_table(asked).with_inclusion(plan, population="pool")
+    weighted = al.Trials.from_table(asked).with_inclusion(plan, generalize_to="pool")
     result = al.error_consistency(
         weighted, [("p0", m) for m in ("m0", "m2")], n_resamples=0, n_draws=4_000, rng=2
     )
@@ -156,14 +156,14 @@ def test_the_posterior_over_strata_is_that_of_plans_that_are_tried() -> None:
     # skewness (Cornish-Fisher): within a tenth of the deviation up to a skewness of .6.
     error = found["se"] * np.sqrt(1 / 4_000 + 1 / 8_000)
     assert abs(found["estimate"] - ours[0, 0]) < 4 * error + 0.1 * found["se"]
-    # Differences of three machines are drawn by size.
+    # Differences of three models are drawn by size.
     several = al.planning.choose_images(everybody, 60, [("m0", "m1"), ("m0", "m2")], rng=1)
     assert "stratum" not in several.table
 
 
 def test_lists_classes_and_images_shown_before() -> None:
     x, _ = pool()
-    plan = al.planning.choose_images(trials(x), 40, "all pairs", n_people=3, rng=1)
+    plan = al.planning.choose_images(trials(x), 40, "all pairs", n_humans=3, rng=1)
     assert plan.table.groupby("list").size().tolist() == [40, 40, 40]
     assert len({tuple(part) for _, part in plan.table.groupby("list")["item"]}) == 3
     before = plan.table.loc[plan.table["list"] == 1, "item"]
@@ -182,11 +182,11 @@ def test_lists_classes_and_images_shown_before() -> None:
     [
         (300, "all pairs", {}, "n must be at most 240, the images of all all that people can"),
         (10, ("m0", "m1"), {}, "n must be at least .* up to 4 images for each of"),
-        (40, ("m0", "m9"), {}, "no machine 'm9'; there are: m0, m1"),
-        (40, ("m0", "m0"), {}, "a contrast is of two machines, got 'm0', 'm0'"),
+        (40, ("m0", "m9"), {}, "no model 'm9'; there are: m0, m1"),
+        (40, ("m0", "m0"), {}, "a contrast is of two models, got 'm0', 'm0'"),
         (40, ("m0", "twin"), {}, "right and wrong on the same images in all all: no image tells"),
-        (40, "all pairs", {"machines": "net"}, "no observer is of kind 'net'; kinds are model"),
-        (40, "all pairs", {"n_people": 0}, "n_people must be whole numbers of at least 1, got 0"),
+        (40, "all pairs", {"models": "net"}, "no observer is of kind 'net'; kinds are model"),
+        (40, "all pairs", {"n_humans": 0}, "n_humans must be whole numbers of at least 1, got 0"),
         (40, "all pairs", {"even": 2.0}, "even must be a share in"),
         (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
         (40.5, "all pairs", {}, "n must be whole numbers of at least 2, got 40.5"),
@@ -212,17 +212,17 @@ def test_plans_are_tried_on_simulated_people() -> None:
         ({"accuracy": [1.2]}, "accuracy must lie strictly"),
         ({"follows": [1.2]}, "follows must lie in"),
         ({"n_designs": 5}, "n_designs must be whole numbers of at least 20"),
-        ({"n_people": 0}, "n_people must be whole numbers of at least 1"),
+        ({"n_humans": 0}, "n_humans must be whole numbers of at least 1"),
     ):
         with pytest.raises(ValueError, match=message):
             plan.simulate(**more)
 
 
 def test_hard_images_are_noted_and_classes_heeded_within_strata() -> None:
-    machines = al.load_example().select(condition="blur", kind="model")
+    models = al.load_example().select(condition="blur", kind="model")
     for n, noted in ((40, True), (150, False)):
-        hard = al.planning.choose_images(machines, n, ("model_1", "model_4"), rng=1)
-        assert any("half of the machines" in note for note in hard.notes) is noted
+        hard = al.planning.choose_images(models, n, ("model_1", "model_4"), rng=1)
+        assert any("half of the models" in note for note in hard.notes) is noted
     x, _ = pool()
     truth = np.repeat(list("abcd"), 60)
     said = np.where(x, truth, "e")
@@ -250,7 +250,7 @@ def test_wrong_answers_to_chosen_images_are_weighted() -> None:
     plan = al.planning.choose_images(everybody, 80, tuple(everybody.observers[2:4]), rng=1)
     table = everybody.to_table()
     seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
-    weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, population="pool")
+    weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, generalize_to="pool")
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
     assert result.summary()["note"].str.contains("chosen images").all()
     assert np.isfinite(result.summary()["se"][:2]).all()

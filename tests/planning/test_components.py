@@ -20,20 +20,20 @@ Answers = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def experiment(n_humans: int, n_images: int, n_repeats: int, rng: np.random.Generator) -> Answers:
-    """People who differ in ability and taste, and a machine that finds the same images hard."""
+    """People who differ in ability and taste, and a model that finds the same images hard."""
     ease = rng.normal(0, 1, n_images)
     own = 0.7 + rng.normal(0, 0.5, (n_humans, 1)) + ease
     own = own + rng.normal(0, 0.8, (n_humans, n_images))
     people = own[:, :, None] + rng.normal(0, 1, (n_humans, n_images, n_repeats)) > 0
     evidence = 0.6 + 0.6 * ease + 0.8 * rng.normal(0, 1, n_images)
-    machine = evidence > rng.normal(0, 0.5, n_images)
-    return people.reshape(n_humans, -1), np.repeat(machine, n_repeats)
+    model = evidence > rng.normal(0, 0.5, n_images)
+    return people.reshape(n_humans, -1), np.repeat(model, n_repeats)
 
 
-def means(people: NDArray[np.bool_], machine: NDArray[np.bool_]) -> list[float]:
-    """Mean error consistency of the machine with people, and of people with each other."""
+def means(people: NDArray[np.bool_], model: NDArray[np.bool_]) -> list[float]:
+    """Mean error consistency of the model with people, and of people with each other."""
     n = people.shape[1]
-    everyone = np.concatenate([machine[None], people]).astype(float)
+    everyone = np.concatenate([model[None], people]).astype(float)
     both, right = everyone @ everyone.T, everyone.sum(axis=1)
     i, j = np.triu_indices(len(everyone), 1)
     cells = np.stack([both[i, j], right[i] - both[i, j], right[j] - both[i, j]], axis=1)
@@ -42,11 +42,11 @@ def means(people: NDArray[np.bool_], machine: NDArray[np.bool_]) -> list[float]:
     return [ec[i == 0].mean(), ec[i > 0].mean()]
 
 
-def as_trials(people: NDArray[np.bool_], machine: NDArray[np.bool_], n_repeats: int) -> al.Trials:
+def as_trials(people: NDArray[np.bool_], model: NDArray[np.bool_], n_repeats: int) -> al.Trials:
     n = people.shape[1] // n_repeats
     return al.Trials.from_correct(
-        np.concatenate([people, machine[None]]).astype(int),
-        observers=[f"human_{h}" for h in range(len(people))] + ["machine"],
+        np.concatenate([people, model[None]]).astype(int),
+        observers=[f"human_{h}" for h in range(len(people))] + ["model"],
         kind=["human"] * len(people) + ["model"],
         item=np.repeat(np.arange(n), n_repeats).tolist(),
         repeat=np.tile(np.arange(n_repeats), n).tolist(),
@@ -57,7 +57,7 @@ def benchmark_error(trials: al.Trials) -> float:
     """Crossed standard error of the mean over pairs of people, as benchmarks state it."""
     table, layout = laid_out(trials, models=None, humans="human")
     parts = decompositions(
-        table, layout, ERROR_CONSISTENCY, people="label", items="dataset", added=0.0
+        table, layout, ERROR_CONSISTENCY, human_ids="shared", item_scope="dataset", added=0.0
     )[0]
     return float(np.sqrt(spread(parts, np.array([[1.0, 0.0]]), "crossed").variance[0]))
 
@@ -81,7 +81,7 @@ def test_planned_errors_are_those_of_experiments(
         # add about 2 %, and the linear approximation less than that at 100 images.
         np.testing.assert_allclose(planned, found, rtol=4 / np.sqrt(2 * times) + 0.02)
         figure(
-            f"crossed design {design}: standard error of a machine {planned[0]:.4f} (simulated "
+            f"crossed design {design}: standard error of a model {planned[0]:.4f} (simulated "
             f"{found[0]:.4f}), of the ceiling {planned[1]:.4f} ({found[1]:.4f})"
         )
 
@@ -112,7 +112,7 @@ def test_it_agrees_with_the_benchmarks_errors(
 
 
 def test_the_best_design_is_the_best_of_all(known: pd.DataFrame) -> None:
-    table = al.planning.best_design(known.tail(1), 400, 0.05, 8, most_repeats=3, most_images=300)
+    table = al.planning.best_design(known.tail(1), 400, 0.05, 8, max_repeats=3, max_images=300)
     people, repeats = (x.ravel() for x in np.meshgrid(np.arange(3, 40), [1, 2, 3]))
     images = np.minimum(300, ((400 / people - 8) / (0.05 * repeats) + 1e-9).astype(int))
     bought = images >= 10

@@ -13,15 +13,15 @@ from alikely.planning.choosing import _part, _separation
 
 
 def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) -> al.Trials:
-    """Machines copy people to different degrees in the first conditions, and not in the others."""
+    """Models copy people to different degrees in the first conditions, and not in the others."""
     rng = np.random.default_rng(seed)
     rows, place = [], []
     for c in range(n_conditions):
         ease = rng.random(n) < 0.6
         people = np.where(rng.random((6, n)) < 0.8, ease, rng.random((6, n)) < 0.6)
         copying = np.linspace(0, 0.9, 5)[:, None] if c < telling else np.full((5, 1), 0.4)
-        machines = np.where(rng.random((5, n)) < copying, ease, rng.random((5, n)) < 0.6)
-        rows.append(np.vstack([people, machines]))
+        models = np.where(rng.random((5, n)) < copying, ease, rng.random((5, n)) < 0.6)
+        rows.append(np.vstack([people, models]))
         place += [f"c{c}"] * n
     return al.Trials.from_correct(
         np.hstack(rows).astype(int), kind=["human"] * 6 + ["model"] * 5, condition=place
@@ -29,7 +29,7 @@ def world(telling: int = 2, n_conditions: int = 6, n: int = 120, seed: int = 0) 
 
 
 def test_separation_by_pairs() -> None:
-    """The spread over the mean variance of differences, machine by machine."""
+    """The spread over the mean variance of differences, model by model."""
     rng = np.random.default_rng(1)
     score, v = _part(rng.random((3, 90)) < 0.7, rng.random((4, 90)) < 0.7)
     halves = [(v[i, i] + v[j, j] - 2 * v[i, j]) / 2 for i, j in itertools.combinations(range(4), 2)]
@@ -42,7 +42,7 @@ def test_error_is_that_of_the_mean_over_people() -> None:
     correct = trials.data["correct"].values == 1
     people = trials.data["kind"].values == "human"
     score, _ = _part(correct[people], correct[~people])
-    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary(population="images")
+    scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary(generalize_to="images")
     own = scores.set_index("system").loc[[f"model_{k}" for k in range(1, 7)]]
     np.testing.assert_allclose(score, own["estimate"])
 

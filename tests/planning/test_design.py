@@ -65,7 +65,7 @@ def test_widths_of_equally_accurate_observers(
         if digits is not None:
             assert row.width == pytest.approx(digits, abs=5.1e-5)
     else:
-        # Four Monte-Carlo errors of 20,000 sets, and one of the last digit.
+        # Four Monte Carlo errors of 20,000 sets, and one of the last digit.
         assert digits is None
         assert row.width == pytest.approx(expected, rel=0.028, abs=0.005)
 
@@ -148,9 +148,9 @@ def test_undefined_shares_are_exact(n: int) -> None:
     a, b, ec = np.array([*PAIRS, (0.95, 0.9, 0.3), (0.98, 0.98, 0.8)]).T
     p = simulate.cell_probabilities(a, b, ec)
     p11, p10, p01, p00 = p.T
-    found = plans.undefined_share(plans.one_pair(p), n)
+    found = plans.frac_undefined(plans.one_pair(p), n)
     assert found == pytest.approx(p11**n + p00**n, rel=1e-9, abs=1e-12)
-    found = plans.undefined_share(plans.one_pair(p, COPY_PROBABILITY), n)
+    found = plans.frac_undefined(plans.one_pair(p, COPY_PROBABILITY), n)
     assert found == pytest.approx((p11 + p10) ** n + (p01 + p00) ** n, rel=1e-9, abs=1e-12)
 
 
@@ -163,7 +163,7 @@ def test_undefined_share_of_a_difference(figure: Figure) -> None:
         # Human and model give this answer in all trials.
         both = (right[:, 0] == answer) & (right[:, model] == answer)
         undefined |= counts[:, both].sum(axis=1) == n
-    share, found = float(plans.undefined_share(THREE, n)), undefined.mean()
+    share, found = float(plans.frac_undefined(THREE, n)), undefined.mean()
     figure(f"undefined differences, {n} trials: {share:.4f}, simulated {found:.4f}")
     assert abs(share - found) < 4 * np.sqrt(share * (1 - share) / n_sets)
     assert np.isnan(plans.estimates(counts, THREE)).tolist() == undefined.tolist()
@@ -221,10 +221,10 @@ def test_intervals_are_those_of_the_front_door(
     ).summary(intervals="all")
     rng = np.random.default_rng(11)
     pair = plans.one_pair(p)
-    for school, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
-        door = result[[f"{school}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
-        one, two = (plans.intervals(counts, pair, school, 1_000, 0.95, rng) for _ in range(2))
-        if school == "analytic":
+    for method, kind in (("analytic", "ci"), ("bootstrap", "eti"), ("posterior", "eti")):
+        door = result[[f"{method}_{kind}95_{end}" for end in ("lb", "ub")]].to_numpy()
+        one, two = (plans.intervals(counts, pair, method, 1_000, 0.95, rng) for _ in range(2))
+        if method == "analytic":
             np.testing.assert_allclose(one, door, rtol=1e-9)
             continue
         # Each table has its own draws, once more for every call: the front door is as far from
@@ -236,7 +236,7 @@ def test_intervals_are_those_of_the_front_door(
             far, near = np.abs(away[:, end]), np.abs(own[:, end])
             assert abs(far.mean() - near.mean()) < error * np.hypot(far.std(), near.std())
         figure(
-            f"{school} intervals {setting}: mean difference from the front door "
+            f"{method} intervals {setting}: mean difference from the front door "
             f"{away.mean():+.5f}, mean absolute {np.abs(away).mean():.5f}, among themselves "
             f"{np.abs(own).mean():.5f}"
         )
@@ -293,7 +293,7 @@ def test_grids_seeds_and_lists() -> None:
     assert not one.equals(other)
     assert one["accuracy_a"].tolist() == [0.75] * 2 + [0.95] * 2
     assert one["ec"].tolist() == [0.1, 0.3] * 2
-    start = ["accuracy_a", "accuracy_b", "ec", "target", "promise"]
+    start = ["accuracy_a", "accuracy_b", "ec", "target", "criterion"]
     assert list(one)[: len(start)] == start
     assert list(one)[-1] == "note"
     listed = interval_width([0.75, 0.6], 0.7, [0.1, 0.3], [300, 500])

@@ -154,7 +154,7 @@ def test_power_by_simulated_experiments(
         f"power at dmc {dmc} against {against}, {n_items} items, {n} people: {row['power']:.3f}, "
         f"simulated {power:.3f}; range of r holds {covered:.3f}"
     )
-    # Two points for margins that are not normal, and four Monte-Carlo errors.
+    # Two points for margins that are not normal, and four Monte Carlo errors.
     assert abs(power - row["power"]) < 0.02 + 4 * np.sqrt(power * (1 - power) / N_SETS)
     assert abs(covered - 0.95) < 0.02 + 4 * np.sqrt(0.95 * 0.05 / N_SETS)
     # Seen from the other end.

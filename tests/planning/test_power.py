@@ -25,7 +25,7 @@ Figure = Callable[[str], None]
 
 NAN = np.nan
 N_SETS = 20_000
-# Stated and found may differ by this much; four Monte-Carlo errors of a share of .8 among 20,000
+# Stated and found may differ by this much; four Monte Carlo errors of a share of .8 among 20,000
 # data sets are .0113.
 POINTS = 0.02
 

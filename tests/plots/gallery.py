@@ -16,12 +16,12 @@ from alikely.benchmark.ranking import rank_correlations
 from alikely.plots._style import in_column
 from alikely.plots.margins import CONSISTENCY
 
-# As long as names of machines are.
+# As long as names of models are.
 NAMES = ("alexnet", "resnet101", "simclr_resnet50x4", "ResNeXt101_32x16d_swsl", "vit_large_patch16",
          "resnet50_l2_eps3_0", "BiTM_resnetv2_152x4", "densenet201", "clip")  # fmt: skip
 REGIMES = ("reference", "near", "far", "extreme")
 BARE: dict[str, Any] = {"n_resamples": 0, "n_draws": 0}
-# Humans and machines of about so many pairs.
+# Humans and models of about so many pairs.
 SIZES = {2: (1, 2), 30: (5, 6), 300: (10, 30)}
 
 
@@ -30,12 +30,12 @@ def names(n: int) -> list[str]:
 
 
 @functools.cache
-def trials(n_humans: int, n_machines: int) -> al.Trials:
-    """Answers of 6 classes to 120 images, the first human and machine never wrong at all."""
+def trials(n_humans: int, n_models: int) -> al.Trials:
+    """Answers of 6 classes to 120 images, the first human and model never wrong at all."""
     rng = np.random.default_rng(1)
     truth = np.arange(120) % 6
     ease = rng.normal(1.5, 1.5, 120)
-    n = n_humans + n_machines
+    n = n_humans + n_models
     skill = np.linspace(1.5, -1.5, n)
     right = rng.random((n, 120)) < 1 / (1 + np.exp(-ease - skill[:, None]))
     # Not in pairs of one entry, which would be defined nowhere.
@@ -44,14 +44,14 @@ def trials(n_humans: int, n_machines: int) -> al.Trials:
     classes = ["airplane", "bear", "bicycle", "bird", "boat", "bottle"]
     return al.Trials.from_arrays(
         np.array(classes)[np.where(right, truth, wrong)], np.array(classes)[truth],
-        observers=[f"subject-{k + 1:02d}" for k in range(n_humans)] + names(n_machines),
-        kind=["human"] * n_humans + ["model"] * n_machines, classes=classes,
+        observers=[f"subject-{k + 1:02d}" for k in range(n_humans)] + names(n_models),
+        kind=["human"] * n_humans + ["model"] * n_models, classes=classes,
     )  # fmt: skip
 
 
 @functools.cache
 def consistency(n: int) -> al.Result:
-    """About n pairs of a human and a machine."""
+    """About n pairs of a human and a model."""
     return al.error_consistency(trials(*SIZES[n]), "human-model", n_resamples=100, n_null=0, rng=1)
 
 
@@ -66,7 +66,7 @@ def similarity(n: int) -> al.Result:
 
 
 @functools.cache
-def matrix(n: int) -> al.Result:
+def pairwise_matrix(n: int) -> al.Result:
     """All pairs of 3, 9 or 25 observers."""
     size = {2: (1, 2), 30: (3, 6), 300: (4, 21)}[n]
     return al.error_consistency(trials(*size), n_null=0, **BARE)
@@ -132,7 +132,7 @@ def rank_table(n: int) -> pd.DataFrame:
 
 
 def choices(n: int) -> pd.DataFrame:
-    """As of `alikely.benchmark.sensitivity`."""
+    """As of `alikely.benchmark.multiverse_analysis`."""
     rng = np.random.default_rng(5)
     rows = [
         {"metric": "error_consistency", "system": name, "score": rng.uniform(0.1, 0.5),
@@ -153,7 +153,7 @@ def simulated_ranks(n: int) -> pd.DataFrame:
         truth = rng.normal(size=100)
         columns = {"rank": rng.random(100), "truth": truth, "draw": rng.normal(size=100),
                    "mean": truth + rng.normal(0, 0.3, 100), "sd": 0.3}  # fmt: skip
-        parts.append(pd.DataFrame(columns).assign(quantity=quantity, school="posterior"))
+        parts.append(pd.DataFrame(columns).assign(quantity=quantity, method="posterior"))
     return pd.concat(parts)
 
 
@@ -172,22 +172,22 @@ def margins_table(n: int) -> pd.DataFrame:
     rng = np.random.default_rng(9)
     row = dict.fromkeys(CONSISTENCY, np.nan)
     table = pd.DataFrame([row] * n).assign(
-        dataset="edge", condition="all", n_machines=1, group="human", machine=names(n),
-        observer_b=names(n), accuracy_machine=rng.uniform(0.2, 0.95, n),
+        dataset="edge", condition="all", n_models=1, group="human", model=names(n),
+        observer_b=names(n), accuracy_model=rng.uniform(0.2, 0.95, n),
     )  # fmt: skip
     for name in ("error", "margin"):
         value = rng.uniform(0.1, 0.5, n)
         column = f"{name}_consistency"
-        for stem, centre in ((column, value), (f"group_{column}", 0.5), (f"mean_{column}", 0.3)):
+        for stem, center in ((column, value), (f"group_{column}", 0.5), (f"mean_{column}", 0.3)):
             table[stem], table[f"{stem}_lb"], table[f"{stem}_ub"] = (
-                centre, centre - 0.05, centre + 0.05
+                center, center - 0.05, center + 0.05
             )  # fmt: skip
     return table
 
 
 @functools.cache
 def classified(n: int) -> al.Result:
-    """A machine and people; items of some classes."""
+    """A model and people; items of some classes."""
     rng = np.random.default_rng(5)
     n_items, n_classes = max(48, n), min(max(n, 2), 16)
     z = rng.normal(size=n_items)
@@ -241,11 +241,11 @@ def image_choice(n: int) -> al.planning.StimulusPlan:
     """A fifth of a pool of 200, 300 or 1,500 images."""
     pool = {2: 200, 30: 300, 300: 1500}[n]
     copying, own = np.linspace(0.75, 0.3, 8)[:, None], np.full((8, 1), 0.65)
-    machines = al.simulate.cohort(copying, own, [0.75], 0.43, n_trials=pool, rng=1).select(
+    models = al.simulate.cohort(copying, own, [0.75], 0.43, n_trials=pool, rng=1).select(
         kind="model"
     )
     return al.planning.choose_images(
-        machines, pool // 5, (machines.observers[0], machines.observers[7]), rng=1
+        models, pool // 5, (models.observers[0], models.observers[7]), rng=1
     )
 
 
@@ -273,7 +273,7 @@ def family(n: int) -> dict[str, str]:
 def tree(n: int) -> tuple[al.benchmark.Families, al.Result]:
     """A tree of n observers, and the matrix behind it."""
     board = al.simulate.leaderboard(n, {2: 1, 30: 4, 300: 12}[n], 300, shared=0.6, rng=1)
-    found = al.matrix(board)
+    found = al.pairwise_matrix(board)
     return al.benchmark.families(found, n_resamples=20 if n < 300 else 2, rng=1), found
 
 
@@ -295,7 +295,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_agreement accuracy": lambda n: al.plot_agreement(
         consistency(n), "accuracy", observer_kinds=trials(*SIZES[n])
     ),
-    "plot_agreement agreement": lambda n: al.plot_agreement(matrix(n)),
+    "plot_agreement agreement": lambda n: al.plot_agreement(pairwise_matrix(n)),
     "plot_benchmark scores": lambda n: al.plot_benchmark(scores(n)),
     "plot_agreement bounds": lambda n: al.plot_agreement(consistency(n), "bounds"),
     "plot_errors classes": lambda n: al.plot_errors(
@@ -321,9 +321,10 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_alignment levels families": lambda n: al.plot_alignment(
         alignment(n, 16), "levels", dataset="phase-scrambling-0", families=family(n)
     ),
-    "plot_margins checks": lambda n: al.plot_margins(classified(n), "checks", m=16),
+    "plot_margins checks": lambda n: al.plot_margins(classified(n), "checks", n_alternatives=16),
     "plot_matrix": lambda n: al.plot_matrix(
-        matrix(n), observer_kinds=trials(1, 2) if n == 2 else trials(*{30: (3, 6), 300: (4, 21)}[n])
+        pairwise_matrix(n),
+        observer_kinds=trials(1, 2) if n == 2 else trials(*{30: (3, 6), 300: (4, 21)}[n]),
     ),
     "plot_metrics": lambda n: al.plot_metrics(
         [consistency(n), agreement(n)],
@@ -337,7 +338,7 @@ DRAWINGS: dict[str, Drawing] = {
     "plot_robustness rank_by_metric": lambda n: al.plot_robustness(rank_table(n), "rank_by_metric"),
     "plot_calibration ranks": lambda n: al.plot_calibration(simulated_ranks(n), "ranks"),
     "plot_benchmark ranks": lambda n: al.plot_benchmark(
-        scores(n), "ranks", population="images", rng=1
+        scores(n), "ranks", generalize_to="images", rng=1
     ),
     "plot_calibration recovery": lambda n: al.plot_calibration(simulated_ranks(n), "recovery"),
     "plot_regimes": lambda n: al.plot_regimes(ranks(n)),
@@ -358,7 +359,7 @@ def figure_of(drawn: Any) -> Any:
 
 
 def colors_of(figure: Any) -> set[str]:
-    """Colours of lines, areas and keys."""
+    """Colors of lines, areas and keys."""
     found = set()
     for artist in figure.findobj():
         for name in ("get_color", "get_facecolor", "get_edgecolor"):

@@ -32,10 +32,10 @@ def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
     ax = al.plot_intervals(clean)
     summary = clean.summary(intervals="all")
     lines = [c for c in ax.collections if isinstance(c, LineCollection)]
-    for school, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
+    for method, drawn in zip(("bootstrap", "posterior"), lines, strict=True):
         # The line of an undefined interval has no points left.
         ends = np.array([part[:, 0] for part in drawn.get_segments() if len(part) == 2])
-        bounds = summary[[f"{school}_eti95_lb", f"{school}_eti95_ub"]].dropna().to_numpy()
+        bounds = summary[[f"{method}_eti95_lb", f"{method}_eti95_ub"]].dropna().to_numpy()
         np.testing.assert_allclose(ends, bounds)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == clean.table["pair"].values.tolist()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -114,7 +114,7 @@ def scores() -> al.Result:
 
 
 def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
-    ax = al.plot_benchmark(scores, population="images")
+    ax = al.plot_benchmark(scores, generalize_to="images")
     frame = scores.summary("images").set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
@@ -128,7 +128,7 @@ def test_benchmark_stands_where_the_summary_puts_it(scores: al.Result) -> None:
 
 
 def test_ranks_are_those_of_the_table(scores: al.Result) -> None:
-    ax = al.plot_benchmark(scores, "ranks", population="images", rng=1)
+    ax = al.plot_benchmark(scores, "ranks", generalize_to="images", rng=1)
     table = al.benchmark.ranks(scores, "images", rng=1).set_index("system")
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     drawn = {
@@ -147,12 +147,12 @@ def test_probability_map_is_ordered_by_score(scores: al.Result) -> None:
     assert upper.mean() > 0.5
     assert np.isnan(np.diag(values)).all()
     off = ~np.eye(6, dtype=bool)
-    # The scores are continuous: no draw ties two machines.
+    # The scores are continuous: no draw ties two models.
     np.testing.assert_allclose((values + values.T)[off], 1)
 
 
 def test_bad_input(clean: al.Result) -> None:
-    with pytest.raises(ValueError, match="no entry is labelled 'x'; labels look like 'model_1 x"):
+    with pytest.raises(ValueError, match="no entry is labeled 'x'; labels look like 'model_1 x"):
         al.plot_intervals(clean, which=["x"])
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
     with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):

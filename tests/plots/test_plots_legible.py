@@ -53,7 +53,7 @@ def test_cohorts(cohort_tree: Any, family_tree: Any, column: bool) -> None:
 @pytest.mark.slow
 def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = gallery.scores(30)
-    best = scores.summary("crossed").set_index("system").loc[scores.observers, "estimate"]
+    best = scores.summary("both").set_index("system").loc[scores.observers, "estimate"]
     best = best.sort_values(ascending=False).index.tolist()
     named = [text.get_text() for text in al.plot_benchmark(scores, top=3).get_yticklabels()]
     assert named == best[2::-1]
@@ -64,14 +64,14 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
     assert image.images[0].get_array().shape == (5, 5)
     range_ = al.plot_robustness(gallery.choices(30), "sensitivity", top=6)
     assert [ax.get_ylabel() for ax in (ranks, image, range_)] == [
-        f"first {n} of 30 machines" for n in (4, 5, 6)
+        f"first {n} of 30 models" for n in (4, 5, 6)
     ]
     # A page of less height is full sooner; on a screen all are drawn.
     monkeypatch.setattr("alikely.plots._style.PAGE", 3.0)
     with al.plots.column():
         ax = al.plot_benchmark(scores)
     assert len(ax.get_yticks()) == 14
-    assert ax.get_ylabel() == "first 14 of 30 machines"
+    assert ax.get_ylabel() == "first 14 of 30 models"
     assert gallery.faults(ax.figure) == []
     assert len(al.plot_benchmark(scores).get_yticks()) == 30
     too_many = pytest.raises(ValueError, match="20 rows are too many for a page, the most is 14; g")
@@ -129,11 +129,11 @@ def test_fonts_are_embedded_as_fonts() -> None:
 
 
 def test_colours_are_those_made_for_the_colour_blind() -> None:
-    from alikely.plots._style import COLORS, SCHOOLS
+    from alikely.plots._style import COLORS, METHODS
 
     # Okabe and Ito (2008), Color universal design, but for yellow; and grey.
     palette = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"}
-    assert {*COLORS, *SCHOOLS.values()} <= palette | {"#999999"}
+    assert {*COLORS, *METHODS.values()} <= palette | {"#999999"}
     assert len(set(COLORS)) == len(COLORS)
 
 

@@ -15,7 +15,7 @@ import alikely as al
 
 @pytest.fixture(scope="module")
 def result() -> al.Result:
-    """A result with draws made up, of machines and humans."""
+    """A result with draws made up, of models and humans."""
     trials, margins = al.simulate.detection_experiment(6, 30, 1, rho={"a": 0.8, "b": 0.1}, rng=1)
     found = al.decision_margin_consistency(trials, margins, n_draws=0, n_resamples=0, rng=1)
     rng = np.random.default_rng(2)
@@ -51,9 +51,9 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
     upper, lower = al.plot_margins(table, "consistency")
     for ax, name in ((upper, "error"), (lower, "margin")):
         points, column = drawn(ax), f"{name}_consistency"
-        for x, y in table[["accuracy_machine", column]].to_numpy():
+        for x, y in table[["accuracy_model", column]].to_numpy():
             assert np.isclose(points, [x, y]).all(axis=1).any()
-        # People with each other, machines with people on the average: lines with bands.
+        # People with each other, models with people on the average: lines with bands.
         for level in (f"group_{column}", f"mean_{column}"):
             assert np.isclose(points[:, 1], table[level][0]).any()
             low, high = table.loc[0, [f"{level}_lb", f"{level}_ub"]]
@@ -62,13 +62,13 @@ def test_both_consistencies_against_accuracy(result: al.Result) -> None:
                 for box in ax.patches
             )
         assert {text.get_text() for text in ax.texts} == {"a", "b"}
-        assert "two machines, accuracy of the second" in legend(ax)
-        assert f"machines with human, mean: {table[f'mean_{column}'][0]:.2f} [" in legend(ax)
-    # A ceiling of machines is that of decision margins, and the root of what people reach.
+        assert "two models, accuracy of the second" in legend(ax)
+        assert f"models with human, mean: {table[f'mean_{column}'][0]:.2f} [" in legend(ax)
+    # A ceiling of models is that of decision margins, and the root of what people reach.
     assert "ceiling" not in legend(upper)
-    assert f"ceiling of a machine: {table['margin_ceiling'][0]:.2f} [" in legend(lower)
+    assert f"ceiling of a model: {table['margin_ceiling'][0]:.2f} [" in legend(lower)
     assert np.isclose(drawn(lower)[:, 1], np.sqrt(table["group_margin_consistency"][0])).any()
-    assert "noise-free, posterior median" in legend(lower)
+    assert "noise-corrected, posterior median" in legend(lower)
     with pytest.raises(TypeError, match="ax must be 2 axes"):
         al.plot_margins(table, "consistency", ax=upper)
     with pytest.raises(ValueError, match="frame lacks the column 'margin_ceiling'"):
@@ -91,7 +91,7 @@ def test_margins_as_matrix_and_against_each_other(result: al.Result) -> None:
 
 
 def classified(n_items: int = 48, n_classes: int = 3) -> al.Result:
-    """A machine and people of a world with classes."""
+    """A model and people of a world with classes."""
     rng = np.random.default_rng(5)
     z = rng.normal(size=n_items)
     names = np.array([f"c{i % n_classes}" for i in range(n_items)])
@@ -125,21 +125,21 @@ def test_checks_are_drawn_from_the_data() -> None:
         "c1 (16)",
         "c2 (16)",
     }
-    centre = classes.lines[1].get_xdata()
-    assert np.mean(centre) == pytest.approx(0, abs=1e-12)
-    assert (np.diff(centre) >= 0).all()
+    center = classes.lines[1].get_xdata()
+    assert np.mean(center) == pytest.approx(0, abs=1e-12)
+    assert (np.diff(center) >= 0).all()
     drawn = np.sort(np.concatenate([line.get_ydata() for line in tail.lines[1:]]))
     low, high = np.quantile(margins, [0.25, 0.75])
     width = (high - low) / (2 * 0.6744897501960817)
     np.testing.assert_allclose(drawn, (np.sort(margins) - np.median(margins)) / width)
-    p = float(found.estimates["p_bend"].values[0])
+    p = float(found.estimates["p_nonlinearity"].values[0])
     assert bend.get_title() == f"strengths on a line: p = {p:.3f}"
     plt.close("all")
 
 
 def test_checks_of_bad_input() -> None:
     found = classified()
-    with pytest.raises(ValueError, match="entry 'net x other' is of two machines: expected a mac"):
+    with pytest.raises(ValueError, match="entry 'net x other' is of two models: expected a mac"):
         al.plot_margins(found, "checks", pair="net x other")
     with pytest.raises(TypeError, match="ax must be 3 axes, got list of length 2"):
         al.plot_margins(found, "checks", ax=plt.subplots(1, 2)[1].tolist())
@@ -153,11 +153,13 @@ def test_checks_of_bad_input() -> None:
     bare = al.decision_margin_consistency(right, plain, n_resamples=0, rng=1)
     with pytest.raises(ValueError, match="number of alternatives of the task is not known: give m"):
         al.plot_margins(bare, "checks")
-    _, classes, _ = al.plot_margins(bare, "checks", m=16)
+    _, classes, _ = al.plot_margins(bare, "checks", n_alternatives=16)
     assert classes.texts[0].get_text() == "no classes known"
-    flat = al.decision_margin_consistency(right, plain.assign(margin=1.0), n_draws=0, m=16)
+    flat = al.decision_margin_consistency(
+        right, plain.assign(margin=1.0), n_draws=0, n_alternatives=16
+    )
     with pytest.raises(ValueError, match="all margins of entry 'human x net' are equal"):
-        al.plot_margins(flat, "checks", m=16)
+        al.plot_margins(flat, "checks", n_alternatives=16)
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
     with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
         al.plot_margins(other, "checks")

@@ -21,7 +21,7 @@ QUICK = ("plot_intervals", "plot_alignment distortions")
 ROWS = (
     "plot_benchmark scores", "plot_benchmark ranks", "plot_intervals", "plot_alignment levels",
 )  # fmt: skip
-# Scores of 300 machines take minutes to make.
+# Scores of 300 models take minutes to make.
 FEWER = {name for name in gallery.DRAWINGS if name.startswith("plot_benchmark")}
 PAGE = 10.5  # inches
 # Names of 50 characters that differ at their ends alone.
@@ -30,7 +30,7 @@ LONG = tuple(f"organization/vision-model-large-patch16-in21k-{k:04d}" for k in r
 
 @pytest.fixture(scope="module", autouse=True)
 def long_names() -> Iterator[None]:
-    """Names of machines as long as on a hub of models: shorter ones have more room."""
+    """Names of models as long as on a hub of models: shorter ones have more room."""
     made = [found for found in vars(gallery).values() if hasattr(found, "cache_clear")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gallery, "NAMES", LONG)

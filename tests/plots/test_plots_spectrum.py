@@ -78,7 +78,7 @@ def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
         al.plot_spectrum(broken)
 
 
-def test_levels_have_a_line_for_each_machine(alignment: xr.Dataset) -> None:
+def test_levels_have_a_line_for_each_model(alignment: xr.Dataset) -> None:
     table = al.spectrum.alignment_table(alignment, REGIME)
     ax = al.plot_alignment(table, "levels", dataset="all")
     assert [t.get_text() for t in ax.get_xticklabels()] == ["clean", "blur", "noise"]
@@ -101,7 +101,7 @@ def test_distortions_have_a_dot_for_each_condition(alignment: xr.Dataset) -> Non
     places, colors = dots(ax)
     known = chosen.dropna(subset="estimate")
     assert places[:, 0] == pytest.approx(known["estimate"].tolist())
-    # From top to bottom as in the table, in colours of their regimes.
+    # From top to bottom as in the table, in colors of their regimes.
     assert (np.diff(places[:, 1]) > 0).all()
     color = regime_colors(["easy", "hard"])
     np.testing.assert_allclose(colors, [to_rgb(color[name]) for name in known["regime"]], atol=1e-6)
@@ -131,18 +131,18 @@ def test_violins_are_densities_of_a_row(spectrum: xr.Dataset, alignment: xr.Data
 
 def test_refusals(spectrum: xr.Dataset, found: xr.Dataset, alignment: xr.Dataset) -> None:
     plain = al.spectrum.alignment_table(alignment)
-    labelled = al.spectrum.alignment_table(alignment, REGIME)
+    labeled = al.spectrum.alignment_table(alignment, REGIME)
     cases: list[tuple[Any, str]] = [
         (lambda: al.plot_spectrum(plain), "must be a Dataset, .*al.difficulty_spectrum"),
         (lambda: al.plot_spectrum(spectrum, found.isel(condition=slice(3))), "found"),
         (lambda: al.plot_alignment(plain, "levels", dataset="all"), "column 'regime'"),
-        (lambda: al.plot_alignment(labelled, "levels", dataset="none"), "dataset must be one of"),
+        (lambda: al.plot_alignment(labeled, "levels", dataset="none"), "dataset must be one of"),
         (
-            lambda: al.plot_alignment(labelled, "levels", dataset="all", metric="agreement"),
+            lambda: al.plot_alignment(labeled, "levels", dataset="all", metric="agreement"),
             "metric must be one of",
         ),
         (
-            lambda: al.plot_alignment(labelled, "levels", dataset="all", families={"model_1": "x"}),
+            lambda: al.plot_alignment(labeled, "levels", dataset="all", families={"model_1": "x"}),
             "model_2",
         ),
         (lambda: al.plot_alignment(plain, "distortions", metric="agreement"), "metric must be one"),

@@ -51,8 +51,8 @@ def test_what_stands_beside_error_consistency(rng: np.random.Generator) -> None:
     assert_within(lower, -1, 0)
     assert_within(upper)
     kappa = consistency.error_consistency(cells)
-    less_biased = consistency.less_biased_error_consistency(kappa, rng.integers(2, 50, N))
-    assert_within(less_biased, -INFINITE)
+    bias_corrected = consistency.less_biased_error_consistency(kappa, rng.integers(2, 50, N))
+    assert_within(bias_corrected, -INFINITE)
 
 
 @given(rng=SEEDS)

@@ -42,13 +42,13 @@ def test_tensors_are_brought_back_as_arrays_are(rng: np.random.Generator) -> Non
 
 
 @pytest.mark.parametrize("m", [2, 3, 8, 16, 33])
-def test_log_probabilities_of_alternatives(m: int) -> None:
+def test_log_probabilities_of_alternatives(n_alternatives: int) -> None:
     strength = np.concatenate([np.linspace(-15, 40, 5501), [-300.0, 300.0]])
-    for log_p in m_afc_log_probability(strength, m):
+    for log_p in m_afc_log_probability(strength, n_alternatives):
         assert np.isfinite(log_p).all()
         assert_within(log_p, -INFINITE, 0)
     for link in ("m_afc", "probit"):
-        odds = _strengths.log_odds_spline(m, link)(np.linspace(-6, 10, 500))
+        odds = _strengths.log_odds_spline(n_alternatives, link)(np.linspace(-6, 10, 500))
         assert np.isfinite(odds).all()
 
 
@@ -77,7 +77,7 @@ def _strata(mu: Any, accuracy: Any, log_odds_ratio: Any, share: Any) -> Any:
 
 
 @given(rng=SEEDS)
-def test_machines_of_a_cohort(rng: np.random.Generator) -> None:
+def test_models_of_a_cohort(rng: np.random.Generator) -> None:
     """Up to the ends that the model leaves free, `alikely.models.cohorts.SURE`."""
     mu, accuracy = np.clip(edges(rng), 1e-9, 1 - 1e-9), np.clip(edges(rng), 1e-9, 1 - 1e-9)
     ratio = rng.normal(0, rng.choice([0.3, 3, 12]), N)

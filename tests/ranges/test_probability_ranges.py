@@ -49,33 +49,35 @@ def test_only_rounding_is_brought_back(rng: np.random.Generator) -> None:
 
 
 @settings(max_examples=25)
-@given(n=st.integers(1, 64), m=st.integers(2, 2_000))
-def test_weights_of_quadrature_are_shares(n: int, m: int) -> None:
-    for weights in (normal_nodes(n)[1], alternatives.distractor_nodes(m)[1]):
+@given(n=st.integers(1, 64), n_alternatives=st.integers(2, 2_000))
+def test_weights_of_quadrature_are_shares(n: int, n_alternatives: int) -> None:
+    for weights in (normal_nodes(n)[1], alternatives.distractor_nodes(n_alternatives)[1]):
         assert_within(weights)
         # Each sum rounds by half a unit at most.
         assert abs(weights.sum() - 1) <= len(weights) * EPS
 
 
 @settings(max_examples=25)
-@given(m=st.integers(2, 2_000), rng=SEEDS)
-def test_probability_to_be_right_among_alternatives(m: int, rng: np.random.Generator) -> None:
-    p = alternatives.m_afc_probability(STRENGTHS, m)
+@given(n_alternatives=st.integers(2, 2_000), rng=SEEDS)
+def test_probability_to_be_right_among_alternatives(
+    n_alternatives: int, rng: np.random.Generator
+) -> None:
+    p = alternatives.m_afc_probability(STRENGTHS, n_alternatives)
     assert_within(p)
     # A draw refuses what is none.
     rng.binomial(1, p)
     assert (np.diff(p[:4001]) >= -4 * EPS).all()
-    for log_p in alternatives.m_afc_log_probability(STRENGTHS, m):
+    for log_p in alternatives.m_afc_log_probability(STRENGTHS, n_alternatives):
         assert_within(log_p, -INFINITE, 0)
         assert np.isfinite(log_p[:4001]).all()
 
 
 @pytest.mark.parametrize("m", range(2, 33))
-def test_simulated_people_answer_among_any_number_of_alternatives(m: int) -> None:
+def test_simulated_people_answer_among_any_number_of_alternatives(n_alternatives: int) -> None:
     """With endless strengths some are sure to be right."""
-    world = MarginWorld(m=m, strength_mean=12.0, n_items=50)
-    assert margin_data(world, rng=m).right.max() <= 1
-    assert_within(worlds._of_grid(m))
+    world = MarginWorld(n_alternatives=n_alternatives, strength_mean=12.0, n_items=50)
+    assert margin_data(world, rng=n_alternatives).right.max() <= 1
+    assert_within(worlds._of_grid(n_alternatives))
 
 
 @given(rng=SEEDS)

@@ -209,7 +209,7 @@ def test_a_page_is_the_same_without_the_trials_and_from_a_file(
     make: dict[str, Callable[[], Any]] = {
         "pairs": lambda: al.error_consistency(with_gaps, n_null=20, **few),
         "scores": lambda: al.benchmark_scores(with_gaps, **few),
-        "matrix": lambda: al.matrix(with_gaps, by=None, no_response=no_response),
+        "matrix": lambda: al.pairwise_matrix(with_gaps, by=None, no_response=no_response),
     }
     result = make[kind]()
     page = result.report(trials=with_gaps)
@@ -289,7 +289,7 @@ def test_more_rows_than_a_page_has_room_for() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_scores_of_joint_draws() -> None:
     several = al.load_example().select(condition=["blur", "noise"])
-    some = al.benchmark.scores_of(
+    some = al.benchmark.scores_from_result(
         al.error_consistency(several, "human-model", n_resamples=0, n_draws=100, n_null=0, rng=1),
         [name for name in several.observers if name.startswith("human")],
     )
@@ -375,7 +375,7 @@ def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_a_page_of_many_models_has_families_and_their_figure() -> None:
     board = al.simulate.leaderboard(60, 5, 600, rng=1)
-    report = al.matrix(board, tests=False, intervals=()).report()
+    report = al.pairwise_matrix(board, tests=False, intervals=()).report()
     text = Page(report.html).text
     assert report.failures == ()
     assert report.html.count("<figure") == 1
@@ -388,7 +388,7 @@ def test_a_page_of_more_observers_than_a_tree_has_room_for_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("alikely.report.results.MOST_IN_TREE", 9)
-    report = al.matrix(al.load_example(), by=None).report()
+    report = al.pairwise_matrix(al.load_example(), by=None).report()
     assert report.failures == (
         "Families. 10 observers take minutes; call al.benchmark.families(matrix)",
     )

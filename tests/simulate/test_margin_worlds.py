@@ -50,7 +50,7 @@ def test_the_truth_of_two_plain_groups_is_a_series(
     assert found == pytest.approx(expected, abs=4 / np.sqrt(100_000))
 
 
-def test_a_second_machine_and_group_are_as_said() -> None:
+def test_a_second_model_and_group_are_as_said() -> None:
     world = World(rho=0.9, other_rho=0.3, group_rho=0.5, n_items=20_000, n_observers=20)
     found = data(world, 7)
     share = found.right.mean(axis=0)

@@ -17,7 +17,7 @@ from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
-from alikely.spectrum.alignment import machines_of
+from alikely.spectrum.alignment import models_of
 from alikely.spectrum.regime_scores import representative_conditions
 
 EC, MA = "error_consistency", "misclassification_agreement"
@@ -28,7 +28,7 @@ PER = 120
 
 
 def answered() -> tuple[np.ndarray, np.ndarray]:
-    """Answers of 4 humans and 3 machines, who share what is easy, and the truth."""
+    """Answers of 4 humans and 3 models, who share what is easy, and the truth."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 3 * PER)
     right = rng.random((7, 3 * PER)) < np.where(rng.random(3 * PER) < 0.5, 0.9, 0.3)
@@ -59,7 +59,7 @@ def alignment() -> xr.Dataset:
 def made(
     estimate: Any, human: Any, spread: float = 0.01, n_resamples: int = 500, seed: int = 0
 ) -> xr.Dataset:
-    """An alignment of given values (condition, machine), (condition,) with independent noise."""
+    """An alignment of given values (condition, model), (condition,) with independent noise."""
     values = np.column_stack([np.asarray(estimate, float), np.asarray(human, float)])
     n, k = values.shape
     noise = np.random.default_rng(seed).normal(0, spread, (n_resamples, n, k))
@@ -68,7 +68,7 @@ def made(
     return xr.Dataset(
         {
             "estimate": (("metric", "condition", "system"), values[None]),
-            "centre": (("metric", "condition", "system"), values[None]),
+            "interval_center": (("metric", "condition", "system"), values[None]),
             "se": (("metric", "condition", "system"), np.full((1, n, k), spread)),
             "df": (("metric", "condition", "system"), np.full((1, n, k), np.inf)),
             "undefined": (("metric", "condition", "system"), 4 * missing[None].astype(int)),
@@ -118,7 +118,7 @@ def test_estimates_are_means_of_entries(alignment: xr.Dataset) -> None:
 @pytest.mark.parametrize("metric", [EC, MA])
 def test_mean_over_conditions_is_the_benchmark_score(alignment: xr.Dataset, metric: Any) -> None:
     scores = al.benchmark_scores(
-        two_data_sets(), metric=metric, people="label", n_resamples=0, n_draws=0
+        two_data_sets(), metric=metric, human_ids="shared", n_resamples=0, n_draws=0
     )
     own = alignment["estimate"].sel(metric=metric).groupby("dataset").mean()
     systems = ["a", "b", "c", HUMANS]
@@ -151,11 +151,11 @@ def test_the_same_images_for_both_metrics() -> None:
 
 
 def test_who_is_not_drawn_has_no_trace_in_any_condition() -> None:
-    """A machine equal to one human and opposite to the other: 1 only without the other."""
+    """A model equal to one human and opposite to the other: 1 only without the other."""
     rng = np.random.default_rng(2)
-    machine = rng.random(5 * 100) < 0.6
+    model = rng.random(5 * 100) < 0.6
     trials = Trials.from_correct(
-        np.stack([machine, ~machine, machine]).astype(int),
+        np.stack([model, ~model, model]).astype(int),
         kind=["human", "human", "model"],
         condition=np.repeat(list("abcab"), 100),
         dataset=np.repeat(["one", "one", "one", "two", "two"], 100),
@@ -206,7 +206,7 @@ def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
         table = table.loc[own["system"].values]
         np.testing.assert_allclose(own["se"], table["se"])
         np.testing.assert_allclose(own["df"], table["df"])
-        np.testing.assert_allclose(own["centre"], table["centre"])
+        np.testing.assert_allclose(own["interval_center"], table["interval_center"])
         plain += (own["replicates"].std("resample") / own["se"]).values.tolist()
     # 400 replicates: a standard deviation to 3.5 %.
     assert np.median(plain) > 1 - 4 * 0.035
@@ -445,11 +445,11 @@ def test_bad_input_of_made_alignments() -> None:
     found = made([[0.2, 0.5], [0.3, 0.4]], [0.5, 0.4])
     labels = {"d0:x": "near", "d1:x": "near"}
     found["estimate"][0, 1, 0] = np.nan
-    message = "machine 'm0' is missing in condition 'd1:x'; its mean would be over other conditions"
+    message = "model 'm0' is missing in condition 'd1:x'; its mean would be over other conditions"
     with pytest.raises(ValueError, match=message):
         al.spectrum.regime_alignment(found, labels)
     found["estimate"][0, :, :2] = np.nan
-    with pytest.raises(ValueError, match="no condition of the alignment has a machine"):
+    with pytest.raises(ValueError, match="no condition of the alignment has a model"):
         al.spectrum.regime_alignment(found, labels)
     empty = made([[0.2, np.nan]], [0.5])
     with pytest.raises(ValueError, match="no regime has a condition in which every value is"):
@@ -470,9 +470,9 @@ def test_human_figures_of_the_real_data(real: xr.Dataset) -> None:
     assert human.idxmax() == "stylized"
     assert human.loc[["eidolonIII", "stylized"]].round(3).tolist() == [0.293, 0.501]
     assert real.sizes["condition"] == 78
-    assert len(machines_of(real)) == 22
-    no_machine = real["estimate"].sel(metric=EC).isnull().all("system")
-    assert not no_machine.any()
+    assert len(models_of(real)) == 22
+    no_model = real["estimate"].sel(metric=EC).isnull().all("system")
+    assert not no_model.any()
     without = np.isnan(real["estimate"].sel(metric=EC).isel(system=slice(-1))).all("system")
     assert set(real["dataset"].values[without.values]) == {"cue-conflict", "edge", "silhouette"}
 
@@ -485,13 +485,13 @@ def test_a_condition_may_be_called_overall(name: str) -> None:
     called = np.where(labels == labels[0], "overall", labels).astype(object)
     named = al.Trials(trials.data.assign_coords({name: ("trial", called)}))
     found, plain = (al.condition_alignment(each, n_resamples=0) for each in (named, trials))
-    for variable in ("estimate", "se", "df", "centre"):
+    for variable in ("estimate", "se", "df", "interval_center"):
         np.testing.assert_array_equal(found[variable].values, plain[variable].values)
     assert "overall" in "".join(found["condition"].values.tolist())
 
 
 def test_mean_of_metrics_is_the_ratio_of_means_by_condition(alignment: xr.Dataset) -> None:
-    """The mean over conditions of mean(EC, MA) of machine and humans over that of the humans."""
+    """The mean over conditions of mean(EC, MA) of model and humans over that of the humans."""
     regime = {"one:low": "near", "one:high": "far", "two:low": "near"}
     table = al.spectrum.regime_alignment(alignment, regime, metrics=[EC, MA], rng=1)
     assert set(table["metric"]) == {"mean of EC, MA"}

@@ -308,14 +308,14 @@ REAL_REFERENCE = [
     "low-pass:0",
     "phase-scrambling:0",
     "power-equalisation:0",
-    "colour:bw",
+    "color:bw",
 ]
 
 
 def real_spectrum(shared_data: Path) -> xr.Dataset:
     trials = al.Trials.read(shared_data / "model_vs_human" / "trials.parquet")
     left_out = {
-        "colour": ["cr"],
+        "color": ["cr"],
         "false-colour": ["true", "false"],
         "edge": ["0"],
         "silhouette": ["0"],

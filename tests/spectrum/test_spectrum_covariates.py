@@ -78,7 +78,7 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
 @pytest.mark.parametrize(
     ("kind", "table", "message"),
     [
-        ("machine", pd.DataFrame({"a": [1, 2]}), "are of condition, human, got 'machine'"),
+        ("model", pd.DataFrame({"a": [1, 2]}), "are of condition, human, got 'model'"),
         ("condition", pd.DataFrame({"gap": [1.0, 2.0]}, index=["all:clean", "all:blur"]),
          "have no row for all:noise; add it"),
         ("human", pd.DataFrame({"sd": [1, 2, 3, 4]}, index=tables()["human"].index),

@@ -1,4 +1,4 @@
-"""How each model of the catalogue is put to the test: a file of its name, that holds its ``CASE``.
+"""How each model of the catalog is put to the test: a file of its name, that holds its ``CASE``.
 
 The simulators are written from the models' cards, not from their code, so that a mistake in a
 likelihood cannot hide in both. Files that begin with an underscore hold what several cases share.

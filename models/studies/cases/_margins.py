@@ -14,13 +14,13 @@ TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.85
 
 
 def right_answers(
-    strength: Floats, m: int, rng: np.random.Generator, link: str = "m_afc"
+    strength: Floats, n_alternatives: int, rng: np.random.Generator, link: str = "m_afc"
 ) -> NDArray[np.bool_]:
     """Right: the evidence for the target is above that for every distractor, or above 0."""
     target = strength + rng.normal(size=strength.shape)
     if link == "probit":
         return np.asarray(target > 0)
-    return np.asarray(target > rng.normal(size=(m - 1, *strength.shape)).max(axis=0))
+    return np.asarray(target > rng.normal(size=(n_alternatives - 1, *strength.shape)).max(axis=0))
 
 
 def with_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Values:

@@ -1,4 +1,4 @@
-"""The cohort copy model, put to the test on humans and machines over conditions."""
+"""The cohort copy model, put to the test on humans and models over conditions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ EASE = np.linspace(-6, 6, 601)
 
 
 @functools.cache
-def _cohort_counts(n_machines: int, n_conditions: int, by_person: bool = False) -> xr.Dataset:
-    copying, easy = np.resize([0.2, 0.5, 0.8], n_machines), np.resize([0.6, 0.8, 0.9], n_conditions)
-    alone = [0.7] * n_machines
+def _cohort_counts(n_models: int, n_conditions: int, by_person: bool = False) -> xr.Dataset:
+    copying, easy = np.resize([0.2, 0.5, 0.8], n_models), np.resize([0.6, 0.8, 0.9], n_conditions)
+    alone = [0.7] * n_models
     trials = simulated_cohort(
         copying, alone, easy, 0.4, n_humans=N_HUMANS, n_trials=N_TRIALS, rng=1
     )
@@ -48,7 +48,7 @@ def _design(
 
 
 def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL) -> Values:
-    """Trials of a probability of their own, answered by 4 humans; machines copy one or do not."""
+    """Trials of a probability of their own, answered by 4 humans; models copy one or do not."""
     mu, phi = truth["human_accuracy"], 1 / truth["human_error_consistency"] - 1
     alpha, beta = mu * phi, (1 - mu) * phi
     easy = rng.beta(alpha[:, None], beta[:, None], (len(mu), N_TRIALS))
@@ -57,7 +57,7 @@ def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
     def again(condition: int, k: int, n: int) -> Floats:
         return rng.beta(alpha[condition] + k, beta[condition] + N_HUMANS - k, n)
 
-    return {"human_data_4": counts, **_machines(truth, counts, again, size, rng)}
+    return {"human_data_4": counts, **_models(truth, counts, again, size, rng)}
 
 
 def _data_of_humans(
@@ -82,14 +82,14 @@ def _data_of_humans(
     return {
         "human_data_4": counts,
         "human_totals": answers.sum(axis=1),
-        **_machines(truth, counts, again, size, rng),
+        **_models(truth, counts, again, size, rng),
     }
 
 
 def _data_of_people(
     truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
 ) -> Values:
-    """People of a population, whose accuracies and slopes differ; machines with their own."""
+    """People of a population, whose accuracies and slopes differ; models with their own."""
     counts = _cohort_counts(*size, True)
     layout = cohort_layout(counts)
     ability, log_loading = truth["ability"], np.log(truth["loading"])
@@ -149,14 +149,14 @@ def _chance_of(right: Floats) -> Floats:
     return chance
 
 
-def _machines(
+def _models(
     truth: Values,
     counts: NDArray[np.int64],
     again: Callable[[int, int, int], Floats],
     size: tuple[int, int],
     rng: np.random.Generator,
 ) -> Values:
-    """Answers of machines; they share no more than these counts, which is all the model knows."""
+    """Answers of models; they share no more than these counts, which is all the model knows."""
     layout = cohort_layout(_cohort_counts(*size))
     condition = layout["condition_of_entry"][layout["entry_of_row"]]
     number = layout["stratum_of_row"] % (N_HUMANS + 1)
@@ -179,25 +179,23 @@ MAIN = Case(
     quantities=named(
         "human_level_mean human_level_sd human_level human_consistency_mean "
         "human_consistency_sd human_consistency_dataset_share level_mean level_sd "
-        "level_condition_sd level_machine_sd log_odds_ratio_mean log_odds_ratio_sd "
-        "log_odds_ratio_machine_sd log_odds_ratio_condition_sd human_accuracy "
+        "level_condition_sd level_model_sd log_odds_ratio_mean log_odds_ratio_sd "
+        "log_odds_ratio_model_sd log_odds_ratio_condition_sd human_accuracy "
         "human_error_consistency accuracy right_alone copy_probability error_consistency"
     ),
-    words="4 humans and 3 machines, 3 conditions of 100 trials",
+    words="4 humans and 3 models, 3 conditions of 100 trials",
     target_accept=SHORT_STEPS,
 )
 SPREADS = ("human_spread_mean", "human_spread_sd", "human_spread_dataset_share")
 OF_HUMANS = (*SPREADS, "human_effect_sd", "human_effect")
 OF_PEOPLE = (
     *SPREADS, "ability_sd", "ability", "loading_sd", "loading", "human_error_consistency_these",
-    "following_mean", "following_sd", "following_machine_sd", "following_condition_sd", "following",
+    "following_mean", "following_sd", "following_model_sd", "following_condition_sd", "following",
     "error_consistency_these",
 )  # fmt: skip
 OF_MANY = tuple(q for q in MAIN.quantities if not q.startswith("human_consistency"))
-# With one machine or two conditions spreads are given.
-GIVEN = tuple(
-    q for q in MAIN.quantities if q.endswith(("level_sd", "_machine_sd", "_condition_sd"))
-)
+# With one model or two conditions spreads are given.
+GIVEN = tuple(q for q in MAIN.quantities if q.endswith(("level_sd", "_model_sd", "_condition_sd")))
 
 
 def _sized(words: str, size: tuple[int, int], target_accept: float = SHORT_STEPS) -> Case:
@@ -231,11 +229,11 @@ CASE = MAIN._replace(
             functools.partial(_design, saturated=True),
             quantities=(*MAIN.quantities, "departure_sd", "row_probability"),
         ),
-        "few_levels": _sized("1 machine, 2 conditions", (1, 2))._replace(
+        "few_levels": _sized("1 model, 2 conditions", (1, 2))._replace(
             quantities=tuple(q for q in MAIN.quantities if q not in GIVEN)
         ),
-        "many_machines": _sized("10 machines, 3 conditions", (10, 3)),
-        "many_conditions": _sized("3 machines, 10 conditions", (3, 10), LONG_STEPS),
-        "many": _sized("10 machines, 10 conditions", (10, 10), LONG_STEPS),
+        "many_models": _sized("10 models, 3 conditions", (10, 3)),
+        "many_conditions": _sized("3 models, 10 conditions", (3, 10), LONG_STEPS),
+        "many": _sized("10 models, 10 conditions", (10, 10), LONG_STEPS),
     }
 )

@@ -1,4 +1,4 @@
-"""Item margins, put to the test on a group and a machine."""
+"""Item margins, put to the test on a group and a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ N_ITEMS = 30
 def _design(link: Link = "m_afc") -> pm.Model:
     right = np.arange(N_ITEMS) % N_ANSWERS
     shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
-    return models.item_margins(right, shown, margins, m=ALTERNATIVES, link=link)
+    return models.item_margins(right, shown, margins, n_alternatives=ALTERNATIVES, link=link)
 
 
 def _data(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Values:
@@ -40,7 +40,7 @@ def _data(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Valu
 def _design_of_groups(link: Link = "m_afc") -> pm.Model:
     right = np.indices((2, N_ITEMS)).sum(axis=0) % N_ANSWERS
     shown = np.full((2, N_ITEMS), N_ANSWERS)
-    return models.item_margins(right, shown, m=ALTERNATIVES, link=link)
+    return models.item_margins(right, shown, n_alternatives=ALTERNATIVES, link=link)
 
 
 def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Values:
@@ -61,7 +61,9 @@ def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc
 def _design_of_bent() -> pm.Model:
     right = np.arange(N_ITEMS) % N_ANSWERS
     shown, margins = np.full(N_ITEMS, N_ANSWERS), np.linspace(-2, 2, N_ITEMS)
-    return models.item_margins(right, shown, margins, m=ALTERNATIVES, law="sinh_arcsinh")
+    return models.item_margins(
+        right, shown, margins, n_alternatives=ALTERNATIVES, law="sinh_arcsinh"
+    )
 
 
 def _data_of_bent(truth: Values, rng: np.random.Generator) -> Values:
@@ -85,7 +87,7 @@ def _bent(u: Floats, truth: Values) -> Floats:
 
 def _example() -> pm.Model:
     margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
-    return models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, m=16)
+    return models.item_margins([9, 3, 7, 1, 6, 8], [10] * 6, margins, n_alternatives=16)
 
 
 MAIN = Case(
@@ -93,7 +95,7 @@ MAIN = Case(
     design=_design,
     simulate=_data,
     quantities=named("rho strength_mean strength_sd strength"),
-    words="30 items, 10 answers of a group each, margins of a machine, 4 alternatives",
+    words="30 items, 10 answers of a group each, margins of a model, 4 alternatives",
     tune=TUNE,
     target_accept=FEW_COUNTS,
 )
@@ -101,7 +103,7 @@ GROUPS = "30 items, 10 answers of each of 2 groups"
 CASE = MAIN._replace(
     branches={
         "probit": MAIN.branch(
-            "30 items, 10 answers of a group each, margins of a machine, probit link",
+            "30 items, 10 answers of a group each, margins of a model, probit link",
             functools.partial(_design, "probit"),
             simulate=functools.partial(_data, link="probit"),
         ),
@@ -111,7 +113,7 @@ CASE = MAIN._replace(
             _design_of_bent,
             simulate=_data_of_bent,
             quantities=named("rho strength_mean strength_sd skewness log_tail strength"),
-            # No public function takes it: `margins.strengths.fit_machine` has it without chains.
+            # No public function takes it: `margins.strengths.fit_model` has it without chains.
             tune=1_000,
             target_accept=0.95,
         ),

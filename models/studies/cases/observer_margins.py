@@ -1,4 +1,4 @@
-"""Observer margins, put to the test on observers, repeats and a machine."""
+"""Observer margins, put to the test on observers, repeats and a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class _Design(NamedTuple):
         right = np.indices(self[:2]).sum(axis=0) % (self.repeats + 1)
         margins = np.linspace(-2, 2, self.items) if self.margins else None
         shown = np.full(self[:2], self.repeats)
-        return models.observer_margins(right, shown, margins, m=ALTERNATIVES, link=self.link)
+        return models.observer_margins(
+            right, shown, margins, n_alternatives=ALTERNATIVES, link=self.link
+        )
 
     def data(self, truth: Values, rng: np.random.Generator) -> Values:
         """Every observer has items of its own strength, which come back with every repeat."""
@@ -52,7 +54,7 @@ class _Design(NamedTuple):
 
 def _example() -> pm.Model:
     right = [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]]
-    return models.observer_margins(right, [[2] * 6] * 2, range(6), m=16)
+    return models.observer_margins(right, [[2] * 6] * 2, range(6), n_alternatives=16)
 
 
 MAIN = Case(
@@ -63,7 +65,7 @@ MAIN = Case(
         "rho strength_mean strength_sd strength ability_sd ability log_gain_sd log_gain "
         "stable_sd share ceiling"
     ),
-    words="4 observers, 16 items shown 3 times each, margins of a machine, 4 alternatives",
+    words="4 observers, 16 items shown 3 times each, margins of a model, 4 alternatives",
     thin=10,
     tune=TUNE,
     target_accept=FEW_COUNTS,
@@ -86,26 +88,26 @@ CASE = MAIN._replace(
     branches={
         "no_margins": _branch("4 observers, 16 items shown 3 times each", _Design(margins=False)),
         "probit": _branch(
-            "4 observers, 16 items shown 3 times each, margins of a machine, probit link",
+            "4 observers, 16 items shown 3 times each, margins of a model, probit link",
             _Design(link="probit"),
         ),
         "one_answer": _branch(
-            "4 observers, 48 items shown once each, margins of a machine", _Design(4, 48, 1)
+            "4 observers, 48 items shown once each, margins of a model", _Design(4, 48, 1)
         ),
         "one_answer_no_margins": _branch(
             "4 observers, 48 items shown once each", _Design(4, 48, 1, margins=False)
         ),
         "many_repeats": _branch(
-            "4 observers, 16 items shown 8 times each, margins of a machine", _Design(repeats=8)
+            "4 observers, 16 items shown 8 times each, margins of a model", _Design(repeats=8)
         ),
         "many_answers": _branch(
-            "4 observers, 200 items shown once each, margins of a machine", _Design(4, 200, 1)
+            "4 observers, 200 items shown once each, margins of a model", _Design(4, 200, 1)
         ),
         "many_answers_repeated": _branch(
-            "4 observers, 50 items shown 4 times each, margins of a machine", _Design(4, 50, 4)
+            "4 observers, 50 items shown 4 times each, margins of a model", _Design(4, 50, 4)
         ),
         "many_counts": _branch(
-            "20 observers, 200 items shown once each, margins of a machine",
+            "20 observers, 200 items shown once each, margins of a model",
             _Design(20, 200, 1),
             MANY_COUNTS,
         ),

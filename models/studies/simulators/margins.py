@@ -1,4 +1,4 @@
-"""Worlds in which a machine's margins and people's answers hang together, told by their features.
+"""Worlds in which a model's margins and people's answers hang together, told by their features.
 
 References
 ----------
@@ -35,14 +35,14 @@ HUMP = 0.95
 
 @dataclasses.dataclass(frozen=True)
 class MarginWorld:
-    """What is true of items, people and a machine."""
+    """What is true of items, people and a model."""
 
     rho: float = 0.9
     n_observers: int = 10
     n_repeats: int = 1
     n_items: int = 160
     n_classes: int = 16
-    m: int = 16
+    n_alternatives: int = 16
     strength_mean: float = 1.6
     strength_sd: float = 1.6
     law: Law = "normal"
@@ -83,7 +83,7 @@ class _Items(NamedTuple):
 
 
 def margin_data(world: MarginWorld, rng: RandomState = None) -> MarginData:
-    """Answers of people and margins of a machine in a world."""
+    """Answers of people and margins of a model in a world."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(world.n_items) % world.n_classes
     items = _items(world, classes, generator)
@@ -171,7 +171,7 @@ def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> fl
         line = line + world.stable_sd * stable[o]
         for side in (-1, 1):
             evidence = (line + side * items.apart) / items.noise
-            share += np.interp(evidence, GRID, _of_grid(world.m))
+            share += np.interp(evidence, GRID, _of_grid(world.n_alternatives))
     scores = [special.ndtri((stats.rankdata(x) - 0.5) / len(x)) for x in (share, items.margins)]
     return float(np.corrcoef(scores)[0, 1].round(6))
 
@@ -189,7 +189,7 @@ def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.G
 def _margins(
     world: MarginWorld, rho: float, u: Floats, liking: Floats, generator: np.random.Generator
 ) -> Floats:
-    """Margins of a machine that correlates so with the strengths, before they are bent."""
+    """Margins of a model that correlates so with the strengths, before they are bent."""
     own = generator.standard_normal(len(u))
     if world.fan:
         own = own * np.exp(world.fan * u - world.fan**2)
@@ -229,12 +229,12 @@ def _probabilities(
     kind = generator.choice([-1, 1], people)
     evidence = level + gain * items.strength + items.shared + kind * items.apart
     evidence = evidence + world.stable_sd * generator.standard_normal(shape)
-    return np.interp(evidence / items.noise, GRID, _of_grid(world.m))
+    return np.interp(evidence / items.noise, GRID, _of_grid(world.n_alternatives))
 
 
 @functools.lru_cache(maxsize=8)
-def _of_grid(m: int) -> Floats:
-    return m_afc_probability(GRID, m)
+def _of_grid(n_alternatives: int) -> Floats:
+    return m_afc_probability(GRID, n_alternatives)
 
 
 _STABLE: dict[str, Any] = {"n_observers": 45, "n_repeats": 2, "stable_sd": 1.2}
@@ -267,7 +267,7 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         "opposite classes": MarginWorld(rho=0.5, class_sd=1.2, class_opposite=1.0),
         "groups half alike": MarginWorld(rho=0.6, other_rho=0.6, group_rho=0.6),
         "two kinds of people": MarginWorld(kinds_sd=1.2, n_observers=20),
-        "two alternatives": MarginWorld(m=2, n_observers=20),
+        "two alternatives": MarginWorld(n_alternatives=2, n_observers=20),
         "fan": MarginWorld(rho=0.7, fan=0.5),
         "unrelated": MarginWorld(rho=0.0),
         "opposed": MarginWorld(rho=-0.6),

@@ -39,7 +39,7 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 DIGITS = re.compile(r"(\d+)")
 # Of a longer table the first rows are shown, and how many more there are.
 ROWS, NOTES = 10, 5
-# Colours are those of the page, so that light and dark themes both do; names with dollar signs are
+# Colors are those of the page, so that light and dark themes both do; names with dollar signs are
 # no formulas.
 OUTER = '<div class="tex2jax_ignore mathjax_ignore" style="overflow-x: auto">'
 LINE = "border-bottom: 1px solid"

@@ -62,16 +62,16 @@ def percent(ci_prob: float) -> str:
     return f"{100 * ci_prob:g} %"
 
 
-def bound_names(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
+def bound_names(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
     """Names of the columns that hold the bounds of an interval."""
-    name = "_".join(filter(None, [school, ci_kind + percent(ci_prob).split()[0]]))
+    name = "_".join(filter(None, [method, ci_kind + percent(ci_prob).split()[0]]))
     return f"{name}_lb", f"{name}_ub"
 
 
 def bound_columns(
-    school: str, ci_kind: str, ci_prob: float, bounds: NDArray[np.floating]
+    method: str, ci_kind: str, ci_prob: float, bounds: NDArray[np.floating]
 ) -> dict[str, NDArray[np.floating]]:
     """Columns that hold the bounds of an interval."""
-    lower, upper = bound_names(school, ci_kind, ci_prob)
+    lower, upper = bound_names(method, ci_kind, ci_prob)
     # The empty index makes a number of an array without dims.
     return {lower: bounds[..., 0][()], upper: bounds[..., 1][()]}

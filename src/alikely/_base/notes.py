@@ -249,12 +249,12 @@ NOTES: dict[str, Note] = {
         "Only {n} humans: the analytic interval is approximate, and no bootstrap interval is "
         "available",
         "intervals for new humans are based on 3 humans",
-        "Report the interval as approximate, or use `population='images'`.",
+        "Report the interval as approximate, or use `generalize_to='images'`.",
     ),
     "too-few-humans": Note(
-        "Only {n} humans: too few to generalize to others. Use population='images'",
+        "Only {n} humans: too few to generalize to others. Use generalize_to='images'",
         "intervals for new humans need at least 3 humans",
-        "Use `population='images'`, or collect data from more humans.",
+        "Use `generalize_to='images'`, or collect data from more humans.",
     ),
     "ceiling-zero": Note(
         "The ceiling is not above 0: no ratio to it",
@@ -275,7 +275,7 @@ NOTES: dict[str, Note] = {
         "The estimate lies outside its interval, because pseudocounts shift the interval where "
         "errors are few. Report the interval with its center",
         "pseudocounts move the center of the analytic interval away from the estimate",
-        "Report `centre` with the interval.",
+        "Report `interval_center` with the interval.",
     ),
     "accuracies-bound": Note(
         "Given the accuracies, error consistency cannot exceed {most}. Compare ranks across "
@@ -322,7 +322,7 @@ NOTES: dict[str, Note] = {
         "See the reason.",
     ),
     "chosen-images": Note(
-        "Images were selected with unequal probabilities: no posterior for {population}",
+        "Images were selected with unequal probabilities: no posterior for {generalize_to}",
         "images have unequal probabilities of selection",
         "Report the analytic interval.",
     ),
@@ -339,7 +339,7 @@ NOTES: dict[str, Note] = {
     "equal-differences": Note(
         "The difference is equal for all humans: it has no variance",
         "a difference has no variance over humans",
-        "Use `population='images'`.",
+        "Use `generalize_to='images'`.",
     ),
     "same-draws": Note(
         "The same draws: the difference has no variance",
@@ -357,8 +357,10 @@ NOTES: dict[str, Note] = {
         "Report the simultaneous interval, unless the comparison was planned.",
     ),
     "prior-dominated": Note(
-        "No difference is significant after adjustment, so p_positive depends mainly on the prior",
-        "`p_positive` is above 0.8 or below 0.2, and no difference is significant after adjustment",
+        "No difference is significant after adjustment, so prob_positive depends mainly on the "
+        "prior",
+        "`prob_positive` is above 0.8 or below 0.2, and no difference is significant after "
+        "adjustment",
         "Report the simultaneous interval.",
     ),
     "entries-without-posterior": Note(
@@ -368,12 +370,12 @@ NOTES: dict[str, Note] = {
     ),
     "rank-depends": Note(
         "The rank depends on the metric: {ranks}",
-        "two metrics give a machine rank sets that do not overlap",
+        "two metrics give a model rank sets that do not overlap",
         "Report both ranks.",
     ),
     "only-noise": Note(
         "Noise accounts for all variance of the scores: no latent correlation",
-        "the variance of scores over machines is not above that of their noise",
+        "the variance of scores over models is not above that of their noise",
         "Report the raw correlation, or collect more trials.",
     ),
     "noise-unknown": Note(

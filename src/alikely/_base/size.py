@@ -43,11 +43,11 @@ def memory_limit() -> int:
         if found is None:
             raise ValueError(f"{VARIABLE} must be a size such as 40GB, got {said!r}")
         return int(float(found[1]) * UNITS[found[2]])
-    free = min(_of_machine(), _of_group(), _of_process())
+    free = min(_of_model(), _of_group(), _of_process())
     return int(SHARE * min(free, sys.maxsize))
 
 
-def _of_machine() -> float:
+def _of_model() -> float:
     """What is free; where the system does not tell, all that there is."""
     try:
         free = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)

@@ -1,4 +1,4 @@
-"""Benchmarks: scores of machines against humans, ceilings, ranks, differences, cohorts."""
+"""Benchmarks: scores of models against humans, ceilings, ranks, differences, cohorts."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 References
 ----------
 .. [BFB01] Browne, Goldstein, Rasbash (2001). Multiple membership multiple classification (MMMC)
-   models. Statistical Modelling 1, 103-124. doi:10.1177/1471082X0100100202
+   models. Statistical Modeling 1, 103-124. doi:10.1177/1471082X0100100202
 .. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
 .. [V24] Vehtari, Simpson, Gelman, Yao, Gabry (2024). Pareto smoothed importance sampling. Journal
    of Machine Learning Research 25(72), 1-58.
@@ -79,7 +79,7 @@ class AgreementRegression:
         pandas.DataFrame
             Indexed by ``name``: coefficients, ``tau`` (spread of observers), ``sigma`` (residual
             spread) and ``omega_family`` (spread of families); ``estimate`` (posterior mean),
-            ``sd``, limits, ``p_positive``, ``note``.
+            ``sd``, limits, ``prob_positive``, ``note``.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class AgreementRegression:
                 "estimate": table.mean(axis=0),
                 "sd": table.std(axis=0, ddof=1),
                 **bound_columns("", "eti", ci_prob, interval(table, ci_prob, "eti")),
-                "p_positive": (table > 0).mean(axis=0),
+                "prob_positive": (table > 0).mean(axis=0),
                 "note": [
                     "; ".join(filter(None, [few * own, rest * poor]))
                     for own in of_families.tolist()
@@ -121,7 +121,8 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
     Parameters
     ----------
     matrix : Result
-        As from `alikely.matrix`, of a symmetric metric; of several conditions the mean is taken.
+        As from `alikely.pairwise_matrix`, of a symmetric metric; of several conditions the mean is
+        taken.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
     Examples
     --------
     >>> import alikely as al
-    >>> table = al.benchmark.agreement_table(al.matrix(al.load_example(), by=None))
+    >>> table = al.benchmark.agreement_table(al.pairwise_matrix(al.load_example(), by=None))
     >>> table[["observer_a", "observer_b", "estimate"]].round(3).head(1).values.tolist()
     [['human_1', 'human_2', 0.442]]
     """
@@ -191,7 +192,7 @@ def agreement_regression(
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.matrix`, of a symmetric metric.
+        As returned by `alikely.pairwise_matrix`, of a symmetric metric.
     labels : mapping of str to str
         Family of every observer.
     n_draws : int
@@ -233,7 +234,7 @@ def agreement_regression(
     >>> import alikely as al
     >>> board = al.simulate.leaderboard(30, 6, 1_000, shared=0.6, rng=1)
     >>> family = dict(zip(board.observers, board.data["family"].values.tolist()))
-    >>> found = al.benchmark.agreement_regression(al.matrix(board), labels=family, rng=1)
+    >>> found = al.benchmark.agreement_regression(al.pairwise_matrix(board), labels=family, rng=1)
     >>> found
     <AgreementRegression of error consistency: 30 observers, 435 pairs, intercept, same_family, ...>
     """

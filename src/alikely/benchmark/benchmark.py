@@ -68,14 +68,21 @@ OF_TRIALS: Schema = {
     "estimates": {
         **dict.fromkeys(("estimate", "undefined_entries", *tables.ACCURACIES), BY),
         **dict.fromkeys(
-            ("n_humans", "n_humans_met", "crowd", "fewest_humans", "n_images", *tables.CONSENSUS),
+            (
+                "n_humans",
+                "n_humans_paired",
+                "min_resampled_humans",
+                "fewest_humans",
+                "n_images",
+                *tables.CONSENSUS,
+            ),
             ("level",),
         ),
     },
-    "covariance": {"covariance": ("population", *BOTH)},
+    "covariance": {"covariance": ("generalize_to", *BOTH)},
     "decomposition": {
-        **dict.fromkeys(("centre", "df_people"), BY),
-        **dict.fromkeys(("invented", "people", "shared"), BOTH),
+        **dict.fromkeys(("interval_center", "df_humans"), BY),
+        **dict.fromkeys(("pseudocount_variance", "humans", "shared"), BOTH),
         "influence": ("system", "image"),
         "image_level": ("image",),
     },
@@ -101,17 +108,18 @@ def observers(scores: Result) -> list[str]:
 
 
 def draws(
-    scores: Result, school: str, population: Population | None = None, level: str = OVERALL
+    scores: Result, method: str, generalize_to: Population | None = None, level: str = OVERALL
 ) -> NDArray[np.floating]:
     """Replicates for a population, or draws, (draw, system)."""
-    tables.population_of(scores, population)
-    if school == "posterior" and population not in (None, "images"):
+    tables.population_of(scores, generalize_to)
+    if method == "posterior" and generalize_to not in (None, "images"):
         raise ValueError(
-            f"the posterior generalizes only to new images, got population={population!r}; leave "
+            f"the posterior generalizes only to new images, got generalize_to={generalize_to!r}; "
+            f"leave "
             "it out"
         )
-    variable = "score" if school == "posterior" else population or "crossed"
-    return level_draws(scores, school, variable, level)
+    variable = "score" if method == "posterior" else generalize_to or "both"
+    return level_draws(scores, method, variable, level)
 
 
 def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
@@ -136,7 +144,7 @@ def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
 def summary(
     scores: Result,
     *,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str | None,
     ci_prob: float,
     ci_kind: CiKind,
@@ -144,17 +152,19 @@ def summary(
     columns: Columns,
 ) -> pd.DataFrame:
     """Scores of one level or all, one row per level and system that took part."""
-    population = tables.population_of(scores, population)
-    methods = tables.methods_shown(scores, population, intervals)
+    generalize_to = tables.population_of(scores, generalize_to)
+    methods = tables.methods_shown(scores, generalize_to, intervals)
     named = intervals not in (None, "all")
     levels = [*dataset_names(scores), OVERALL] if level is None else [level]
     frames = []
     for name in levels:
         one_of("level", name, (*dataset_names(scores), OVERALL))
         make = tables.score_rows if is_analytic(scores) else tables.posterior_rows
-        frames.append(make(scores, population, name, ci_prob, ci_kind, methods, named))
+        frames.append(make(scores, generalize_to, name, ci_prob, ci_kind, methods, named))
     table = pd.concat(frames, ignore_index=True)
-    absent = "" if named or not is_analytic(scores) else tables.absent_posterior(scores, population)
+    absent = (
+        "" if named or not is_analytic(scores) else tables.absent_posterior(scores, generalize_to)
+    )
     stored = ["; ".join(filter(None, [text, absent])) for text in table["note"]]
     table["note_codes"] = [" ".join(codes(text)) for text in stored]
     table["note"] = [in_kinds(told(text), human_kind(scores)) for text in stored]
@@ -164,7 +174,7 @@ def summary(
 def sentence(
     scores: Result,
     *,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     interval: str | None,
     ci_prob: float,
@@ -172,26 +182,26 @@ def sentence(
     digits: int,
 ) -> str:
     """Say the scores, and how many of their differences are significant."""
-    target = tables.population_of(scores, population)
-    chosen = method(scores, interval, population)
+    target = tables.population_of(scores, generalize_to)
+    chosen = method(scores, interval, generalize_to)
     frame = scores.summary(
-        population, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
+        generalize_to, level, intervals=[chosen] if chosen else [], columns="all", ci_prob=ci_prob,
         ci_kind=ci_kind,
     )  # fmt: skip
     say = words.Phrases(scores.metric, chosen, ci_prob, ci_kind, digits)
     judged = words.judged(scores, frame, target, level)
     apart = None
     if judged:
-        apart = tables.all_differences(scores, None, population, level, ci_prob, ci_kind)
+        apart = tables.all_differences(scores, None, generalize_to, level, ci_prob, ci_kind)
     text = words.score_sentence(scores, frame, say, target, level, apart)
     return in_kinds(text, human_kind(scores))
 
 
 def method(
-    scores: Result, interval: str | None = None, population: Population | None = None
+    scores: Result, interval: str | None = None, generalize_to: Population | None = None
 ) -> str:
     """The one method whose interval a page shows."""
-    target = tables.population_of(scores, population)
+    target = tables.population_of(scores, generalize_to)
     shown = tables.methods_shown(scores, target, None if interval is None else [interval])
     return (*shown, "")[0]
 
@@ -202,8 +212,12 @@ def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> 
     posterior = "posterior_median" in frame and any(b.startswith("posterior") for b in bounds)
     median = ["posterior_median"] if posterior else []
     chosen = [*several, "system", "estimate", *median, *(end for end in bounds if end in frame)]
-    if "ceiled" in frame and frame["ceiled"].notna().any():
-        chosen += [name for name in frame if name == "ceiled" or name.startswith("ceiled_ci")]
+    if "ceiling_normalized" in frame and frame["ceiling_normalized"].notna().any():
+        chosen += [
+            name
+            for name in frame
+            if name == "ceiling_normalized" or name.startswith("ceiling_normalized_ci")
+        ]
     return chosen + [name for name in ("accuracy", "n_entries") if name in frame]
 
 
@@ -217,7 +231,7 @@ def preview(scores: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, 
 def describe(scores: Result) -> str:
     """What there is, in a line."""
     parts = [
-        counted(len(model_names(scores)), "machine"),
+        counted(len(model_names(scores)), "model"),
         counted(len(dataset_names(scores)), "data set"),
     ]
     if is_analytic(scores):
@@ -233,7 +247,7 @@ def contrast(
     first: str | Sequence[str],
     second: str | Sequence[str] | None,
     *,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     rope: tuple[float, float] | None,
     ci_prob: float,
@@ -243,7 +257,7 @@ def contrast(
     """Difference of two scores, or mean of some, one row per method."""
     weights = tables.contrast_weights(scores, first, second)
     return tables.contrast_table(
-        scores, weights, population, level, rope, ci_prob, ci_kind, intervals
+        scores, weights, generalize_to, level, rope, ci_prob, ci_kind, intervals
     )
 
 
@@ -252,7 +266,7 @@ def contrast(
 
 def differences(
     scores: Result,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = OVERALL,
     *,
     groups: str | Mapping[str, str] | None = None,
@@ -266,10 +280,10 @@ def differences(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`. Also
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
         `alikely.benchmark.group_scores`, for means of observers with all others, and
         `alikely.benchmark.reader_study`, for modalities; these take `ci_prob` alone.
-    population : {"images", "humans", "crossed"}, optional
+    generalize_to : {"images", "observers", "both"}, optional
         What intervals generalize to: new images, new humans, or both (the default). Scores of a
         result take none.
     level : str
@@ -281,7 +295,7 @@ def differences(
         None shows simultaneous intervals, which are adjusted for all differences, and their
         p-values; ``"all"`` shows both kinds and every column.
     columns : "all" or sequence of str, optional
-        Further columns to show: ``centre, df, p_value_bh``.
+        Further columns to show: ``center, df, p_value_bh``.
     ci_prob : float, optional
         Probability of the intervals, in (0, 1). Default: as in the analysis.
     ci_kind : {"eti", "hdi"}, optional
@@ -290,12 +304,12 @@ def differences(
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``system, other, difference`` and ``se``; ``centre`` of the interval
-        and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``; ``simultaneous``
-        interval and ``p_value_simultaneous`` (studentized range; for scores of a result the
-        largest standardized difference over draws, without p-values); ``p_value_bh`` after
-        Benjamini and Hochberg; ``p_positive``, the probability that the difference is above 0;
-        ``note``.
+        One row per pair: ``system, other, difference`` and ``se``; ``interval_center`` of the
+        interval and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``;
+        ``simultaneous`` interval and ``p_value_simultaneous`` (studentized range; for scores of a
+        result the largest standardized difference over draws, without p-values); ``p_value_bh``
+        after Benjamini and Hochberg; ``prob_positive``, the probability that the difference is
+        above 0; ``note``.
 
     Raises
     ------
@@ -315,11 +329,11 @@ def differences(
     if of_kind(scores, "model", "group", "reader").kind != "model":
         prob, kind = scores.interval_options(ci_prob, ci_kind)
         found: pd.DataFrame = scores._call(
-            "differences", population=population, level=level, groups=groups, intervals=intervals,
-            columns=columns, ci_prob=prob, ci_kind=kind,
+            "differences", generalize_to=generalize_to, level=level, groups=groups,
+            intervals=intervals, columns=columns, ci_prob=prob, ci_kind=kind,
         )  # fmt: skip
         return found
-    table, _ = _compared(scores, groups, population, level, ci_prob, ci_kind)
+    table, _ = _compared(scores, groups, generalize_to, level, ci_prob, ci_kind)
     valid = not (is_analytic(scores) and tables.not_valid(scores.metric))
     return tables.differences_shown(table, intervals, columns, valid=valid)
 
@@ -327,19 +341,19 @@ def differences(
 def _compared(
     scores: Result,
     groups: str | Mapping[str, str] | None,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     ci_prob: float | None,
     ci_kind: CiKind | None = None,
 ) -> tuple[pd.DataFrame, float]:
     """All differences of models or groups, and the probability of their intervals."""
     prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
-    return tables.all_differences(scores, groups, population, level, prob, kind), prob
+    return tables.all_differences(scores, groups, generalize_to, level, prob, kind), prob
 
 
 def test_equality(
     scores: Result,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = OVERALL,
     *,
     groups: str | Mapping[str, str] | None = None,
@@ -348,7 +362,7 @@ def test_equality(
 
     Parameters
     ----------
-    scores, population, level, groups
+    scores, generalize_to, level, groups
         As in `differences`.
 
     Returns
@@ -364,7 +378,7 @@ def test_equality(
         As in `differences`, or if all responses are identical.
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, _ = _compared(scores, groups, population, level, None)
+    table, _ = _compared(scores, groups, generalize_to, level, None)
     return tables.equality_test(table, tables.not_valid(scores.metric))
 
 
@@ -372,7 +386,7 @@ def test_difference(
     scores: Result,
     first: str,
     second: str,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = OVERALL,
     *,
     groups: str | Mapping[str, str] | None = None,
@@ -386,7 +400,7 @@ def test_difference(
         As returned by `alikely.benchmark_scores`.
     first, second : str
         Models; groups of them, if `groups` are given.
-    population, level, groups, ci_prob
+    generalize_to, level, groups, ci_prob
         As in `differences`.
 
     Returns
@@ -409,11 +423,11 @@ def test_difference(
     Error consistency with the humans, model_1 minus model_2: ...
     """
     require_analytic(of_kind(scores, "model"), "tests")
-    table, prob = _compared(scores, groups, population, level, ci_prob)
+    table, prob = _compared(scores, groups, generalize_to, level, ci_prob)
     row = tables.one_difference(table, first, second)
     if reason := tables.not_valid(scores.metric):
         row["note"] = reason
-    target = tables.population_of(scores, population)
+    target = tables.population_of(scores, generalize_to)
     text = words.difference_sentence(scores, row, table, target, level, prob)
     row["n_differences"], row["sentence"] = len(table), in_kinds(text, human_kind(scores))
     return row
@@ -454,20 +468,20 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     return table.join(ranking.latent_columns(scores, table, prob))
 
 
-def _model_draws(scores: Result, population: Population, level: str = OVERALL) -> Floats:
+def _model_draws(scores: Result, generalize_to: Population, level: str = OVERALL) -> Floats:
     """Bootstrap replicates of the scores of the models."""
     at = [name in model_names(scores) for name in system_names(scores)]
-    return level_draws(scores, "bootstrap", population, level)[:, at]
+    return level_draws(scores, "bootstrap", generalize_to, level)[:, at]
 
 
-def stability(scores: Result, population: Population = "images") -> NDArray[np.float64]:
+def stability(scores: Result, generalize_to: Population = "images") -> NDArray[np.float64]:
     """Compute Kendall's tau between the ranking and that of each bootstrap replicate.
 
     Parameters
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores`, with bootstrap replicates.
-    population : {"images", "humans", "crossed"}
+    generalize_to : {"images", "observers", "both"}
         What is resampled.
 
     Returns
@@ -484,19 +498,19 @@ def stability(scores: Result, population: Population = "images") -> NDArray[np.f
     """
     of_kind(scores, "model")
     estimates = scores.estimates["estimate"].sel(level=OVERALL, system=model_names(scores)).values
-    return ranking.kendall_tau(estimates, _model_draws(scores, population))
+    return ranking.kendall_tau(estimates, _model_draws(scores, generalize_to))
 
 
 def ceilings(
-    scores: Result, population: Population | None = None, *, columns: Columns = None
+    scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
 ) -> pd.DataFrame:
-    """Compute human-human scores and consensus bounds of every level, tested against 0.
+    """Compute human-human scores and noise ceiling of every level, tested against 0.
 
     Parameters
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores`.
-    population : {"images", "humans", "crossed"}, optional
+    generalize_to : {"images", "observers", "both"}, optional
         As in `differences`.
     columns : "all" or sequence of str, optional
         Further columns to show: the degrees of freedom ``df``.
@@ -505,7 +519,7 @@ def ceilings(
     -------
     pandas.DataFrame
         ``level, n_humans``; ``human_human`` with its standard error and one-sided p-value;
-        ``consensus_lower, consensus_upper`` with standard errors.
+        ``noise_ceiling_lower, noise_ceiling_upper`` with standard errors.
 
     Raises
     ------
@@ -515,11 +529,13 @@ def ceilings(
         If the population or a column is unknown.
     """
     require_analytic(of_kind(scores, "model"), "ceilings")
-    population = tables.population_of(scores, population)
+    generalize_to = tables.population_of(scores, generalize_to)
     estimates, systems = scores.estimates, system_names(scores)
     weights = np.eye(len(systems))[[systems.index(HUMANS)]]
     levels = estimates["level"].values.tolist()
-    rows = pd.concat([tables.analytic_rows(scores, weights, population, name) for name in levels])
+    rows = pd.concat(
+        [tables.analytic_rows(scores, weights, generalize_to, name) for name in levels]
+    )
     frame = pd.DataFrame(
         {
             "level": levels,
@@ -527,18 +543,18 @@ def ceilings(
             "human_human": rows["estimate"].to_numpy(),
             "human_human_se": rows["se"].to_numpy(),
             "df": rows["df"].to_numpy(),
-            "p_human_human": stats.t.sf(rows["centre"] / rows["se"], rows["df"]),
+            "p_human_human": stats.t.sf(rows["interval_center"] / rows["se"], rows["df"]),
         }
     )
     table = frame.assign(
-        **{f"consensus_{name}": estimates[name].values for name in tables.CONSENSUS}
+        **{f"noise_ceiling_{name}": estimates[name].values for name in tables.CONSENSUS}
     )
     return with_columns(table, [name for name in table if name != "df"], columns)
 
 
 def ranks(
     scores: Result,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = OVERALL,
     *,
     ci_prob: float | None = None,
@@ -549,9 +565,9 @@ def ranks(
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`. Also
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
         `alikely.benchmark.group_scores`, whose observers are ranked by their mean with all others.
-    population, level, ci_prob
+    generalize_to, level, ci_prob
         As in `differences`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
@@ -572,21 +588,21 @@ def ranks(
     prob, _ = of_kind(scores, "model", "group").interval_options(ci_prob, None)
     if scores.kind == "group":
         of_groups: pd.DataFrame = scores._call(
-            "ranks", population=population, level=level, ci_prob=prob, rng=rng
+            "ranks", generalize_to=generalize_to, level=level, ci_prob=prob, rng=rng
         )
         return of_groups
-    population, models = tables.population_of(scores, population), model_names(scores)
+    generalize_to, models = tables.population_of(scores, generalize_to), model_names(scores)
     if len(models) < 2:
-        raise ValueError(f"ranks need two machines, got {listed(models) or 'none'}")
-    names, weights = tables.compared(scores, population, level)
+        raise ValueError(f"ranks need two models, got {listed(models) or 'none'}")
+    names, weights = tables.compared(scores, generalize_to, level)
     if not is_analytic(scores):
-        drawn = tables.drawn_sums(scores, "posterior", weights, population, level)
-        centre = np.median(drawn, axis=0)
+        drawn = tables.drawn_sums(scores, "posterior", weights, generalize_to, level)
+        center = np.median(drawn, axis=0)
         return ranking.rank_sets(
-            centre, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - centre
+            center, np.cov(drawn.T), names, ci_prob=prob, deviations=drawn - center
         )
     parts, at = level_parts(scores, level), list(range(len(models)))
-    alike = spread(parts, pair_contrasts(len(names)) @ weights, population)["alike"].to_numpy()
+    alike = spread(parts, pair_contrasts(len(names)) @ weights, generalize_to)["alike"].to_numpy()
     if alike.any():
         j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
         raise ValueError(
@@ -595,11 +611,11 @@ def ranks(
         )
     found = ranking.rank_sets(
         level_scores(scores, level)[at],
-        joint_covariance(parts, population, at),
+        joint_covariance(parts, generalize_to, at),
         models,
         ci_prob=prob,
         rng=rng,
-        deviates=normal_deviates(parts, at, population),
+        deviates=normal_deviates(parts, at, generalize_to),
     )
     reason = tables.not_valid(scores.metric)
     return found.assign(note=reason) if reason else found

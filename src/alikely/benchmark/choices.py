@@ -3,7 +3,7 @@
 References
 ----------
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -41,14 +41,14 @@ from alikely.data.trials import Trials
 from alikely.estimates.result import Result
 from alikely.metrics import Metric, get_metric
 
-__all__ = ["DEALT_WITH", "rank_by_metric", "sensitivity", "sensitivity_band"]
+__all__ = ["DEALT_WITH", "multiverse_analysis", "multiverse_band", "rank_by_metric"]
 
 # Ways to put agreement beside what accuracies allow.
-DEALT_WITH = ("error_consistency", "copy_probability", "normalised_error_consistency")
+DEALT_WITH = ("error_consistency", "copy_probability", "normalized_error_consistency")
 CHOICES = ["no_response", "conditions", "grouping", "both_perfect", "metric"]
 
 
-def sensitivity(
+def multiverse_analysis(
     trials: Trials,
     *,
     models: str = "model",
@@ -79,8 +79,8 @@ def sensitivity(
     -------
     pandas.DataFrame
         One row per combination of choices and system: ``no_response, conditions, grouping,
-        both_perfect, metric, system, score, ceiled`` (score over ceiling) and ``rank`` (of
-        machines; 1 for the highest score). The combination that `alikely.benchmark_scores` uses
+        both_perfect, metric, system, score, ceiling_normalized`` (score over ceiling) and ``rank``
+        (of models; 1 for the highest score). The combination that `alikely.benchmark_scores` uses
         comes first.
 
     Raises
@@ -91,7 +91,7 @@ def sensitivity(
     Examples
     --------
     >>> import alikely as al
-    >>> table = al.benchmark.sensitivity(al.load_example())
+    >>> table = al.benchmark.multiverse_analysis(al.load_example())
     >>> len(table[["no_response", "grouping", "both_perfect", "metric"]].drop_duplicates())
     24
     """
@@ -116,7 +116,7 @@ def sensitivity(
             no_response=no_response,
             both_orders=not all(metric.symmetric for metric in chosen),
         )
-        refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
+        refuse_own_names("model", layout.models, (HUMANS, CEILING))
         require_balance(layout)
         cells = table["cells"].values
         perfect = (cells.sum(axis=1) > 0) & (cells[:, 0] == cells.sum(axis=1))
@@ -135,8 +135,10 @@ def sensitivity(
                         "metric": metric.name,
                         "system": layout.systems,
                         "score": scores,
-                        "ceiled": scores / ceiling if ceiling else np.full(len(scores), np.nan),
-                        "rank": _ranks(scores, len(layout.machines)),
+                        "ceiling_normalized": scores / ceiling
+                        if ceiling
+                        else np.full(len(scores), np.nan),
+                        "rank": _ranks(scores, len(layout.models)),
                     }
                 )
             )
@@ -149,7 +151,7 @@ def _ranks(scores: NDArray[np.float64], n_models: int) -> NDArray[np.float64]:
     return ranks
 
 
-def sensitivity_band(table: pd.DataFrame) -> pd.DataFrame:
+def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
     """Range of scores and ranks over all choices.
 
     Parameters
@@ -161,14 +163,14 @@ def sensitivity_band(table: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per system: ``score`` of the first combination, ``lowest, highest`` of the same
-        metric, ``rank``; ``decides``: the choice whose change moves that score most, the others
-        held, with that ``largest_change``; over all metrics ``best_rank, worst_rank`` and
-        ``decides_rank``, the choice whose change moves the rank most.
+        metric, ``rank``; ``most_influential_choice``: the choice whose change moves that score
+        most, the others held, with that ``largest_change``; over all metrics ``best_rank,
+        worst_rank`` and ``most_influential_for_rank``, the choice whose change moves the rank most.
 
     Examples
     --------
     >>> import alikely as al
-    >>> band = sensitivity_band(al.benchmark.sensitivity(al.load_example()))
+    >>> band = multiverse_band(al.benchmark.multiverse_analysis(al.load_example()))
     >>> bool((band["lowest"] <= band["score"]).all())
     True
     """
@@ -187,9 +189,9 @@ def sensitivity_band(table: pd.DataFrame) -> pd.DataFrame:
                 "rank": first["rank"],
                 "best_rank": part["rank"].min(),
                 "worst_rank": part["rank"].max(),
-                "decides": decides,
+                "most_influential_choice": decides,
                 "largest_change": change,
-                "decides_rank": _largest_move(part, "rank")[0] if ranked else "",
+                "most_influential_for_rank": _largest_move(part, "rank")[0] if ranked else "",
             }
         )
     return pd.DataFrame(rows)
@@ -210,16 +212,16 @@ def rank_by_metric(
     trials: Trials,
     metrics: Sequence[str | Metric] = DEALT_WITH,
     *,
-    population: Population = "crossed",
+    generalize_to: Population = "both",
     ci_prob: float | None = None,
     rng: RandomState = None,
     **scoring: Any,
 ) -> pd.DataFrame:
-    """Rank the machines of a benchmark by several metrics.
+    """Rank the models of a benchmark by several metrics.
 
     Error consistency cannot reach 1 where accuracies differ: the most and the least accurate
-    machines stand low because of their accuracy. The copy probability asks how often the machine
-    answers as the human does, its own accuracy aside [K25]_; normalised error consistency divides
+    models stand low because of their accuracy. The copy probability asks how often the model
+    answers as the human does, its own accuracy aside [K25]_; normalized error consistency divides
     by the greatest value that both accuracies allow.
 
     Parameters
@@ -228,8 +230,8 @@ def rank_by_metric(
         Aligned responses.
     metrics : sequence of str or Metric
         Any metrics of trials.
-    population : {"images", "humans", "crossed"}
-        What is thought of as drawn anew.
+    generalize_to : {"images", "observers", "both"}
+        What is thought of as resampled.
     ci_prob : float
         Probability that all rank sets of a metric hold, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -241,10 +243,10 @@ def rank_by_metric(
     Returns
     -------
     pandas.DataFrame
-        A row per metric and machine, as from `rank_sets`: ``metric, system,
-        estimate, se, rank, rank_lb, rank_ub``; ``ceiled``; ``accuracy, accuracy_humans,
+        A row per metric and model, as from `rank_sets`: ``metric, system,
+        estimate, se, rank, rank_lb, rank_ub``; ``ceiling_normalized``; ``accuracy, accuracy_humans,
         accuracy_gap, kappa_min, kappa_max`` as in `alikely.Result.summary`; ``note``:
-        which two metrics give the machine ranks whose sets have none in common.
+        which two metrics give the model ranks whose sets have none in common.
 
     Raises
     ------
@@ -269,7 +271,7 @@ def rank_by_metric(
     for metric, seed in zip(chosen, seeds, strict=True):
         with options(ci_prob=ci_prob):
             scores = benchmark_scores(trials, metric=metric, n_resamples=0, n_draws=0, **scoring)
-        frames.append(_ranked(scores, population, seed))
+        frames.append(_ranked(scores, generalize_to, seed))
     table = pd.concat(frames, ignore_index=True)
     labels = {metric.name: metric.label for metric in chosen}
     notes = {system: _apart(own, labels) for system, own in table.groupby("system", sort=False)}
@@ -277,19 +279,19 @@ def rank_by_metric(
     return table.assign(note=["; ".join(filter(None, parts)) for parts in rows])
 
 
-def _ranked(scores: Result, population: Population, seed: RandomState) -> pd.DataFrame:
-    found = ranks(scores, population, rng=seed)
-    beside = scores.summary(population, columns="all").set_index("system").loc[found["system"]]
+def _ranked(scores: Result, generalize_to: Population, seed: RandomState) -> pd.DataFrame:
+    found = ranks(scores, generalize_to, rng=seed)
+    beside = scores.summary(generalize_to, columns="all").set_index("system").loc[found["system"]]
     columns = ["system", "estimate", "se", "rank", "rank_lb", "rank_ub"]
     frame = found[columns].assign(
-        **{name: beside[name].to_numpy() for name in ("ceiled", *ACCURACIES)}
+        **{name: beside[name].to_numpy() for name in ("ceiling_normalized", *ACCURACIES)}
     )
     frame.insert(0, "metric", scores.metric.name)
     return frame.assign(note=not_valid(scores.metric))
 
 
 def _apart(own: pd.DataFrame, labels: dict[str, str]) -> str:
-    """Two metrics that put a machine furthest apart, among those whose sets have no common rank."""
+    """Two metrics that put a model furthest apart, among those whose sets have no common rank."""
     rows = own.to_dict("records")
     disjoint = [
         (one, other)

@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
-# Counts of machines by who was right: 600 take seconds, 43,000 of the public benchmark more than
+# Counts of models by who was right: 600 take seconds, 43,000 of the public benchmark more than
 # ten minutes.
 MANY_ROWS = 10_000
 # Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit
@@ -92,7 +92,7 @@ def fit_cohort(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit the cohort copy model to a benchmark: machines that copy random members of a population.
+    """Fit the cohort copy model to a benchmark: models that copy random members of a population.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ def fit_cohort(
           default because real humans differ. In simulated benchmarks of heterogeneous humans,
           coverage was 0.93 to 0.97 (nominal 0.95). It has no covariates and is not saturated.
         - ``False``: exchangeable humans, the fastest form. `cohort_scores` has a note if Cochran's
-          Q contradicts it (`alikely.benchmark.exchangeability`, all conditions, p below 0.01).
+          Q contradicts it (`alikely.benchmark.test_equal_accuracy`, all conditions, p below 0.01).
         - ``True``: these humans, who differ in accuracy.
     saturated : bool
         As in `alikely.models.cohort`.
     covariates : mapping of str to table, optional
-        What is known of each ``"machine"``, ``"condition"`` (``dataset | condition``) or, with
+        What is known of each ``"model"``, ``"condition"`` (``dataset | condition``) or, with
         human effects, ``"human"`` (``dataset | observer``), such as its family, as in
         `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` then tells what it changes.
     priors : mapping, optional
@@ -129,14 +129,14 @@ def fit_cohort(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood of the machines,
-        ``machine_right``, is of a row: all answers of a machine to trials of a condition that as
+        Groups to add, as in `alikely.inference.extended`. The log likelihood of the models,
+        ``model_right``, is of a row: all answers of a model to trials of a condition that as
         many humans got right.
 
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.nuts`; with covariates ``covariates``: their columns (machine,
+        As from `alikely.inference.nuts`; with covariates ``covariates``: their columns (model,
         condition or person). It has as further attributes ``human_effects`` (0, 1 or ``"drawn"``),
         ``saturated`` and ``note``.
 
@@ -178,14 +178,14 @@ def fit_cohort(
     counts = cohort_counts(
         trials, models=models, humans=humans, no_response=no_response, who_was_right=drawn
     )
-    refuse_own_names("machine", counts["machine"].values.tolist(), (HUMANS,))
+    refuse_own_names("model", counts["model"].values.tolist(), (HUMANS,))
     refuse_own_names("data set", counts["dataset"].values.tolist(), (OVERALL,))
     layout = cohort_layout(counts)
     dims = {
         kind: (dim, counts[dim].values.tolist())
-        for kind, dim in (("machine", "machine"), ("condition", "condition"), ("human", "person"))
+        for kind, dim in (("model", "model"), ("condition", "condition"), ("human", "person"))
     }
-    n_rows = counts.sizes["stratum"] * counts.sizes["machine"]
+    n_rows = counts.sizes["stratum"] * counts.sizes["model"]
     if drawn and n_rows > MANY_ROWS:
         LOG.warning(
             "human_effects='drawn' of %s counts takes more than ten minutes; human_effects=False "
@@ -229,11 +229,11 @@ def fit_cohort(
 def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     """Draws of the scores of a cohort model: means over conditions, then data sets."""
     layout, posterior = layout_of(tree), tree["posterior"].to_dataset()
-    machines = list(dict.fromkeys(layout["machine"].values.tolist()))
+    models = list(dict.fromkeys(layout["model"].values.tolist()))
     of_condition = layout["dataset_of_condition"].values
     datasets = list(dict.fromkeys(of_condition.tolist()))
     entry_dataset = layout["dataset"].values
-    member = layout["machine"].values == np.array(machines, object)[:, None]
+    member = layout["model"].values == np.array(models, object)[:, None]
     here = entry_dataset == np.array(datasets, object)[:, None]
     by_dataset = _shares(here[:, None, :] & member[None, :, :])
     humans = _shares(of_condition == np.array(datasets, object)[:, None])
@@ -243,7 +243,7 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
 
     def at_levels(name: str) -> NDArray[np.float64]:
         """Means of entries, with a place for humans."""
-        values = np.full((*shape, len(datasets) + 1, len(machines) + 1), np.nan)
+        values = np.full((*shape, len(datasets) + 1, len(models) + 1), np.nan)
         means = np.einsum("cde,lme->cdlm", posterior[name].values, by_dataset)
         means[..., absent] = np.nan
         values[..., :-1, :-1] = means
@@ -256,12 +256,12 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
         human = posterior[f"human_error_consistency{end}"].values @ humans.T
         score[..., :-1, -1], score[..., -1, -1] = human, human.mean(axis=-1)
         there = human[..., taking_part].mean(axis=-1, keepdims=True)
-        ceiled = score / np.concatenate([human, there], axis=-1)[..., None]
-        ceiled[..., -1] = np.nan
-        out[f"ceiled{end}"] = ceiled
+        ceiling_normalized = score / np.concatenate([human, there], axis=-1)[..., None]
+        ceiling_normalized[..., -1] = np.nan
+        out[f"ceiling_normalized{end}"] = ceiling_normalized
     return xr.Dataset(
         {name: (("chain", "draw", "level", "system"), values) for name, values in out.items()},
-        coords={"level": [*datasets, OVERALL], "system": [*machines, HUMANS]},
+        coords={"level": [*datasets, OVERALL], "system": [*models, HUMANS]},
     )
 
 
@@ -287,9 +287,9 @@ def cohort_scores(
     -------
     pandas.DataFrame
         One row per level and system: posterior mean and bounds of ``copy_probability``,
-        ``error_consistency``, ``ceiled`` and, where there are two, of those with these humans.
-        ``humans`` gives the humans that the first ones describe: ``"new"`` (new humans from a
-        heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
+        ``error_consistency``, ``ceiling_normalized`` and, where there are two, of those with these
+        humans. ``humans`` gives the humans that the first ones describe: ``"new"`` (new humans from
+        a heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
         ``"these"`` (the observed humans). ``note`` gives the number of missing responses, and
         whether Cochran's Q contradicts the model.
 
@@ -327,18 +327,18 @@ def cohort_scores(
 
 def cohort_check(
     tree: xr.DataTree,
-    by: Literal["all", "machine", "condition"] = "all",
+    by: Literal["all", "model", "condition"] = "all",
     *,
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check predictions of how often machines are correct, given the humans.
+    """Check predictions of how often models are correct, given the humans.
 
     Parameters
     ----------
     tree : xarray.DataTree
         As from `fit_cohort`.
-    by : {"all", "machine", "condition"}
+    by : {"all", "model", "condition"}
         What to take together.
     ci_prob : float
         Probability of the predictive interval, in (0, 1).
@@ -365,7 +365,7 @@ def cohort_check(
     """
     ci_prob = resolve("ci_prob", ci_prob)
     check_interval(ci_prob, "eti")
-    one_of("by", by, ("all", "machine", "condition"))
+    one_of("by", by, ("all", "model", "condition"))
     layout = layout_of(tree)
     draws = tree["posterior"]["row_probability"]
     chosen = draws.stack(sample=("chain", "draw")).transpose("sample", "row")
@@ -408,18 +408,18 @@ def cohort_check(
 
 def layout_of(tree: xr.DataTree) -> xr.Dataset:
     """Labels of the entries of a cohort fit, and the answers in each row."""
-    if "constant_data" not in tree.children or "machine_of_entry" not in tree["constant_data"]:
+    if "constant_data" not in tree.children or "model_of_entry" not in tree["constant_data"]:
         raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
     data = tree["constant_data"].to_dataset()
     labels = {**tree["posterior"].to_dataset().coords, **data.coords}
-    machine, condition, dataset = (
-        np.asarray(labels[dim].values) for dim in ("machine", "condition", "dataset")
+    model, condition, dataset = (
+        np.asarray(labels[dim].values) for dim in ("model", "condition", "dataset")
     )
     at = data["condition_of_entry"].values
     of_condition = dataset[data["dataset_of_condition"].values]
     return xr.Dataset(
         {
-            "machine": ("entry", machine[data["machine_of_entry"].values]),
+            "model": ("entry", model[data["model_of_entry"].values]),
             "condition": ("entry", condition[at].astype(object)),
             "dataset": ("entry", of_condition[at]),
             "condition_of_entry": ("entry", at),
@@ -441,7 +441,7 @@ def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
 def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
-    """Draws of what a cohort would do if all its machines had one value of a covariate."""
+    """Draws of what a cohort would do if all its models had one value of a covariate."""
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
     of_humans = column.dims == ("person",)
@@ -479,7 +479,7 @@ def cohort_contrasts(
     pandas.DataFrame
         One row per quantity of `cohort_effects` and pair of values: ``quantity, value, other``,
         ``difference`` (posterior mean of the first minus the other), its bounds, and
-        ``p_positive``, the posterior probability that it lies above 0. Copying and error
+        ``prob_positive``, the posterior probability that it lies above 0. Copying and error
         consistency are compared at equal accuracy.
 
     Raises
@@ -512,7 +512,7 @@ def cohort_contrasts(
                     "other": chosen[j],
                     "difference": difference.mean(),
                     **bound_columns("", ci_kind, ci_prob, bounds),
-                    "p_positive": np.mean(difference > 0),
+                    "prob_positive": np.mean(difference > 0),
                 }
             )
     return pd.DataFrame(rows)
@@ -559,14 +559,14 @@ def effect_at(effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any])
     if name in effect.dims:
         at = [effect[name].values.tolist().index(value) for value in values]
         return np.asarray(effect.transpose("chain", "draw", name).values[..., at])
-    centred = np.asarray(values, dtype=np.float64) - float(column.mean())
-    return np.asarray(effect.values[..., None] * centred)
+    centered = np.asarray(values, dtype=np.float64) - float(column.mean())
+    return np.asarray(effect.values[..., None] * centered)
 
 
 def _standardised(
     tree: xr.DataTree, posterior: xr.Dataset, column: xr.DataArray, chosen: Sequence[Any]
 ) -> dict[str, Floats]:
-    """Mean over machines if all had each of the chosen values: shape (chain, draw, value)."""
+    """Mean over models if all had each of the chosen values: shape (chain, draw, value)."""
     layout = layout_of(tree)
     kind = column.dims[0]
     row = pd.Index(column[kind].values).get_indexer(layout[kind].values)
@@ -623,8 +623,8 @@ def _joint_probability(p: Floats, q: Floats, log_odds_ratio: Floats) -> Floats:
 
 
 def _nested_weights(layout: xr.Dataset) -> NDArray[np.float64]:
-    """Weights of entries: conditions of a data set alike, then data sets, then machines."""
-    frame = layout[["machine", "dataset"]].to_dataframe()
-    per_dataset = frame.groupby(["machine", "dataset"])["machine"].transform("size")
-    n_datasets = frame.groupby("machine")["dataset"].transform("nunique")
-    return np.asarray(1 / (per_dataset * n_datasets * frame["machine"].nunique()), dtype=np.float64)
+    """Weights of entries: conditions of a data set alike, then data sets, then models."""
+    frame = layout[["model", "dataset"]].to_dataframe()
+    per_dataset = frame.groupby(["model", "dataset"])["model"].transform("size")
+    n_datasets = frame.groupby("model")["dataset"].transform("nunique")
+    return np.asarray(1 / (per_dataset * n_datasets * frame["model"].nunique()), dtype=np.float64)

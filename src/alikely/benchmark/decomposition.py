@@ -4,9 +4,10 @@ One set of influences of images on the scores serves every mean, difference and 
 of new images and new people is that of images, plus what people add beyond the noise of their
 answers, computed for each contrast separately.
 
-A decomposition is a data set of one level: ``centre`` and ``df_people`` (system), ``influence``
-(system, image), ``invented``, ``people``, ``shared`` (system, system_other), and ``most_df``, the
-most degrees of freedom of images: clusters of these may be few, or of unequal size.
+A decomposition is a data set of one level: ``interval_center`` and ``df_humans`` (system),
+``influence`` (system, image), ``pseudocount_variance``, ``people``, ``shared`` (system,
+system_other), and ``most_df``, the most degrees of freedom of images: clusters of these may be few,
+or of unequal size.
 
 References
 ----------
@@ -92,24 +93,24 @@ NOISE = 0.25
 
 
 def decomposition(
-    centre: Floats,
+    center: Floats,
     influence: Floats,
     invented: Floats,
     people: Floats,
     shared: Floats,
-    df_people: Floats,
+    df_humans: Floats,
     most_df: float = np.inf,
 ) -> xr.Dataset:
     """Scores of systems at one level, and the parts of their variance."""
     both = ("system", "system_other")
     return xr.Dataset(
         {
-            "centre": ("system", centre),
+            "interval_center": ("system", center),
             "influence": (("system", "image"), influence),
-            "invented": (both, invented),
-            "people": (both, people),
+            "pseudocount_variance": (both, invented),
+            "humans": (both, people),
             "shared": (both, shared),
-            "df_people": ("system", df_people),
+            "df_humans": ("system", df_humans),
             "most_df": most_df,
         }
     )
@@ -120,23 +121,23 @@ def decompositions(
     layout: Layout,
     metric: Metric,
     *,
-    people: People,
-    items: Items,
+    human_ids: People,
+    item_scope: Items,
     added: float | None = None,
     overall: bool = True,
     cluster: str | None = None,
 ) -> list[xr.Dataset]:
     """Decompose the scores of each level of a layout, and of their mean."""
     labels = [
-        [(part.dataset if people == "dataset" else "", name) for name in part.people]
+        [(part.dataset if human_ids == "per_dataset" else "", name) for name in part.people]
         for part in layout.parts
     ]
     number = {label: i for i, label in enumerate(dict.fromkeys(itertools.chain(*labels)))}
     person = [np.array([number[label] for label in own], dtype=np.intp) for own in labels]
     raw = estimate(table, metric)["estimate"].values
     there = ~np.isnan(nested_scores(layout, raw[None])[0])
-    image = image_numbers(table, items)
-    unit = image if cluster is None else image_numbers(table, items, cluster)
+    image = image_numbers(table, item_scope)
+    unit = image if cluster is None else image_numbers(table, item_scope, cluster)
     of_part: list[list[Block]] = [[] for _ in layout.parts]
     for block in blocks(table):
         of_part[layout.part_of_entry[block.rows.start]].append(block)
@@ -174,7 +175,7 @@ def _level(
 ) -> xr.Dataset:
     """Decompose a weighted mean over some parts."""
     never = ~share.any(axis=0)
-    size, n_people = share.shape[1], 1 + max(int(own.max()) for own in person)
+    size, n_humans = share.shape[1], 1 + max(int(own.max()) for own in person)
     shown = {
         d: np.unique(np.concatenate([unit[block.trials] for block in own]))
         for d, own in of_part.items()
@@ -187,12 +188,12 @@ def _level(
     single = np.zeros((size, len(unit) if clustered else 0))
     score = np.where(never, np.nan, 0.0)
     images, invented, shared = np.zeros((size, n_images)), *np.zeros((2, size, size))
-    moved = np.zeros((n_people, size))
+    moved = np.zeros((n_humans, size))
     crowds: list[list[tuple[NDArray[np.intp], float]]] = [[] for _ in range(size)]
     lost = np.zeros(size, dtype=bool)
     # Images that parts share belong together before squares are taken.
     apart = n_images == sum(len(own) for own in shown.values())
-    both = np.zeros((n_people, size, 0 if apart else n_images))
+    both = np.zeros((n_humans, size, 0 if apart else n_images))
     for d, own in of_part.items():
         part, weight = layout.parts[d], share[d]
         found = [block_influence(block, metric, added) for block in own]
@@ -231,7 +232,7 @@ def _level(
     lost |= never
     people[lost] = np.nan
     people[:, lost] = np.nan
-    df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_people) for s in range(size)]
+    df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_humans) for s in range(size)]
     most_df = np.inf
     if clustered:
         # By the influence of trials on scores.
@@ -273,8 +274,8 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
         psi[np.isnan(value)] = 0.0
         slopes = np.einsum("pc,pct->pt", psi, shares)
         if block.chosen:
-            population: Drawn = "pool" if block.population == "pool" else "images"
-            slopes = deviations(slopes, block.inclusion, block.shown(), population)
+            generalize_to: Drawn = "pool" if block.generalize_to == "pool" else "images"
+            slopes = deviations(slopes, block.inclusion, block.shown(), generalize_to)
         return value, slopes, psi @ WAVES.T
     ready = evaluator(block, metric)
     value = np.asarray(ready.values(np.ones((1, shares.shape[2])))[0], np.float64)
@@ -335,40 +336,44 @@ def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats
     return np.eye(len(found))[number]
 
 
-def spread(parts: xr.Dataset, contrasts: Floats, population: Population) -> pd.DataFrame:
+def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> pd.DataFrame:
     """Variance of contrasts of scores for new images, new people, or both.
 
     Columns: variance, its degrees of freedom, what people add to it, and whether answers are alike.
     """
-    score, images, people = (parts[name].values for name in ("centre", "influence", "people"))
+    score, images, people = (
+        parts[name].values for name in ("interval_center", "influence", "humans")
+    )
     involved = contrasts != 0
     influence = contrasts @ images
     n_images = influence.shape[1]
     square = (influence**2).sum(axis=1)
     # What rounding leaves is no influence.
     alike = square <= ROUNDING * contrasts**2 @ (images**2).sum(axis=1)
-    v_images = n_images / max(n_images - 1, 1) * square + _form(contrasts, parts["invented"].values)
+    v_images = n_images / max(n_images - 1, 1) * square + _form(
+        contrasts, parts["pseudocount_variance"].values
+    )
     unknown = (involved & np.isnan(score)).any(axis=1)
     v_images[unknown] = np.nan
     df_images = np.minimum(degrees_of_images(influence), float(parts["most_df"]))
     # People are unknown where a system has too few of them, and only if it takes part.
     none = (involved & np.isnan(np.diag(people))).any(axis=1) | unknown
-    v_people = _form(contrasts, np.nan_to_num(people))
+    v_humans = _form(contrasts, np.nan_to_num(people))
     # Nor is it a variance: scores that differ alike for all people.
     size = contrasts**2 @ (np.nan_to_num(score) ** 2 + np.nan_to_num(np.diag(people)))
-    v_people = np.where(np.abs(v_people) <= ROUNDING * size, 0.0, v_people)
-    v_people = np.where(none, np.nan, v_people)
-    df_people = np.where(involved, parts["df_people"].values, np.inf).min(axis=1)
-    if population == "images":
-        variance, df, beyond = v_images, df_images, v_people
-    elif population == "humans":
-        variance, df, beyond = v_people, df_people, v_people
+    v_humans = np.where(np.abs(v_humans) <= ROUNDING * size, 0.0, v_humans)
+    v_humans = np.where(none, np.nan, v_humans)
+    df_humans = np.where(involved, parts["df_humans"].values, np.inf).min(axis=1)
+    if generalize_to == "images":
+        variance, df, beyond = v_images, df_images, v_humans
+    elif generalize_to == "observers":
+        variance, df, beyond = v_humans, df_humans, v_humans
     else:
         v_both = _form(contrasts, parts["shared"].values)
-        variance = v_images + np.maximum(v_people - v_both, 0.0)
-        df = crossed_degrees(v_images, v_people, v_both, df_images, df_people)
-        beyond = np.maximum(v_people - NOISE * v_both, 0.0)
-    return pd.DataFrame({"variance": variance, "df": df, "people": beyond, "alike": alike})
+        variance = v_images + np.maximum(v_humans - v_both, 0.0)
+        df = crossed_degrees(v_images, v_humans, v_both, df_images, df_humans)
+        beyond = np.maximum(v_humans - NOISE * v_both, 0.0)
+    return pd.DataFrame({"variance": variance, "df": df, "humans": beyond, "alike": alike})
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:
@@ -377,22 +382,22 @@ def _form(contrasts: Floats, matrix: Floats) -> Floats:
 
 
 def joint_covariance(
-    parts: xr.Dataset, population: Population, systems: Sequence[int] | None = None
+    parts: xr.Dataset, generalize_to: Population, systems: Sequence[int] | None = None
 ) -> Floats:
     """Covariance of the scores of all systems, or of some, for joint statements."""
     some = np.arange(parts.sizes["system"]) if systems is None else np.asarray(systems)
     pairs = np.ix_(some, some)
     influence = parts["influence"].values[some]
     n_images = influence.shape[1]
-    invented = parts["invented"].values[pairs]
+    invented = parts["pseudocount_variance"].values[pairs]
     images = n_images / max(n_images - 1, 1) * influence @ influence.T + invented
-    absent = np.isnan(parts["centre"].values[some])
+    absent = np.isnan(parts["interval_center"].values[some])
     images[absent] = np.nan
     images[:, absent] = np.nan
-    if population == "images":
+    if generalize_to == "images":
         return np.asarray(images)
-    people = np.where(np.isnan(images), np.nan, parts["people"].values[pairs])
-    if population == "humans":
+    people = np.where(np.isnan(images), np.nan, parts["humans"].values[pairs])
+    if generalize_to == "observers":
         return people
     beyond = np.zeros_like(people)
     known = np.isfinite(np.diag(people))
@@ -413,7 +418,7 @@ def weighted_sums(values: NDArray[np.floating], weights: Floats) -> Floats:
 
 
 def student_bounds(
-    centre: Floats,
+    center: Floats,
     variance: Floats,
     df: Floats,
     ci_prob: float,
@@ -422,17 +427,17 @@ def student_bounds(
     """Bounds of Student's intervals: shape (..., 2)."""
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
     # The part of the interval in the range has the same coverage.
-    return np.clip(np.stack([centre - half, centre + half], axis=-1), *limits)
+    return np.clip(np.stack([center - half, center + half], axis=-1), *limits)
 
 
-def pooled_df(found: pd.DataFrame, df_people: Floats, population: Population) -> Floats:
+def pooled_df(found: pd.DataFrame, df_humans: Floats, generalize_to: Population) -> Floats:
     """Degrees of freedom of differences (as returned by `spread`) that are judged together."""
-    people = found["people"].to_numpy()
+    people = found["humans"].to_numpy()
     known = np.isfinite(people) & (people > 0)
     df = found["df"].to_numpy()
-    if population == "images" or not known.any():
+    if generalize_to == "images" or not known.any():
         return df
-    pool = np.nanmean(found["variance"]) ** 2 * np.nanmin(df_people) / np.nanmean(people) ** 2
+    pool = np.nanmean(found["variance"]) ** 2 * np.nanmin(df_humans) / np.nanmean(people) ** 2
     return np.minimum(df, pool)
 
 
@@ -446,26 +451,26 @@ def shares_of_ceiling(
     parts: xr.Dataset,
     systems: Sequence[int],
     ceiling: int,
-    population: Population,
+    generalize_to: Population,
     ci_prob: float,
 ) -> pd.DataFrame:
     """Scores over their ceiling, neither clipped nor made absolute.
 
     Columns: ratio, its standard error, bounds, and whether Fieller's bounds are finite.
     """
-    score, every = parts["centre"].values, np.eye(parts.sizes["system"])
+    score, every = parts["interval_center"].values, np.eye(parts.sizes["system"])
     c = score[ceiling]
     out = pd.DataFrame(np.nan, index=systems, columns=["ratio", "se", "lower", "upper"])
     out["bounded"] = True
     if not c > 0 or not len(systems):
         return out
     r = score[systems]
-    found = spread(parts, every[systems] - (r / c)[:, None] * every[ceiling], population)
+    found = spread(parts, every[systems] - (r / c)[:, None] * every[ceiling], generalize_to)
     out["ratio"], out["se"] = r / c, np.sqrt(found["variance"].to_numpy()) / c
     df = found["df"].to_numpy()
     bounds = np.empty((len(r), 2))
     for i, s in enumerate(systems):
-        (v, both), (_, w) = joint_covariance(parts, population, [s, ceiling])
+        (v, both), (_, w) = joint_covariance(parts, generalize_to, [s, ceiling])
         bounds[i] = fieller_interval(r[i], c, v, w, both, ci_prob, df[i])
     bounded = ~np.isinf(bounds).any(axis=1)
     half = stats.t.ppf((1 + ci_prob) / 2, df) * out["se"].to_numpy()
@@ -507,14 +512,16 @@ def pair_contrasts(n_systems: int) -> Floats:
     return np.eye(n_systems)[j] - np.eye(n_systems)[k]
 
 
-def normal_deviates(parts: xr.Dataset, systems: Sequence[int], population: Population) -> Floats:
-    """Normal deviates as unlikely as the standardised differences of all pairs of systems."""
+def normal_deviates(parts: xr.Dataset, systems: Sequence[int], generalize_to: Population) -> Floats:
+    """Normal deviates as unlikely as the standardized differences of all pairs of systems."""
     n = len(systems)
     contrasts = pair_contrasts(n) @ np.eye(parts.sizes["system"])[systems]
-    found = spread(parts, contrasts, population)
-    t = weighted_sums(parts["centre"].values, contrasts) / np.sqrt(found["variance"].to_numpy())
-    df_people = parts["df_people"].values[systems]
-    return deviates_of_pairs(t, pooled_df(found, df_people, population), n)
+    found = spread(parts, contrasts, generalize_to)
+    t = weighted_sums(parts["interval_center"].values, contrasts) / np.sqrt(
+        found["variance"].to_numpy()
+    )
+    df_humans = parts["df_humans"].values[systems]
+    return deviates_of_pairs(t, pooled_df(found, df_humans, generalize_to), n)
 
 
 def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
@@ -525,15 +532,15 @@ def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
     return deviates - deviates.T
 
 
-def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_people: int) -> float:
+def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_humans: int) -> float:
     """Degrees of freedom of a variance between people who take part in several data sets [S46]_."""
-    matrix = np.zeros((n_people, n_people))
+    matrix = np.zeros((n_humans, n_humans))
     for people, weight in crowds:
         n = len(people)
         if n < 2:
             return np.nan
-        centre = np.eye(n) - 1 / n
-        matrix[np.ix_(people, people)] += weight * centre / np.sqrt(n * (n - 1))
+        center = np.eye(n) - 1 / n
+        matrix[np.ix_(people, people)] += weight * center / np.sqrt(n * (n - 1))
     squared = matrix @ matrix.T
     total = np.trace(squared)
     return float(round(total**2 / (squared**2).sum(), 9)) if total > 0 else np.nan
@@ -550,7 +557,7 @@ def degrees_of_images(influence: Floats) -> Floats:
 
 
 def crossed_degrees(
-    images: Floats, people: Floats, both: Floats, df_images: Floats, df_people: Floats
+    images: Floats, people: Floats, both: Floats, df_images: Floats, df_humans: Floats
 ) -> Floats:
     """Degrees of freedom of a variance over new images and new people: the fewer of two."""
     # Without influence no image tells anything: people alone.
@@ -560,11 +567,11 @@ def crossed_degrees(
     counted = np.maximum(people - NOISE * both, 0.0)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rest = np.maximum(images - both, 0.0) ** 2 / known
-        df = (images + added) ** 2 / (counted**2 / df_people + rest)
+        df = (images + added) ** 2 / (counted**2 / df_humans + rest)
         limits = special.stdtrit(known, AT) ** 2 * images
-        limits = limits + special.stdtrit(df_people, AT) ** 2 * added
+        limits = limits + special.stdtrit(df_humans, AT) ** 2 * added
         half = np.sqrt(limits / (images + added))
     # To rounding a normal limit, of which there is no inverse.
     normal = half < special.ndtri(AT) * (1 + 1e-9)
     howe = np.where(normal, np.inf, special.stdtridf(AT, np.where(normal, 2.0, half)))
-    return np.maximum(np.minimum(df, howe), np.minimum(df_people, known))
+    return np.maximum(np.minimum(df, howe), np.minimum(df_humans, known))

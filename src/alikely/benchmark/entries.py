@@ -25,13 +25,13 @@ from alikely.benchmark.levels import BY
 from alikely.data.summaries import DATA_SUMMARY
 from alikely.estimates.result import Result, of_kind
 
-__all__ = ["scores_of"]
+__all__ = ["scores_from_result"]
 
 # Limits of error similarity are made for each mean anew, see `alikely.errors.limits.mean_draws`.
 POPULATIONS = "populations"
 
 
-def scores_of(
+def scores_from_result(
     result: Result,
     reference: str | Sequence[str] | None = None,
 ) -> Result:
@@ -72,13 +72,13 @@ def scores_of(
     >>> import alikely as al
     >>> trials, margins = al.simulate.detection_experiment(8, 60, rho={"a": 0.9, "b": 0.1}, rng=1)
     >>> result = al.decision_margin_consistency(trials, margins, n_resamples=0, rng=1)
-    >>> scores = al.benchmark.scores_of(result)
+    >>> scores = al.benchmark.scores_from_result(result)
     >>> al.benchmark.ranks(scores)[["system", "rank_lb", "rank_ub"]].values.tolist()
     [['a', 1, 1], ['b', 2, 2]]
     """
     entries, names = _entries(result, reference)
     systems = list(dict.fromkeys(entries.loc[entries["system"] != HUMANS, "system"]))
-    refuse_own_names("machine", systems, (HUMANS, CEILING))
+    refuse_own_names("model", systems, (HUMANS, CEILING))
     datasets = list(dict.fromkeys(entries["dataset"]))
     refuse_own_names("data set", datasets, (OVERALL,))
     if not systems:
@@ -154,10 +154,10 @@ def _entries(
     everybody = list(pd.unique(pairs[["observer_a", "observer_b"]].to_numpy().ravel()))
     if reference is not None:
         names = [reference] if isinstance(reference, str) else list(reference)
-    elif "is_machine" in result.table:
+    elif "is_model" in result.table:
         table = result.table
-        machines = set(table["observer"].values[table["is_machine"].values.astype(bool)])
-        names = [name for name in everybody if name not in machines]
+        models = set(table["observer"].values[table["is_model"].values.astype(bool)])
+        names = [name for name in everybody if name not in models]
     else:
         raise ValueError(
             "name whom systems are scored against, reference=[...], of "
@@ -192,10 +192,10 @@ def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
 
 def _require_all(entries: pd.DataFrame) -> None:
     """Refuse systems that lack an entry which others have."""
-    machines = entries[entries["system"] != HUMANS]
+    models = entries[entries["system"] != HUMANS]
     columns = ["dataset", "condition", "member"]
-    wanted = list(dict.fromkeys(machines[columns].itertuples(index=False, name=None)))
-    for system, own in machines.groupby("system", sort=False):
+    wanted = list(dict.fromkeys(models[columns].itertuples(index=False, name=None)))
+    for system, own in models.groupby("system", sort=False):
         have = set(own[columns].itertuples(index=False, name=None))
         lacking = [key for key in wanted if key not in have]
         if lacking:

@@ -98,10 +98,12 @@ def group_scores(
     Returns
     -------
     Result
-        - ``summary()``: a row per ``statement`` (``"within"``, ``"between"``, ``"within -
-          between"``), ``group``, ``other`` and ``school``: ``n_pairs``, of which ``n_apart`` share
-          no trial in a condition and are excluded there, and the columns of `alikely.contrast`
-        - `alikely.benchmark.ranks`: a row per observer: ``group``, ``n_pairs`` and ``n_apart``,
+        - ``summary()``: a row per ``contrast`` (``"within"``, ``"between"``, ``"within -
+          between"``), ``group``, ``other`` and ``method``: ``n_pairs``, of which
+          ``n_pairs_no_overlap`` share no trial in a condition and are excluded there, and the
+          columns of `alikely.contrast`
+        - `alikely.benchmark.ranks`: a row per observer: ``group``, ``n_pairs`` and
+        ``n_pairs_no_overlap``,
           the mean with all others (``estimate, se``) and ranks with the sets that admit ties
           [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`; ``note`` says why a mean
           or its rank is missing
@@ -127,7 +129,7 @@ def group_scores(
     >>> import alikely as al
     >>> found = al.benchmark.group_scores(al.load_example(), "family", n_resamples=0, rng=1)
     >>> table = found.summary(intervals=["analytic"])
-    >>> table[["statement", "group", "n_pairs"]].values.tolist()[:2]
+    >>> table[["contrast", "group", "n_pairs"]].values.tolist()[:2]
     [['within', 'human', 6], ['within', 'convnet', 3]]
     """
     ci_prob = resolve("ci_prob", ci_prob)
@@ -174,9 +176,9 @@ def observers(result: Result) -> list[str]:
     return list(_members(result))
 
 
-def draws(result: Result, school: str) -> Floats:
+def draws(result: Result, method: str) -> Floats:
     """Replicates or draws of all pairs, (draw, pair)."""
-    return np.asarray(pair_result.draws(result, school))
+    return np.asarray(pair_result.draws(result, method))
 
 
 def summary(
@@ -197,23 +199,23 @@ def summary(
     rows = []
     for statement, one, other, inside, outside in _statements(names, weights):
         own = np.zeros(len(ends), bool) | np.any([members[k] for k in inside + outside], axis=0)
-        n_pairs, n_apart = (
+        n_pairs, n_pairs_no_overlap = (
             len(ends[chosen].drop_duplicates()) for chosen in (own, own & without_trials(pairs))
         )
         known = [[weights[k] for k in keys if k in weights] for keys in (inside, outside)]
         means = [np.mean(each, axis=0) for each in known if each]
-        row: dict[str, Any] = {"statement": statement, "group": one, "other": other}
-        row |= {"n_pairs": n_pairs, "n_apart": n_apart}
+        row: dict[str, Any] = {"contrast": statement, "group": one, "other": other}
+        row |= {"n_pairs": n_pairs, "n_pairs_no_overlap": n_pairs_no_overlap}
         if len(means) < (2 if statement == EXCESS else 1):
             note = APART if n_pairs else ALONE
-            rows.append(row | {"school": "analytic", "estimate": np.nan, "note": note})
+            rows.append(row | {"method": "analytic", "estimate": np.nan, "note": note})
             continue
         sign = means[0] if len(means) == 1 else means[0] - means[1]
-        apart = f"{n_apart:,} of {n_pairs:,} pairs without a common trial somewhere"
+        apart = f"{n_pairs_no_overlap:,} of {n_pairs:,} pairs without a common trial somewhere"
         found = contrast(pairs, sign, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals)
-        for school, told in found.iterrows():
-            note = "; ".join(filter(None, [apart if n_apart else "", told["note"]]))
-            rows.append(row | {"school": str(school)} | told.to_dict() | {"note": note})
+        for method, told in found.iterrows():
+            note = "; ".join(filter(None, [apart if n_pairs_no_overlap else "", told["note"]]))
+            rows.append(row | {"method": str(method)} | told.to_dict() | {"note": note})
     frame = pd.DataFrame(rows)
     return with_columns(frame, list(frame), columns)
 
@@ -224,7 +226,7 @@ def sentence(
     """Say the means within and between all groups, and their difference."""
     shown = [method(result, interval)]
     table = result.summary(intervals=shown, ci_prob=ci_prob, ci_kind=ci_kind)
-    table = table[table["group"] == ALL].set_index("statement")
+    table = table[table["group"] == ALL].set_index("contrast")
     lower, upper = bound_names("", ci_kind, ci_prob)
     zero, name = is_wide(result.metric), interval_words(shown[0], ci_kind, ci_prob)
     said = {
@@ -254,7 +256,7 @@ def method(result: Result, interval: str | None = None) -> str:
 def page_columns(_: Result, frame: pd.DataFrame, __: Sequence[str]) -> list[str]:
     """The columns of a summary that a page has room for."""
     bounds = [str(name) for name in frame if str(name).endswith(("_lb", "_ub"))]
-    return ["statement", "group", "other", "n_pairs", "estimate", *bounds]
+    return ["contrast", "group", "other", "n_pairs", "estimate", *bounds]
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
@@ -388,7 +390,7 @@ def _observers(
     observers = pd.concat(parts, ignore_index=True).rename(columns={"system": "observer"})
     observers.insert(1, "group", observers["observer"].map(group))
     for at, (name, rows) in enumerate(
-        {"n_pairs": ends, "n_apart": ends[without_trials(result)]}.items()
+        {"n_pairs": ends, "n_pairs_no_overlap": ends[without_trials(result)]}.items()
     ):
         number_of = rows.drop_duplicates().stack().value_counts()
         observers.insert(2 + at, name, observers["observer"].map(number_of).fillna(0).astype(int))

@@ -1,4 +1,4 @@
-"""The humans of a benchmark: consensus ceilings, and whether all are equally accurate.
+"""The humans of a benchmark: noise ceilings, and whether all are equally accurate.
 
 References
 ----------
@@ -26,7 +26,7 @@ from alikely.data.tables import MAKE, correctness
 from alikely.data.trials import Trials
 from alikely.metrics import Metric
 
-__all__ = ["consensus_ceilings", "exchangeability", "note_on_alike"]
+__all__ = ["noise_ceilings", "note_on_alike", "test_equal_accuracy"]
 
 # Level at which a note says that humans differ. Four people on 160 images reach it when their
 # accuracies spread by some .2 logits.
@@ -35,15 +35,15 @@ ALPHA = 0.01
 NO_SPREAD = 1e-12
 
 
-def consensus_ceilings(
+def noise_ceilings(
     trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
 ) -> pd.DataFrame:
-    """Bounds on how consistent any machine could be with these humans [NK14]_.
+    """Bounds on how consistent any model could be with these humans [NK14]_.
 
     The consensus is the majority of humans on a trial; where as many are right as wrong it is half
     right. Where items came back, an item is a trial, and a vote the share of a human's right
     answers. Its consistency with a human who took part in it is an upper bound, with a human left
-    out of it a lower one: a machine below the lower bound misses what humans share.
+    out of it a lower one: a model below the lower bound misses what humans share.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def consensus_ceilings(
     -------
     pandas.DataFrame
         One row per data set, and ``overall``: ``level, lower, lower_se, upper, upper_se``, means
-        over conditions, then humans, then data sets; errors speak for new images and these humans.
+        over conditions, then humans, then data sets; errors generalizes to new images and these
+        humans.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def consensus_ceilings(
     Examples
     --------
     >>> import alikely as al
-    >>> table = consensus_ceilings(al.load_example(), al.metrics.ERROR_CONSISTENCY)
+    >>> table = noise_ceilings(al.load_example(), al.metrics.ERROR_CONSISTENCY)
     >>> bool((table["lower"] < table["upper"]).all())
     True
     """
@@ -87,7 +88,7 @@ def consensus_ceilings(
         people = np.flatnonzero((correct[:, here] != LEFT_OUT).any(axis=1))
         if len(people) < 3:
             raise ValueError(
-                f"consensus ceilings need at least 3 humans in each data set, {dataset!r} has "
+                f"noise ceilings need at least 3 humans in each data set, {dataset!r} has "
                 f"{len(people)}; leave it out with trials.select(dataset=[...])"
             )
         row: dict[str, str | float] = {"level": dataset}
@@ -148,7 +149,7 @@ def _with_consensus(
     return value, influence
 
 
-def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
+def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     """Do the humans of a condition differ in accuracy? Cochran's Q test [C50]_.
 
     The cohort model with ``human_effects=False`` treats humans as exchangeable. If p is below 0.01
@@ -179,7 +180,7 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
     Examples
     --------
     >>> import alikely as al
-    >>> exchangeability(al.load_example())["n_humans"].tolist()
+    >>> test_equal_accuracy(al.load_example())["n_humans"].tolist()
     [4, 4, 4]
     """
     data, items = trials.data, presented(trials.data)
@@ -228,7 +229,7 @@ def exchangeability(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
 def note_on_alike(trials: Trials, humans: str, instead: bool | str) -> str:
     """Note where Cochran's Q of all conditions contradicts a model of exchangeable humans."""
     try:
-        table = exchangeability(of_type(trials, Trials, MAKE), humans=humans)
+        table = test_equal_accuracy(of_type(trials, Trials, MAKE), humans=humans)
     except ValueError:
         # One human cannot differ from others.
         return ""

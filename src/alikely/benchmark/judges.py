@@ -57,7 +57,7 @@ def judge_agreement(
     Parameters
     ----------
     matrix : Result
-        As from `alikely.matrix`, of a symmetric metric; holds judges and candidates.
+        As from `alikely.pairwise_matrix`, of a symmetric metric; holds judges and candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
         Judge to its score of each candidate (a column for each judge, a row for each candidate), on
         any scale, from work other than these questions: scores of the same answers share their
@@ -70,7 +70,7 @@ def judge_agreement(
     -------
     pandas.DataFrame
         Indexed by judge: ``n_candidates``; ``correlation`` of agreement and score; ``partial``,
-        given accuracy, freed of noise, with its interval (candidates drawn anew) and ``p``;
+        given accuracy, corrected for noise, with its interval (candidates resampled) and ``p``;
         ``partial_raw``, noise left in; ``noise``, share of the variance of agreements that
         questions make; ``note``.
 
@@ -97,7 +97,7 @@ def judge_agreement(
     >>> answers = board.data["correct"].reset_coords(drop=True)
     >>> other_work = answers[:, 250:].mean("trial").to_series()
     >>> table = al.benchmark.judge_agreement(
-    ...     al.matrix(answers[:, :250]), {judge: other_work[candidates].to_dict()}
+    ...     al.pairwise_matrix(answers[:, :250]), {judge: other_work[candidates].to_dict()}
     ... )
     >>> table.loc[judge, "n_candidates"].item()
     19

@@ -8,7 +8,7 @@ References
 ----------
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from alikely._base.arrays import Floats, within
 from alikely._base.checks import known_kind, of_type, one_of
 from alikely._base.names import listed, nearest
 from alikely.data.blocks import cluster_numbers, linked
-from alikely.data.columns import PEOPLE
-from alikely.data.readers.model_vs_human import normalise_condition
+from alikely.data.columns import HUMAN_IDS
+from alikely.data.readers.model_vs_human import normalize_condition
 from alikely.data.repeats import refuse_repeats
 from alikely.data.tables import By, Repeats, joint_correctness
 from alikely.data.trials import NOT_SHOWN, Trials
@@ -75,19 +75,19 @@ __all__ = [
 ]
 
 # What intervals generalize to: new images, new humans, or both.
-Population = Literal["images", "humans", "crossed"]
-POPULATIONS: tuple[Population, ...] = ("images", "humans", "crossed")
+Population = Literal["images", "observers", "both"]
+POPULATIONS: tuple[Population, ...] = ("images", "observers", "both")
 # What makes two answers those of one person.
-People = Literal["label", "dataset"]
-# The rows that tables of scores add to those of machines, and to the levels of the data. Users
-# select by these names, so no machine and no data set may bear them.
+People = Literal["shared", "per_dataset"]
+# The rows that tables of scores add to those of models, and to the levels of the data. Users
+# select by these names, so no model and no data set may bear them.
 HUMANS, CEILING, OVERALL = "human-human", "ceiling", "overall"
 HUMAN = "human"
 # With fewer the spread over humans cannot be estimated at all well.
 FEWEST_HUMANS = 4
 # With fewer nothing can be said of new people: leaving one out leaves no pair.
 FEWEST_PEOPLE = 3
-# Last rows of all arrays of scores, after the machines, as in `Layout.systems`.
+# Last rows of all arrays of scores, after the models, as in `Layout.systems`.
 HUMAN_ROWS = HUMAN_ROW, CEILING_ROW = -2, -1
 # What makes two trials those of one image.
 Items = Literal["dataset", "label", "condition"]
@@ -104,7 +104,7 @@ EXCLUDED = "excluded"
 # humans make no errors to be consistent with, and those at chance [G21]_.
 EXCLUSIONS: dict[str, Exclusions] = {
     "model-vs-human": {
-        "colour": ["cr"],
+        "color": ["cr"],
         "contrast": ["c100", "c03", "c01"],
         "high-pass": ["inf", "0.55", "0.45", "0.4"],
         "low-pass": ["0", "15", "40"],
@@ -129,7 +129,7 @@ class Part(NamedTuple):
     name: str
     dataset: str
     people: list[str]
-    machines: NDArray[np.intp]
+    models: NDArray[np.intp]
     mixed: NDArray[np.intp]
     alike: NDArray[np.intp]
     i: NDArray[np.intp]
@@ -145,14 +145,14 @@ class Layout(NamedTuple):
     """All parts of a table."""
 
     parts: list[Part]
-    machines: list[str]
+    models: list[str]
     part_of_entry: NDArray[np.intp]
     levels: dict[str, list[int]]
 
     @property
     def systems(self) -> list[str]:
         """Names of the rows of scores."""
-        return [*self.machines, HUMANS, CEILING]
+        return [*self.models, HUMANS, CEILING]
 
 
 def laid_out(
@@ -168,7 +168,7 @@ def laid_out(
     groups: Mapping[str, str] | None = None,
     repeats: Repeats = "crossed",
 ) -> tuple[xr.Dataset, Layout]:
-    """Count pairs of humans, and of humans with machines, and lay them out."""
+    """Count pairs of humans, and of humans with models, and lay them out."""
     known = of_type(trials, Trials, "make them with Trials.from_table").data["kind"].values
     alone = ", or compare kinds without a reference by al.benchmark.group_scores"
     for option, asked in (("humans", humans), ("models", models)):
@@ -188,7 +188,8 @@ def metric_of_trials(metric: str | Metric) -> Metric:
     if found.counts == "margins":
         raise ValueError(
             f"metric must be one of answers to trials, and {found.name} is one of margins; score "
-            "alikely.benchmark.scores_of(alikely.decision_margin_consistency(trials, margins))"
+            "alikely.benchmark.scores_from_result(alikely.decision_margin_consistency(trials, "
+            "margins))"
         )
     return found
 
@@ -206,7 +207,7 @@ def require_trials(trials: object) -> None:
         return
     way_out = "make them with Trials.from_table"
     if hasattr(trials, "pairs"):
-        way_out = "score a result with alikely.benchmark.scores_of"
+        way_out = "score a result with alikely.benchmark.scores_from_result"
     raise TypeError(f"expected Trials, got {type(trials).__name__}; {way_out}")
 
 
@@ -259,14 +260,14 @@ def layout_of(
     frame["alike"] = [kind[name] == humans for name in frame["observer_b"]]
     part_of_entry = frame.groupby(KEYS[level], sort=False).ngroup().to_numpy(dtype=np.intp)
     turned = frame["alike"].to_numpy() & (table["first"].values > table["second"].values)
-    machines: dict[str, int] = {}
+    models: dict[str, int] = {}
     parts = []
     for key, part in frame[~turned | both_orders].groupby(KEYS[level], sort=False):
         for name in part.loc[~part["alike"], "observer_b"]:
-            machines.setdefault(name, len(machines))
-        parts.append(_part([str(label) for label in key], part, machines, both_orders))
+            models.setdefault(name, len(models))
+        parts.append(_part([str(label) for label in key], part, models, both_orders))
     names = [part.name for part in parts]
-    return Layout(parts, list(machines), part_of_entry, _grouped(names, groups))
+    return Layout(parts, list(models), part_of_entry, _grouped(names, groups))
 
 
 def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str, list[int]]:
@@ -285,7 +286,7 @@ def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str
 
 
 def _part(
-    key: list[str], frame: pd.DataFrame, machines: Mapping[str, int], both_orders: bool
+    key: list[str], frame: pd.DataFrame, models: Mapping[str, int], both_orders: bool
 ) -> Part:
     """Lay out the entries in the rows of `frame`, whose index is their position."""
     alike = frame["alike"].to_numpy()
@@ -315,7 +316,7 @@ def _part(
     mixed_at[condition[~alike], first[~alike], column] = position[~alike]
     alike_at = np.full((n_conditions, len(i)), -1)
     alike_at[condition[alike], place[pairs[0], pairs[1]]] = position[alike]
-    took_part = np.array([machines[name] for name in own], dtype=np.intp)
+    took_part = np.array([models[name] for name in own], dtype=np.intp)
     return Part(":".join(key), key[0], people, took_part, mixed_at, alike_at, i, j)
 
 
@@ -323,12 +324,12 @@ def people_drawn(
     parts: Sequence[Part],
     n_resamples: int,
     seed: np.random.SeedSequence,
-    people: People = "dataset",
+    human_ids: People = "per_dataset",
 ) -> list[NDArray[np.float64]]:
     """How often each human of each part is drawn; one draw for all parts of a data set."""
     generator = np.random.default_rng(seed)
     drawn: list[NDArray[np.float64]] = [np.empty(0)] * len(parts)
-    for together in crowds(parts, people):
+    for together in crowds(parts, human_ids):
         names = {name: None for d in together for name in parts[d].people}
         n = len(names)
         number = {name: place for place, name in enumerate(names)}
@@ -338,10 +339,13 @@ def people_drawn(
     return drawn
 
 
-def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
+def crowds(parts: Sequence[Part], human_ids: People) -> list[list[int]]:
     """Parts whose humans are drawn together: of a data set, or with people in common."""
     keys = [
-        [(part.dataset, None), *((part.dataset * (people == "dataset"), p) for p in part.people)]
+        [
+            (part.dataset, None),
+            *((part.dataset * (human_ids == "per_dataset"), p) for p in part.people),
+        ]
         for part in parts
     ]
     number = {key: place for place, key in enumerate(dict.fromkeys(itertools.chain(*keys)))}
@@ -349,21 +353,21 @@ def crowds(parts: Sequence[Part], people: People) -> list[list[int]]:
 
 
 def require_balance(layout: Layout) -> None:
-    """Refuse machines that lack some data sets."""
-    with_machines = [part for part in layout.parts if len(part.machines)]
-    if not with_machines:
-        raise ValueError("no data set has a machine to score; check the kinds of the observers")
-    for part in with_machines:
-        absent = np.setdiff1d(np.arange(len(layout.machines)), part.machines)
+    """Refuse models that lack some data sets."""
+    with_models = [part for part in layout.parts if len(part.models)]
+    if not with_models:
+        raise ValueError("no data set has a model to score; check the kinds of the observers")
+    for part in with_models:
+        absent = np.setdiff1d(np.arange(len(layout.models)), part.models)
         if len(absent):
             raise ValueError(
-                f"machine {layout.machines[absent[0]]!r} is missing in data set {part.name!r}; its "
+                f"model {layout.models[absent[0]]!r} is missing in data set {part.name!r}; its "
                 "mean would be over other data sets than that of others: leave out one of them"
             )
 
 
 def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> None:
-    """Refuse machines or data sets that bear the name of a row that tables add."""
+    """Refuse models or data sets that bear the name of a row that tables add."""
     taken = [name for name in own if name in names]
     if taken:
         raise ValueError(
@@ -396,31 +400,32 @@ def system_labels(
 
 
 def checked_labels(
-    trials: Trials, humans: str, people: str | None, items: str
+    trials: Trials, humans: str, human_ids: str | None, items: str
 ) -> tuple[People, Items]:
     """What labels of people and of images mean, if that is known."""
-    if people is not None:
-        one_of("people", people, ("label", "dataset"))
-    one_of("items", items, tuple(SAME_IMAGE))
+    if human_ids is not None:
+        one_of("human_ids", human_ids, ("shared", "per_dataset"))
+    one_of("item_scope", items, tuple(SAME_IMAGE))
     _check_truths(trials, cast("Items", items))
-    said = people or trials.data.attrs.get(PEOPLE)
+    said = human_ids or trials.data.attrs.get(HUMAN_IDS)
     if said is None:
         name, places = _most_places(trials, humans)
         if places > 1:
             raise ValueError(
                 f"label {name!r} answers in {places} data sets, one person or as many? Say "
-                "people='label' if a label is the same person everywhere, people='dataset' if "
+                "human_ids='shared' if a label is the same person everywhere, human_ids='dataset' "
+                "if "
                 "each data set has people of its own"
             )
-    return cast("People", said or "label"), cast("Items", items)
+    return cast("People", said or "shared"), cast("Items", items)
 
 
-def _check_truths(trials: Trials, items: Items) -> None:
+def _check_truths(trials: Trials, item_scope: Items) -> None:
     """Refuse one image with several true classes: then a label is several images."""
     data = trials.data
     if "truth" not in data:
         return
-    keys = [name.removeprefix("trial_") for name in SAME_IMAGE[items]]
+    keys = [name.removeprefix("trial_") for name in SAME_IMAGE[item_scope]]
     frame = pd.DataFrame(
         {name: data[name].values for name in ("dataset", "condition", "item", "truth")}
     )
@@ -436,13 +441,13 @@ def _check_truths(trials: Trials, items: Items) -> None:
         for row in (other, here)
     ]
     ways = {
-        "label": "say items='dataset' or 'condition' if labels recur by habit, or ",
-        "dataset": "say items='condition' if labels recur by habit, or ",
+        "label": "pass item_scope='dataset' or 'condition' if labels recur by habit, or ",
+        "dataset": "pass item_scope='condition' if labels recur by habit, or ",
         "condition": "",
     }
     raise ValueError(
         f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
-        f"{ways[items]}give images labels of their own"
+        f"{ways[item_scope]}give images labels of their own"
     )
 
 
@@ -458,7 +463,9 @@ def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
     return str(data["observer"].values[own[places.argmax()]]), int(places.max())
 
 
-def image_numbers(table: xr.Dataset, items: Items, cluster: str | None = None) -> NDArray[np.intp]:
+def image_numbers(
+    table: xr.Dataset, item_scope: Items, cluster: str | None = None
+) -> NDArray[np.intp]:
     """Number the images of the trials of a table, or clusters of images within data sets."""
     if cluster is not None:
         return cluster_numbers(table, cluster)
@@ -467,8 +474,8 @@ def image_numbers(table: xr.Dataset, items: Items, cluster: str | None = None) -
         "trial_dataset": table["trial_dataset"].values,
         "trial_condition": table["trial_group"].values,
     }
-    frame = pd.DataFrame({name: keys[name] for name in SAME_IMAGE[items]})
-    return np.asarray(frame.groupby(SAME_IMAGE[items], sort=False).ngroup(), dtype=np.intp)
+    frame = pd.DataFrame({name: keys[name] for name in SAME_IMAGE[item_scope]})
+    return np.asarray(frame.groupby(SAME_IMAGE[item_scope], sort=False).ngroup(), dtype=np.intp)
 
 
 def nested_scores(
@@ -486,10 +493,10 @@ def nested_scores(
         per_pair = mean_of_defined(_take(values, part.alike), 1.0, axis=1)
         human_row = mean_of_defined(per_pair, times[:, part.i] * times[:, part.j], axis=1)
         out[:, d, HUMAN_ROW] = human_row
-        if len(part.machines):
+        if len(part.models):
             out[:, d, CEILING_ROW] = human_row
             per_human = mean_of_defined(_take(values, part.mixed), 1.0, axis=1)
-            out[:, d, part.machines] = mean_of_defined(per_human, times[:, :, None], axis=1)
+            out[:, d, part.models] = mean_of_defined(per_human, times[:, :, None], axis=1)
     return out
 
 
@@ -540,9 +547,9 @@ def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
     for d, part in enumerate(layout.parts):
         humans = int((hole[part.alike] & (part.alike >= 0)).sum())
         counts[d, HUMAN_ROW] = humans
-        if len(part.machines):
+        if len(part.models):
             counts[d, CEILING_ROW] = humans
-            counts[d, part.machines] = (hole[part.mixed] & (part.mixed >= 0)).sum(axis=(0, 1))
+            counts[d, part.models] = (hole[part.mixed] & (part.mixed >= 0)).sum(axis=(0, 1))
     levels = [counts[own].sum(axis=0) for own in layout.levels.values()]
     return np.stack([*levels, counts.sum(axis=0)])
 
@@ -552,7 +559,7 @@ def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floa
     weights = np.zeros((len(layout.systems), len(defined)))
     for index, people, rows in (
         (part.alike[:, :, None], times[part.i] * times[part.j], [HUMAN_ROW]),
-        (part.mixed, times, part.machines.tolist()),
+        (part.mixed, times, part.models.tolist()),
     ):
         there = (index >= 0) & defined[index]
         conditions = there.sum(axis=0)
@@ -563,7 +570,7 @@ def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floa
         for column, row in enumerate(rows):
             here = there[:, :, column]
             weights[row, index[:, :, column][here]] = weight[:, :, column][here]
-    if len(part.machines):
+    if len(part.models):
         weights[CEILING_ROW] = weights[HUMAN_ROW]
     return weights
 
@@ -585,11 +592,11 @@ def human_shifts(
     left[:, lost] = 0.0
     takes_part = np.zeros(left.shape[:2], dtype=bool)
     mixed = ((part.mixed >= 0) & defined[part.mixed]).any(axis=0)
-    takes_part[:, part.machines] = mixed
+    takes_part[:, part.models] = mixed
     alike = ((part.alike >= 0) & defined[part.alike]).any(axis=0)
     for side in (part.i, part.j):
         takes_part[side[alike], HUMAN_ROW] = True
-    if len(part.machines):
+    if len(part.models):
         takes_part[:, CEILING_ROW] = takes_part[:, HUMAN_ROW]
     n_humans = np.maximum(takes_part.sum(axis=0), 1)
     left *= np.sqrt((n_humans - 1) / n_humans)[:, None]
@@ -605,7 +612,7 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
         Aligned responses.
     exclude : str or mapping of str to sequence of str
         Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are compared
-        after `alikely.datasets.loaders.normalise_condition`, so that ``0.00`` is ``0``.
+        after `alikely.datasets.loaders.normalize_condition`, so that ``0.00`` is ``0``.
 
     Returns
     -------
@@ -631,11 +638,11 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
         )
     rules = EXCLUSIONS[exclude] if isinstance(exclude, str) else exclude
     datasets = trials.data["dataset"].values
-    conditions = np.array([normalise_condition(c) for c in trials.data["condition"].values])
+    conditions = np.array([normalize_condition(c) for c in trials.data["condition"].values])
     drop = np.zeros(trials.n_trials, dtype=bool)
     for dataset, labels in rules.items():
         here = datasets == dataset
-        wanted = {normalise_condition(label) for label in labels}
+        wanted = {normalize_condition(label) for label in labels}
         missing = sorted(wanted - set(conditions[here])) if here.any() else []
         if missing and not isinstance(exclude, str):
             there = sorted(set(conditions[here]))

@@ -15,7 +15,7 @@ from alikely.estimates.result import Result
 __all__ = [
     "BY",
     "SOURCES",
-    "School",
+    "Method",
     "dataset_names",
     "human_kind",
     "is_analytic",
@@ -27,7 +27,7 @@ __all__ = [
     "system_names",
 ]
 
-School = Literal["bootstrap", "posterior"]
+Method = Literal["bootstrap", "posterior"]
 BY = ("level", "system")
 # Where the draws of a method come from, and what they generalize to.
 SOURCES = {
@@ -87,12 +87,12 @@ def level_parts(scores: Result, level: str = OVERALL) -> xr.Dataset:
 
 
 def level_draws(
-    scores: Result, school: str, variable: str = "score", level: str = OVERALL
+    scores: Result, method: str, variable: str = "score", level: str = OVERALL
 ) -> Floats:
-    """Replicates (``images``, ``humans``, ``crossed``) or draws (``score``), (draw, system)."""
-    if school not in scores.data.children or variable not in scores.data[school]:
-        reason = SOURCES.get(school, "draws are of bootstrap or posterior")
-        raise ValueError(f"these scores have no {school} draws of {variable!r}; {reason}")
+    """Replicates (``images``, ``observers``, ``both``) or draws (``score``), (draw, system)."""
+    if method not in scores.data.children or variable not in scores.data[method]:
+        reason = SOURCES.get(method, "draws are of bootstrap or posterior")
+        raise ValueError(f"these scores have no {method} draws of {variable!r}; {reason}")
     one_of("level", level, (*dataset_names(scores), OVERALL))
-    values = scores.data[school].to_dataset()[variable].sel(level=level)
+    values = scores.data[method].to_dataset()[variable].sel(level=level)
     return np.asarray(values.values, np.float64).reshape(-1, values.sizes["system"])

@@ -294,11 +294,11 @@ def rank_correlations(
         # A correlation of one has no finite z.
         limit = 1 - 1e-9
         z = np.arctanh(np.clip(deviates[np.isfinite(deviates)], -limit, limit))
-        centre = np.arctanh(np.clip(estimate, -limit, limit))
+        center = np.arctanh(np.clip(estimate, -limit, limit))
         tails = np.quantile(z - np.median(z), [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
-        rows.append((levels[a], levels[b], int(shared.sum()), estimate, *np.tanh(centre + tails)))
+        rows.append((levels[a], levels[b], int(shared.sum()), estimate, *np.tanh(center + tails)))
     if not rows:
-        raise ValueError("no two data sets share 4 machines; correlations need that many")
+        raise ValueError("no two data sets share 4 models; correlations need that many")
     bounds = bound_names("bootstrap", "ci", ci_prob)
     return pd.DataFrame(rows, columns=["level", "other", "n_systems", "correlation", *bounds])
 
@@ -314,17 +314,17 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 
 def score_noise(parts: xr.Dataset) -> tuple[float, float]:
-    """Noise of scores that tells machines apart, for new images and new people, and its df."""
+    """Noise of scores that tells models apart, for new images and new people, and its df."""
     influence = parts["influence"].values
     n, n_images = influence.shape
-    centre = np.eye(n) - 1 / n
-    square = ((centre @ influence) ** 2).sum(axis=0)
-    people, both = (float(np.trace(centre @ parts[name].values)) for name in ("people", "shared"))
+    center = np.eye(n) - 1 / n
+    square = ((center @ influence) ** 2).sum(axis=0)
+    people, both = (float(np.trace(center @ parts[name].values)) for name in ("humans", "shared"))
     # Trials that are added to the cells do not make scores vary.
     images = n_images / max(n_images - 1, 1) * float(square.sum())
     if np.isnan(people):
         return np.nan, np.nan
-    known = degrees_of_images(np.sqrt(square)), parts["df_people"].values.min()
+    known = degrees_of_images(np.sqrt(square)), parts["df_humans"].values.min()
     df = crossed_degrees(*(np.array(part) for part in (images, people, both, *known)))
     return (images + max(people - both, 0.0)) / (n - 1), float(df)
 
@@ -380,7 +380,9 @@ def latent_correlation(
 def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
     """Latent correlations of pairs of data sets, for a table of them."""
     parts = {name: level_parts(scores, name) for name in dataset_names(scores)}
-    score = {name: parts[name]["centre"].values[: len(model_names(scores))] for name in parts}
+    score = {
+        name: parts[name]["interval_center"].values[: len(model_names(scores))] for name in parts
+    }
     shared, rows = _shared(scores), []
     for two in zip(pairs["level"], pairs["other"], strict=True):
         known = np.flatnonzero(np.isfinite([score[name] for name in two]).all(axis=0))
@@ -396,12 +398,12 @@ def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.Da
 def _shared(scores: Result) -> str:
     """Note that data sets share images or people, so that their noise is correlated."""
     attrs = scores.data.attrs
-    found = ["images"] if attrs.get("items") == "label" else []
-    df = scores.data["decomposition"].to_dataset()["df_people"].sel(system=model_names(scores))
+    found = ["images"] if attrs.get("item_scope") == "label" else []
+    df = scores.data["decomposition"].to_dataset()["df_humans"].sel(system=model_names(scores))
     each = df.sel(level=dataset_names(scores)).sum("level", skipna=False)
     # The same people have the degrees of freedom of one crowd.
     if bool((df.sel(level=OVERALL) < each - 0.5).any()):
-        found.insert(0, "people")
+        found.insert(0, "humans")
     if not found:
         return ""
     return note("shared-noise", what=" and ".join(found))

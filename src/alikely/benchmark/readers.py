@@ -106,10 +106,10 @@ def reader_study(
 ) -> Result:
     """Estimate mean agreement of readers with an AI or among themselves, by modality.
 
-    Readers and cases are both random: intervals speak for new readers and new cases. Modalities are
-    conditions; the same label of a case, or of a reader, in several modalities is the same one, so
-    that readers may read all cases in all modalities (fully crossed), or readers or cases may be of
-    one modality only (split plot).
+    Readers and cases are both random: intervals generalizes to new readers and new cases.
+    Modalities are conditions; the same label of a case, or of a reader, in several modalities is
+    the same one, so that readers may read all cases in all modalities (fully crossed), or readers
+    or cases may be of one modality only (split plot).
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def reader_study(
         Column of cases whose readings are dependent, such as ``"patient"`` for lesions: new
         patients are drawn in place of new cases.
     n_resamples : int
-        Replicates, of readers and cases drawn anew; 0 for none.
+        Replicates, of readers and cases resampled; 0 for none.
     ci_prob : float
         Of the intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -143,7 +143,7 @@ def reader_study(
           interval, its bounds; ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases,
           of_both``: variance components, of one reader, one case, and one reading; ``df_cases``,
           degrees of freedom of ``se_cases``. With replicates their interval, and
-          ``undefined_share`` of them without a value.
+          ``frac_undefined`` of them without a value.
         - `alikely.benchmark.differences`: the same of each two modalities, with ``p_value``
         - `alikely.benchmark.reader_means`: means and cases of each reader
 
@@ -237,11 +237,11 @@ def observers(result: Result) -> list[str]:
     return [str(name) for name in result.estimates["reader"].values]
 
 
-def draws(result: Result, school: str) -> Floats:
+def draws(result: Result, method: str) -> Floats:
     """Replicates of the means, (resample, modality)."""
-    if school not in result.data.children:
-        raise ValueError(f"this reader study has no {school} draws; pass n_resamples=10_000")
-    return np.asarray(result.data[school]["estimate"].values)
+    if method not in result.data.children:
+        raise ValueError(f"this reader study has no {method} draws; pass n_resamples=10_000")
+    return np.asarray(result.data[method]["estimate"].values)
 
 
 def summary(
@@ -562,7 +562,7 @@ def _row(
         drawn_sum = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)
         bounds = interval(drawn_sum[:, None], ci_prob, ci_kind)[0]
         limits |= bound_columns("bootstrap", ci_kind, ci_prob, bounds)
-        limits["undefined_share"] = np.asarray(np.isnan(drawn_sum).mean())
+        limits["frac_undefined"] = np.asarray(np.isnan(drawn_sum).mean())
     row = {
         "estimate": estimate,
         "se": se,
@@ -570,9 +570,9 @@ def _row(
         **{key: float(value) for key, value in limits.items()},
         "se_readers": float(np.sqrt(by_readers)),
         "se_cases": float(np.sqrt(by_cases)),
-        "of_readers": n_readers * max(by_readers - by_both, 0.0),
-        "of_cases": n_units * max(by_cases - by_both, 0.0),
-        "of_both": n_readers * n_units * by_both,
+        "var_reader": n_readers * max(by_readers - by_both, 0.0),
+        "var_case": n_units * max(by_cases - by_both, 0.0),
+        "var_residual": n_readers * n_units * by_both,
         "df_cases": df_cases,
         "n_readers": n_readers,
         "n_cases": n_cases,

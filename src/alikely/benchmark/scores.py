@@ -1,9 +1,9 @@
-"""Benchmarks: one score per machine, its ceiling, and what new images and new humans would do.
+"""Benchmarks: one score per model, its ceiling, and what new images and new humans would do.
 
 References
 ----------
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 .. [CGM11] Cameron, Gelbach, Miller (2011). Robust inference with multiway clustering.
    doi:10.1198/jbes.2010.07136
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
@@ -25,7 +25,7 @@ from alikely._base.notes import note
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.decomposition import decompositions, joint_covariance
-from alikely.benchmark.humans import consensus_ceilings
+from alikely.benchmark.humans import noise_ceilings
 from alikely.benchmark.layout import (
     CEILING,
     EXCLUDED,
@@ -83,8 +83,8 @@ def benchmark_scores(  # noqa: PLR0913
     metric: str | Metric = "error_consistency",
     models: str = "model",
     humans: str = "human",
-    people: People | None = None,
-    items: Items = "dataset",
+    human_ids: People | None = None,
+    item_scope: Items = "dataset",
     levels: Groups | None = None,
     no_response: Literal["error", "drop"] = "error",
     cluster: str | None = None,
@@ -93,10 +93,10 @@ def benchmark_scores(  # noqa: PLR0913
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Score machines by how alike their errors and those of humans are, as benchmarks do [G21]_.
+    """Score models by how alike their errors and those of humans are, as benchmarks do [G21]_.
 
-    Error consistency per human, machine and condition; unweighted means over conditions, then
-    humans, then data sets. The human row takes pairs of humans in place of human and machine.
+    Error consistency per human, model and condition; unweighted means over conditions, then
+    humans, then data sets. The human row takes pairs of humans in place of human and model.
 
     Parameters
     ----------
@@ -104,17 +104,17 @@ def benchmark_scores(  # noqa: PLR0913
         Aligned responses.
     metric : str or Metric
         What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
-        pair matters, humans are the reference of machines, and the human row takes every pair of
-        humans in both orders. Consensus ceilings are of metrics of correctness. Posterior draws of
+        pair matters, humans are the reference of models, and the human row takes every pair of
+        humans in both orders. noise ceilings are of metrics of correctness. Posterior draws of
         error similarity come of Gibbs sweeps for every pair and condition, some .05 to .1 s each;
         their quantiles are limits of the scores themselves (`alikely.errors.limits.mean_draws`),
         since those of pairs do not average.
     models, humans : str
         Kinds of the observers to score, and to score them against.
-    people : {"label", "dataset"}, optional
+    human_ids : {"shared", "per_dataset"}, optional
         Is a label of a human the same person in all data sets, or another in each? To be said
         where a label recurs in several data sets, unless the loader of the trials has said it.
-    items : {"dataset", "label", "condition"}
+    item_scope : {"dataset", "label", "condition"}
         Is a label of an item one image within a data set, everywhere, or within a condition only?
     levels : mapping, pandas.Series or xarray.DataArray, optional
         Level of each condition (named ``dataset:condition``), such as
@@ -143,11 +143,12 @@ def benchmark_scores(  # noqa: PLR0913
     Raises
     ------
     TypeError
-        If `trials` is not of that class; a result is scored by `alikely.benchmark.scores_of`.
+        If `trials` is not of that class; a result is scored by
+        `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or one of margins; if `people` is to be said and is not; if there
-        are fewer than two humans in a data set, a machine is missing in a data set with machines,
-        or as in `alikely.data.joint_correctness`; if a machine, a data set or a label bears a name
+        If the metric is unknown or one of margins; if `human_ids` is to be said and is not; if
+        there are fewer than two humans in a data set, a model is missing in a data set with models,
+        or as in `alikely.data.joint_correctness`; if a model, a data set or a label bears a name
         that the scores use themselves.
 
     Notes
@@ -158,14 +159,14 @@ def benchmark_scores(  # noqa: PLR0913
     scores: images plus what humans add beyond the noise of their answers, which either counts
     [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
     (`alikely.benchmark.decomposition.crossed_degrees`). For metrics of correctness, intervals are
-    centered on ``centre``, the score with a pseudocount in the four cells of each pair. The
-    pseudocount (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four
+    centered on ``interval_center``, the score with a pseudocount in the four cells of each pair.
+    The pseudocount (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four
     humans and 0.1 for a mean over many. The centers of a mean of levels and of the level
     ``overall`` therefore differ. For metrics of labels, the center has chance agreement over
     different joint errors. For other metrics, it is the estimate, and influences are increased
-    where errors are few. Bootstrap and posterior draw what `people` and `items` call one human or
-    one image once for all places where it is; the posterior of errors by class, which cannot, has a
-    note where it matters.
+    where errors are few. Bootstrap and posterior draw what `human_ids` and `item_scope` call one
+    human or one image once for all places where it is; the posterior of errors by class, which
+    cannot, has a note where it matters.
 
     Examples
     --------
@@ -181,7 +182,7 @@ def benchmark_scores(  # noqa: PLR0913
     check_numbers(n_resamples=n_resamples, n_draws=n_draws)
     estimand = metric_of_trials(metric)
     _check_prior(trials, estimand, prior, n_draws)
-    one_person, one_image = checked_labels(trials, humans, people, items)
+    one_person, one_image = checked_labels(trials, humans, human_ids, item_scope)
     as_read = data_summary(trials.data)
     table, layout = _laid_out(trials, estimand, models, humans, no_response, levels)
     seed = seed_sequence(rng)
@@ -203,7 +204,7 @@ def benchmark_scores(  # noqa: PLR0913
         groups["bootstrap"] = _replicates(layout, value, images, drawn)
     withheld = ""
     if INCLUSION in table:
-        withheld = note("chosen-images", population=SPEAKS[table.attrs["population"]])
+        withheld = note("chosen-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
     if n_draws and estimand.draws in DRAWN and not withheld:
         groups["posterior"] = _posterior(
             table, layout, estimand, n_draws, posterior_seed, shown, prior, cluster
@@ -219,8 +220,8 @@ def benchmark_scores(  # noqa: PLR0913
         "no_response": no_response,
         "missing_note": missing_note_of(trials.data, no_response, models, humans),
         "humans": humans,
-        "people": one_person,
-        "items": one_image,
+        "human_ids": one_person,
+        "item_scope": one_image,
         "cluster": cluster or "",
         "levels": "dataset" if levels is None else "conditions",
         **_dependence(table, layout, estimand, one_person, shown),
@@ -234,14 +235,16 @@ def benchmark_scores(  # noqa: PLR0913
 
 
 def _dependence(
-    table: xr.Dataset, layout: Layout, metric: Metric, people: People, images: NDArray[np.intp]
+    table: xr.Dataset, layout: Layout, metric: Metric, human_ids: People, images: NDArray[np.intp]
 ) -> dict[str, str]:
     """Whether replicates of levels hang together, and whether the posterior knows of it."""
     level_of = {d: name for name, own in layout.levels.items() for d in own}
     group, level = table["trial_group"].values, table["pair_group"].values
     home = {g: level_of[layout.part_of_entry[i]] for i, g in enumerate(level.tolist())}
     seen = pd.DataFrame({"image": images, "level": [home.get(g, "") for g in group.tolist()]})
-    linked_people = any(len({level_of[d] for d in own}) > 1 for own in crowds(layout.parts, people))
+    linked_people = any(
+        len({level_of[d] for d in own}) > 1 for own in crowds(layout.parts, human_ids)
+    )
     linked_images = seen.groupby("image")["level"].nunique().max() > 1
     apart = metric.draws != "cells" and len(np.unique(images)) < len(images)
     return {
@@ -270,7 +273,7 @@ def _laid_out(
         level="dataset" if levels is None else "condition",
         groups=None if levels is None else group_mapping(levels),
     )
-    refuse_own_names("machine", layout.machines, (HUMANS, CEILING))
+    refuse_own_names("model", layout.models, (HUMANS, CEILING))
     refuse_own_names("data set" if levels is None else "level", layout.levels, (OVERALL,))
     require_balance(layout)
     return table, layout
@@ -301,18 +304,18 @@ def _estimates(
     layout: Layout,
     metric: Metric,
     value: Floats,
-    people: People,
+    human_ids: People,
 ) -> xr.Dataset:
     """Scores, and what stands behind them: humans, images, accuracies, undefined entries."""
     scores = by_level(layout, nested_scores(layout, value[None]))[0]
     every = [*layout.levels.values(), list(range(len(layout.parts)))]
-    homes = [part.dataset if people == "dataset" else "" for part in layout.parts]
-    # All humans, and those whom a machine was met by: some parts have humans alone.
+    homes = [part.dataset if human_ids == "per_dataset" else "" for part in layout.parts]
+    # All humans, and those whom a model was met by: some parts have humans alone.
     n_humans, n_met = (
         [len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in sets]
-        for sets in (every, [[d for d in own if len(layout.parts[d].machines)] for own in every])
+        for sets in (every, [[d for d in own if len(layout.parts[d].models)] for own in every])
     )
-    together = crowds(layout.parts, people)
+    together = crowds(layout.parts, human_ids)
     crowd = [
         min(
             len({name for d in set(own) & set(of) for name in layout.parts[d].people})
@@ -325,9 +328,9 @@ def _estimates(
     variables = {
         "estimate": (("level", "system"), scores),
         "n_humans": ("level", n_humans),
-        "n_humans_met": ("level", n_met),
+        "n_humans_paired": ("level", n_met),
         "fewest_humans": ("level", [*fewest, min(fewest)]),
-        "crowd": ("level", crowd),
+        "min_resampled_humans": ("level", crowd),
         "n_images": ("level", _images(trials, layout)),
         "undefined_entries": (("level", "system"), undefined_entries(layout, value)),
         **_behind(table["cells"].values, layout, metric),
@@ -341,8 +344,8 @@ def _behind(
     cells: NDArray[np.number], layout: Layout, metric: Metric
 ) -> dict[str, tuple[tuple[str, str], Floats]]:
     """Means of accuracies and of what the metric has beside it, over the entries of each score."""
-    human, machine = accuracies(cells)
-    entries = {"accuracy": machine, "accuracy_humans": human}
+    human, model = accuracies(cells)
+    entries = {"accuracy": model, "accuracy_humans": human}
     beside = {**ACCURACY_COLUMNS, **metric.derived}
     entries |= {name: function(cells) for name, function in beside.items()}
     if metric.trust.pooled[0]:
@@ -369,13 +372,13 @@ def _consensus(
     *,
     own: bool,
 ) -> dict[str, tuple[str, Floats]]:
-    """Consensus ceilings by level; NaN where they are not defined, or levels are no data sets."""
+    """Noise ceilings by level; NaN where they are not defined, or levels are no data sets."""
     levels = _levels(layout)
     if INCLUSION in trials.data:
         # A majority over chosen images is one of these.
         own = False
     if own and metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
-        table = consensus_ceilings(trials, metric, humans=humans, no_response=no_response)
+        table = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
         table = table.set_index("level").loc[levels]
     else:
         table = pd.DataFrame(np.nan, index=levels, columns=list(CONSENSUS))
@@ -409,12 +412,14 @@ def _analytic(
     table: xr.Dataset,
     layout: Layout,
     metric: Metric,
-    people: People,
-    items: Items,
+    human_ids: People,
+    item_scope: Items,
     cluster: str | None,
 ) -> dict[str, xr.Dataset]:
     """Decompositions of all levels, and the covariances that they make."""
-    levels = decompositions(table, layout, metric, people=people, items=items, cluster=cluster)
+    levels = decompositions(
+        table, layout, metric, human_ids=human_ids, item_scope=item_scope, cluster=cluster
+    )
     names: dict[str, Any] = {
         "level": _levels(layout),
         "system": layout.systems,
@@ -423,7 +428,7 @@ def _analytic(
     sizes = [parts.sizes["image"] for parts in levels]
     stacked = {
         name: (("level", *levels[0][name].dims), np.stack([parts[name].values for parts in levels]))
-        for name in ("centre", "invented", "people", "shared", "df_people")
+        for name in ("interval_center", "pseudocount_variance", "humans", "shared", "df_humans")
     }
     influence = np.concatenate([parts["influence"].values for parts in levels], axis=1)
     group = xr.Dataset(stacked, names).assign(
@@ -436,10 +441,10 @@ def _analytic(
             n_clusters=("level", sizes),
         )
     matrices = [[joint_covariance(parts, name) for parts in levels] for name in POPULATIONS]
-    dims = ("population", "level", "system", "system_other")
+    dims = ("generalize_to", "level", "system", "system_other")
     covariance = xr.Dataset({"covariance": (dims, np.array(matrices))})
     return {
-        "covariance": covariance.assign_coords(population=list(POPULATIONS), **names),
+        "covariance": covariance.assign_coords(generalize_to=list(POPULATIONS), **names),
         "decomposition": group,
     }
 
@@ -447,11 +452,11 @@ def _analytic(
 def _replicates(
     layout: Layout, value: Floats, images: NDArray[np.floating], people: list[Floats]
 ) -> xr.Dataset:
-    """Scores with images, humans, or both drawn anew."""
+    """Scores with images, humans, or both resampled."""
     samples = {
         "images": nested_scores(layout, images),
-        "humans": nested_scores(layout, value[None], people),
-        "crossed": nested_scores(layout, images, people),
+        "observers": nested_scores(layout, value[None], people),
+        "both": nested_scores(layout, images, people),
     }
     dims = ("resample", "level", "system")
     return xr.Dataset(

@@ -50,7 +50,7 @@ from alikely.benchmark.layout import (
 )
 from alikely.benchmark.levels import (
     SOURCES,
-    School,
+    Method,
     dataset_names,
     human_kind,
     is_analytic,
@@ -100,10 +100,10 @@ CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
 # What tables show in addition to bounds; other columns on request.
 SCORE_COLUMNS = (
-    "level", "system", "estimate", "ceiling", "posterior_median", "se", "bootstrap_se", "ceiled",
-    "accuracy", "p_positive", "n_entries", "note",
+    "level", "system", "estimate", "ceiling", "posterior_median", "se", "bootstrap_se",
+    "ceiling_normalized", "accuracy", "prob_positive", "n_entries", "note",
 )  # fmt: skip
-DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "p_positive", "note")
+DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "prob_positive", "note")
 # Intervals of differences, one by one and for all at once, and their tests.
 TESTS = {"pointwise": "p_value", "simultaneous": "p_value_simultaneous"}
 NO_METHOD = told(note("no-valid-interval"))
@@ -135,13 +135,13 @@ def not_valid(metric: Metric) -> str:
     return NO_METHOD if is_plug_in(metric) else ""
 
 
-def population_of(scores: Result, population: Population | None) -> Population:
+def population_of(scores: Result, generalize_to: Population | None) -> Population:
     """What intervals generalize to: new images and new humans, unless something else is named."""
-    if population is not None:
-        one_of("population", population, POPULATIONS)
+    if generalize_to is not None:
+        one_of("generalize_to", generalize_to, POPULATIONS)
     if is_analytic(scores):
-        return population or "crossed"
-    if population is not None:
+        return generalize_to or "both"
+    if generalize_to is not None:
         raise ValueError(
             "population= cannot be set for scores made from a result, which determines what "
             "intervals generalize to; leave it out"
@@ -149,17 +149,19 @@ def population_of(scores: Result, population: Population | None) -> Population:
     return "images"
 
 
-def drawn_methods(scores: Result, population: Population) -> dict[School, str]:
+def drawn_methods(scores: Result, generalize_to: Population) -> dict[Method, str]:
     """Methods whose draws generalize to a population, and the variables that hold them."""
-    found: dict[School, str] = {"bootstrap": population}
-    if population == "images":
+    found: dict[Method, str] = {"bootstrap": generalize_to}
+    if generalize_to == "images":
         found["posterior"] = "score"
-    return {school: name for school, name in found.items() if school in scores.data.children}
+    return {method: name for method, name in found.items() if method in scores.data.children}
 
 
-def methods_shown(scores: Result, population: Population, intervals: Intervals) -> tuple[str, ...]:
+def methods_shown(
+    scores: Result, generalize_to: Population, intervals: Intervals
+) -> tuple[str, ...]:
     """Choose the methods whose intervals a table shows."""
-    there: list[str] = [*drawn_methods(scores, population)]
+    there: list[str] = [*drawn_methods(scores, generalize_to)]
     valid = [name for name in there if name != "bootstrap"]
     if is_analytic(scores):
         there.append("analytic")
@@ -168,14 +170,14 @@ def methods_shown(scores: Result, population: Population, intervals: Intervals) 
     chosen = chosen_methods(intervals, known, valid, valid[0] if valid else "")
     for name in chosen:
         if name not in there:
-            why = _why_absent(scores, name, population)
-            raise ValueError(f"no {name} interval for population {population!r}: {why}")
+            why = _why_absent(scores, name, generalize_to)
+            raise ValueError(f"no {name} interval for population {generalize_to!r}: {why}")
     return chosen
 
 
-def _why_absent(scores: Result, method: str, population: Population) -> str:
-    if method == "posterior" and population != "images":
-        return "it generalizes only to new images; pass population='images'"
+def _why_absent(scores: Result, method: str, generalize_to: Population) -> str:
+    if method == "posterior" and generalize_to != "images":
+        return "it generalizes only to new images; pass generalize_to='images'"
     if method == "posterior" and not scores.metric.draws:
         return f"none is known for {scores.metric.label}"
     if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):
@@ -183,12 +185,12 @@ def _why_absent(scores: Result, method: str, population: Population) -> str:
     return SOURCES[method]
 
 
-def absent_posterior(scores: Result, population: Population) -> str:
+def absent_posterior(scores: Result, generalize_to: Population) -> str:
     """Note that a table has no posterior; empty if it has one or its rows explain it already."""
-    there = drawn_methods(scores, population)
+    there = drawn_methods(scores, generalize_to)
     if "posterior" in there or scores.data.attrs.get("posterior_withheld"):
         return ""
-    return note("no-posterior", why=_why_absent(scores, "posterior", population))
+    return note("no-posterior", why=_why_absent(scores, "posterior", generalize_to))
 
 
 # Weighted sums of scores
@@ -197,17 +199,17 @@ def absent_posterior(scores: Result, population: Population) -> str:
 def analytic_rows(
     scores: Result,
     weights: Floats,
-    population: Population,
+    generalize_to: Population,
     level: str,
     parts: xr.Dataset | None = None,
 ) -> pd.DataFrame:
     """Estimate, center and standard error of weighted sums, with degrees of freedom."""
     parts = level_parts(scores, level) if parts is None else parts
-    found = spread(parts, weights, population)
+    found = spread(parts, weights, generalize_to)
     return pd.DataFrame(
         {
             "estimate": weighted_sums(level_scores(scores, level), weights),
-            "centre": weighted_sums(parts["centre"].values, weights),
+            "interval_center": weighted_sums(parts["interval_center"].values, weights),
             "se": np.sqrt(found["variance"]),
             "df": found["df"],
             "alike": found["alike"],
@@ -224,14 +226,14 @@ def _limits(metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def drawn_sums(
-    scores: Result, method: School, weights: Floats, population: Population, level: str
+    scores: Result, method: Method, weights: Floats, generalize_to: Population, level: str
 ) -> Floats:
     """Weighted sums of scores in each replicate or draw: (draw, sum)."""
-    variable = population if method == "bootstrap" else "score"
+    variable = generalize_to if method == "bootstrap" else "score"
     return weighted_sums(level_draws(scores, method, variable, level), weights)
 
 
-def _bootstrap_se(scores: Result, population: Population, level: str, weights: Floats) -> Floats:
+def _bootstrap_se(scores: Result, generalize_to: Population, level: str, weights: Floats) -> Floats:
     """Standard errors of weighted sums from the replicates, for the smallness of the samples."""
     if level == OVERALL and scores.data.attrs.get("drawn") != "together":
         present = np.stack(
@@ -243,29 +245,29 @@ def _bootstrap_se(scores: Result, population: Population, level: str, weights: F
         for name, there in zip(dataset_names(scores), present, strict=True):
             part = np.where(there, own, 0.0)
             some = part.any(axis=1)
-            total[some] += _bootstrap_se(scores, population, name, part[some]) ** 2
+            total[some] += _bootstrap_se(scores, generalize_to, name, part[some]) ** 2
         return np.sqrt(total)
     estimates = scores.estimates.sel(level=level)
-    n_humans, n_images = int(estimates["crowd"]), max(int(estimates["n_images"]), 2)
-    if population != "images" and n_humans < FEWEST_HUMANS:
+    n_humans, n_images = int(estimates["min_resampled_humans"]), max(int(estimates["n_images"]), 2)
+    if generalize_to != "images" and n_humans < FEWEST_HUMANS:
         return np.full(len(weights), np.nan)
     v = {
         name: variance_of_defined(drawn_sums(scores, "bootstrap", weights, name, level), ddof=0)
         for name in POPULATIONS
     }
-    if population == "crossed":
+    if generalize_to == "both":
         return np.sqrt(
-            two_factor_variance(v["crossed"], v["humans"], v["images"], n_humans, n_images)
+            two_factor_variance(v["both"], v["observers"], v["images"], n_humans, n_images)
         )
-    n = n_images if population == "images" else n_humans
-    return np.asarray(np.sqrt(v[population] * n / (n - 1)))
+    n = n_images if generalize_to == "images" else n_humans
+    return np.asarray(np.sqrt(v[generalize_to] * n / (n - 1)))
 
 
 # Scores
 
 
 def posterior_rows(
-    scores: Result, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+    scores: Result, generalize_to: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], _named: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Scores that are joint draws alone."""
@@ -281,7 +283,7 @@ def posterior_rows(
             "posterior_median": np.median(draws, axis=0),
             "se": draws.std(axis=0, ddof=1),
             **(bound_columns("posterior", ci_kind, ci_prob, bounds) if methods else {}),
-            "p_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
+            "prob_positive": np.where(defined, (draws > 0).mean(axis=0), np.nan),
             "n_entries": known["n_entries"].values,
             "note": [reason or scores.missing_note for reason in known["reason"].values],
         }
@@ -290,7 +292,7 @@ def posterior_rows(
 
 
 def score_rows(
-    scores: Result, population: Population, level: str, ci_prob: float, ci_kind: CiKind,
+    scores: Result, generalize_to: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], named: bool,
 ) -> pd.DataFrame:  # fmt: skip
     """Scores with the intervals of some methods, their ratio to the ceiling, and notes."""
@@ -298,34 +300,36 @@ def score_rows(
     value, systems = estimates["estimate"].values, estimates["system"].values
     weights = np.eye(len(systems))
     parts = level_parts(scores, level)
-    rows = analytic_rows(scores, weights, population, level, parts)
+    rows = analytic_rows(scores, weights, generalize_to, level, parts)
     bounds = student_bounds(*_student(rows), ci_prob, scores.metric.bounds)
     outside = (value < bounds[:, 0]) | (value > bounds[:, 1])
-    frame = rows[["estimate", "centre", "se", "df"]]
+    frame = rows[["estimate", "interval_center", "se", "df"]]
     frame.insert(0, "level", level)
     frame.insert(1, "system", systems)
     if "analytic" in methods:
         frame = frame.assign(**bound_columns("analytic", "ci", ci_prob, bounds))
     if "bootstrap" in methods:
-        frame["bootstrap_se"] = _bootstrap_se(scores, population, level, weights)
+        frame["bootstrap_se"] = _bootstrap_se(scores, generalize_to, level, weights)
     moved = _prior_shift(scores, level) if "posterior" in methods else np.zeros(len(systems))
-    for method in drawn_methods(scores, population):
+    for method in drawn_methods(scores, generalize_to):
         if method not in methods:
             continue
-        bounds = interval(drawn_sums(scores, method, weights, population, level), ci_prob, ci_kind)
+        bounds = interval(
+            drawn_sums(scores, method, weights, generalize_to, level), ci_prob, ci_kind
+        )
         if method == "posterior" and not named:
             bounds[np.abs(moved) > MOVED] = np.nan
         frame = frame.assign(**bound_columns(method, ci_kind, ci_prob, bounds))
     ceiling = int(np.flatnonzero(systems == CEILING)[0])
     scored = np.isfinite(value) & ~np.isin(systems, [HUMANS, CEILING]) & (value[ceiling] > 0)
-    machines = np.flatnonzero(scored).tolist()
-    shares = shares_of_ceiling(parts, machines, ceiling, population, ci_prob)
-    shares["ratio"] = value[machines] / value[ceiling]
+    models = np.flatnonzero(scored).tolist()
+    shares = shares_of_ceiling(parts, models, ceiling, generalize_to, ci_prob)
+    shares["ratio"] = value[models] / value[ceiling]
     bounded = bool(shares["bounded"].all())
     shares = shares.reindex(range(len(systems)))
-    frame["ceiled"] = shares["ratio"]
+    frame["ceiling_normalized"] = shares["ratio"]
     if "analytic" in methods:
-        names = ("ceiled_se", *bound_names("ceiled", "ci", ci_prob))
+        names = ("ceiling_normalized_se", *bound_names("ceiling_normalized", "ci", ci_prob))
         frame[list(names)] = shares[["se", "lower", "upper"]]
     behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
     frame = frame.assign(**{name: estimates[name].values for name in behind})
@@ -333,22 +337,22 @@ def score_rows(
     # Of metrics that the accuracies bound.
     bound = "kappa_max" in scores.metric.derived
     most = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
-    away = (rows["centre"] - rows["estimate"]) / rows["se"]
-    shared = _shared_notes(scores, population, level, value[ceiling], bounded=bounded)
-    clusters, few = _cluster_notes(scores, population, level), _few_counts(scores, level)
+    away = (rows["interval_center"] - rows["estimate"]) / rows["se"]
+    shared = _shared_notes(scores, generalize_to, level, value[ceiling], bounded=bounded)
+    clusters, few = _cluster_notes(scores, generalize_to, level), _few_counts(scores, level)
     notes = []
     for s, name in enumerate(systems):
         own = [
             *_moved_notes([moved[s]], shown=named),
             *([_bootstrap_note(away[s])] if "bootstrap" in methods else []),
             few[s],
-            *_human_notes(scores, population, level, alone=name == HUMANS),
+            *_human_notes(scores, generalize_to, level, alone=name == HUMANS),
             clusters[s],
             *shared,
             note("estimate-outside") if outside[s] else "",
             note("accuracies-bound", most=f"{most[s]:.2f}") if most[s] < NARROW else "",
             note("entries-excluded", n=int(undefined[s])) if undefined[s] else "",
-            note("above-ceiling") if bounded and frame["ceiled"][s] > 1 else "",
+            note("above-ceiling") if bounded and frame["ceiling_normalized"][s] > 1 else "",
         ]
         notes.append("; ".join(filter(None, own)))
     frame["note"] = notes
@@ -357,7 +361,7 @@ def score_rows(
 
 def _student(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     """Center, variance and degrees of freedom."""
-    return rows["centre"].to_numpy(), rows["se"].to_numpy() ** 2, rows["df"].to_numpy()
+    return rows["interval_center"].to_numpy(), rows["se"].to_numpy() ** 2, rows["df"].to_numpy()
 
 
 # Differences and contrasts
@@ -400,7 +404,7 @@ def _require_joint(scores: Result) -> None:
 def contrast_table(
     scores: Result,
     weights: Floats,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     rope: tuple[float, float] | None,
     ci_prob: float,
@@ -410,27 +414,27 @@ def contrast_table(
     """A weighted sum of scores, one row per method."""
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
-    population = population_of(scores, population)
-    methods = methods_shown(scores, population, intervals)
+    generalize_to = population_of(scores, generalize_to)
+    methods = methods_shown(scores, generalize_to, intervals)
     named = intervals not in (None, "all")
     one_of("level", level, (*dataset_names(scores), OVERALL))
     found: dict[str, dict[str, Any]] = {}
     if is_analytic(scores):
-        row = analytic_rows(scores, weights, population, level).iloc[0]
-        away = (row["centre"] - row["estimate"]) / row["se"] if row["se"] > 0 else np.nan
+        row = analytic_rows(scores, weights, generalize_to, level).iloc[0]
+        away = (row["interval_center"] - row["estimate"]) / row["se"] if row["se"] > 0 else np.nan
         if "analytic" in methods:
             found["analytic"] = _student_row(
-                scores, weights, row, population, level, ci_prob, ci_kind
+                scores, weights, row, generalize_to, level, ci_prob, ci_kind
             )
         elif not methods:
             found["estimate"] = {"estimate": row["estimate"], "note": NO_METHOD}
-    for method in drawn_methods(scores, population):
+    for method in drawn_methods(scores, generalize_to):
         if method not in methods:
             continue
-        drawn = drawn_sums(scores, method, weights, population, level)[:, 0]
+        drawn = drawn_sums(scores, method, weights, generalize_to, level)[:, 0]
         if method == "bootstrap":
             found[method] = describe_draws(drawn, ci_prob, ci_kind, rope, float(row["estimate"]))
-            found[method]["se"] = _bootstrap_se(scores, population, level, weights)[0]
+            found[method]["se"] = _bootstrap_se(scores, generalize_to, level, weights)[0]
             found[method].setdefault("note", _bootstrap_note(away))
         else:
             found[method] = describe_draws(drawn, ci_prob, ci_kind, rope)
@@ -438,9 +442,9 @@ def contrast_table(
             if why := "".join(_moved_notes(shifts, shown=named)):
                 found[method] = {**(found[method] if named else {}), "note": why}
     frame = pd.DataFrame.from_dict(found, orient="index")
-    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "p_positive"]
-    frame = frame.reindex(columns=[*columns, "rope_mass", "undefined_share", "note"])
-    shared = _human_notes(scores, population, level) if is_analytic(scores) else []
+    columns = ["estimate", "se", *bound_names("", ci_kind, ci_prob), "p_value", "prob_positive"]
+    frame = frame.reindex(columns=[*columns, "rope_mass", "frac_undefined", "note"])
+    shared = _human_notes(scores, generalize_to, level) if is_analytic(scores) else []
     notes = [
         "; ".join(filter(None, [*shared, own])) for own in frame["note"].astype(object).fillna("")
     ]
@@ -452,7 +456,7 @@ def _student_row(
     scores: Result,
     weights: Floats,
     row: pd.Series,
-    population: Population,
+    generalize_to: Population,
     level: str,
     ci_prob: float,
     ci_kind: CiKind,
@@ -468,58 +472,60 @@ def _student_row(
     lacking = np.flatnonzero((w != 0) & np.isnan(level_scores(scores, level)))
     if len(lacking):
         text = note("no-score", system=system_names(scores)[lacking[0]])
-    one = pd.DataFrame([row[["centre", "se", "df"]].astype(float)])
+    one = pd.DataFrame([row[["interval_center", "se", "df"]].astype(float)])
     bounds = student_bounds(*_student(one), ci_prob, _limits(scores.metric, weights))
     return {
         "estimate": row["estimate"],
         "se": row["se"],
         # Student's interval stands in the columns of the others, as in `alikely.contrast`.
         **bound_columns("", ci_kind, ci_prob, bounds[0]),
-        "p_value": float(2 * stats.t.sf(abs(row["centre"]) / row["se"], row["df"])),
-        "p_positive": _p_positive(scores, one, w, population, level) if is_difference else np.nan,
+        "p_value": float(2 * stats.t.sf(abs(row["interval_center"]) / row["se"], row["df"])),
+        "prob_positive": _p_positive(scores, one, w, generalize_to, level)
+        if is_difference
+        else np.nan,
         "note": text,
     }
 
 
 def _p_positive(
-    scores: Result, one: pd.DataFrame, w: Floats, population: Population, level: str
+    scores: Result, one: pd.DataFrame, w: Floats, generalize_to: Population, level: str
 ) -> float:
     """Probability that a difference is above 0, as in the table of all; else NaN."""
-    centre, variance, df = _student(one)
+    center, variance, df = _student(one)
     if np.isnan(variance[0]):
         return np.nan
     every, n = one, 2
     if set(np.flatnonzero(w)) <= set(range(len(model_names(scores)))):
-        names, own = compared(scores, population, level)
-        every = analytic_rows(scores, pair_contrasts(len(names)) @ own, population, level)
+        names, own = compared(scores, generalize_to, level)
+        every = analytic_rows(scores, pair_contrasts(len(names)) @ own, generalize_to, level)
         every.loc[every["alike"], "se"] = np.nan
         n = len(names)
     scales = scales_of_differences(*_student(every), n, scores.metric.differences)
-    return float(probability_positive(centre, variance, df, *scales)[0])
+    return float(probability_positive(center, variance, df, *scales)[0])
 
 
 def compared(
     scores: Result,
-    population: Population,
+    generalize_to: Population,
     level: str,
     groups: str | Mapping[str, str] | None = None,
 ) -> tuple[list[str], Floats]:
-    """Machines with a score and an error, or groups of them, and their weights."""
+    """Models with a score and an error, or groups of them, and their weights."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
     systems = system_names(scores)
     every = np.eye(len(systems))
     if is_analytic(scores):
-        known = np.isfinite(analytic_rows(scores, every, population, level)["se"].to_numpy())
+        known = np.isfinite(analytic_rows(scores, every, generalize_to, level)["se"].to_numpy())
     else:
         _require_joint(scores)
         known = ~np.isnan(level_draws(scores, "posterior", level=level)).any(axis=0)
     names = [name for name in model_names(scores) if known[systems.index(name)]]
     if len(names) < 2:
-        few = too_few_humans(scores, population, level) if is_analytic(scores) else ""
+        few = too_few_humans(scores, generalize_to, level) if is_analytic(scores) else ""
         raise ValueError(
             few
-            or f"differences need two machines with a score and its error, got {len(names)} at "
-            f"level {level!r} for population {population!r}"
+            or f"differences need two models with a score and its error, got {len(names)} at "
+            f"level {level!r} for population {generalize_to!r}"
         )
     weights = every[[systems.index(name) for name in names]]
     if groups is None:
@@ -531,7 +537,7 @@ def compared(
 def _groups_of(
     scores: Result, groups: str | Mapping[str, str], names: Sequence[str]
 ) -> Mapping[str, str]:
-    """Group of each machine, from a label of the observers if it is none that is given."""
+    """Group of each model, from a label of the observers if it is none that is given."""
     if not isinstance(groups, str):
         return groups
     labels = scores.estimates.coords
@@ -563,23 +569,23 @@ def group_weights(names: Sequence[str], groups: Mapping[str, str]) -> tuple[list
 def all_differences(
     scores: Result,
     groups: str | Mapping[str, str] | None,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     ci_prob: float,
     ci_kind: CiKind,
 ) -> pd.DataFrame:
-    """All differences of machines, or of groups of them, with every column."""
-    population = population_of(scores, population)
-    names, weights = compared(scores, population, level, groups)
+    """All differences of models, or of groups of them, with every column."""
+    generalize_to = population_of(scores, generalize_to)
+    names, weights = compared(scores, generalize_to, level, groups)
     least, most = scores.metric.bounds
     limit = most - least
     if is_analytic(scores):
         table = difference_table(
             names, weighted_sums(level_scores(scores, level), weights), level_parts(scores, level),
-            population, scores.metric.differences, ci_prob, limit, weights,
+            generalize_to, scores.metric.differences, ci_prob, limit, weights,
         )  # fmt: skip
         return with_notes(table, scores.missing_note)
-    draws = drawn_sums(scores, "posterior", weights, population, level)
+    draws = drawn_sums(scores, "posterior", weights, generalize_to, level)
     return _drawn_differences(names, draws, ci_prob, ci_kind, limit)
 
 
@@ -587,7 +593,7 @@ def difference_table(
     names: Sequence[str],
     estimates: Floats,
     parts: xr.Dataset,
-    population: Population,
+    generalize_to: Population,
     expected: float,
     ci_prob: float = 0.95,
     limit: float = np.inf,
@@ -597,38 +603,38 @@ def difference_table(
     n = len(names)
     weights = np.eye(n) if weights is None else weights
     contrasts = pair_contrasts(n) @ weights
-    found = spread(parts, contrasts, population)
+    found = spread(parts, contrasts, generalize_to)
     alike, df = (found[name].to_numpy() for name in ("alike", "df"))
     # Identical responses have no difference to speak of; what was added to their cells has.
     se = np.where(alike, np.nan, np.sqrt(found["variance"]))
-    centre = weighted_sums(parts["centre"].values, contrasts)
-    used = parts["df_people"].values[(weights != 0).any(axis=0)]
-    pooled = pooled_df(found.assign(variance=se**2), used, population)
+    center = weighted_sums(parts["interval_center"].values, contrasts)
+    used = parts["df_humans"].values[(weights != 0).any(axis=0)]
+    pooled = pooled_df(found.assign(variance=se**2), used, generalize_to)
     wide = largest_of_differences(pooled, n, ci_prob) * se
-    t = np.abs(centre / se)
+    t = np.abs(center / se)
     p = 2 * stats.t.sf(t, df)
     deviate = -special.ndtri(stats.t.sf(t, pooled))
     together = stats.studentized_range.sf(np.sqrt(2) * deviate, n, np.inf)
     limits = (-limit, limit)
-    scales = scales_of_differences(centre, se**2, df, n, expected)
-    p_positive = probability_positive(centre, se**2, df, *scales)
-    adjusted = np.clip(np.stack([centre - wide, centre + wide], axis=-1), *limits)
+    scales = scales_of_differences(center, se**2, df, n, expected)
+    prob_positive = probability_positive(center, se**2, df, *scales)
+    adjusted = np.clip(np.stack([center - wide, center + wide], axis=-1), *limits)
     return _pairs(
         names,
         {
             "difference": pair_contrasts(n) @ estimates,
-            "centre": centre,
+            "interval_center": center,
             "se": se,
             "df": df,
             **bound_columns(
-                "pointwise", "ci", ci_prob, student_bounds(centre, se**2, df, ci_prob, limits)
+                "pointwise", "ci", ci_prob, student_bounds(center, se**2, df, ci_prob, limits)
             ),
             "p_value": p,
             **bound_columns("simultaneous", "ci", ci_prob, adjusted),
             "p_value_simultaneous": together,
             "p_value_bh": adjusted_p_values(p),
-            "p_positive": p_positive,
-            "note": _difference_notes(alike, p, together, p_positive, 1 - ci_prob),
+            "prob_positive": prob_positive,
+            "note": _difference_notes(alike, p, together, prob_positive, 1 - ci_prob),
         },
     )
 
@@ -641,12 +647,12 @@ def _pairs(names: Sequence[str], columns: dict[str, Any]) -> pd.DataFrame:
 
 
 def _difference_notes(
-    alike: NDArray[np.bool_], p: Floats, together: Floats, p_positive: Floats, level: float
+    alike: NDArray[np.bool_], p: Floats, together: Floats, prob_positive: Floats, level: float
 ) -> list[str]:
     """What to know of each difference."""
     undecided = not (together <= level).any()
     notes = []
-    for same, one, among, above in zip(alike, p, together, p_positive, strict=True):
+    for same, one, among, above in zip(alike, p, together, prob_positive, strict=True):
         own = [
             note("identical-responses") if same else "",
             note("significant-alone", n=len(p)) if one <= level < among else "",
@@ -661,25 +667,25 @@ def _drawn_differences(
 ) -> pd.DataFrame:
     """All differences of joint draws; the simultaneous interval is that of the largest."""
     apart = draws @ pair_contrasts(len(names)).T
-    centre, sd = np.median(apart, axis=0), apart.std(axis=0, ddof=1)
+    center, sd = np.median(apart, axis=0), apart.std(axis=0, ddof=1)
     varies = sd > 0
     wide = np.full(len(sd), np.nan)
     if varies.any():
-        largest = np.abs((apart[:, varies] - centre[varies]) / sd[varies]).max(axis=1)
+        largest = np.abs((apart[:, varies] - center[varies]) / sd[varies]).max(axis=1)
         wide[varies] = np.quantile(largest, ci_prob) * sd[varies]
     alone = interval(apart, ci_prob, ci_kind)
     alone[~varies] = np.nan
-    together = np.clip(np.stack([centre - wide, centre + wide], axis=-1), -limit, limit)
+    together = np.clip(np.stack([center - wide, center + wide], axis=-1), -limit, limit)
     single, joint = (np.prod(np.sign(b), axis=1) > 0 for b in (alone, together))
     few = told(note("significant-alone", n=len(sd)))
     return _pairs(
         names,
         {
-            "difference": centre,
+            "difference": center,
             "se": np.where(varies, sd, np.nan),
             **bound_columns("pointwise", ci_kind, ci_prob, alone),
             **bound_columns("simultaneous", "ci", ci_prob, together),
-            "p_positive": (apart > 0).mean(axis=0),
+            "prob_positive": (apart > 0).mean(axis=0),
             "note": np.where(~varies, told(note("same-draws")), np.where(single & ~joint, few, "")),
         },
     )
@@ -745,7 +751,7 @@ def differences_shown(
     hidden |= {c for c in table if c.partition("_")[0] in {*TESTS} - {*chosen}}
     if not valid:
         # The same variance is behind all of these.
-        hidden |= set() if chosen else {"p_value_bh", "p_positive"}
+        hidden |= set() if chosen else {"p_value_bh", "prob_positive"}
         table = table.assign(note=NO_METHOD)
     table = table[[name for name in table if name not in hidden]]
     plain = (*DIFFERENCE_COLUMNS, *tested)
@@ -758,7 +764,7 @@ def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Ser
     for name in (first, second):
         if name not in names:
             raise ValueError(
-                f"no machine with a score is named {name!r}; those are {listed(names)}"
+                f"no model with a score is named {name!r}; those are {listed(names)}"
                 f"{nearest(name, names)}; for other rows, see alikely.difference"
             )
     if first == second:
@@ -768,8 +774,8 @@ def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Ser
     if here.any():
         return differences[here].iloc[0].copy()
     row = differences[(ends[0] == second) & (ends[1] == first)].iloc[0].copy()
-    row["system"], row["other"], row["p_positive"] = first, second, 1 - row["p_positive"]
-    row[["difference", "centre"]] *= -1
+    row["system"], row["other"], row["prob_positive"] = first, second, 1 - row["prob_positive"]
+    row[["difference", "interval_center"]] *= -1
     lower = [str(name) for name in row.index if str(name).endswith("_lb")]
     for name in lower:
         upper = f"{name.removesuffix('lb')}ub"
@@ -793,7 +799,7 @@ def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
 
 
 def scales_of_differences(
-    centre: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
+    center: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
 ) -> tuple[Floats, Floats]:
     """Learn the standard deviation of true differences from all of them [M83]_: values, weights."""
     multiple = np.geomspace(LEAST, MOST, STEPS)
@@ -802,7 +808,7 @@ def scales_of_differences(
     log_prior = np.log(multiple) - np.log1p(multiple**2)
     known = np.isfinite(variance)
     v = variance[known]
-    d = _deviates(centre[known], v, df[known]) * np.sqrt(v)
+    d = _deviates(center[known], v, df[known]) * np.sqrt(v)
     total = sd**2 + v[:, None]
     # Differences share systems: a composite likelihood [VRF11]_.
     log_likelihood = -(d[:, None] ** 2 / total + np.log(total)).sum(axis=0) / n_systems
@@ -810,17 +816,17 @@ def scales_of_differences(
 
 
 def probability_positive(
-    centre: Floats, variance: Floats, df: Floats, sd: Floats, weight: Floats
+    center: Floats, variance: Floats, df: Floats, sd: Floats, weight: Floats
 ) -> Floats:
     """Posterior probability that a difference is above 0, from normal priors about 0."""
     shrunk = np.sqrt(sd**2 / (sd**2 + np.asarray(variance)[..., None]))
-    likely = special.ndtr(_deviates(centre, variance, df)[..., None] * shrunk)
+    likely = special.ndtr(_deviates(center, variance, df)[..., None] * shrunk)
     return within(likely @ weight)
 
 
-def _deviates(centre: Floats, variance: Floats, df: Floats) -> Floats:
+def _deviates(center: Floats, variance: Floats, df: Floats) -> Floats:
     """Normal deviates as unlikely as Student's."""
-    t = centre / np.sqrt(variance)
+    t = center / np.sqrt(variance)
     deviate = -special.ndtri(stats.t.sf(np.abs(t), df))
     return np.asarray(np.sign(t) * np.minimum(deviate, CERTAIN))
 
@@ -844,12 +850,12 @@ def _prior_shift(scores: Result, level: str) -> Floats:
         return np.zeros(size)
     draws = level_draws(scores, "posterior", level=level)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shift = draws.mean(axis=0) - level_parts(scores, level)["centre"].values
+        shift = draws.mean(axis=0) - level_parts(scores, level)["interval_center"].values
         shift = shift / draws.std(axis=0)
-    machines = slice(0, len(model_names(scores)))
-    known = shift[machines][np.isfinite(shift[machines])]
+    models = slice(0, len(model_names(scores)))
+    known = shift[models][np.isfinite(shift[models])]
     if len(known):
-        shift[machines] = known.mean()
+        shift[models] = known.mean()
     return np.nan_to_num(shift)
 
 
@@ -872,11 +878,11 @@ def _few_counts(scores: Result, level: str) -> list[str]:
 
 
 def _shared_notes(
-    scores: Result, population: Population, level: str, ceiling: float, *, bounded: bool
+    scores: Result, generalize_to: Population, level: str, ceiling: float, *, bounded: bool
 ) -> list[str]:
     """What to know of every score of a level."""
     attrs = scores.data.attrs
-    apart = attrs.get("posterior_images") == "apart" and population == "images"
+    apart = attrs.get("posterior_images") == "apart" and generalize_to == "images"
     found = [
         note("ceiling-zero") if ceiling <= 0 else "",
         "" if bounded else note("ceiling-unclear"),
@@ -887,18 +893,18 @@ def _shared_notes(
     return [text for text in found if text]
 
 
-def _cluster_notes(scores: Result, population: Population, level: str) -> NDArray[np.object_]:
+def _cluster_notes(scores: Result, generalize_to: Population, level: str) -> NDArray[np.object_]:
     """Note on each score of too few clusters of images."""
     group = scores.data["decomposition"].to_dataset().sel(level=level)
     size = len(system_names(scores))
-    if "n_clusters" not in group or population == "humans":
+    if "n_clusters" not in group or generalize_to == "observers":
         return np.full(size, "", dtype=object)
     number = np.full(size, int(group["n_clusters"]))
     return few_clusters(scores.data.attrs["cluster"], number)
 
 
 def levels_met(scores: Result) -> list[str]:
-    """Levels in which there are machines; others have humans alone."""
+    """Levels in which there are models; others have humans alone."""
     known = scores.estimates["estimate"].sel(
         level=dataset_names(scores), system=model_names(scores)
     )
@@ -907,13 +913,13 @@ def levels_met(scores: Result) -> list[str]:
 
 
 def _human_notes(
-    scores: Result, population: Population, level: str, *, alone: bool = False
+    scores: Result, generalize_to: Population, level: str, *, alone: bool = False
 ) -> list[str]:
     """Note if there are too few humans to generalize to others."""
-    if population == "images":
+    if generalize_to == "images":
         return []
     own = [] if alone or level != OVERALL else levels_met(scores)
-    n_humans = int(scores.estimates["n_humans_met" if own else "n_humans"].sel(level=level))
+    n_humans = int(scores.estimates["n_humans_paired" if own else "n_humans"].sel(level=level))
     return few_notes(_fewest_humans(scores, own or [level]), n_humans)
 
 
@@ -922,15 +928,15 @@ def _fewest_humans(scores: Result, levels: Sequence[str]) -> int:
     return int(scores.estimates["fewest_humans"].sel(level=list(levels)).min())
 
 
-def too_few_humans(scores: Result, population: Population, level: str) -> str:
+def too_few_humans(scores: Result, generalize_to: Population, level: str) -> str:
     """Why scores have no variance for new humans, and what to do; empty if they have one."""
     levels = levels_met(scores) if level == OVERALL else []
     fewest = _fewest_humans(scores, levels or [level])
-    if population == "images" or fewest >= FEWEST_PEOPLE:
+    if generalize_to == "images" or fewest >= FEWEST_PEOPLE:
         return ""
     return in_kinds(
         f"only {fewest} humans: results for new humans need at least {FEWEST_PEOPLE} humans in "
-        "each data set; pass population='images' to treat these humans as fixed",
+        "each data set; pass generalize_to='images' to treat these humans as fixed",
         human_kind(scores),
     )
 

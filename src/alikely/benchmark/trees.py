@@ -81,7 +81,7 @@ class Families:
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.matrix(al.load_example(), by=None)
+    >>> result = al.pairwise_matrix(al.load_example(), by=None)
     >>> tree = al.benchmark.families(result, n_resamples=200, rng=1)
     >>> tree
     <Families of 10 observers by error consistency: 200 replicates>
@@ -229,7 +229,8 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     Parameters
     ----------
     matrix : Result
-        As from `alikely.matrix`, of a symmetric metric; of several conditions the mean is taken.
+        As from `alikely.pairwise_matrix`, of a symmetric metric; of several conditions the mean is
+        taken.
     n_resamples : int
         Bootstrap replicates; 0 for a tree without support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -258,7 +259,8 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     Examples
     --------
     >>> import alikely as al
-    >>> tree = al.benchmark.families(al.matrix(al.load_example(), by=None), n_resamples=200, rng=1)
+    >>> tree = al.benchmark.families(al.pairwise_matrix(al.load_example(), by=None),
+    n_resamples=200, rng=1)
     >>> tree.advised, tree.members()["size"].tolist()
     (4, [4, 4])
     """
@@ -331,7 +333,7 @@ def block_means(
     Parameters
     ----------
     matrix : Result
-        As from `alikely.matrix`.
+        As from `alikely.pairwise_matrix`.
     by : mapping of str to str
         Group of every observer, such as its family.
     ci_prob : float, optional
@@ -341,7 +343,7 @@ def block_means(
     -------
     pandas.DataFrame
         One row per pair of groups (``group_a, group_b``; the same twice: within), as from
-        `alikely.mean`. Observers are these: intervals speak for new trials. Groups of one
+        `alikely.mean`. Observers are these: intervals generalizes to new trials. Groups of one
         observer have no row of their own.
 
     Raises
@@ -354,7 +356,7 @@ def block_means(
     >>> import alikely as al
     >>> trials = al.load_example()
     >>> kinds = dict(zip(trials.observers, trials.data["kind"].values.tolist()))
-    >>> table = al.benchmark.block_means(al.matrix(trials, by=None), kinds)
+    >>> table = al.benchmark.block_means(al.pairwise_matrix(trials, by=None), kinds)
     >>> table[["group_a", "group_b", "estimate"]].round(3).values.tolist()
     [['human', 'human', 0.441], ['human', 'model', 0.267], ['model', 'model', 0.423]]
     """

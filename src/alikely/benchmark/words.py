@@ -48,34 +48,34 @@ __all__ = [
 
 # What intervals generalize to, and what stays as it is.
 SPEAKS: dict[Population, str] = {
-    "images": "new images and these humans (humans and machines fixed)",
-    "humans": "new humans and these images (humans random; images and machines fixed)",
-    "crossed": "new images and new humans (both random; machines fixed)",
+    "images": "new images and these humans (humans and models fixed)",
+    "observers": "new humans and these images (humans random; images and models fixed)",
+    "both": "new images and new humans (both random; models fixed)",
 }
 TEMPLATES = {
     "none": "No score of {label} with {reference}{where} is defined, of {n}.",
     "one": "The {label} of {system} with {reference}{where} was {reached}.",
     "range": "{label} with {reference}{where} ranged over {over} from {least} to {most}.",
     "humans": "Among themselves the humans reached {reached}.",
-    "intervals": "The intervals ({method}, {ground}) generalize to {population}; they are not "
+    "intervals": "The intervals ({method}, {ground}) generalize to {generalize_to}; they are not "
     "adjusted for multiple comparisons.",
-    "difference": "The difference between the machines {differs} significantly from 0 ({prob} "
+    "difference": "The difference between the models {differs} significantly from 0 ({prob} "
     "interval).",
-    "differences": "Of {of:,} differences between machines, {n} {differ} significantly from 0 "
+    "differences": "Of {of:,} differences between models, {n} {differ} significantly from 0 "
     "(simultaneous {prob} intervals).",
-    "equality": "A test of equal scores of all {n} machines gave {p}, based on the largest "
+    "equality": "A test of equal scores of all {n} models gave {p}, based on the largest "
     "standardized difference ({system} minus {other}) and adjusted for all differences. It "
-    "generalizes to {population}.",
+    "generalizes to {generalize_to}.",
     "ranks": "The highest score is that of {first}; {tied}. The sets contain the true ranks of "
-    "all {n} machines simultaneously in {prob} of experiments; they generalize to {population}.",
+    "all {n} models simultaneously in {prob} of experiments; they generalize to {generalize_to}.",
     "ceiling": "The {humans}{every} reached {value} among themselves (standard error {se}){test}. "
-    "This generalizes to {population}.",
+    "This generalizes to {generalize_to}.",
     "consensus": " A system without response noise could reach between {low} and {high} "
-    "(consensus bounds), which generalize to {population}.",
+    "(noise ceiling), which generalize to {generalize_to}.",
     "shares": " The ratio of the score to the ceiling{met} ranged over {n} from {least} to {most}; "
     "{whose} 1 ({prob}, not adjusted for multiple comparisons).",
     "identical": "{head}: both gave the same answers, there is no difference to judge.",
-    "verdict": "{head}: {difference}. For {population}, it {tested}",
+    "verdict": "{head}: {difference}. For {generalize_to}, it {tested}",
     "adjusted": "; after adjustment for all {n} differences, it {tested}",
     "above": ". Probability that it is above 0: {p}",
     "undecided": ", which depends mainly on the prior, because no difference is significant after "
@@ -83,63 +83,63 @@ TEMPLATES = {
 }
 
 
-def _speaks(scores: Result, population: Population) -> str:
+def _speaks(scores: Result, generalize_to: Population) -> str:
     """What intervals generalize to; new clusters replace new images where they are resampled."""
     cluster = scores.data.attrs.get("cluster", "")
     new = f"new clusters of images ({cluster})" if cluster else "new images"
-    return SPEAKS[population].replace("new images", new)
+    return SPEAKS[generalize_to].replace("new images", new)
 
 
-def judged(scores: Result, frame: pd.DataFrame, population: Population, level: str) -> bool:
+def judged(scores: Result, frame: pd.DataFrame, generalize_to: Population, level: str) -> bool:
     """Whether a sentence says how many differences are significant."""
     if is_analytic(scores):
-        few = too_few_humans(scores, population, level)
+        few = too_few_humans(scores, generalize_to, level)
         valid = not is_plug_in(scores.metric) and not few
     else:
         valid = bool(scores.data.attrs["joint"])
-    machines = frame["system"].isin(model_names(scores))
-    return valid and int(frame.loc[machines, "estimate"].notna().sum()) > 1
+    models = frame["system"].isin(model_names(scores))
+    return valid and int(frame.loc[models, "estimate"].notna().sum()) > 1
 
 
 def score_sentence(
     scores: Result,
     frame: pd.DataFrame,
     say: Phrases,
-    population: Population,
+    generalize_to: Population,
     level: str,
     differences: pd.DataFrame | None,
 ) -> str:
     """Say the scores of a benchmark."""
-    method, prob = say.school, say.prob
-    machines = frame[frame["system"].isin(model_names(scores))]
+    method, prob = say.method, say.prob
+    models = frame[frame["system"].isin(model_names(scores))]
     attrs = scores.data.attrs
-    few = too_few_humans(scores, population, level) if is_analytic(scores) else ""
+    few = too_few_humans(scores, generalize_to, level) if is_analytic(scores) else ""
     if is_analytic(scores):
         n_humans, fewest, n_images = _behind(scores, level)
-        parts = [_scores(say, machines, counted(n_humans, "human"), _where(scores, level))]
+        parts = [_scores(say, models, counted(n_humans, "human"), _where(scores, level))]
         known = frame[frame["estimate"].notna()].set_index("system")
-        # Of the humans just named: those whom machines were met by, where there are any.
+        # Of the humans just named: those whom models were met by, where there are any.
         for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
             parts.append(TEMPLATES["humans"].format(reached=_reached(say, known.loc[name])))
         ground = _images_words(scores, level, n_humans, fewest, n_images)
-        target = _speaks(scores, population)
+        target = _speaks(scores, generalize_to)
     else:
-        parts = [_scores(say, machines, str(attrs["reference"]), _where(scores, level))]
-        entries = [int(machines["n_entries"].min()), int(machines["n_entries"].max())]
+        parts = [_scores(say, models, str(attrs["reference"]), _where(scores, level))]
+        entries = [int(models["n_entries"].min()), int(models["n_entries"].max())]
         fewest_entries = "" if entries[0] == entries[1] else f"{entries[0]} to "
         ground = f"from {fewest_entries}{counted(entries[1], 'entry', 'entries')} of the result"
-        ground += " each" if len(machines) > 1 else ""
+        ground += " each" if len(models) > 1 else ""
         target = population_words(scores.metric, "posterior", attrs)
     # Two humans tell nothing of new ones: there are no intervals to describe.
     if method and not few:
-        how = _method(scores, method, population, say.kind)
-        if method == "analytic" and not np.allclose(machines["centre"], machines["estimate"]):
+        how = _method(scores, method, generalize_to, say.kind)
+        if method == "analytic" and not np.allclose(models["interval_center"], models["estimate"]):
             how += " about scores with pseudocounts in the cells of each pair"
-        parts.append(TEMPLATES["intervals"].format(method=how, ground=ground, population=target))
+        parts.append(TEMPLATES["intervals"].format(method=how, ground=ground, generalize_to=target))
     if differences is not None:
         lower, upper = (differences[name] for name in bound_names("simultaneous", "ci", prob))
         parts.append(_told(int(((lower > 0) | (upper < 0)).sum()), lower.notna().sum(), prob))
-    parts.append(cautions(machines["note"], "machines"))
+    parts.append(cautions(models["note"], "models"))
     return " ".join(filter(None, parts))
 
 
@@ -148,16 +148,16 @@ def _reached(say: Phrases, row: pd.Series) -> str:
     return ", ".join(filter(None, [say.value(row["estimate"]), say.interval(row)]))
 
 
-def _scores(say: Phrases, machines: pd.DataFrame, reference: str, where: str) -> str:
-    """The score of one machine, or the extremes of several."""
-    defined = machines[machines["estimate"].notna()]
-    n = counted(len(machines), "machine")
+def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> str:
+    """The score of one model, or the extremes of several."""
+    defined = models[models["estimate"].notna()]
+    n = counted(len(models), "model")
     known: dict[str, Any] = {
         "label": say.metric.label, "reference": reference, "where": where, "n": n,
     }  # fmt: skip
     if not len(defined):
         return TEMPLATES["none"].format(**known)
-    if len(machines) == 1:
+    if len(models) == 1:
         row = defined.iloc[0]
         return TEMPLATES["one"].format(**known, system=row["system"], reached=_reached(say, row))
     ends = [
@@ -168,7 +168,7 @@ def _scores(say: Phrases, machines: pd.DataFrame, reference: str, where: str) ->
             defined.loc[defined["estimate"].idxmax()],
         )
     ]
-    over = f"{n}, {len(defined)} with a score," if len(defined) < len(machines) else n
+    over = f"{n}, {len(defined)} with a score," if len(defined) < len(models) else n
     return capital(TEMPLATES["range"].format(**known, over=over, least=ends[0], most=ends[1]))
 
 
@@ -186,42 +186,42 @@ def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_imag
     return ground
 
 
-def equality_sentence(scores: Result, test: pd.Series, population: Population) -> str:
+def equality_sentence(scores: Result, test: pd.Series, generalize_to: Population) -> str:
     """Say the test that all scores are equal, as returned by `alikely.benchmark.test_equality`."""
     return TEMPLATES["equality"].format(
         n=test["n_systems"], p=p_words("p", test["p_value"]), system=test["system"],
-        other=test["other"], population=_speaks(scores, population),
+        other=test["other"], generalize_to=_speaks(scores, generalize_to),
     )  # fmt: skip
 
 
 def rank_sentence(
-    scores: Result, ranks: pd.DataFrame, population: Population, ci_prob: float
+    scores: Result, ranks: pd.DataFrame, generalize_to: Population, ci_prob: float
 ) -> str:
-    """Say which machine leads a ranking, and which are tied with it."""
+    """Say which model leads a ranking, and which are tied with it."""
     n, first = len(ranks), ranks.iloc[0]
     names = ranks.loc[ranks["tied_with_top"], "system"].tolist()
     others = [str(name) for name in names if name != first["system"]]
     if not others:
-        tied = "no other machine is tied with it"
+        tied = "no other model is tied with it"
     elif len(names) == n:
-        tied = f"all {n} machines are tied with it"
+        tied = f"all {n} models are tied with it"
     else:
         verb = "is" if len(others) == 1 else "are"
         tied = f"{len(others)} of the other {n - 1} {verb} tied with it ({listed(others)})"
     return TEMPLATES["ranks"].format(
         first=first["system"], tied=tied, n=n, prob=percent(ci_prob),
-        population=_speaks(scores, population),
+        generalize_to=_speaks(scores, generalize_to),
     )  # fmt: skip
 
 
 def ceiling_sentence(
     scores: Result,
     table: pd.DataFrame,
-    population: Population,
+    generalize_to: Population,
     level: str = OVERALL,
     digits: int = 2,
 ) -> str:
-    """Say the consistency of humans, and how near machines come to it."""
+    """Say the consistency of humans, and how near models come to it."""
     prob, kind = scores.interval_options(None, None)
     zero = is_wide(scores.metric)
     row = table.set_index("level").loc[level]
@@ -233,16 +233,17 @@ def ceiling_sentence(
     text = TEMPLATES["ceiling"].format(
         humans=counted(n_humans, "human"), every=every, test=test,
         value=number(row["human_human"], digits, zero),
-        se=number(row["human_human_se"], digits, zero), population=_speaks(scores, population),
+        se=number(row["human_human_se"], digits, zero),
+        generalize_to=_speaks(scores, generalize_to),
     )  # fmt: skip
-    low, high = (number(row[f"consensus_{end}"], digits, zero) for end in ("lower", "upper"))
+    low, high = (number(row[f"noise_ceiling_{end}"], digits, zero) for end in ("lower", "upper"))
     if MISSING not in (low, high):
         text += TEMPLATES["consensus"].format(
-            low=low, high=high, population=_speaks(scores, "images")
+            low=low, high=high, generalize_to=_speaks(scores, "images")
         )
-    frame = scores.summary(population, level, ci_prob=prob, ci_kind=kind)
-    shares = frame[frame["ceiled"].notna()]
-    ends = bounds_of("ceiled", "ci", prob)
+    frame = scores.summary(generalize_to, level, ci_prob=prob, ci_kind=kind)
+    shares = frame[frame["ceiling_normalized"].notna()]
+    ends = bounds_of("ceiling_normalized", "ci", prob)
     if not len(shares) or ends[0] not in shares:
         return text
     reached = int(((shares[ends[0]] <= 1) & (shares[ends[1]] >= 1)).sum())
@@ -251,27 +252,27 @@ def ceiling_sentence(
         ceiling = number(
             level_scores(scores, level)[system_names(scores).index(CEILING)], digits, zero
         )
-        met = f" ({ceiling}, of the {counted(n_met, 'human')} of data sets with machines)"
+        met = f" ({ceiling}, of the {counted(n_met, 'human')} of data sets with models)"
     least, most = (
         number(x, digits, leading_zero=True)
-        for x in (shares["ceiled"].min(), shares["ceiled"].max())
+        for x in (shares["ceiling_normalized"].min(), shares["ceiling_normalized"].max())
     )
     return text + TEMPLATES["shares"].format(
-        met=met, n=counted(len(shares), "machine"), least=least, most=most, prob=percent(prob),
+        met=met, n=counted(len(shares), "model"), least=least, most=most, prob=percent(prob),
         whose=f"{reached or 'none'} of their intervals contain{'' if reached > 1 else 's'}",
     )  # fmt: skip
 
 
-def _method(scores: Result, school: str, population: Population, kind: CiKind) -> str:
+def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind) -> str:
     """How the interval of a method came about."""
-    if school == "analytic":
+    if method == "analytic":
         return "analytic, by Student's t"
     own, variable = next(
-        (own, variable) for own, variable in drawn_methods(scores, population).items()
-        if own == school
+        (own, variable) for own, variable in drawn_methods(scores, generalize_to).items()
+        if own == method
     )  # fmt: skip
     n = len(level_draws(scores, own, variable))
-    if school == "bootstrap":
+    if method == "bootstrap":
         name = "bootstrap" if kind == "hdi" else "percentile bootstrap"
         return f"{name}, {counted(n, 'replicate')}"
     name = "posterior"
@@ -291,19 +292,19 @@ def _where(scores: Result, level: str) -> str:
     if len(met) == n:
         return f" (means over {n} data sets)"
     if len(met) == 1:
-        return f" (in {met[0]}, the one of {n} data sets that has machines)"
-    return f" (means over those {len(met)} of {n} data sets that have machines)"
+        return f" (in {met[0]}, the one of {n} data sets that has models)"
+    return f" (means over those {len(met)} of {n} data sets that have models)"
 
 
 def _behind(scores: Result, level: str) -> tuple[int, int, int]:
-    """Humans behind the scores of machines, the fewest in any part, and images of a condition."""
+    """Humans behind the scores of models, the fewest in any part, and images of a condition."""
     at = scores.estimates.sel(level=level)
     own = levels_met(scores) if level == OVERALL else []
     if not own or len(own) == len(dataset_names(scores)):
         return int(at["n_humans"]), int(at["fewest_humans"]), int(at["n_images"])
     parts = scores.estimates.sel(level=own)
     images = int(parts["n_images"].sum())
-    return int(at["n_humans_met"]), int(parts["fewest_humans"].min()), images
+    return int(at["n_humans_paired"]), int(parts["fewest_humans"].min()), images
 
 
 def _told(n: int, of: int, prob: float) -> str:
@@ -324,7 +325,7 @@ def difference_sentence(
     scores: Result,
     row: pd.Series,
     table: pd.DataFrame,
-    population: Population,
+    generalize_to: Population,
     level: str,
     prob: float,
 ) -> str:
@@ -337,14 +338,14 @@ def difference_sentence(
         text = TEMPLATES["verdict"].format(
             head=capital(head),
             difference=_plain(row["difference"]),
-            population=SPEAKS[population].split(" (")[0],
+            generalize_to=SPEAKS[generalize_to].split(" (")[0],
             tested=_tested(row, "p_value", "pointwise", prob),
         )
         if len(table) > 1:
             tested = _tested(row, "p_value_simultaneous", "simultaneous", prob)
             text += TEMPLATES["adjusted"].format(n=len(table), tested=tested)
         undecided = (table["p_value_simultaneous"].dropna() > 1 - prob).all()
-        text += TEMPLATES["above"].format(p=_probability(row["p_positive"]))
+        text += TEMPLATES["above"].format(p=_probability(row["prob_positive"]))
         text += f"{TEMPLATES['undecided'] if undecided else ''}."
     reason = not_valid(scores.metric)
     return f"{text} Caution: {reason}." if reason else text

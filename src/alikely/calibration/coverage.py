@@ -29,7 +29,7 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.calibration.scenarios import SCENARIOS
 from alikely.calibration.studies import run_study
-from alikely.estimates.sentences import School
+from alikely.estimates.sentences import Method
 from alikely.inference.intervals import defined_quantiles
 from alikely.inference.resampling import bca_interval
 from alikely.metrics import Metric, get_metric
@@ -74,8 +74,8 @@ METHODS: dict[str, _Method] = {
     "wald": _Method("normal"),
     "wald, counts + 1/2": _Method("normal", "eti", 0.5),
 }
-# Of results: method, school, kind of interval, and how `Result.summary` names the latter.
-OF_RESULTS: list[tuple[str, School, CiKind, str]] = [
+# Of results: method, method, kind of interval, and how `Result.summary` names the latter.
+OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
     ("analytic", "analytic", "eti", "ci"), ("bootstrap", "bootstrap", "eti", "eti"),
     ("bca", "bca", "eti", "ci"), ("posterior", "posterior", "eti", "eti"),
     ("posterior hdi", "posterior", "hdi", "hdi"),
@@ -110,7 +110,7 @@ def coverage_study(
     n_draws: int = 1_000,
     ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
     metric: str | Metric = "error_consistency",
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """How often intervals contain the truth, over simulated pairs of observers [MWC19]_.
@@ -129,16 +129,16 @@ def coverage_study(
         Probabilities of the intervals, in (0, 1).
     metric : str or Metric
         What is estimated, of correctness; `ec` describes the observers in any case.
-    folder, rng
+    cache_dir, rng
         As in `alikely.calibration.run_study`.
 
     Returns
     -------
     pandas.DataFrame
         One row per setting, method and probability: ``coverage`` (a data set without an interval
-        counts as missed) with its Monte-Carlo error ``coverage_mcse``, mean ``width`` with
+        counts as missed) with its Monte Carlo error ``coverage_mcse``, mean ``width`` with
         ``width_mcse``, share ``no_interval``; and of the estimate ``bias, bias_mcse,
-        undefined_share``.
+        frac_undefined``.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def coverage_study(
         | common
         for _, row in settings.iterrows()
     ]  # fmt: skip
-    return run_study(_of_tables, cells, folder, rng=rng).drop(columns=[*common])
+    return run_study(_of_tables, cells, cache_dir, rng=rng).drop(columns=[*common])
 
 
 def _common(
@@ -204,7 +204,7 @@ def estimate_coverage(
     n_datasets: int = 200,
     n_draws: int = 1_000,
     ci_probs: Sequence[float] = (0.5, 0.8, 0.95),
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """How often the intervals of a front door contain the truth, over simulated data [MWC19]_.
@@ -229,7 +229,7 @@ def estimate_coverage(
         Data sets of each setting, at least 10; draws and replicates for each, at least 100.
     ci_probs : sequence of float
         Probabilities of the intervals, in (0, 1).
-    folder, rng
+    cache_dir, rng
         As in `alikely.calibration.run_study`.
 
     Returns
@@ -278,7 +278,7 @@ def estimate_coverage(
         )
     common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
     cells = [setting | common for setting in _settings(estimand, grid)]
-    return run_study(_of_scenario, cells, folder, rng=rng).drop(columns=[*common])
+    return run_study(_of_scenario, cells, cache_dir, rng=rng).drop(columns=[*common])
 
 
 def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]:
@@ -371,20 +371,20 @@ def _of_scenario(
     """All methods on the same data sets of one setting, as entries of one result."""
     data, drawing = seed.spawn(2)
     estimand, rng = metric_again(metric, module), np.random.default_rng(data)
-    ranges, _, analyse = SCENARIOS[estimand.counts]
+    ranges, _, analyze = SCENARIOS[estimand.counts]
     options = {"n_resamples": n_draws, "n_draws": n_draws, "rng": drawing}
     values = [setting[name] for name in ranges]
-    result, truth = analyse(estimand, values, n_datasets, rng, options)
+    result, truth = analyze(estimand, values, n_datasets, rng, options)
     rows = []
-    for method, school, kind, shown in OF_RESULTS:
-        drawn = school == "posterior"
-        if drawn and school not in result.data.children:
+    for label, method, kind, shown in OF_RESULTS:
+        drawn = method == "posterior"
+        if drawn and method not in result.data.children:
             continue
         for ci_prob in ci_probs:
-            frame = result.summary(ci_prob=ci_prob, ci_kind=kind, intervals=[school])
-            bounds = frame[[*bound_names(school, shown, ci_prob)]].to_numpy()
+            frame = result.summary(ci_prob=ci_prob, ci_kind=kind, intervals=[method])
+            bounds = frame[[*bound_names(method, shown, ci_prob)]].to_numpy()
             point = frame["posterior_median" if drawn else "estimate"].to_numpy()
-            rows.append(_row(method, ci_prob, bounds, point, truth))
+            rows.append(_row(label, ci_prob, bounds, point, truth))
     return rows
 
 
@@ -421,15 +421,15 @@ def _of_tables(
 
 
 def _row(
-    method: str, ci_prob: float, bounds: Floats, point: Floats, truth: Floats | float
+    label: str, ci_prob: float, bounds: Floats, point: Floats, truth: Floats | float
 ) -> dict[str, Any]:
     """Count how often intervals (data set, 2) contain the truth."""
     lower, upper = bounds.T
     width, error = upper - lower, point - truth
-    row: dict[str, Any] = {"method": method, "ci_prob": ci_prob}
+    row: dict[str, Any] = {"method": label, "ci_prob": ci_prob}
     row |= _mean("coverage", (lower <= truth) & (truth <= upper))
     row |= _mean("width", width) | {"no_interval": float(np.isnan(width).mean())}
-    return row | _mean("bias", error) | {"undefined_share": float(np.isnan(error).mean())}
+    return row | _mean("bias", error) | {"frac_undefined": float(np.isnan(error).mean())}
 
 
 def _mean(name: str, values: ArrayLike) -> dict[str, float]:
@@ -453,22 +453,22 @@ def _bounds(
     found: dict[str, Floats] = {}
     drawn: dict[tuple[str, float | None], Floats] = {}
     for name in methods:
-        method = METHODS[name]
-        if method.source == "normal":
-            cells = counts + (method.prior or 0.0)
+        label = METHODS[name]
+        if label.source == "normal":
+            cells = counts + (label.prior or 0.0)
             value, se = estimates(cells, setting), standard_errors(cells, setting)
             half = special.ndtri((1 + np.array(ci_probs)) / 2)[:, None] * se
             found[name] = np.stack([value - half, value + half], axis=-1)
             continue
-        key = (method.source, method.prior)
+        key = (label.source, label.prior)
         if key not in drawn:
-            added = setting.prior if method.prior is None else method.prior
-            prior = None if method.source == "bootstrap" else added
+            added = setting.prior if label.prior is None else label.prior
+            prior = None if label.source == "bootstrap" else added
             drawn[key] = replicates(counts, setting, prior, n_draws, rng)
         draws = drawn[key]
-        if method.cut == "bca":
+        if label.cut == "bca":
             bounds = [bca_interval(counts, draws, setting.metric, p) for p in ci_probs]
-        elif method.cut == "hdi":
+        elif label.cut == "hdi":
             bounds = [_densest(draws, p) for p in ci_probs]
         else:
             bounds = [defined_quantiles(draws, [(1 - p) / 2, (1 + p) / 2]) for p in ci_probs]

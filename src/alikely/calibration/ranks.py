@@ -68,7 +68,7 @@ def sbc(
     thin: int = 20,
     tune: int = 500,
     target_accept: float = 0.9,
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
     """Simulation-based calibration of a model and its sampler [T18]_.
@@ -105,14 +105,14 @@ def sbc(
         over 2 chains. Thinned, since ranks among correlated draws are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
-    folder, rng
+    cache_dir, rng
         As in `alikely.calibration.run_study`; after a change of the model or the simulator take a
         new folder.
 
     Returns
     -------
     pandas.DataFrame
-        One row per simulation and quantity: ``simulation, school`` (posterior),
+        One row per simulation and quantity: ``simulation, method`` (posterior),
         ``quantity, element, truth``; ``rank``, of the truth among the draws as a share in (0, 1),
         ties and steps resolved at random, NaN where the truth or all draws are undefined;
         ``draw``, one of the draws, ``mean`` and ``sd`` of all; and of the chains ``divergent``,
@@ -156,7 +156,7 @@ def sbc(
         {"first": first, "number": min(BLOCK, n - first)} | common for first in range(0, n, BLOCK)
     ]
     block = functools.partial(_block, study)
-    table = run_study(block, cells, folder, rng=rng)
+    table = run_study(block, cells, cache_dir, rng=rng)
     return table.drop(columns=["first", "number", *common])
 
 
@@ -173,14 +173,14 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
     Returns
     -------
     pandas.DataFrame
-        One row per quantity, and school: ``school, quantity, n``; ``p_value`` of uniform ranks
+        One row per quantity, and method: ``method, quantity, n``; ``p_value`` of uniform ranks
         (`alikely.inference.intervals.uniformity`)
         and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
         ``inside_all``, whether inside the wider band that all quantities of the model stay inside
         together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one
         posterior draw of each simulation (Kolmogorov-Smirnov), NaN for ranks that are kept without
         them; and for 50, 80 and 95 % central
-        intervals ``coverage_50`` ... with Monte-Carlo errors ``coverage_50_mcse`` ...; an interval
+        intervals ``coverage_50`` ... with Monte Carlo errors ``coverage_50_mcse`` ...; an interval
         that is undefined does not cover.
 
     Raises
@@ -196,14 +196,14 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
     ci_prob = resolve("ci_prob", ci_prob)
     if ranks.empty or not 0 < ci_prob < 1:
         raise ValueError(f"ranks must not be empty and ci_prob between 0 and 1, got {ci_prob}")
-    groups = list(ranks.groupby(["school", "quantity"], sort=False))
-    together = ranks.loc[ranks["school"] == "posterior", "quantity"].nunique()
+    groups = list(ranks.groupby(["method", "quantity"], sort=False))
+    together = ranks.loc[ranks["method"] == "posterior", "quantity"].nunique()
     rows = []
-    for (school, quantity), part in groups:
+    for (method, quantity), part in groups:
         known = part.dropna(subset="rank")
         p_value = uniformity(known["rank"]) if len(known) > 1 else np.nan
         row = {
-            "school": school,
+            "method": method,
             "quantity": quantity,
             "n": len(part),
             "p_value": p_value,
@@ -265,7 +265,7 @@ def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
 
 def _judged(ranks: pd.DataFrame) -> dict[str, Any]:
     summary = sbc_summary(ranks)
-    posterior = summary[summary["school"] == "posterior"]
+    posterior = summary[summary["method"] == "posterior"]
     return {
         "n_simulations": int(ranks["simulation"].nunique()),
         "passed": bool(posterior["inside_all"].all()),
@@ -475,7 +475,7 @@ def _simulation(
     element = {name: _element(values, rng) for name, values in ranked.items()}
     for name, values in ranked.items():
         at = element[name]
-        row = {"school": "posterior", "quantity": name, "element": at}
+        row = {"method": "posterior", "quantity": name, "element": at}
         rank = _ranked(float(np.ravel(truth[name])[at]), _columns(values)[:, at], rng)
         rows.append(row | rank | chains)
     return rows

@@ -36,7 +36,7 @@ POPULATION, SEED = 500_000, 17
 # Items of a population.
 ENDLESS = 1e9
 # All data sets of a setting as the entries of one result, and what intervals should contain.
-Analysed = tuple[Result, float]
+Analyzed = tuple[Result, float]
 
 
 class Scenario(NamedTuple):
@@ -44,7 +44,7 @@ class Scenario(NamedTuple):
 
     ranges: dict[str, tuple[float, float]]
     settings: list[tuple[float, ...]]
-    analyse: Callable[..., Analysed]
+    analyze: Callable[..., Analyzed]
 
 
 def _conditions(n_datasets: int, n_items: int) -> list[int]:
@@ -53,7 +53,7 @@ def _conditions(n_datasets: int, n_items: int) -> list[int]:
 
 def _agreement(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
+) -> Analyzed:
     copy_probability, n_classes, n_joint_errors, peakedness = setting
     wrong = _wrong_rows(n_classes, peakedness)
     true = rng.multinomial(n_joint_errors, np.full(n_classes, 1 / n_classes), n_datasets)
@@ -85,10 +85,10 @@ def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
 
 
 def _true_readings(
-    metric: Metric, n_readers: int, accuracy: float, prevalence: float, m: int
+    metric: Metric, n_readers: int, accuracy: float, prevalence: float, n_alternatives: int
 ) -> float:
     """Value over infinitely many items, of readers who are alike and err independently [DS79]_."""
-    frequency, said = _readers(accuracy, prevalence, m)
+    frequency, said = _readers(accuracy, prevalence, n_alternatives)
     equal = float(frequency @ (said**2).sum(axis=1))
     share = ENDLESS * (frequency @ said)
     return float(
@@ -100,24 +100,24 @@ def _true_readings(
                 share,
                 n_readers * share,
                 np.tile(share, (n_readers, 1)),
-                np.asarray(m),
+                np.asarray(n_alternatives),
             )
         )
     )
 
 
-def _readers(accuracy: float, prevalence: float, m: int) -> tuple[Floats, Floats]:
+def _readers(accuracy: float, prevalence: float, n_alternatives: int) -> tuple[Floats, Floats]:
     """Frequencies of the true classes, and of the readings given each."""
-    frequency = np.full(m, (1 - prevalence) / (m - 1))
+    frequency = np.full(n_alternatives, (1 - prevalence) / (n_alternatives - 1))
     frequency[0] = prevalence
-    said = np.full((m, m), (1 - accuracy) / (m - 1))
+    said = np.full((n_alternatives, n_alternatives), (1 - accuracy) / (n_alternatives - 1))
     np.fill_diagonal(said, accuracy)
     return frequency, said
 
 
 def _readings(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
+) -> Analyzed:
     n_readers, n_items, accuracy, prevalence, missing, m = setting
     frequency, said = _readers(accuracy, prevalence, m)
     truth = rng.choice(m, n_datasets * n_items, p=frequency)
@@ -156,7 +156,7 @@ def _wrong_options(n_options: int, peakedness: float) -> Floats:
 
 def _options(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
+) -> Analyzed:
     n_items, accuracy, n_options, copying, peakedness = setting
     n = n_datasets * n_items
     chance = np.append(accuracy, (1 - accuracy) * _wrong_options(n_options, peakedness))
@@ -198,7 +198,7 @@ def _population(metric: Metric, n_options: int, sharing: float, sharpness: float
 
 def _soft_options(
     metric: Metric, setting: Any, n_datasets: int, rng: np.random.Generator, options: Any
-) -> Analysed:
+) -> Analyzed:
     n_items, n_options, sharing, sharpness = setting
     n = n_datasets * n_items
     p = _probabilities(rng, n, n_options, sharing, sharpness)

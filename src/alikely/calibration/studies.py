@@ -27,7 +27,7 @@ SEED = "seed.txt"
 def run_study(
     function: Callable[..., Rows],
     cells: Sequence[Cell],
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     *,
     rng: RandomState = None,
 ) -> pd.DataFrame:
@@ -45,7 +45,7 @@ def run_study(
         list of rows. It must be importable where it runs, or a `functools.partial` of such a one.
     cells : sequence of mapping
         What to run, one mapping of JSON values each.
-    folder : str or path, optional
+    cache_dir : str or path, optional
         Where finished cells are kept, one JSON file each, known by the function's name, the values
         and the seed. A study that was stopped, by Ctrl-C or harder, goes on there when it is called
         again in the same way; its files that are damaged are made again, other files are left
@@ -75,16 +75,18 @@ def run_study(
     named = getattr(function, "func", function)
     name = f"{named.__module__}.{named.__qualname__}"
     seed = seed_sequence(rng)
-    if folder is not None:
-        folder = Path(folder)
-        if folder.exists() and not folder.is_dir():
-            raise ValueError(f"folder must be a folder, got the file {str(folder)!r}; give another")
-        folder.mkdir(parents=True, exist_ok=True)
-        seed = seed if rng is not None else _kept_seed(folder / SEED)
+    if cache_dir is not None:
+        cache_dir = Path(cache_dir)
+        if cache_dir.exists() and not cache_dir.is_dir():
+            raise ValueError(
+                f"folder must be a folder, got the file {str(cache_dir)!r}; give another"
+            )
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        seed = seed if rng is not None else _kept_seed(cache_dir / SEED)
     seeds = seed.spawn(len(cells))
     paths: list[Path | None] = [None] * len(cells)
-    if folder is not None:
-        paths = [folder / _file_name(name, *cell) for cell in zip(cells, seeds, strict=True)]
+    if cache_dir is not None:
+        paths = [cache_dir / _file_name(name, *cell) for cell in zip(cells, seeds, strict=True)]
     done = {i: rows for i, path in enumerate(paths) if path and (rows := _kept(path)) is not None}
     todo = [index for index in range(len(cells)) if index not in done]
     with Bar("cells", len(cells)) as bar:

@@ -57,7 +57,7 @@ def _overview() -> str:
         [
             "Usage: alikely SUBCOMMAND ...",
             "",
-            "Compare errors of human and machine observers, with intervals.",
+            "Compare errors of human and model observers, with intervals.",
             "",
             *lines,
             "",

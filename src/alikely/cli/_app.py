@@ -233,7 +233,7 @@ TEXTS = {
     "metric": Text(
         str,
         "Name of a metric (default ec, error consistency): ma (misclassification agreement), "
-        "cles (class-level error similarity), copying, normalised, ...; a custom metric as "
+        "cles (class-level error similarity), copying, normalized, ...; a custom metric as "
         "module:ATTRIBUTE",
         metric_of,
     ),
@@ -252,8 +252,8 @@ TEXTS = {
                       "(default: the recommended interval)"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers to score them against"),
-    "most_observers": Text(int, "Humans that can be found"),
-    "most_repeats": Text(int, "Times that an image may be shown to each"),
+    "max_observers": Text(int, "Humans that can be found"),
+    "max_repeats": Text(int, "Times that an image may be shown to each"),
     "ci_prob": Text(float, "Probability of the intervals"),
     "ci_kind": Text(Literal["eti", "hdi"], "Equal-tailed or highest-density intervals"),
     "by": Text(Literal["condition", "dataset", "none"], "Groups of trials to analyze separately "

@@ -24,7 +24,7 @@ from alikely._base.intervals import percent
 from alikely._base.names import counted, shorten, told_apart, visible
 from alikely._base.steps import step
 from alikely.cli._running import worded
-from alikely.estimates.contrasts import machine_means
+from alikely.estimates.contrasts import model_means
 from alikely.estimates.sentences import METHODS, shown_methods
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def show_notes(notes: pd.Series) -> None:
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
     several = told.groupby(alike).transform("nunique") > 1
     for note, count in told.where(~several, alike).value_counts().items():
-        named = worded(note, ("--no-response", "--population", "--cluster"))
+        named = worded(note, ("--no-response", "--generalize-to", "--cluster"))
         say(f"! {named} ({counted(count, 'row')})", hanging="  ")
 
 
@@ -265,9 +265,9 @@ def show_result(o: Options, result: Result, trials: Trials | None = None) -> Non
     print(f"\n{counted(n_pairs, 'pair')}{several}; {n_undefined} with an undefined estimate.")
     with step("means of models"):
         kinds = {} if trials is None else kinds_of(trials)
-        means = machine_means(result, kinds, intervals)
+        means = model_means(result, kinds, intervals)
     if means is not None:
-        columns = ["machine=model", "n_pairs", f"estimate={metric.short}"]
+        columns = ["model=model", "n_pairs", f"estimate={metric.short}"]
         if "method" in means:
             columns.append(
                 f"interval={', '.join(heads[m] for m in means['method'].unique() if m)}\n{level}"

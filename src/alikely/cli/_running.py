@@ -63,7 +63,7 @@ COMMANDS = {
     "al.compare": "alikely compare",
     "al.decision_margin_consistency": "alikely margins",
     "al.error_consistency": "alikely compare",
-    "al.matrix": "alikely matrix",
+    "al.pairwise_matrix": "alikely matrix",
 }
 # A choice of trials with the words before it, options of a question, and other Python.
 _SELECT = re.compile(r"(?:with |such as |: )?\btrials\.select\(([a-z]*)[^()]*\)")
@@ -73,7 +73,7 @@ _PYTHON = re.compile(
     r"|Trials\.(?:from|read|with)\w*|(?:trials|alignment|profiles)\.\w+\([^()]*\)"
     r"|\.?\w+\([^()]*=[^()]*\)))"
 )
-# A keyword with its value, such as classes=[...], people='label', wide=True, sep= or n_draws=0.
+# A keyword with its value, such as classes=[...], human_ids='shared', wide=True, sep= or n_draws=0.
 _GIVEN = re.compile(
     r"(?<![-\w.{])([a-z]\w*)=(\[\.\.\.\]|\[\(a, b\), \.\.\.\]|\[[^][()]*\]|'[^']*'|\"[^\"]*\""
     r"|True|False|None|\.\.\.|-?\d[\w.]*|(?=[\s);,.]|$))"

@@ -17,7 +17,7 @@ def benchmark(
     *,
     verdict: list[tuple[str, str]] | None = None,
     exclude: str | None = None,
-    population: Literal["images", "humans", "crossed"] = "crossed",
+    generalize_to: Literal["images", "observers", "both"] = "both",
 ) -> None:
     """Score models against humans, with ceilings, intervals and ranks.
 
@@ -30,7 +30,7 @@ def benchmark(
         Test the difference of two models, alone and among all; as often as you like.
     exclude : str
         Exclude the conditions that a benchmark excludes: model-vs-human.
-    population : str
+    generalize_to : str
         What is treated as a random sample: images, humans, or both (crossed, the default).
     """
     trials = o.trials()
@@ -39,22 +39,26 @@ def benchmark(
     with step("scores of models against humans"), al.options(ci_prob=o.ci_prob):
         scores = al.benchmark_scores(trials, **o.of(al.benchmark_scores))
     level = o.level
-    frame = scores.summary(population, level).sort_values("estimate", ascending=False)
-    interval = interval_of(frame.filter(regex="^(?!ceiled_)"))
+    frame = scores.summary(generalize_to, level).sort_values("estimate", ascending=False)
+    interval = interval_of(frame.filter(regex="^(?!ceiling_normalized_)"))
     columns = ["system", "estimate:3=score", "se:3", f"{interval}:3={percent(o.ci_prob)}"]
-    columns.append("ceiled=of ceiling")
+    columns.append("ceiling_normalized=of ceiling")
     if frame["se"].notna().all() and interval and level == "overall" and len(scores.observers) > 1:
-        frame = with_ranks(frame, al.benchmark.ranks(scores, population, rng=o.seed))
+        frame = with_ranks(frame, al.benchmark.ranks(scores, generalize_to, rng=o.seed))
         columns.append("rank:s")
     show(frame, columns)
     said = scores.data.attrs
-    print(f"one person within: {said['people']}; one image within: {said['items']}")
+    print(f"one person within: {said['human_ids']}; one image within: {said['item_scope']}")
     for first, second in verdict or ():
         say(
             "",
-            str(al.benchmark.test_difference(scores, first, second, population, level)["sentence"]),
+            str(
+                al.benchmark.test_difference(scores, first, second, generalize_to, level)[
+                    "sentence"
+                ]
+            ),
         )
-    o.table("benchmark", scores.summary(population, level=None, intervals="all"))
+    o.table("benchmark", scores.summary(generalize_to, level=None, intervals="all"))
     o.write("benchmark.nc", scores.save)
-    o.plot("benchmark", lambda: al.plot_benchmark(scores, population=population, level=level))
-    o.table("ceilings", al.benchmark.ceilings(scores, population))
+    o.plot("benchmark", lambda: al.plot_benchmark(scores, generalize_to=generalize_to, level=level))
+    o.table("ceilings", al.benchmark.ceilings(scores, generalize_to))

@@ -29,7 +29,7 @@ CLES = "error_similarity"
 OF_COUNTS = {
     "correctness": ("n_null", "bayes_factor"),
     "readings": ("readers",),
-    "rows": ("mixture", "alpha", "base", "n_permutations", "folder"),
+    "rows": ("mixture", "alpha", "base", "n_permutations", "cache_dir"),
 }
 
 

@@ -71,7 +71,7 @@ def margins(
     _show_scales(result)
     _show_ceilings(result.data["ceilings"].to_dataset().to_dataframe(), o.ci_prob)
     if scores:
-        means = al.benchmark.scores_of(result)
+        means = al.benchmark.scores_from_result(result)
         _show_scores(means, o.ci_prob)
         o.table("scores", means.summary())
         o.plot("scores", lambda: al.plot_benchmark(means))
@@ -102,7 +102,7 @@ def _show_scales(result: Result) -> None:
     """What the noise-corrected column is of."""
     found = set(result.estimates["scale"].values.tolist()) if "scale" in result.estimates else set()
     if texts := [text for scale, text in SCALES.items() if scale in found]:
-        say("", f"Noise-free: correlation {'; '.join(texts)}.")
+        say("", f"Noise-corrected: correlation {'; '.join(texts)}.")
 
 
 def _show_scores(scores: al.Result, ci_prob: float) -> None:

@@ -21,7 +21,7 @@ MOST_BLOCKS, MOST_FAMILIES = 30, 12
 
 
 @subcommand(
-    al.matrix, al.benchmark.families, omit=("intervals",), defaults={"n_resamples": 200}
+    al.pairwise_matrix, al.benchmark.families, omit=("intervals",), defaults={"n_resamples": 200}
 )  # fmt: skip
 def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     """Compare all pairs of many observers and find families of similar ones.
@@ -42,7 +42,7 @@ def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     # Of a table columns without a role are kept only where they are named.
     named = by_family not in (None, "kind", "observer")
     trials = o.trials(**({"labels": (by_family,)} if named else {}))
-    result = al.matrix(trials, **o.of(al.matrix))
+    result = al.pairwise_matrix(trials, **o.of(al.pairwise_matrix))
     _show_pairs(result, top)
     o.write("pairs.parquet", lambda path: al.estimates.write_pairs(result, path))
     o.write("matrix.nc", result.save)

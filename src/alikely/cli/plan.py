@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 TESTED = "error_consistency"
 # Options that say more of another one.
 NEEDS = {
-    "rope": "pilot", "interval": "assurance", "most_images": "budget", "most_observers": "budget",
-    "most_repeats": "budget",
+    "rope": "pilot", "interval": "assurance", "max_images": "budget", "max_observers": "budget",
+    "max_repeats": "budget",
 }  # fmt: skip
 # In addition to the number asked for: one condition of a common benchmark, and rounder ones.
 USUAL = (160, 400, 1_000, 2_500)
@@ -258,12 +258,12 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
     for (dataset, human), part in known.groupby(["dataset", known["system"] == "human-human"]):
         designs = al.planning.best_design(
             part, o.budget, o.cost_per_trial, o.cost_per_observer,
-            **o.pick("ci_prob", "most_images", "most_observers", "most_repeats"),
+            **o.pick("ci_prob", "max_images", "max_observers", "max_repeats"),
         )  # fmt: skip
         pilot = al.planning.expected_errors(
             part, int(part["n_observers"].iloc[0]), round(part["n_images"].iloc[0])
         )
-        what = "human-human" if human else f"{len(part)} machines"
+        what = "human-human" if human else f"{len(part)} models"
         tables.append(designs.assign(dataset=dataset, system=what))
         best = tables[-1].iloc[0]
         responses = best["n_observers"] * best["trials_per_observer"]
@@ -301,7 +301,7 @@ def _stated(
 
 def _covered(o: Options) -> list[str]:
     covers = f"coverage of {_percent(o.ci_prob)}"
-    return ["undefined_share:%=not\ncomputable", f"bootstrap_coverage:%={covers}\nbootstrap",
+    return ["frac_undefined:%=not\ncomputable", f"bootstrap_coverage:%={covers}\nbootstrap",
             f"posterior_coverage:%={covers}\nposterior"]  # fmt: skip
 
 
@@ -325,7 +325,7 @@ def choose(
     *,
     n: int,
     target: list[str] | None = None,
-    machines: str = "model",
+    models: str = "model",
 ) -> None:
     """Choose the images that are most informative about models and humans.
 
@@ -338,7 +338,7 @@ def choose(
         Images to show in each condition.
     target : list
         Two models A B whose difference is of interest, or one (default: all pairs).
-    machines : str
+    models : str
         Kind of the models (default model), or their names separated by commas.
     """
     if o.out is not None and o.out.suffix.lower() == ".png":
@@ -347,14 +347,14 @@ def choose(
         )
     trials = o.trials()
     kinds = trials.data["kind"].values.tolist()
-    names = machines in kinds or "," not in machines
+    names = models in kinds or "," not in models
     plan = al.planning.choose_images(
         trials,
         n,
         "all pairs" if not target else target[0] if len(target) == 1 else tuple(target),
-        machines=machines if names else machines.split(","),
+        models=models if names else models.split(","),
         rng=o.seed,
-        **o.pick("n_people", "by_class", "even"),
+        **o.pick("n_humans", "by_class", "even"),
     )
     say(plan.sentence(), "")
     columns = ["condition", "n_images", "design", "se_pool:3=se, these", "se_images:3=se, others"]
@@ -370,4 +370,4 @@ def choose(
         picture = o.out.with_suffix(".png")
         _output.save_plot(lambda: al.plot_plan(plan, "images"), picture)
     print(f"\nWritten: {o.out} (the plan), {picture.name}")
-    print("With responses: trials.with_inclusion(pandas.read_csv(FILE), population='pool')")
+    print("With responses: trials.with_inclusion(pandas.read_csv(FILE), generalize_to='pool')")

@@ -97,8 +97,8 @@ def _align(
     _show_models(frame, o.ci_prob)
     table = al.spectrum.alignment_table(alignment, groups["label"], **interval)
     o.table("alignment", table)
-    o.table("machines", frame)
-    o.plot("machines", lambda: al.plot_regimes(frame))
+    o.table("models", frame)
+    o.plot("models", lambda: al.plot_regimes(frame))
     from alikely.plots.spectrum import can_be_drawn
 
     if can_be_drawn(table, metrics[0].name):

@@ -1,4 +1,4 @@
-"""Responses become aligned trials, trials become small labelled count tables."""
+"""Responses become aligned trials, trials become small labeled count tables."""
 
 from __future__ import annotations
 

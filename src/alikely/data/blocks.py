@@ -38,7 +38,7 @@ class Block(NamedTuple):
     inclusion: NDArray[np.float64] = np.empty(0)
     stratum: NDArray[np.intp] = np.empty(0, np.intp)
     asked: NDArray[np.bool_] = np.empty(0, np.bool_)
-    population: str = ""
+    generalize_to: str = ""
 
     @property
     def chosen(self) -> bool:
@@ -126,7 +126,7 @@ def blocks(table: xr.Dataset) -> Iterator[Block]:
             block = block._replace(
                 inclusion=table["inclusion"].values[members],
                 asked=table["asked"].values[observers],
-                population=table.attrs["population"],
+                generalize_to=table.attrs["generalize_to"],
             )
         if "stratum" in table:
             names = table["stratum"].values[members].astype(str)

@@ -26,7 +26,7 @@ def cohort_counts(
     no_response: Literal["error", "drop"] = "error",
     who_was_right: bool = False,
 ) -> xr.Dataset:
-    """Count trials by how many humans were right, and how often each machine was right there.
+    """Count trials by how many humans were right, and how often each model was right there.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def cohort_counts(
     Returns
     -------
     xarray.Dataset
-        ``n_trials`` (stratum) and ``shown, right`` (machine, stratum). A stratum is a condition,
+        ``n_trials`` (stratum) and ``shown, right`` (model, stratum). A stratum is a condition,
         how many humans answered (``n_humans``) and how many of them were right (``n_right``);
         ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
-        ``dataset | condition`` and the coord ``dataset``. A machine that was not shown a trial does
+        ``dataset | condition`` and the coord ``dataset``. A model that was not shown a trial does
         not count it. ``human_shown, human_right`` (person, condition): trials of each human of each
         data set, ``dataset | observer``. With `who_was_right`, strata also differ in which humans
         were correct, and ``answers`` (stratum, person) is 1 if correct, 0 if incorrect and -1 if
@@ -72,7 +72,7 @@ def cohort_counts(
     for option, name in (("humans", humans), ("models", models)):
         known_kind(option, name, kind)
     correct = correctness(data["correct"].values, no_response)
-    people, machines = correct[kind == humans], correct[kind == models]
+    people, shown_models = correct[kind == humans], correct[kind == models]
     group, labels = groups_of_trials(data, "condition")
     answered, right = (people != LEFT_OUT).sum(axis=0), (people == 1).sum(axis=0)
     names = nested_labels(labels["dataset"], labels["condition"])
@@ -104,8 +104,11 @@ def cohort_counts(
         {
             **by_person,
             "n_trials": ("stratum", membership.sum(axis=0)),
-            "shown": (("machine", "stratum"), (machines != LEFT_OUT).astype(np.int64) @ membership),
-            "right": (("machine", "stratum"), (machines == 1).astype(np.int64) @ membership),
+            "shown": (
+                ("model", "stratum"),
+                (shown_models != LEFT_OUT).astype(np.int64) @ membership,
+            ),
+            "right": (("model", "stratum"), (shown_models == 1).astype(np.int64) @ membership),
             "human_shown": (
                 ("person", "condition"),
                 (answers != LEFT_OUT).astype(np.int64) @ in_condition,
@@ -116,7 +119,7 @@ def cohort_counts(
             ),
         },
         coords={
-            "machine": data["observer"].values[kind == models].astype(object),
+            "model": data["observer"].values[kind == models].astype(object),
             "condition": names,
             "dataset": ("condition", labels["dataset"].to_numpy(object)),
             "person": nested_labels(

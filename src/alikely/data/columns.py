@@ -47,7 +47,7 @@ NOT_SHOWN = -2
 NO_TRUTH = -3
 # Attribute by which a loader says whether a label of two data sets is one person ("label") or two
 # ("dataset").
-PEOPLE = "people"
+HUMAN_IDS = "human_ids"
 # Attribute of trials: classes that are true in data sets alone which were left out.
 ELSEWHERE = "true_elsewhere"
 # Attribute of trials: what was guessed or counted when they were read.
@@ -378,7 +378,7 @@ class _Reading:
         for name, own in codes.items():
             if name != self.answer:
                 self.source.refuse_gaps(name, start, own)
-        # Before duplicates: a person and a machine of one name are two observers, not one twice.
+        # Before duplicates: a person and a model of one name are two observers, not one twice.
         observer = codes[columns["observer"]]
         for role, (name, once) in self.of_observer.items():
             odd = ~once.agree(observer, codes[name])

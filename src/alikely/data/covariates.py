@@ -1,4 +1,4 @@
-"""Tables of covariates: what is known of machines, conditions and humans beside their answers."""
+"""Tables of covariates: what is known of models, conditions and humans beside their answers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from alikely.data.ingest import frame_of, label
 
 __all__ = ["Covariates", "covariate_tables", "covariates_dataset", "is_number"]
 
-# Of machines, conditions or humans, each a table with a row for every one.
+# Of models, conditions or humans, each a table with a row for every one.
 Covariates = Mapping[str, Any]
 
-HOW = 'such as {"machine": table}, a row for each machine'
+HOW = 'such as {"model": table}, a row for each model'
 NAMED = "a covariate must have a name of letters, digits and underscores, such as training_images"
 
 

@@ -27,21 +27,21 @@ __all__ = [
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
 # Whose answers were not known when the images were chosen.
 ASKED = "asked"
-POPULATION, LISTS, PEOPLE = "population", "lists", "people_of_plan"
+POPULATION, LISTS, HUMANS = "generalize_to", "lists", "humans_of_plan"
 POPULATIONS = ("pool", "images")
-# Whom estimates speak for, in notes.
+# Whom estimates generalizes to, in notes.
 SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
-# Columns of a plan that name the machines whose answers make its strata.
-BETWEEN = ("machine_a", "machine_b")
+# Columns of a plan that name the models whose answers make its strata.
+BETWEEN = ("model_a", "model_b")
 
 
-def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) -> xr.Dataset:
+def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str) -> xr.Dataset:
     """Data of `Trials.with_inclusion`."""
-    if population not in POPULATIONS:
+    if generalize_to not in POPULATIONS:
         raise ValueError(
             f"population must be 'pool' (these images) or 'images' (those they stand for), got "
-            f"{population!r}{nearest(population, POPULATIONS)}"
+            f"{generalize_to!r}{nearest(generalize_to, POPULATIONS)}"
         )
     if INCLUSION in data:
         raise ValueError("these trials have inclusion already; join a plan to trials without")
@@ -64,7 +64,7 @@ def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) ->
             f"no trial is of an image of the plan: it has {once['item'].iloc[0]!r}, the trials "
             f"{place['item'].iloc[0]!r}; join the plan that these people were shown"
         )
-    _refuse_outside(data, inside, place["item"], people)
+    _refuse_outside(data, inside, place["item"], humans)
     kept = data.isel(trial=inside)
     rows = once.iloc[found[inside]]
     kept = kept.assign_coords({INCLUSION: ("trial", rows[INCLUSION].to_numpy(np.float64))})
@@ -76,9 +76,9 @@ def with_inclusion(data: xr.Dataset, plan: Any, population: str, people: str) ->
             }
         )
     settled = [str(rows[name].iloc[0]) for name in BETWEEN if name in rows]
-    notes = [*data.attrs.get(NOTES, ()), *_told(data, inside, len(once), people)]
+    notes = [*data.attrs.get(NOTES, ()), *_told(data, inside, len(once), humans)]
     return kept.assign_attrs(
-        {POPULATION: population, LISTS: int(listed_in), SETTLED: settled, PEOPLE: people}
+        {POPULATION: generalize_to, LISTS: int(listed_in), SETTLED: settled, HUMANS: humans}
         | ({NOTES: notes} if notes else {})
     )
 
@@ -138,13 +138,13 @@ def _one_row_each(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _refuse_outside(
-    data: xr.Dataset, inside: NDArray[np.bool_], item: pd.Series, people: str
+    data: xr.Dataset, inside: NDArray[np.bool_], item: pd.Series, humans: str
 ) -> None:
     """People may have seen images of the plan only: of others nobody knows the probability."""
     kind = data["kind"].values
-    known_kind("people", people, kind, ", for whom the plan was made")
+    known_kind("humans", humans, kind, ", for whom the plan was made")
     shown = data["correct"].values != NOT_SHOWN
-    beyond = shown & ~inside & (kind == people)[:, None]
+    beyond = shown & ~inside & (kind == humans)[:, None]
     if beyond.any():
         who, what = np.argwhere(beyond)[0]
         raise ValueError(
@@ -154,12 +154,12 @@ def _refuse_outside(
         )
 
 
-def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, people: str) -> list[str]:
-    """Notes of images that only machines saw, and of people who saw part of the plan."""
+def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, humans: str) -> list[str]:
+    """Notes of images that only models saw, and of people who saw part of the plan."""
     notes = []
     if lost := int((~inside).sum()):
-        notes.append(f"{lost} images outside the plan, which machines alone saw, are left out")
-    shown = (data["correct"].values != NOT_SHOWN)[data["kind"].values == people][:, inside]
+        notes.append(f"{lost} images outside the plan, which models alone saw, are left out")
+    shown = (data["correct"].values != NOT_SHOWN)[data["kind"].values == humans][:, inside]
     if (missing := n_planned - int(shown.any(axis=0).sum())) > 0:
         notes.append(f"{missing} of {n_planned} images of the plan were seen by none of the people")
     return notes
@@ -171,7 +171,7 @@ def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
         return table
     own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
     added = table.assign({name: ("trial", data[name].values) for name in own})
-    added[ASKED] = ("observer", data["kind"].values == data.attrs[PEOPLE])
+    added[ASKED] = ("observer", data["kind"].values == data.attrs[HUMANS])
     return added.assign_attrs({name: data.attrs[name] for name in (POPULATION, SETTLED, LISTS)})
 
 
@@ -179,11 +179,11 @@ def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.i
     """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
     if INCLUSION not in data:
         return
-    people = data["kind"].values == data.attrs[PEOPLE]
+    people = data["kind"].values == data.attrs[HUMANS]
     both = people[first] & people[second]
     if data.attrs[LISTS] > 1 and both.any():
         a, b = data["observer"].values[[first[both][0], second[both][0]]]
         raise ValueError(
             f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
-            "common ones; compare people with machines, or plan one list for all"
+            "common ones; compare people with models, or plan one list for all"
         )

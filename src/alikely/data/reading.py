@@ -250,7 +250,7 @@ def _reader(asked: str, files: Sequence[File]) -> Reader | None:
             f"format must be auto, table, {listed(known)}, got {asked!r}{nearest(asked, known)}"
         )
     if asked == "auto":
-        return next((reader for reader in known.values() if reader.recognises(files)), None)
+        return next((reader for reader in known.values() if reader.recognizes(files)), None)
     return known.get(asked)
 
 

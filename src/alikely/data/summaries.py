@@ -88,7 +88,7 @@ def data_summary(data: xr.Dataset) -> xr.Dataset:
             "n_items": len(repeats),
             "without_truth": int("response" in data and "truth" not in data),
             "n_repeated": int((repeats > 1).sum()),
-            "most_repeats": int(repeats.max()) if len(repeats) else 0,
+            "max_repeats": int(repeats.max()) if len(repeats) else 0,
             "notes": "\n".join(str(note) for note in data.attrs.get(NOTES, ())),
         },
     )

@@ -549,7 +549,7 @@ def require_common_trials(
             raise ValueError(
                 f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
                 "trial in common, and neither have others of their kinds; check that items and "
-                "conditions are labelled alike, or choose other pairs"
+                "conditions are labeled alike, or choose other pairs"
             )
         anywhere |= both
     if not (anywhere.all() if every_pair else anywhere.any()):

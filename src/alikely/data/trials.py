@@ -160,7 +160,7 @@ class Trials:
             labels stay as printed (``0.10`` is not ``0.1``), except whole numbers printed as floats
             (``1.0``). Tables, one or several, are read as by `from_table`.
         format : str
-            ``"auto"`` recognises logs by their names and fields; ``"table"``; or
+            ``"auto"`` recognizes logs by their names and fields; ``"table"``; or
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
@@ -450,7 +450,7 @@ class Trials:
         return Trials(with_probabilities(self.data, values, n_options, scale))
 
     def with_inclusion(
-        self, plan: Any, *, population: Literal["pool", "images"], people: str = "human"
+        self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
         """Say by which plan the images were chosen: estimates then weigh them.
 
@@ -458,9 +458,9 @@ class Trials:
         ----------
         plan : StimulusPlan or table
             From `alikely.planning.choose_images`, or its table.
-        population : {"pool", "images"}
-            What estimates speak for: the images the plan chose from, or all they stand for.
-        people : str
+        generalize_to : {"pool", "images"}
+            What estimates generalizes to: the images the plan chose from, or all they stand for.
+        humans : str
             Kind of observers whom the plan was made for.
 
         Returns
@@ -473,7 +473,7 @@ class Trials:
         TypeError
             If `plan` is no table.
         ValueError
-            If the plan and the trials, or people, do not fit together.
+            If the plan and the trials, or humans, do not fit together.
 
         Examples
         --------
@@ -481,11 +481,11 @@ class Trials:
         ...     [[1, 0, 1], [1, 1, 0]], item=["x", "y", "z"], kind=["human", "model"]
         ... )
         >>> plan = pd.DataFrame({"item": ["x", "y", "z"], "inclusion": [0.5, 1.0, 1.0]})
-        >>> weighted = trials.with_inclusion(plan, population="pool")
+        >>> weighted = trials.with_inclusion(plan, generalize_to="pool")
         >>> weighted.data["inclusion"].values.tolist()
         [0.5, 1.0, 1.0]
         """
-        return Trials(with_inclusion(self.data, plan, population, people))
+        return Trials(with_inclusion(self.data, plan, generalize_to, humans))
 
     @property
     def observers(self) -> list[str]:

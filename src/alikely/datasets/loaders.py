@@ -2,10 +2,10 @@
 
 References
 ----------
-.. [G18] Geirhos, Temme, Rauber, Schütt, Bethge, Wichmann (2018). Generalisation in humans and deep
+.. [G18] Geirhos, Temme, Rauber, Schütt, Bethge, Wichmann (2018). Generalization in humans and deep
    neural networks. doi:10.48550/arXiv.1808.08750
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from alikely._base.checks import entries
 from alikely._base.files import write_file
 from alikely._base.names import listed, nearest
 from alikely._base.steps import step
-from alikely.data.columns import PEOPLE
+from alikely.data.columns import HUMAN_IDS
 from alikely.data.files import UNPACKING, File, read_table, unreadable
-from alikely.data.readers.model_vs_human import normal_conditions, normalise_condition
+from alikely.data.readers.model_vs_human import normal_conditions, normalize_condition
 from alikely.data.trials import Trials
 
-__all__ = ["load_example", "model_vs_human", "normalise_condition", "sixteen_categories"]
+__all__ = ["load_example", "model_vs_human", "normalize_condition", "sixteen_categories"]
 
 # One commit of the public toolbox that accompanies [G21]_.
 ARCHIVE = (
@@ -64,7 +64,7 @@ def load_example() -> Trials:
 
 
 def model_vs_human(
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     *,
     datasets: str | Sequence[str] | None = None,
     cache: str | Path | None = None,
@@ -73,7 +73,7 @@ def model_vs_human(
 
     Parameters
     ----------
-    folder : str or path, optional
+    cache_dir : str or path, optional
         A local copy: the public toolbox, or its ``raw-data`` folder with one folder of csv files
         per data set; or a table of trials (or a folder with one called ``trials.parquet``).
         Default: the public release is downloaded once and kept.
@@ -85,46 +85,46 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Conditions named by `normalise_condition`; observers of kind human and model. Each data
-        set has people of its own, and the trials say so (``people="dataset"`` of benchmarks):
-        ``subject-01`` of two experiments are two people.
+        Conditions named by `normalize_condition`; observers of kind human and model. Each data
+        set has people of its own, and the trials say so (``human_ids="per_dataset"`` of
+        benchmarks): ``subject-01`` of two experiments are two people.
 
     Raises
     ------
     ValueError
         If the folder holds no such data, a data set is unknown, or the download fails.
     """
-    if folder is None:
-        archive = _download(ARCHIVE, cache, "model-vs-human.zip", "folder")
+    if cache_dir is None:
+        archive = _download(ARCHIVE, cache, "model-vs-human.zip", "cache_dir")
         with tempfile.TemporaryDirectory() as unpacked:
             _unpack(archive, unpacked)
             trials = _read(next(Path(unpacked).glob("*"), Path(unpacked)), datasets)
     else:
-        trials = _read(Path(folder), datasets)
-    return Trials(trials.data.assign_attrs({PEOPLE: "dataset"}))
+        trials = _read(Path(cache_dir), datasets)
+    return Trials(trials.data.assign_attrs({HUMAN_IDS: "per_dataset"}))
 
 
-def _unpack(archive: Path, folder: str) -> None:
+def _unpack(archive: Path, cache_dir: str) -> None:
     try:
         with zipfile.ZipFile(archive) as zipped:
             own = [one for one in zipped.infolist()
                    if re.match(r"(?!__MACOSX).*/raw-data/.*\.csv$", one.filename)]  # fmt: skip
             for one in own:
                 File(f"{archive.name}/{one.filename}", archive).check_size(one.file_size)
-            zipped.extractall(folder, [one.filename for one in own])
+            zipped.extractall(cache_dir, [one.filename for one in own])
     except (zipfile.BadZipFile, zlib.error):
         archive.unlink()
         raise ValueError(
             "the download is no zip archive and was removed; try again, or get the data by other "
-            "means and pass folder="
+            "means and pass cache_dir="
         ) from None
     except UNPACKING as error:
         raise ValueError(unreadable(File(str(archive), archive), error)) from None
 
 
-def _read(folder: Path, datasets: str | Sequence[str] | None) -> Trials:
+def _read(cache_dir: Path, datasets: str | Sequence[str] | None) -> Trials:
     """The data sets wanted of a table of trials, or of csv files in a folder for each."""
-    tidy = folder / "trials.parquet" if folder.is_dir() else folder
+    tidy = cache_dir / "trials.parquet" if cache_dir.is_dir() else cache_dir
     if tidy.is_file():
         table = read_table(File(str(tidy), tidy), [])
         if lacking := {"dataset", "condition"} - set(table.column_names):
@@ -139,9 +139,9 @@ def _read(folder: Path, datasets: str | Sequence[str] | None) -> Trials:
         at = table.column_names.index("condition")
         conditions = normal_conditions(table["condition"])
         return Trials.from_table(table.set_column(at, "condition", conditions))
-    root = folder / "raw-data" if (folder / "raw-data").is_dir() else folder
+    root = cache_dir / "raw-data" if (cache_dir / "raw-data").is_dir() else cache_dir
     files = [file for file in sorted(root.glob("*/*.csv")) if not file.name.startswith(".")]
-    wanted = _wanted({file.parent.name for file in files}, datasets, str(folder))
+    wanted = _wanted({file.parent.name for file in files}, datasets, str(cache_dir))
     return Trials.read([f for f in files if f.parent.name in wanted], format="model-vs-human")
 
 

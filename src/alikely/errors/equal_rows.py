@@ -210,7 +210,7 @@ def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:
 
 
 def _copies(data: PairedErrors, alpha: float) -> Floats:
-    """Expected numbers of copies among agreements, by expectation and maximisation."""
+    """Expected numbers of copies among agreements, by expectation and maximization."""
     k = ((data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen)[..., None]
     both = np.maximum(data.both, 1)[..., None]
     copies = data.agreed / 2

@@ -97,7 +97,7 @@ def paired_row_draws(
     metric: Metric,
     rng: RandomState = None,
     cluster: str | None = None,
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
 ) -> PairedDraws:
     """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
 
@@ -109,7 +109,7 @@ def paired_row_draws(
             choosing, drawing = seed.spawn(2)
             one = one_answer_each(table, np.random.default_rng(choosing))
             n_each = -(-n_draws // CHOICES)
-            drawn.append(paired_row_draws(one, n_each, metric, drawing, cluster, folder))
+            drawn.append(paired_row_draws(one, n_each, metric, drawing, cluster, cache_dir))
         return PairedDraws(
             np.concatenate([each.values for each in drawn]),
             xr.concat([each.model for each in drawn], dim="chain"),
@@ -122,7 +122,7 @@ def paired_row_draws(
     jobs, options = list(_jobs(table)), dict(metric.options)
     seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
     # Without a folder it keeps nothing.
-    run = joblib.Memory(folder, verbose=0).cache(_run)
+    run = joblib.Memory(cache_dir, verbose=0).cache(_run)
     made_by = f"alikely {alikely.__version__}, {WARM_UP} + {SWEEPS} sweeps"
     found = in_parallel(
         run, [(data, options, next(seeds), made_by) for _, data in jobs for _ in range(CHAINS)]
@@ -169,7 +169,10 @@ def _no_populations(table: xr.Dataset, ranks: Floats) -> xr.Dataset:
     kind = np.uint16 if n_draws <= np.iinfo(np.uint16).max else np.uint32
     names = ("true", "estimate", "again", "posterior", "in_frequent", "in_few")
     return xr.Dataset(
-        {name: (("population", "pair"), np.full(shape, np.nan, dtype=np.float32)) for name in names}
+        {
+            name: (("generalize_to", "pair"), np.full(shape, np.nan, dtype=np.float32))
+            for name in names
+        }
         | {name: ("pair", np.full(n_pairs, np.nan)) for name in ("observed", "furthest")}
         | {"order": (("sample", "pair"), (ranks * n_draws).astype(kind))},
         coords={"pair": table["pair"].values},

@@ -1,4 +1,4 @@
-"""Front doors and what they return: estimates of pairs with intervals of every school."""
+"""Front doors and what they return: estimates of pairs with intervals of every method."""
 
 from __future__ import annotations
 

@@ -5,16 +5,16 @@ from .contrasts import difference as difference
 from .contrasts import mean as mean
 from .contrasts import nearest_observers as nearest_observers
 from .correlations import metric_correlations as metric_correlations
-from .independent import compare_models as compare_models
 from .independent import independent_observers as independent_observers
 from .independent import null_table as null_table
+from .independent import test_copy_model as test_copy_model
 from .latex import latex_table as latex_table
 from .margins import consistency_table as consistency_table
-from .matrices import matrix as matrix
+from .matrices import pairwise_matrix as pairwise_matrix
 from .matrix_result import square_matrix as square_matrix
 from .matrix_result import with_trials as with_trials
 from .matrix_result import write_pairs as write_pairs
-from .noise import answer_noise as answer_noise
+from .noise import response_noise as response_noise
 from .pairs import agreement as agreement
 from .pairs import agreement_table as agreement_table
 from .pairs import compare as compare
@@ -28,9 +28,7 @@ __all__ = [
     "Result",
     "agreement",
     "agreement_table",
-    "answer_noise",
     "compare",
-    "compare_models",
     "confusion_matrices",
     "consistency_table",
     "contrast",
@@ -41,13 +39,15 @@ __all__ = [
     "error_similarity",
     "independent_observers",
     "latex_table",
-    "matrix",
     "mean",
     "metric_correlations",
     "misclassification_agreement",
     "nearest_observers",
     "null_table",
+    "pairwise_matrix",
+    "response_noise",
     "square_matrix",
+    "test_copy_model",
     "with_trials",
     "write_pairs",
 ]

@@ -38,7 +38,7 @@ __all__ = [
     "Design",
     "Groups",
     "Kind",
-    "analyse",
+    "analyze",
     "chain_groups",
     "check_numbers",
     "counted",
@@ -51,7 +51,7 @@ __all__ = [
 # Of more pairs tables take minutes, and replicates gigabytes.
 MANY = 20_000
 MATRIX = (
-    "{:,} pairs: al.matrix(trials) has estimates, errors, limits and tests of so many in seconds"
+    "{:,} pairs: al.pairwise_matrix(trials) estimates so many, with limits and tests, in seconds"
 )
 # What counts, labels and estimates of an entry take, and how often null draws are held at once.
 BYTES_OF_ENTRY = 600
@@ -143,7 +143,7 @@ class Kind:
     closed: Callable[[xr.Dataset, Metric, Design], bool] = lambda *_: False
 
 
-def analyse(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
+def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
     """Estimate a metric for all pairs, with intervals by every method that it has."""
     seed = seed_sequence(design.rng)
     bootstrap_seed, posterior_seed, other_seed = seed.spawn(3)
@@ -299,7 +299,7 @@ def _check_size(trials: Any, metric: Metric, design: Design) -> int:
     check_memory(
         n * (BYTES_OF_ENTRY + FLOAT32 * most),
         f"{n:,} pairs x {most:,} replicates and draws",
-        "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.matrix",
+        "choose pairs=, n_resamples=0, n_draws=0 and n_null=0, or al.pairwise_matrix",
     )
     return n
 

@@ -83,8 +83,8 @@ __all__ = [
     "contrast",
     "contrast_sentence",
     "difference",
-    "machine_means",
     "mean",
+    "model_means",
     "nearest_observers",
     "observer_differences",
 ]
@@ -122,7 +122,7 @@ def difference(
     first: Which,
     second: Which,
     *,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
@@ -142,7 +142,7 @@ def difference(
         the metric: ``"a x b"`` finds what is stored as ``"b x a"``, and both observers of a
         mapping may be named in either order. For a matrix: a mapping, a tuple of two observers, or
         a list of observers for all pairs of these. For scores: names of systems.
-    population : {"images", "humans", "crossed"}, optional
+    generalize_to : {"images", "observers", "both"}, optional
         For scores: what intervals generalize to, as in `alikely.Result.summary`.
     level : str
         For scores: a data set, or ``"overall"``.
@@ -177,8 +177,8 @@ def difference(
     """
     shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
     if _kind(result) == "model":
-        return _of_scores(result, first, second, population, level, ci_prob, **shown)
-    _without_population(result, population, level)
+        return _of_scores(result, first, second, generalize_to, level, ci_prob, **shown)
+    _without_population(result, generalize_to, level)
     if result.kind == "matrix":
         return _of_matrix(result, first, second, ci_prob, **shown)
     plus, lost = _mean_weights(result, first)
@@ -194,7 +194,7 @@ def mean(
     result: Result,
     which: Which | None = None,
     *,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = "overall",
     rope: tuple[float, float] | None = None,
     ci_prob: float | None = None,
@@ -209,7 +209,7 @@ def mean(
         An analysis of pairs, a matrix, or scores of models.
     which : str, sequence of str, or mapping, optional
         As in `difference`. Default: all entries, or all models.
-    population, level
+    generalize_to, level
         As in `difference`.
     rope : (float, float), optional
         Region of practical equivalence of the mean.
@@ -249,8 +249,8 @@ def mean(
     shown = {"rope": rope, "ci_kind": ci_kind, "intervals": intervals}
     if _kind(result) == "model":
         chosen = result.observers if which is None else which
-        return _of_scores(result, chosen, None, population, level, ci_prob, **shown)
-    _without_population(result, population, level)
+        return _of_scores(result, chosen, None, generalize_to, level, ci_prob, **shown)
+    _without_population(result, generalize_to, level)
     if result.kind == "matrix":
         return _of_matrix(result, {} if which is None else which, None, ci_prob, **shown)
     weights, lost = _mean_weights(result, {} if which is None else which)
@@ -268,7 +268,7 @@ def _of_scores(
     scores: Result,
     first: Which,
     second: Which | None,
-    population: Population | None,
+    generalize_to: Population | None,
     level: str,
     ci_prob: float | None,
     **shown: Any,
@@ -276,14 +276,14 @@ def _of_scores(
     """Difference of two scores, or a mean of some."""
     prob, kind = scores.interval_options(ci_prob, shown.pop("ci_kind"))
     found: pd.DataFrame = scores._call(
-        "contrast", first=first, second=second, population=population, level=level, ci_prob=prob,
-        ci_kind=kind, **shown,
+        "contrast", first=first, second=second, generalize_to=generalize_to, level=level,
+        ci_prob=prob, ci_kind=kind, **shown,
     )  # fmt: skip
     return found
 
 
-def _without_population(result: Result, population: Population | None, level: str) -> None:
-    if population is not None or level != "overall":
+def _without_population(result: Result, generalize_to: Population | None, level: str) -> None:
+    if generalize_to is not None or level != "overall":
         raise ValueError(
             "population= and level= are options of scores (alikely.benchmark_scores); leave them "
             "out"
@@ -304,7 +304,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.matrix`.
+        As returned by `alikely.pairwise_matrix`.
     observer : str
         The reference of metrics to which the order matters.
     k : int
@@ -327,7 +327,7 @@ def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFram
     Examples
     --------
     >>> import alikely as al
-    >>> matrix = al.matrix(al.load_example(), by=None)
+    >>> matrix = al.pairwise_matrix(al.load_example(), by=None)
     >>> al.estimates.nearest_observers(matrix, "model_1", 2).index.tolist()
     ['model_2', 'model_3']
     """
@@ -402,7 +402,7 @@ def _of_influences(
     if metric.all_influences is None or not metric.symmetric:
         raise ValueError(
             f"differences and means within a matrix need influences, which {metric.name} has not; "
-            f"analyse these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+            f"analyze these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
         )
     full = np.zeros(len(place))
     full[flat] = weights
@@ -467,7 +467,7 @@ def contrast(
 
         - ``estimate``, for the posterior its median; ``se``; the interval
         - ``p_value``, analytic, two-sided, of 0
-        - ``p_positive``, share of draws above 0; ``rope_mass``; ``undefined_share`` of draws
+        - ``prob_positive``, share of draws above 0; ``rope_mass``; ``frac_undefined`` of draws
         - with ``"all"``, ``center`` of the analytic interval and its degrees of freedom ``df``
         - ``note``
 
@@ -561,10 +561,10 @@ def contrast(
     for method, reason in wrong.items():
         if method in rows:
             rows[method]["note"] = joined_notes(reason, str(rows[method]["note"]))
-    columns = ["estimate", "se", *bounds, "p_value", "p_positive", "rope_mass"]
+    columns = ["estimate", "se", *bounds, "p_value", "prob_positive", "rope_mass"]
     more = ["center", "df"] if intervals == "all" else []
     frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame = frame.reindex(columns=[*columns, "undefined_share", *more, "note"])
+    frame = frame.reindex(columns=[*columns, "frac_undefined", *more, "note"])
     frame = frame.assign(note=frame["note"].fillna("").map(told)).loc[list(methods)]
     return with_notes(frame, result.missing_note)
 
@@ -760,7 +760,7 @@ def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
 
 
 def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    """Whether entries that are freed of noise on different scales are put together."""
+    """Whether entries that are corrected for noise on different scales are put together."""
     if "scale" not in result.estimates:
         return ""
     scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
@@ -845,7 +845,7 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     if len(labels) == 0 or (positions < 0).any():
         missing = labels[int(np.argmin(positions))] if labels else "(empty list)"
         raise ValueError(
-            f"no entry is labelled {missing!r}; labels look like {index[0]!r}"
+            f"no entry is labeled {missing!r}; labels look like {index[0]!r}"
             f"{nearest(missing, index)}"
         )
     return np.asarray(positions)
@@ -953,33 +953,32 @@ def contrast_sentence(
             f"this result has no {interval or 'valid'} interval of a mean or difference; make it "
             "again with n_draws=4000"
         )
-    school = str(table.index[0])
+    method = str(table.index[0])
     estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
-    row, wide = table.loc[school], is_wide(result.metric)
+    row, wide = table.loc[method], is_wide(result.metric)
     lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
     ends = span(lower, upper, 2, wide)
     value = number(estimate, 2, wide)
     text = f"{capital(head)} was {value}, "
-    name = interval_words(school, kind, prob)
+    name = interval_words(method, kind, prob)
     if ends == MISSING:
         reason = f" ({row['note']})" if row["note"] else ""
         return f"{text}without {name}{reason}."
-    if school == "posterior":
+    if method == "posterior":
         text += f"posterior median {number(float(row['estimate']), 2, wide)}, "
     used = chosen[~apart(result)[chosen]]
     ground = trial_words(result.summary(intervals=[]).iloc[used], result)
-    whom = population_words(result.metric, school, result.data.attrs)
+    whom = population_words(result.metric, method, result.data.attrs)
     shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
     text += (
-        f"{name} {ends} ({method_words(result, school, kind)}, over {ground}). The interval "
-        f"speaks for {whom}{shared}; it is of this {'mean' if second is None else 'difference'} "
-        "alone, unadjusted for others."
+        f"{name} {ends} ({method_words(result, method, kind)}, over {ground}). The interval "
+        f"generalizes to {whom}{shared}; it is not adjusted for multiple comparisons."
     )
     # A difference is judged against 0; a mean against independent errors, where that is one value.
     chance = result.metric.independent if second is None else 0.0
     if chance is not None:
         text += f" It {side_words(lower, upper, chance)} {number(chance, 0, leading_zero=True)}"
-        text += f"{_odds(row, school) if chance == 0 else ''}."
+        text += f"{_odds(row, method) if chance == 0 else ''}."
     return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
 
 
@@ -1009,48 +1008,48 @@ def _named(result: Result, which: Which) -> tuple[str, str]:
     return head, f"the {n} with {' and '.join(parts)}" if parts else f"all {n}"
 
 
-def _odds(row: pd.Series, school: str) -> str:
-    """What a school says of the sign, besides the interval."""
-    if school == "analytic":
+def _odds(row: pd.Series, method: str) -> str:
+    """What a method says of the sign, besides the interval."""
+    if method == "analytic":
         p = float(row["p_value"])
         return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
-    share = float(row["p_positive"])
-    what = {"posterior": "probability", "bootstrap": "share of replicates"}[school]
+    share = float(row["prob_positive"])
+    what = {"posterior": "probability", "bootstrap": "share of replicates"}[method]
     return f" ({p_words(f'{what} above 0', share)})"
 
 
-def machine_means(
+def model_means(
     result: Result, kinds: Mapping[str, str], intervals: Intervals = None
 ) -> pd.DataFrame | None:
-    """Compute the mean of each machine over its pairs with observers of another kind."""
+    """Compute the mean of each model over its pairs with observers of another kind."""
     pairs = result.pairs
     first, second = pairs["observer_a"].tolist(), pairs["observer_b"].tolist()
     entries: dict[str, list[int]] = {}
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
         if kinds and kinds.get(a, a) != kinds.get(b, b):
-            machine = a if kinds.get(b, b) == "human" else b
-            entries.setdefault(machine, []).append(i)
+            model = a if kinds.get(b, b) == "human" else b
+            entries.setdefault(model, []).append(i)
     if all(len(own) < 2 for own in entries.values()):
         return None
     notes = result.summary(intervals=[])["note"].str.split("; ")
     rows = []
-    for machine, own in entries.items():
+    for model, own in entries.items():
         weights = np.zeros(len(pairs))
         weights[own] = 1 / len(own)
-        schools = contrast(result, weights, intervals=intervals)
-        row: dict[str, object] = {"machine": machine, "n_pairs": len(own)}
+        methods = contrast(result, weights, intervals=intervals)
+        row: dict[str, object] = {"model": model, "n_pairs": len(own)}
         row["estimate"] = float(result.estimates["estimate"].values[own].mean())
-        row["se"] = schools["se"].iloc[0] if len(schools) else np.nan
-        lower, upper = (name for name in schools if str(name).endswith(("_lb", "_ub")))
+        row["se"] = methods["se"].iloc[0] if len(methods) else np.nan
+        lower, upper = (name for name in methods if str(name).endswith(("_lb", "_ub")))
         if intervals is None:
             row |= {"lb": np.nan, "ub": np.nan, "method": ""}
-        for school, told_of in schools.iterrows():
-            stem = f"{school}_" if intervals is not None else ""
+        for method, told_of in methods.iterrows():
+            stem = f"{method}_" if intervals is not None else ""
             row |= {f"{stem}lb": told_of[lower], f"{stem}ub": told_of[upper]}
-            row |= {"method": school} if intervals is None else {}
+            row |= {"method": method} if intervals is None else {}
         # What is said of each of its pairs holds of their mean.
         common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
-        told = dict.fromkeys([*(note for note in schools["note"] if note), *common])
+        told = dict.fromkeys([*(note for note in methods["note"] if note), *common])
         rows.append(row | {"note": "; ".join(told)})
     frame = pd.DataFrame(rows)
     return frame.sort_values("estimate", ascending=False, ignore_index=True)
@@ -1082,13 +1081,13 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     rows = []
     for one, other in chosen:
         first, second = {"observer": one}, {"observer": other}
-        schools = difference(result, first, second)
+        methods = difference(result, first, second)
         told = difference(result, first, second, intervals=["analytic"]).iloc[0]
         row = {"observer": one, "other": other, "difference": told["estimate"], "se": told["se"]}
-        for school in schools.index:
-            ends = [name for name in schools if str(name).endswith(("_lb", "_ub"))]
-            row |= {f"{school}_{name}": schools.loc[school, name] for name in ends}
-        notes = dict.fromkeys(note for note in schools["note"] if note)
+        for method in methods.index:
+            ends = [name for name in methods if str(name).endswith(("_lb", "_ub"))]
+            row |= {f"{method}_{name}": methods.loc[method, name] for name in ends}
+        notes = dict.fromkeys(note for note in methods["note"] if note)
         rows.append(row | {"p_value": told["p_value"], "note": "; ".join(notes)})
     frame = pd.DataFrame(rows)
     if len(frame):

@@ -61,7 +61,7 @@ def metric_correlations(
         between them (without, it holds for all), and one column of values, whose name is that of
         the measure, such as those of `alikely.papers.representation_similarity`.
     n_resamples : int
-        Number of times the systems are drawn anew, at least 1.
+        Number of times the systems are resampled, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability, in (0, 1), and kind of the intervals.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence

@@ -35,7 +35,7 @@ from alikely.inference.intervals import interval
 from alikely.inference.null import bayes_factor_prior, elpd, elpd_mid_p, log_bayes_factor, p_value
 from alikely.inference.sampling import Sampler, trial_log_likelihood
 
-__all__ = ["compare_models", "correctness_cells", "independent_observers", "null_table"]
+__all__ = ["correctness_cells", "independent_observers", "null_table", "test_copy_model"]
 
 # Share of independent observers for whom copying may seem to predict better.
 CHANCE = 0.05
@@ -280,7 +280,7 @@ def _notes(result: Result, enough: Any) -> list[str]:
     ]
 
 
-def compare_models(result: Result) -> pd.DataFrame:
+def test_copy_model(result: Result) -> pd.DataFrame:
     """Copy model against independent observers, by leave-one-trial-out cross-validation.
 
     The difference of the expected log predictive densities [VGG17]_ is judged by how often
@@ -299,11 +299,11 @@ def compare_models(result: Result) -> pd.DataFrame:
         One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
         predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
         predicts better), its standard error ``se_difference``; ``mid_p`` (see
-        `elpd_mid_p`); ``favours``: ``"copying"`` or, of fewer common errors than
-        chance has, ``"inverting"`` where the difference is positive and ``mid_p`` at most .05,
-        else ``"neither"``; ``log_bf10``, of association against independence. Where an observer
-        is always right or always wrong difference and ``mid_p`` are NaN, ``favours`` is empty,
-        and ``note`` says why.
+        `elpd_mid_p`); ``preferred_model``: ``"copy"`` or, of fewer common errors than
+        chance has, ``"anti-copy"`` where the difference is positive and ``mid_p`` at most .05,
+        else ``"undecided"``; ``log_bf10``, of association against independence. Where an observer
+        is always right or always wrong difference and ``mid_p`` are NaN, ``preferred_model`` is
+        empty, and ``note`` says why.
 
     See Also
     --------
@@ -311,7 +311,7 @@ def compare_models(result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    How often "copying" is found, by exact enumeration, by two standard errors of the difference
+    How often "copy" is found, by exact enumeration, by two standard errors of the difference
     (in either direction) and by this rule, of two observers of the same accuracy:
 
     ====== ======== ============= ================= =========
@@ -330,7 +330,7 @@ def compare_models(result: Result) -> pd.DataFrame:
     --------
     >>> import alikely as al
     >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
-    >>> al.compare_models(result)["favours"].value_counts().to_dict()
+    >>> al.test_copy_model(result)["preferred_model"].value_counts().to_dict()
     {'copying': 13, 'neither': 5}
     """
     cells = correctness_cells(result)
@@ -341,15 +341,15 @@ def compare_models(result: Result) -> pd.DataFrame:
     total = np.where(open_, copying - independence, np.nan)
     n11, n10, n01, n00 = cells.T.astype(np.float64)
     sign = np.sign(n11 * n00 - n10 * n01)
-    found = np.array(["inverting", "neither", "copying"])[sign.astype(int) + 1]
-    found = np.where((total > 0) & (p <= CHANCE), found, "neither")
+    found = np.array(["anti-copy", "undecided", "copy"])[sign.astype(int) + 1]
+    found = np.where((total > 0) & (p <= CHANCE), found, "undecided")
     return result.pairs.assign(
         elpd_copying=copying,
         elpd_independence=independence,
         elpd_difference=total,
         se_difference=np.where(open_, se, np.nan),
         mid_p=p,
-        favours=np.where(open_, found, ""),
+        preferred_model=np.where(open_, found, ""),
         log_bf10=log_bayes_factor(cells, prior=bayes_factor_prior(prior)),
         note=[_one_overlap(table) for table in cells],
     )

@@ -27,7 +27,7 @@ from alikely.estimates.analysis import (
     Design,
     Groups,
     Kind,
-    analyse,
+    analyze,
     chain_groups,
     check_numbers,
     counted,
@@ -313,10 +313,10 @@ def _require_auto(metric: Metric, design: Design) -> None:
 def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     """Compare error rows of trials, or of confusion matrices alone."""
     options = design.options
-    folder, paired = options.get("folder"), options.get("paired")
+    cache_dir, paired = options.get("cache_dir"), options.get("paired")
     check_numbers(n_permutations=options.get("n_permutations", N_PERMUTATIONS))
     _require_auto(metric, design)
-    if folder is not None and design.rng is None:
+    if cache_dir is not None and design.rng is None:
         raise ValueError(
             "folder keeps the sweeps of a seed, and rng is None; give a seed, such as rng=1, or "
             "leave folder out"
@@ -327,7 +327,7 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
                 "paired goes with confusion matrices; trials tell themselves which items systems "
                 "have in common"
             )
-        return analyse(trials, metric, ROWS, design)
+        return analyze(trials, metric, ROWS, design)
     if paired is None:
         raise ValueError(
             "confusion matrices do not tell whether systems answered the same items; say "
@@ -335,10 +335,10 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
             "unless you have the trials"
         )
     if not paired:
-        return analyse(confusion_trials(trials), metric, ROWS, design)
+        return analyze(confusion_trials(trials), metric, ROWS, design)
     alone = {**options, "n_permutations": 0}
     design = dataclasses.replace(design, n_resamples=0, n_draws=0, options=alone)
-    found = analyse(confusion_trials(trials), metric, ROWS, design).data.copy()
+    found = analyze(confusion_trials(trials), metric, ROWS, design).data.copy()
     # The estimate alone: all else depends on which items systems had in common.
     estimates = found["estimates"].to_dataset()
     for name in OF_PAIRING:
@@ -368,8 +368,8 @@ def _draw_rows(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
     n_draws, prob = four_chains(design.n_draws), design.ci_prob
-    unit, folder = design.unit(table), design.options.get("folder")
-    drawn = paired_row_draws(table, n_draws, metric, seed, unit, folder)
+    unit, cache_dir = design.unit(table), design.options.get("cache_dir")
+    drawn = paired_row_draws(table, n_draws, metric, seed, unit, cache_dir)
     model = drawn.model
     sides = interval(model[metric.name].values.reshape(-1, table.sizes["pair"]), prob, "eti")
     found = {
@@ -516,7 +516,7 @@ def _beside_readings(
             if unlike[entry] and number.max(initial=0) > 1:
                 parts.append(note("ec-undefined", why=str(unlike[entry])))
             remarks[entry] = "; ".join(filter(None, parts))
-    known = {"error_consistency": of_errors, "n_missing": missing, "n_rare": rare}
+    known = {"error_consistency": of_errors, "n_missing": missing, "n_minority_ratings": rare}
     if together:
         known["n_readers"] = table["readers"].values.sum(axis=1)
     return of_pairs(known | {"remark": remarks})
@@ -607,7 +607,7 @@ ROWS = Kind(
     _beside_rows,
     _draw_rows,
     lambda _: "paired_errors",
-    ("n_permutations", "folder", "paired"),
+    ("n_permutations", "cache_dir", "paired"),
 )
 READINGS = Kind(_count_readings, _beside_readings, draw_process, lambda _: "readings", ("readers",))
 OPTIONS = Kind(

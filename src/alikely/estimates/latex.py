@@ -17,16 +17,16 @@ __all__ = ["Printed", "latex_table", "printed"]
 Environment = Literal["tabular", "table", "longtable"]
 ENVIRONMENTS = ("tabular", "table", "longtable")
 
-BOUND = re.compile(r"^(?:(?P<school>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
-# What an interval without a centre of its own is of.
+BOUND = re.compile(r"^(?:(?P<method>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
+# What an interval without a center of its own is of.
 VALUES = ("estimate", "difference", "correlation", "score")
 HEADINGS = {
     "observer_a": "observer", "observer_b": "other observer", "n_trials": "trials",
     "p_value": "p", "p_null": "p (independence)", "p_null_bh": "p (independence, adjusted)",
-    "p_fisher": "p (Fisher)", "p_positive": "share above 0", "log_bf10": "log Bayes factor",
+    "p_fisher": "p (Fisher)", "prob_positive": "share above 0", "log_bf10": "log Bayes factor",
     "p_value_simultaneous": "p (all at once)", "p_value_bh": "p (adjusted)",
 }  # fmt: skip
-# Rows of tables that have one for each school of inference.
+# Rows of tables that have one for each method of inference.
 METHODS = {"analytic", "bootstrap", "posterior", "cohort"}
 LATEX = {
     "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
@@ -141,17 +141,17 @@ def printed(
     names = HEADINGS | dict(headings or {})
     table = _with_index(table)
     bounds = _bounds(table)
-    centres = _centres(table, bounds)
+    centers = _centres(table, bounds)
     columns: dict[str, list[str]] = {}
     numbers, joined = [], []
     for name in map(str, table.columns):
-        if (name.endswith("_ub") and name[:-3] in bounds) or name in centres.values():
-            if name not in centres.values():
+        if (name.endswith("_ub") and name[:-3] in bounds) or name in centers.values():
+            if name not in centers.values():
                 continue
-            stem = next(stem for stem, centre in centres.items() if centre == name)
+            stem = next(stem for stem, center in centers.items() if center == name)
         elif name.endswith("_lb") and name[:-3] in bounds:
             stem = name[:-3]
-            if stem in centres:
+            if stem in centers:
                 continue
         else:
             heading = _free(names.get(name, name.replace("_", " ")), columns)
@@ -159,7 +159,7 @@ def printed(
             if pd.api.types.is_numeric_dtype(table[name]):
                 numbers.append(heading)
             continue
-        heading, texts = _joined(table, stem, centres.get(stem), names, digits, leading_zero)
+        heading, texts = _joined(table, stem, centers.get(stem), names, digits, leading_zero)
         joined.append(_free(heading, columns))
         columns[joined[-1]] = texts
     return Printed(pd.DataFrame(columns, dtype=object), numbers, joined)
@@ -189,8 +189,8 @@ def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     free = [name for name in VALUES if name in table]
     for stem in bounds:
-        school = _school(stem)
-        own = next((name for name in (f"{school}_median", school, stem) if name in table), None)
+        method = _method(stem)
+        own = next((name for name in (f"{method}_median", method, stem) if name in table), None)
         if own is not None:
             found[stem] = own
         elif free and BOUND.match(stem):
@@ -198,39 +198,39 @@ def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
     return found
 
 
-def _school(stem: str) -> str:
+def _method(stem: str) -> str:
     match = BOUND.match(stem)
-    return (match["school"] or "") if match else stem
+    return (match["method"] or "") if match else stem
 
 
 def _joined(
     table: pd.DataFrame,
     stem: str,
-    centre: str | None,
+    center: str | None,
     names: Mapping[str, str],
     digits: int,
     leading_zero: bool | None,
 ) -> tuple[str, list[str]]:
     """Heading and cells of an interval, behind what it is of."""
-    used = [f"{stem}_lb", f"{stem}_ub", *([centre] if centre else [])]
+    used = [f"{stem}_lb", f"{stem}_ub", *([center] if center else [])]
     zero = _zero(table[used], leading_zero)
     whole = all(pd.api.types.is_integer_dtype(table[name]) for name in used)
     digits = 0 if whole else digits
-    match, school = BOUND.match(stem), _school(stem)
+    match, method = BOUND.match(stem), _method(stem)
     level = stem.replace("_", " ")
     if match:
         kind = "HDI" if match["kind"] == "hdi" else "CI"
-        of_centre = centre is not None and centre.startswith(school)
-        said = "" if of_centre else school.replace("_", " ")
+        of_centre = center is not None and center.startswith(method)
+        said = "" if of_centre else method.replace("_", " ")
         level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
     spans = [
         span(low, high, digits, zero)
         for low, high in table[[f"{stem}_lb", f"{stem}_ub"]].astype(float).to_numpy().tolist()
     ]
-    if centre is None:
+    if center is None:
         return names.get(stem, level), spans
-    heading = f"{names.get(centre, centre.replace('_', ' '))} [{level if match else 'range'}]"
-    values = [number(value, digits, zero) for value in table[centre].astype(float)]
+    heading = f"{names.get(center, center.replace('_', ' '))} [{level if match else 'range'}]"
+    values = [number(value, digits, zero) for value in table[center].astype(float)]
     return heading, [
         value if ends == MISSING else f"{value} {ends}"
         for value, ends in zip(values, spans, strict=True)

@@ -29,7 +29,7 @@ from alikely.inference.intervals import interval
 from alikely.inference.process import four_chains
 from alikely.inference.weighted import student_deviate
 from alikely.margins.checks import entry_remarks
-from alikely.margins.machines import decision_margins
+from alikely.margins.model_margins import decision_margins
 from alikely.margins.posterior import CHECKED, MarginModel, entry_draws
 from alikely.margins.reliability import split_half_reliability
 from alikely.margins.tables import answers_of_group, margin_table
@@ -53,7 +53,7 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
             "the posterior is drawn ('moments' without chains); leave sampler out"
         )
     options = DEFAULTS | dict(design.options)
-    check_task(2 if options["m"] is None else options["m"])
+    check_task(2 if options["n_alternatives"] is None else options["n_alternatives"])
     margins = _margins(options["margins"], trials)
     table = margin_table(
         trials, margins, design.pairs, design.by, design.no_response,
@@ -68,8 +68,8 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
                 f"cluster={design.cluster!r}; use model='moments', or n_draws=0 for the analytic "
                 "interval"
             )
-        if model != "moments" or options["m"] is not None or trials.has_classes:
-            table.attrs["n_alternatives"] = _alternatives(trials, options["m"])
+        if model != "moments" or options["n_alternatives"] is not None or trials.has_classes:
+            table.attrs["n_alternatives"] = _alternatives(trials, options["n_alternatives"])
     return table
 
 
@@ -100,7 +100,7 @@ def _draw(
         table,
         four_chains(design.n_draws),
         model=model,
-        m=table.attrs.get("n_alternatives"),
+        n_alternatives=table.attrs.get("n_alternatives"),
         ci_prob=design.ci_prob,
         cluster=design.cluster,
         rng=seed,
@@ -109,9 +109,9 @@ def _draw(
     if model == "strengths":
         groups["strengths"] = found[["mean", "sd"]]
     systems = np.stack([table["first"].values, table["second"].values])
-    machines = table["is_machine"].values[systems].all(axis=0)
+    models = table["is_model"].values[systems].all(axis=0)
     variables: dict[str, Any] = {
-        "scale": np.where(machines, "margin", "share" if model == "moments" else "strength").astype(
+        "scale": np.where(models, "margin", "share" if model == "moments" else "strength").astype(
             object
         ),
         "posterior_remark": found["note"].values,
@@ -127,12 +127,13 @@ def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
     return decision_margins(*(margins if several else [margins]), trials=trials)
 
 
-def _alternatives(trials: Trials, m: int | None) -> int:
-    if m is None and not trials.has_classes:
+def _alternatives(trials: Trials, n_alternatives: int | None) -> int:
+    if n_alternatives is None and not trials.has_classes:
         raise ValueError(
-            "these trials hold correctness only: give the number of alternatives of the task, m=..."
+            "these trials hold correctness only: give the number of alternatives of the task, "
+            "n_alternatives=..."
         )
-    return len(trials.classes) if m is None else m
+    return len(trials.classes) if n_alternatives is None else n_alternatives
 
 
 def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:
@@ -221,7 +222,7 @@ def _corrected(
     both = zip(
         table["first"].values, table["second"].values, table["pair_group"].values, strict=True
     )
-    # A machine answers the same every time.
+    # A model answers the same every time.
     reliability = np.array(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
@@ -233,7 +234,7 @@ def _corrected(
 DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
-    "m": None,
+    "n_alternatives": None,
     "model": "moments",
     "unmatched": "error",
 }
@@ -260,23 +261,23 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
-        accuracy_a, accuracy_b``; ``n_machines`` (0 to 2 systems with margins), ``group`` and
-        ``machine``, which of the two is what (of two machines the second, of two groups the first;
-        empty if none), ``accuracy_machine`` (of two groups that of the second);
-        ``margin_consistency`` with its analytic interval (``_lb, _ub``), ``noise_free`` (posterior
-        median) with its interval; ``error_consistency``, the mean over pairs of members of both
-        systems, with its analytic interval over trials.
+        accuracy_a, accuracy_b``; ``n_models`` (0 to 2 systems with margins), ``group`` and
+        ``model``, which of the two is what (of two models the second, of two groups the first;
+        empty if none), ``accuracy_model`` (of two groups that of the second);
+        ``margin_consistency`` with its analytic interval (``_lb, _ub``), ``noise_corrected``
+        (posterior median) with its interval; ``error_consistency``, the mean over pairs of members
+        of both systems, with its analytic interval over trials.
 
         For each group, with intervals: ``group_error_consistency``, the mean over pairs of its
-        members, which is no ceiling for a machine without noise; ``group_margin_consistency``, that
+        members, which is no ceiling for a model without noise; ``group_margin_consistency``, that
         with another group like it (reliability by split halves, interval over people and items);
         and ``margin_ceiling``, the root of the reliabilities of both systems, which is 1 for a
-        machine: what a correlation freed of noise of 1 would show, where a reliability below 0
-        counts as 0. NaN between two machines.
+        model: what a correlation corrected for noise of 1 would show, where a reliability below 0
+        counts as 0. NaN between two models.
 
         ``mean_error_consistency`` and ``mean_margin_consistency``: means over all rows of this data
-        set and condition with as many machines, with analytic intervals over items, with the same
-        machines and people. All intervals have the probability of the result.
+        set and condition with as many models, with analytic intervals over items, with the same
+        models and people. All intervals have the probability of the result.
 
     Raises
     ------
@@ -285,7 +286,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    A machine that did not take part in the trials is right where its margin is above 0.
+    A model that did not take part in the trials is right where its margin is above 0.
 
     Examples
     --------
@@ -317,25 +318,25 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
         draws = result.draws("posterior")
         bounds[:, 0] = np.median(draws, axis=0)
         bounds[:, 1:] = interval(draws, ci_prob, result.data.attrs["ci_kind"])
-    frame[["noise_free", "noise_free_lb", "noise_free_ub"]] = bounds
-    names, machine = table["observer"].values, table["is_machine"].values
+    frame[["noise_corrected", "noise_corrected_lb", "noise_corrected_ub"]] = bounds
+    names, model = table["observer"].values, table["is_model"].values
     ends = list(zip(table["first"].values, table["second"].values, strict=True))
-    groups = np.array([next((s for s in pair if not machine[s]), -1) for pair in ends])
-    nets = np.array([next((s for s in pair[::-1] if machine[s]), -1) for pair in ends])
-    # A machine may stand first.
+    groups = np.array([next((s for s in pair if not model[s]), -1) for pair in ends])
+    nets = np.array([next((s for s in pair[::-1] if model[s]), -1) for pair in ends])
+    # A model may stand first.
     is_first = nets == table["first"].values
-    frame["n_machines"] = [int(machine[list(pair)].sum()) for pair in ends]
+    frame["n_models"] = [int(model[list(pair)].sum()) for pair in ends]
     frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
-    frame["machine"] = [str(names[s]) if s >= 0 else "" for s in nets]
-    frame["accuracy_machine"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
+    frame["model"] = [str(names[s]) if s >= 0 else "" for s in nets]
+    frame["accuracy_model"] = np.where(is_first, frame["accuracy_a"], frame["accuracy_b"])
     frame = frame.assign(**_of_groups(result, ends, groups))
-    every = _with_machines(trials, table)
+    every = _with_models(trials, table)
     across, within = {}, {}
     for entry, ((a, b), group) in enumerate(zip(ends, groups, strict=True)):
         across[entry] = list(itertools.product(_members(table, a), _members(table, b)))
         if group >= 0:
             within[entry] = list(itertools.combinations(_members(table, group), 2))
-    alike = frame.groupby(["dataset", "condition", "n_machines"], sort=False).ngroup().to_numpy()
+    alike = frame.groupby(["dataset", "condition", "n_models"], sort=False).ngroup().to_numpy()
     first = {kind: int(np.argmax(alike == kind)) for kind in np.unique(alike).tolist()}
     pooled = {
         entry: [pair for other in np.flatnonzero(alike == kind) for pair in across[int(other)]]
@@ -375,14 +376,14 @@ def _of_groups(
 ) -> dict[str, NDArray[np.float64]]:
     """Reliability of each entry's group, and the ceiling by those of both its systems."""
     table = result.table
-    names, machine = table["observer"].values, table["is_machine"].values
+    names, model = table["observer"].values, table["is_model"].values
     ceilings = result.data["ceilings"].to_dataset().to_dataframe()
     ceilings = ceilings.set_index(["system", "trial_group"])[["reliability", "lower", "upper"]]
     own, roots = np.full((2, len(ends), 3), np.nan)
     for entry, (pair, group, g) in enumerate(
         zip(ends, groups, table["pair_group"].values, strict=True)
     ):
-        of_entry = [s for s in pair if not machine[s]]
+        of_entry = [s for s in pair if not model[s]]
         if of_entry:
             own[entry] = ceilings.loc[(names[group], int(g))].to_numpy(float)
             both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
@@ -395,12 +396,12 @@ def _of_groups(
     }
 
 
-def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:
-    """Correctness of all observers, and of machines known by their margins only."""
+def _with_models(trials: Trials, table: xr.Dataset) -> Trials:
+    """Correctness of all observers, and of models known by their margins only."""
     data = trials.data
     missing = [
         s
-        for s in np.flatnonzero(table["is_machine"].values)
+        for s in np.flatnonzero(table["is_model"].values)
         if table["observer"].values[s] not in trials.observers
     ]
     if not missing:
@@ -433,7 +434,7 @@ def _with_machines(trials: Trials, table: xr.Dataset) -> Trials:
 
 
 def _members(table: xr.Dataset, system: int) -> list[str]:
-    if table["is_machine"].values[system]:
+    if table["is_model"].values[system]:
         return [str(table["observer"].values[system])]
     own = table["member_group"].values == system
     return [str(name) for name in table["member"].values[own]]

@@ -33,9 +33,9 @@ from alikely.inference.intervals import adjusted_p_values
 from alikely.metrics import Metric, get_metric
 from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
 
-__all__ = ["matrix"]
+__all__ = ["pairwise_matrix"]
 
-School = Literal["analytic", "posterior"]
+Method = Literal["analytic", "posterior"]
 # Bytes that an entry takes at most, measured of 1,500 observers: cells, estimate, error, limits and
 # test; of metrics that are not of correctness whole squares of sums and of what is made of them.
 BYTES = 150
@@ -49,12 +49,12 @@ CHUNK = 8_000_000
 POSTERIOR = ("posterior_lower", "posterior_upper")
 
 
-def matrix(
+def pairwise_matrix(
     trials: Trials | xr.DataArray,
     metric: str | Metric = "error_consistency",
     by: By = "condition",
     *,
-    intervals: Sequence[School] | None = None,
+    intervals: Sequence[Method] | None = None,
     prior: Prior | None = None,
     tests: bool = True,
     no_response: Literal["error", "drop"] = "error",
@@ -120,7 +120,7 @@ def matrix(
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.matrix(al.load_example(), by=None)
+    >>> result = al.pairwise_matrix(al.load_example(), by=None)
     >>> result.summary(top=2)[["observer_a", "observer_b", "estimate", "se"]].round(3)
       observer_a observer_b  estimate     se
     0    model_2    model_3     0.617  0.044
@@ -130,25 +130,26 @@ def matrix(
     found = get_metric(get_metric(metric), **options)
     if found.counts != "correctness" and found.all_pairs is None:
         raise ValueError(
-            f"al.matrix is of metrics of correctness and some others, and {found.name} is one of "
+            f"al.pairwise_matrix is of metrics of correctness and some others, and {found.name} "
+            f"is one of "
             f"{found.counts}; take compare(trials, metric, pairs) for it"
         )
     check_interval(ci_prob, "eti")
     of_items = cluster not in (None, "trial")
-    schools: Sequence[School] = ("analytic",) if of_items else ("analytic", "posterior")
-    schools = schools if intervals is None else intervals
-    for name in schools:
+    methods: Sequence[Method] = ("analytic",) if of_items else ("analytic", "posterior")
+    methods = methods if intervals is None else intervals
+    for name in methods:
         if name not in ("analytic", "posterior"):
             raise ValueError(
                 f"intervals must be among 'analytic', 'posterior'; got {name!r}"
                 f"{nearest(name, ('analytic', 'posterior'))}"
             )
-    if of_items and "posterior" in schools:
+    if of_items and "posterior" in methods:
         raise ValueError(
             "limits without draws take items for independent, and cluster says that they are not; "
             "leave intervals out, or take compare(trials, metric, pairs, cluster=...)"
         )
-    own = _checked_prior(prior, found, schools)
+    own = _checked_prior(prior, found, methods)
     with step("answers as bits"):
         names, parts, places = answers_of(trials, by, no_response, cluster)
         said = responses_of(trials, found, by, no_response) if found.all_pairs is not None else []
@@ -165,13 +166,13 @@ def matrix(
         with step(f"estimates of {len(cells):,} pairs{of}"):
             if found.all_pairs is not None:
                 given = dict(found.all_pairs({name: v.data for name, v in said[k].items()}))
-                limits = _option_limits(given, "posterior" in schools, ci_prob, own)
+                limits = _option_limits(given, "posterior" in methods, ci_prob, own)
                 variables = _of_matrices(cells, found, given) | limits
             else:
                 variables = _of_pairs(
                     cells,
                     found,
-                    own if "posterior" in schools else None,
+                    own if "posterior" in methods else None,
                     tests and not of_items,
                     ci_prob,
                 )
@@ -239,7 +240,7 @@ def _numbers(trials: Any, by: By, cluster: str | None) -> list[NDArray[np.intp]]
     return [numbers[group == g] for g in range(len(labels))]
 
 
-def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[School]) -> CellPrior:
+def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[Method]) -> CellPrior:
     """The prior of all pairs, if there is a posterior for it (`ValueError` else)."""
     own = cell_prior(prior)
     own.cells("a matrix")

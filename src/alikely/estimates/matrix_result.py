@@ -113,9 +113,9 @@ def with_trials(result: Result, trials: Trials) -> Result:
     Parameters
     ----------
     result : Result
-        As returned by `alikely.matrix`, saved and loaded.
+        As returned by `alikely.pairwise_matrix`, saved and loaded.
     trials : Trials
-        Those that `alikely.matrix` was given; further observers are left alone.
+        Those that `alikely.pairwise_matrix` was given; further observers are left alone.
 
     Returns
     -------
@@ -158,12 +158,12 @@ def describe(result: Result) -> str:
 
 
 def square_matrix(result: Result, name: str) -> xr.DataArray:
-    """Return one variable of a matrix as a labelled square matrix.
+    """Return one variable of a matrix as a labeled square matrix.
 
     Parameters
     ----------
     result : Result
-        As returned by `alikely.matrix`.
+        As returned by `alikely.pairwise_matrix`.
     name : str
         ``"estimate"``, ``"se"``, ``"n_trials"`` or another variable of the estimates.
 
@@ -183,7 +183,7 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.matrix(al.load_example(), by=None)
+    >>> result = al.pairwise_matrix(al.load_example(), by=None)
     >>> square = al.estimates.square_matrix(result, "estimate")
     >>> square.sel(observer="model_1", observer_other="model_2").round(3).item()
     0.58
@@ -239,7 +239,7 @@ def summary(
     if "posterior_lower" in estimates and (ci_prob, ci_kind) != (attrs["ci_prob"], "eti"):
         raise ValueError(
             f"posterior limits of this matrix are equal-tailed with ci_prob={attrs['ci_prob']}; "
-            "call alikely.matrix with another one"
+            "call alikely.pairwise_matrix with another one"
         )
     value = estimates["estimate"].values.ravel()
     flat = np.arange(len(value))
@@ -326,7 +326,7 @@ def write_pairs(result: Result, path: str | Path) -> None:
     Parameters
     ----------
     result : Result
-        As returned by `alikely.matrix`.
+        As returned by `alikely.pairwise_matrix`.
     path : str or path
         File to write, with the columns of `alikely.Result.summary`. One that exists is replaced
         when the new one is complete.
@@ -415,7 +415,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
     found["undefined"] = ("pair", _reasons(result, counts, flat))
     found["remark"] = ("pair", np.array(_remarks(result, found, counts), dtype=object))
     if cluster_column(result):
-        found["centre"] = found["estimate"]
+        found["interval_center"] = found["estimate"]
     groups = {"observed_data": table, "estimates": xr.Dataset(found, {"pair": table["pair"]})}
     if DATA_SUMMARY in result.data.children:
         groups[DATA_SUMMARY] = result.data[DATA_SUMMARY].to_dataset()

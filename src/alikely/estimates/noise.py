@@ -28,10 +28,10 @@ from alikely.data.tables import By, Pairs, joint_correctness
 from alikely.data.trials import Trials
 from alikely.inference.influence import estimate
 
-__all__ = ["answer_noise"]
+__all__ = ["response_noise"]
 
 
-def answer_noise(
+def response_noise(
     trials: Trials,
     pairs: Pairs = "all",
     by: By = "condition",
@@ -61,9 +61,9 @@ def answer_noise(
         answer to the same item would not repeat, with ``se`` and bounds; ``note``.
     pairs : pandas.DataFrame
         One row per pair and group: ``single``, error consistency of single answers, ``majority``,
-        of majority votes (a tie is half right), and ``noise_free``, the correlation over items of
-        how often either is right, corrected for the noise of answers [S04]_, each with its standard
-        error; bounds of ``noise_free``; ``note``.
+        of majority votes (a tie is half right), and ``noise_corrected``, the correlation over items
+        of how often either is right, corrected for the noise of answers [S04]_, each with its
+        standard error; bounds of ``noise_corrected``; ``note``.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def answer_noise(
     --------
     >>> import alikely as al
     >>> trials, _ = al.simulate.repeated_answers(400, (5, 5), within=1.0, rng=1)
-    >>> observers, pairs = al.estimates.answer_noise(trials)
+    >>> observers, pairs = al.estimates.response_noise(trials)
     >>> observers["noise_share"].tolist()
     [0.0, 0.0]
     """
@@ -122,8 +122,8 @@ def answer_noise(
     of_pairs = {name: table[name].values for name in labels}
     for name, found in (("single", single), ("majority", majority)):
         of_pairs |= {name: found["estimate"].values, f"{name}_se": found["se"].values}
-    of_pairs |= {"noise_free": correlation, "noise_free_se": se}
-    of_pairs |= {**bound_columns("noise_free", "ci", ci_prob, bounds), "note": note}
+    of_pairs |= {"noise_corrected": correlation, "noise_corrected_se": se}
+    of_pairs |= {**bound_columns("noise_corrected", "ci", ci_prob, bounds), "note": note}
     frame = pd.DataFrame(observers)
     ends = frame.pop("ends")
     told = bound_columns("noise_share", "ci", ci_prob, np.stack(ends.to_list()))
@@ -194,7 +194,7 @@ def _noise_free(
 
 
 def _correlation(sums: Floats) -> Floats:
-    """From sums of 1, both shares, their squares freed of noise, and products; NaN without any."""
+    """Compute from sums of 1, both proportions, corrected squares and products; NaN without any."""
     n, a, b, aa, bb, ab = sums
     variance = (aa / n - (a / n) ** 2, bb / n - (b / n) ** 2)
     # Equal shares differ by rounding.

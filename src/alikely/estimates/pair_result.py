@@ -38,7 +38,7 @@ from alikely.metrics import consistency
 
 if TYPE_CHECKING:
     from alikely.estimates.result import Result
-    from alikely.estimates.sentences import School
+    from alikely.estimates.sentences import Method
 
 __all__ = [
     "describe",
@@ -76,13 +76,13 @@ def observers(result: Result) -> list[str]:
     return [str(name) for name in pd.unique(names)]
 
 
-def draws(result: Result, school: str) -> NDArray[np.floating]:
+def draws(result: Result, method: str) -> NDArray[np.floating]:
     """Replicates or draws, (draw, pair)."""
-    if school not in result.data.children:
+    if method not in result.data.children:
         raise ValueError(
-            f"this result has no {school} draws; ask for them when calling {result.metric.name}()"
+            f"this result has no {method} draws; ask for them when calling {result.metric.name}()"
         )
-    return flat(result.data[school].to_dataset()[result.metric.name], "pair")
+    return flat(result.data[method].to_dataset()[result.metric.name], "pair")
 
 
 def flat(values: xr.DataArray, last: str) -> Floats:
@@ -140,26 +140,26 @@ def summary(
             frame[name] = estimates[name].values
     width: Floats | None = None
     few = ""
-    for school in methods:
-        kind = {"analytic": "ci", "bca": "ci"}.get(school, ci_kind)
-        if school == "posterior" and result.without_draws:
+    for method in methods:
+        kind = {"analytic": "ci", "bca": "ci"}.get(method, ci_kind)
+        if method == "posterior" and result.without_draws:
             limits = _quantiles(result, ci_prob, ci_kind)
             bounds, width = limits[:, [0, -1]], limits[:, -1] - limits[:, 0]
             if limits.shape[1] == 3:
                 frame["posterior_median"] = limits[:, 1]
         else:
-            bounds = _bounds(result, school, ci_prob, ci_kind)
-            if school == "posterior":
+            bounds = _bounds(result, method, ci_prob, ci_kind)
+            if method == "posterior":
                 draws = result.draws("posterior")
                 frame["posterior_median"] = np.median(draws, axis=0)
                 width = bounds[:, 1] - bounds[:, 0]
                 if len(draws) * (1 - ci_prob) / 2 < 1:
                     few = note("few-draws", n=len(draws))
-        for name, bound in zip(bound_names(school, kind, ci_prob), bounds.T, strict=True):
+        for name, bound in zip(bound_names(method, kind, ci_prob), bounds.T, strict=True):
             frame[name] = bound
     every = intervals == "all" or columns == "all"
     if "bootstrap" in result.data.children and (every or {"bootstrap", "bca"} & {*methods}):
-        frame["undefined_share"] = np.isnan(result.draws("bootstrap")).mean(axis=0)
+        frame["frac_undefined"] = np.isnan(result.draws("bootstrap")).mean(axis=0)
     tests = {name: estimates[name].values for name in TESTS if name in estimates}
     if "p_null" in tests:
         tests["p_null_bh"] = adjusted_p_values(tests["p_null"])
@@ -253,20 +253,20 @@ def _trials(result: Result) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     return n_trials, *consistency.accuracies(cells)
 
 
-def _bounds(result: Result, school: School, ci_prob: float, ci_kind: CiKind) -> Floats:
-    if school == "analytic":
+def _bounds(result: Result, method: Method, ci_prob: float, ci_kind: CiKind) -> Floats:
+    if method == "analytic":
         value, se = (result.estimates[name].values for name in ("estimate", "se"))
-        if "centre" not in result.estimates:
+        if "interval_center" not in result.estimates:
             deviate = special.ndtri((1 + ci_prob) / 2)
             return analytic_interval(result.metric, value, se, deviate)
         # Of chosen images.
-        centre, df = (result.estimates[name].values for name in ("centre", "df"))
+        center, df = (result.estimates[name].values for name in ("interval_center", "df"))
         deviate = student_deviate(df, ci_prob)
-        lower, upper = analytic_interval(result.metric, centre, se, deviate).T
+        lower, upper = analytic_interval(result.metric, center, se, deviate).T
         return np.stack(holding(lower, upper, value), axis=1)
-    if school == "bca":
+    if method == "bca":
         return bca_of_table(result.table, result.draws("bootstrap"), result.metric, ci_prob)
-    return interval(result.draws(school), ci_prob, ci_kind)
+    return interval(result.draws(method), ci_prob, ci_kind)
 
 
 def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:

@@ -14,7 +14,7 @@ from alikely._base.settings import resolve
 from alikely.data.tables import By, Pairs
 from alikely.data.trials import Trials
 from alikely.errors.equal_rows import N_PERMUTATIONS
-from alikely.estimates.analysis import Design, Kind, analyse
+from alikely.estimates.analysis import Design, Kind, analyze
 from alikely.estimates.kinds import (
     CORRECTNESS,
     LABELS,
@@ -98,7 +98,7 @@ def compare(  # noqa: PLR0913
     rng: RandomState = None,
     **options: Any,
 ) -> Result:
-    """Compare pairs of observers by any metric, with intervals of every school that it has.
+    """Compare pairs of observers by any metric, with intervals of every method that it has.
 
     `error_consistency`, `misclassification_agreement`, `error_similarity` and
     `decision_margin_consistency` are this for one metric each.
@@ -173,7 +173,7 @@ def compare(  # noqa: PLR0913
     )
     if kind is ROWS:
         return analyse_rows(trials, found, design)
-    return analyse(trials, found, kind, design)
+    return analyze(trials, found, kind, design)
 
 
 def error_consistency(  # noqa: PLR0913
@@ -194,7 +194,7 @@ def error_consistency(  # noqa: PLR0913
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Error consistency of pairs of observers, with intervals of every school.
+    """Error consistency of pairs of observers, with intervals of every method.
 
     Error consistency (EC) is Cohen's kappa of two observers' correctness: do they err on the same
     trials more often than their accuracies alone would have it [G20]_ [K25]_?
@@ -262,7 +262,7 @@ def error_consistency(  # noqa: PLR0913
 
     References
     ----------
-    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour
+    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior
        of CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
     .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
        consistency: towards reliable behavioral comparison of classifiers.
@@ -329,11 +329,11 @@ def misclassification_agreement(
     a sample. The published estimate takes agreement by chance from products of margins, which pair
     every joint error with itself: with few of them it is too low where labels agree often. The
     posterior draws take chance over different joint errors, and their median lies above such an
-    estimate; analytic intervals and the bootstrap are centred on it.
+    estimate; analytic intervals and the bootstrap are centered on it.
 
     Where both give one and the same wrong label throughout, the estimate is undefined and says so;
     the posterior, of labels that others of these errors might have, is wide. Without a joint error
-    there is neither. Notes of the summary say where a pair has too few for one school or for all.
+    there is neither. Notes of the summary say where a pair has too few for one method or for all.
 
     References
     ----------
@@ -360,7 +360,7 @@ def error_similarity(
     n_draws: int | None = None,
     n_permutations: int = N_PERMUTATIONS,
     paired: bool | None = None,
-    folder: str | Path | None = None,
+    cache_dir: str | Path | None = None,
     cluster: str | None = None,
     ci_prob: float | None = None,
     rng: RandomState = None,
@@ -391,7 +391,7 @@ def error_similarity(
     paired : bool, optional
         For confusion matrices, which do not tell: whether the systems answered the same items. If
         so, there is the estimate alone, since how far the same items make errors alike is lost.
-    folder : str or path, optional
+    cache_dir : str or path, optional
         Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
         goes on there when it is asked for again with the same data, options and seed.
     n_draws, cluster, ci_prob, rng
@@ -426,7 +426,7 @@ def error_similarity(
     `compare` has three more options for this metric, ``alpha``, ``mixture`` and ``base``, as in
     `alikely.metrics.errors.error_divergence`.
 
-    Divergences of samples are too large, and no interval that is centred on them makes up for it:
+    Divergences of samples are too large, and no interval that is centered on them makes up for it:
     the bootstrap and the analytic interval are biased further. Their coverage is 0 to 0.98 (nominal
     0.95), and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose
     rows differ. The summary shows these only if they are named, with the reason in the note; report
@@ -465,7 +465,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     by: By = "condition",
     *,
     group: str = "kind",
-    m: int | None = None,
+    n_alternatives: int | None = None,
     model: MarginModel = "moments",
     unmatched: Literal["error", "accept"] = "error",
     no_response: Literal["error", "drop"] = "error",
@@ -475,9 +475,9 @@ def decision_margin_consistency(  # noqa: PLR0913
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Decision-margin consistency of pairs of systems, with intervals of every school.
+    """Decision-margin consistency of pairs of systems, with intervals of every method.
 
-    Do two systems find the same items easy? A machine's margin of an item is its score for the true
+    Do two systems find the same items easy? A model's margin of an item is its score for the true
     class above that for the best other one; a group of observers shows how easy an item is by its
     share of right answers. The estimate is their correlation over items [AK24]_, which the noise of
     single answers attenuates; beside it stands the correlation freed of that noise.
@@ -485,7 +485,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     Parameters
     ----------
     trials : Trials
-        Answers of humans, and perhaps of the machines.
+        Answers of humans, and perhaps of the models.
     margins : table, path or sequence of these, or Trials, optional
         Long tables of margins, logits or probabilities, or trials with probabilities of options, as
         for `alikely.margins.decision_margins` (call it yourself for coarse categories). Not needed
@@ -498,7 +498,7 @@ def decision_margin_consistency(  # noqa: PLR0913
     group : str
         Label of observers that pools those without margins: ``"kind"``, one given as a label to
         `alikely.Trials`, or ``"observer"`` for each on its own.
-    m : int, optional
+    n_alternatives : int, optional
         Number of alternatives of the task; the number of classes if not given.
     model : {"moments", "strengths"}
         What corrects the correlation for noise:
@@ -536,9 +536,11 @@ def decision_margin_consistency(  # noqa: PLR0913
           ``corrected``, the estimate divided by it
         - ``scale`` of the correlation corrected for noise: ``"share"``, ``"strength"``, or
           ``"margin"`` for two models
-        - with ``"moments"`` and classes, ``share_within`` with its interval, of deviations from the
-          means of classes, and ``share_between``, of these means
-        - in ``result.estimates``, p-values of checks: ``p_bend`` and ``p_line`` (linearity),
+        - with ``"moments"`` and classes, ``r_within_class`` with its interval, of deviations from
+        the
+          means of classes, and ``r_between_class``, of these means
+        - in ``result.estimates``, p-values of checks: ``p_nonlinearity`` and ``p_linearity``
+        (linearity),
           ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of strengths), ``p_repeats``
           (observers differ by item) and ``p_classes``; ``note`` reports those that matter
         - ``result.data["ceilings"]``: reliability of each group with its interval
@@ -641,10 +643,10 @@ def agreement(
         One entry per pair and group of trials, or per group of trials. Beside the estimate stand
         ``error_consistency`` (of all readers: the mean over the pairs for which it is defined);
         ``n_missing``, readings that are missing of items that another of these readers read (such
-        items a pair leaves out; of many readers all readings count); and ``n_rare``, items times
-        the share of readings outside the most frequent class. Of all readers ``n_trials`` are items
-        with two readings or more, and both accuracies are the mean over readers.
-        ``result.data.attrs["sentence"]`` says how agreement differs from EC.
+        items a pair leaves out; of many readers all readings count); and ``n_minority_ratings``,
+        items times the share of readings outside the most frequent class. Of all readers
+        ``n_trials`` are items with two readings or more, and both accuracies are the mean over
+        readers. ``result.data.attrs["sentence"]`` says how agreement differs from EC.
 
     Raises
     ------

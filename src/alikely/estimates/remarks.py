@@ -73,12 +73,12 @@ STARVED = (
     "the plan was not made for this; its error rests on {} images, and intervals may be too narrow"
 )
 NO_PLAN = "its error rests on {} images, and intervals may be too narrow"
-# Measured (`docs/validation`): of means over four people, for similar machines.
+# Measured (`docs/validation`): of means over four people, for similar models.
 SEVERAL = (
-    "of several people this posterior may be too narrow (89 % for similar machines near the "
+    "of several people this posterior may be too narrow (89 % for similar models near the "
     "ceiling): trust the analytic row"
 )
-CENTRE = "its interval lies about {:.3f}, the weighted value with its bias"
+CENTER = "its interval lies about {:.3f}, the weighted value with its bias"
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
 CLUSTERS = {"moments": "", "strengths": "", "gibbs": note("clusters-pairs")}
 IGNORED = note("clusters-ignored")
@@ -86,7 +86,7 @@ IGNORED = note("clusters-ignored")
 FEW_CLUSTERS = 50
 # What a table does with items that come back, within a condition and in others.
 AS_TRIALS = note("repeats-as-trials")
-# A centre further away than this prints as another number.
+# A center further away than this prints as another number.
 APART = 5e-4
 
 
@@ -224,24 +224,24 @@ def of_design(
     value = float(weights @ estimates["estimate"].values)
     if "inclusion" not in part:
         return value, np.inf, dict.fromkeys(("analytic", "bootstrap", "posterior"), "")
-    centre = float(weights @ estimates["centre"].values)
+    center = float(weights @ estimates["interval_center"].values)
     df, effective = (float(found[0]) for found in freedom_of(part, metric, weights[None]))
-    speaks = SPEAKS[part.attrs["population"]]
+    speaks = SPEAKS[part.attrs["generalize_to"]]
     each = _made_for(part)
     few = starved(effective, None if None in each else all(each))
     weighted = f"chosen images, weighted, {speaks}"
-    about = CENTRE.format(centre) if abs(centre - value) > APART else ""
+    about = CENTER.format(center) if abs(center - value) > APART else ""
     notes = {
         "analytic": joined_notes(weighted, few, about),
         "bootstrap": joined_notes(weighted, few),
         "posterior": joined_notes(f"chosen images, by strata, {speaks}", several_people(part)),
     }
-    return centre, df, notes
+    return center, df, notes
 
 
 def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
     """Note of each comparison: weighting of items, target population, effective sample size."""
-    how = f"chosen images, weighted, {SPEAKS[table.attrs['population']]}"
+    how = f"chosen images, weighted, {SPEAKS[table.attrs['generalize_to']]}"
     remarks = [
         joined_notes(how, starved(value, made_for))
         for value, made_for in zip(
@@ -252,20 +252,20 @@ def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.objec
 
 
 def _made_for(table: xr.Dataset) -> list[bool | None]:
-    """Whether the plan was made for the machines of each pair; None where it does not say."""
+    """Whether the plan was made for the models of each pair; None where it does not say."""
     settled = list(table.attrs["settled"])
     if not settled:
         return [None] * table.sizes["pair"]
     ends = np.stack([table["first"].values, table["second"].values])
     asked, known = table["asked"].values, np.isin(table["observer"].values.astype(str), settled)
-    # Of two people the machines say nothing.
+    # Of two people the models say nothing.
     made_for = (known | asked)[ends].all(axis=0) & ~asked[ends].all(axis=0)
     return [bool(own) for own in made_for]
 
 
 def starved(effective: float, made_for: bool | None) -> str:
     """What to say of an estimate whose variance rests on few images; empty if on enough."""
-    # Without any variance nothing is open: machines alone, or images that were all shown.
+    # Without any variance nothing is open: models alone, or images that were all shown.
     if not effective < FEWEST_EFFECTIVE:
         return ""
     told = NO_PLAN if made_for is None else (ROUGH if made_for else STARVED)

@@ -1,4 +1,4 @@
-"""Results of all kinds: one labelled tree, and the functions of what it is of."""
+"""Results of all kinds: one labeled tree, and the functions of what it is of."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ __all__ = ["CHAINS", "LABELS", "Population", "Result", "of_kind"]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 CHAINS = "chains"
-Population = Literal["images", "humans", "crossed"]
+Population = Literal["images", "observers", "both"]
 # Headings of tables for papers where they are not the columns.
-HEADINGS = {"ceiled": "share of ceiling", "n_entries": "entries"}
+HEADINGS = {"ceiling_normalized": "share of ceiling", "n_entries": "entries"}
 # Layout of the files; a change counts it up.
 FORMAT = 2
 ATTRIBUTES = ("kind", "metric", "ci_prob", "ci_kind", "alikely_version")
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "pair": Kind("pairs", "alikely.compare", "alikely.estimates.pair_result"),
-    "matrix": Kind("a matrix", "alikely.matrix", "alikely.estimates.matrix_result"),
+    "matrix": Kind("a matrix", "alikely.pairwise_matrix", "alikely.estimates.matrix_result"),
     "group": Kind("groups", "alikely.benchmark.group_scores", "alikely.benchmark.groups"),
     "reader": Kind("a reader study", "alikely.benchmark.reader_study", "alikely.benchmark.readers"),
     "model": Kind("scores", "alikely.benchmark_scores", "alikely.benchmark.benchmark"),
@@ -70,13 +70,13 @@ def of_kind(result: object, *kinds: str) -> Result:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result:
-    """Estimates with their standard errors, replicates and draws, as one labelled tree.
+    """Estimates with their standard errors, replicates and draws, as one labeled tree.
 
     The attribute ``kind`` of the tree says what the result is of: pairs of observers
-    (`alikely.compare` and its like), a matrix of many observers (`alikely.matrix`), scores of
-    models (`alikely.benchmark_scores`), groups of observers (`alikely.benchmark.group_scores`) or
-    a reader study (`alikely.benchmark.reader_study`). All have the methods below; other functions,
-    such as `alikely.difference` or `alikely.benchmark.ranks`, take the result.
+    (`alikely.compare` and its like), a matrix of many observers (`alikely.pairwise_matrix`), scores
+    of models (`alikely.benchmark_scores`), groups of observers (`alikely.benchmark.group_scores`)
+    or a reader study (`alikely.benchmark.reader_study`). All have the methods below; other
+    functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Result:
 
     def summary(
         self,
-        population: Population | None = None,
+        generalize_to: Population | None = None,
         level: str | None = "overall",
         *,
         intervals: Intervals = None,
@@ -234,7 +234,7 @@ class Result:
 
         Parameters
         ----------
-        population : {"images", "humans", "crossed"}, optional
+        generalize_to : {"images", "observers", "both"}, optional
             For scores: what intervals generalize to, new images, new humans or both. Default:
             both. The posterior generalizes to new images with these humans (``"images"``).
         level : str or None
@@ -268,9 +268,10 @@ class Result:
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
             - what the metric has in addition; on request, for error consistency, ``accuracy_gap``
-              (first minus second), ``kappa_min, kappa_max`` (given the accuracies), ``less_biased``
+              (first minus second), ``kappa_min, kappa_max`` (given the accuracies),
+              ``bias_corrected``
             - bounds, with method, kind and probability in their names; ``posterior_median``;
-              ``undefined_share`` of the bootstrap replicates
+              ``frac_undefined`` of the bootstrap replicates
             - ``p_null``, for observers whose errors are independent; on request ``p_null_bh``
               (adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: why a value is undefined or an interval is not reliable; on request
@@ -281,13 +282,14 @@ class Result:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
             - with the bootstrap ``bootstrap_se`` (for ``"crossed"`` by a two-factor correction)
-            - of models ``ceiled`` (score divided by ceiling) with its Fieller interval;
+            - of models ``ceiling_normalized`` (score divided by ceiling) with its Fieller interval;
               ``accuracy``
-            - on request ``centre`` of the analytic interval (the score with a pseudocount in the
-              cells of each pair) and its degrees of freedom ``df``; ``ceiled_se``;
+            - on request ``interval_center`` of the analytic interval (the score with a pseudocount
+            in the
+              cells of each pair) and its degrees of freedom ``df``; ``ceiling_normalized_se``;
               ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and what the metric
               derives from the accuracies, as means over the entries of the score
-            - of scores made from a result: ``ceiling, posterior_median, p_positive, n_entries``
+            - of scores made from a result: ``ceiling, posterior_median, prob_positive, n_entries``
             - ``note``; on request ``note_codes``
 
         Raises
@@ -309,14 +311,14 @@ class Result:
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
         table = self._call(
-            "summary", population=population, level=level, intervals=intervals, columns=columns,
-            ci_prob=prob, ci_kind=kind, top=top, lowest=lowest,
+            "summary", generalize_to=generalize_to, level=level, intervals=intervals,
+            columns=columns, ci_prob=prob, ci_kind=kind, top=top, lowest=lowest,
         )  # fmt: skip
         return given_as(ordered(table, sort), as_)
 
     def sentence(
         self,
-        population: Population | None = None,
+        generalize_to: Population | None = None,
         level: str = "overall",
         *,
         interval: str | None = None,
@@ -328,7 +330,7 @@ class Result:
 
         Parameters
         ----------
-        population, level
+        generalize_to, level
             As in `summary`.
         interval : {"analytic", "bootstrap", "bca", "posterior"}, optional
             Method of the interval. Default: the recommended one.
@@ -359,20 +361,20 @@ class Result:
         >>> print(result.sentence(interval="analytic"))
         ... # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
         The error consistency of human_1 and model_4 in noise was .23, 95 % CI [.07, .39] (analytic,
-        over 160 trials). The interval speaks for new trials and these very observers (taken as
+        over 160 trials). The interval generalizes to new trials and these very observers (taken as
         fixed); it lies above 0, which independent errors would give. Against independent observers,
         p = ...
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
         text = self._call(
-            "sentence", population=population, level=level, interval=interval, ci_prob=prob,
+            "sentence", generalize_to=generalize_to, level=level, interval=interval, ci_prob=prob,
             ci_kind=kind, digits=digits,
         )  # fmt: skip
         return str(text)
 
     def to_latex(
         self,
-        population: Population | None = None,
+        generalize_to: Population | None = None,
         level: str | None = "overall",
         *,
         interval: str | None = None,
@@ -390,7 +392,7 @@ class Result:
 
         Parameters
         ----------
-        population, level, interval, ci_prob, ci_kind
+        generalize_to, level, interval, ci_prob, ci_kind
             As in `sentence`.
         columns : sequence of str, optional
             Of the summary. Default: labels that differ, the estimate with its interval, what it is
@@ -411,14 +413,14 @@ class Result:
             As in `sentence`, and if a column is unknown.
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
-        school = self._call("method", population=population, interval=interval)
+        method = self._call("method", generalize_to=generalize_to, interval=interval)
         frame = self.summary(
-            population, level, intervals=[school] if school else [], columns="all", ci_prob=prob,
+            generalize_to, level, intervals=[method] if method else [], columns="all", ci_prob=prob,
             ci_kind=kind, top=top, sort=sort,
         )  # fmt: skip
         known_columns(frame, columns or (), "columns")
         return latex_table(
-            self._page(frame, school, prob, kind) if columns is None else frame[list(columns)],
+            self._page(frame, method, prob, kind) if columns is None else frame[list(columns)],
             digits=digits,
             caption=caption,
             label=label,
@@ -428,20 +430,20 @@ class Result:
         )
 
     def _page(
-        self, frame: pd.DataFrame, school: str, prob: float, kind: CiKind, **more: Any
+        self, frame: pd.DataFrame, method: str, prob: float, kind: CiKind, **more: Any
     ) -> pd.DataFrame:
         """The columns of a summary that a page has room for."""
-        bounds = bounds_of(school, kind, prob) if school else ()
+        bounds = bounds_of(method, kind, prob) if method else ()
         names = self._functions.page_columns(self, frame, bounds, **more)
         return frame[[*names, *(["note"] if (frame["note"] != "").any() else [])]]
 
     def _repr_html_(self) -> str:
         """What notebooks show: the first rows, with one interval and the notes."""
         prob, kind = self.interval_options(None, None)
-        school = self._functions.method(self)
-        first, n_rows, more = self._functions.preview(self, [school] if school else [])
+        method = self._functions.method(self)
+        first, n_rows, more = self._functions.preview(self, [method] if method else [])
         cells, numbers, _ = printed(
-            self._page(first, school, prob, kind, **more),
+            self._page(first, method, prob, kind, **more),
             headings={**HEADINGS, "estimate": self.metric.label},
             leading_zero=is_wide(self.metric) or None,
         )
@@ -460,16 +462,16 @@ class Result:
 
     def draws(
         self,
-        school: Literal["bootstrap", "posterior"],
-        population: Population | None = None,
+        method: Literal["bootstrap", "posterior"],
+        generalize_to: Population | None = None,
         level: str = "overall",
     ) -> NDArray[np.floating]:
         """Return the bootstrap replicates or posterior draws.
 
         Parameters
         ----------
-        school : {"bootstrap", "posterior"}
-        population, level
+        method : {"bootstrap", "posterior"}
+        generalize_to, level
             For scores, as in `summary`.
 
         Returns
@@ -483,7 +485,7 @@ class Result:
             If the result has no such draws.
         """
         found: NDArray[np.floating] = self._call(
-            "draws", school=school, population=population, level=level
+            "draws", method=method, generalize_to=generalize_to, level=level
         )
         return found
 

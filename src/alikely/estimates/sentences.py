@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "PLACES",
+    "Method",
     "Phrases",
-    "School",
     "available_methods",
     "bounds_of",
     "capital",
@@ -44,7 +44,7 @@ __all__ = [
     "trial_words",
 ]
 
-School = Literal["analytic", "bootstrap", "bca", "posterior"]
+Method = Literal["analytic", "bootstrap", "bca", "posterior"]
 PLACES = ("dataset", "condition")
 # Methods that ``"all"`` stands for, in the order of columns and rows.
 METHODS = ("analytic", "bootstrap", "posterior")
@@ -55,9 +55,9 @@ MOST_NOTES = 3
 CHAINS = " by Markov chains"
 
 
-def available_methods(result: Result, ci_kind: str = "eti") -> list[School]:
+def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
     """Methods by which a result has intervals."""
-    there: list[School] = ["analytic"]
+    there: list[Method] = ["analytic"]
     if "bootstrap" in result.data.children:
         there += ["bootstrap", "bca"]
     # Limits without draws are equal-tailed.
@@ -68,7 +68,7 @@ def available_methods(result: Result, ci_kind: str = "eti") -> list[School]:
 
 def chosen_interval(
     result: Result, interval: str | None, ci_kind: Any = None
-) -> School | Literal[""]:
+) -> Method | Literal[""]:
     """Choose the method whose interval is reported."""
     metric = result.metric
     there = available_methods(result, result.interval_options(None, ci_kind)[1])
@@ -79,9 +79,9 @@ def chosen_interval(
         elif cluster_note(result):
             known.sort(key=lambda name: name == "posterior")
         return next((own for name in known for own in there if own == name), "")
-    for method in there:
-        if method == interval:
-            return method
+    for how in there:
+        if how == interval:
+            return how
     raise ValueError(
         f"interval must be one that this result has ({listed(there)}); got {interval!r}"
         f"{nearest(interval, there)}"
@@ -102,9 +102,9 @@ def shown_methods(result: Result, intervals: Intervals, ci_kind: Any = None) -> 
     return tuple(name for name in shown if name in available_methods(result))
 
 
-def bounds_of(school: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
-    """Columns of a summary that hold the interval of a school."""
-    return bound_names(school, {"analytic": "ci", "bca": "ci"}.get(school, ci_kind), ci_prob)
+def bounds_of(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
+    """Columns of a summary that hold the interval of a method."""
+    return bound_names(method, {"analytic": "ci", "bca": "ci"}.get(method, ci_kind), ci_prob)
 
 
 def result_sentence(
@@ -116,33 +116,33 @@ def result_sentence(
 ) -> str:
     """Say a result in a few sentences."""
     prob, kind = result.interval_options(ci_prob, ci_kind)
-    school = chosen_interval(result, interval, kind)
-    shown = [school] if school else []
+    method = chosen_interval(result, interval, kind)
+    shown = [method] if method else []
     more = [name for name in ("p_null_bh",) if "p_null" in result.estimates]
     frame = result.summary(ci_prob=prob, ci_kind=kind, intervals=shown, columns=more).reset_index(
         drop=True
     )
-    if not school:
+    if not method:
         frame[[*bounds_of("analytic", kind, prob)]] = np.nan
-    say = Phrases(result.metric, school or "analytic", prob, kind, digits)
-    method = method_words(result, say.school, kind)
-    return (_one if len(frame) == 1 else _many)(say, result, frame, method)
+    say = Phrases(result.metric, method or "analytic", prob, kind, digits)
+    how = method_words(result, say.method, kind)
+    return (_one if len(frame) == 1 else _many)(say, result, frame, how)
 
 
-def interval_words(school: str, ci_kind: str, ci_prob: float) -> str:
+def interval_words(method: str, ci_kind: str, ci_prob: float) -> str:
     """What an interval is called."""
-    if ci_kind == "hdi" and school not in ("analytic", "bca"):
+    if ci_kind == "hdi" and method not in ("analytic", "bca"):
         return f"{percent(ci_prob)} highest-density interval"
-    return f"{percent(ci_prob)} {'credible interval' if school == 'posterior' else 'CI'}"
+    return f"{percent(ci_prob)} {'credible interval' if method == 'posterior' else 'CI'}"
 
 
-def method_words(result: Result, school: str, ci_kind: str) -> str:
-    """How the interval of a school came about."""
+def method_words(result: Result, method: str, ci_kind: str) -> str:
+    """How the interval of a method came about."""
     attrs = result.data.attrs
     cluster = f", clustered by {attrs['cluster']}" if attrs.get("cluster") else ""
-    if school == "analytic":
+    if method == "analytic":
         return f"analytic{cluster}"
-    if school == "posterior":
+    if method == "posterior":
         model = str(attrs["model"]).replace("_", " ")
         if result.without_draws:
             return f"posterior of the model '{model}', equal-tailed, without draws"
@@ -153,16 +153,16 @@ def method_words(result: Result, school: str, ci_kind: str) -> str:
         knows = "" if cluster_note(result) else cluster
         return f"posterior of the model '{model}', {ends}{draws}{knows}"
     n = counted(len(result.draws("bootstrap")), "replicate")
-    name = {"bca": "BCa bootstrap", "bootstrap": "percentile bootstrap"}[school]
-    return f"{'bootstrap' if school == 'bootstrap' and ci_kind == 'hdi' else name}, {n}{cluster}"
+    name = {"bca": "BCa bootstrap", "bootstrap": "percentile bootstrap"}[method]
+    return f"{'bootstrap' if method == 'bootstrap' and ci_kind == 'hdi' else name}, {n}{cluster}"
 
 
-def population_words(metric: Metric, school: str, attrs: Mapping[Any, Any]) -> str:
+def population_words(metric: Metric, method: str, attrs: Mapping[Any, Any]) -> str:
     """For whom an interval of an analysis with these attributes speaks."""
     if metric.counts != "margins":
         new = "items" if attrs.get("cluster") == "item" else "trials"
         return f"new {new} and these very observers (taken as fixed)"
-    if school == "posterior":
+    if method == "posterior":
         if attrs.get("sampler") == "moments":
             return "new items and new people like these"
         return "new items, answered by observers like these"
@@ -253,10 +253,10 @@ def is_wide(metric: Metric) -> bool:
 class Phrases:
     """Phrases about the rows of one table."""
 
-    def __init__(self, metric: Metric, school: str, prob: float, kind: CiKind, digits: int) -> None:
-        self.metric, self.school, self.digits = metric, school, digits
+    def __init__(self, metric: Metric, method: str, prob: float, kind: CiKind, digits: int) -> None:
+        self.metric, self.method, self.digits = metric, method, digits
         self.prob, self.kind, self.zero = prob, kind, is_wide(metric)
-        self.lower, self.upper = bounds_of(school, kind, prob)
+        self.lower, self.upper = bounds_of(method, kind, prob)
 
     def value(self, value: float) -> str:
         """A number as it is printed."""
@@ -264,14 +264,14 @@ class Phrases:
 
     def interval(self, row: pd.Series) -> str:
         """The interval of a row, and what it is called; of a posterior its median too."""
-        if not self.school:
+        if not self.method:
             return ""
-        name = interval_words(self.school, self.kind, self.prob)
+        name = interval_words(self.method, self.kind, self.prob)
         ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
         if ends == MISSING:
             return f"without {name}"
         median = row.get("posterior_median", np.nan)
-        if self.school != "posterior" or np.isnan(median):
+        if self.method != "posterior" or np.isnan(median):
             return f"{name} {ends}"
         return f"{posterior_words(self.metric, median, self.digits)}, {name} {ends}"
 
@@ -292,9 +292,9 @@ class Phrases:
 
     def speak(self, how: str, attrs: Mapping[Any, Any]) -> str:
         """For whom the intervals speak."""
-        whom = population_words(self.metric, self.school, attrs)
+        whom = population_words(self.metric, self.method, attrs)
         return (
-            f"The intervals ({how}) speak for {whom}; each holds alone, unadjusted for their "
+            f"The intervals ({how}) generalizes to {whom}; each holds alone, unadjusted for their "
             "number."
         )
 
@@ -322,7 +322,7 @@ def side_words(lower: float, upper: float, value: float) -> str:
     return "lies above" if lower > value else "lies below" if upper < value else "holds"
 
 
-def _one(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str:
+def _one(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
     """Say the only pair."""
     metric, row, note = result.metric, frame.iloc[0], str(frame["note"].iloc[0])
     ground, known = trial_words(frame, result), not np.isnan(row[say.lower])
@@ -332,20 +332,20 @@ def _one(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str:
         note = note.removeprefix(reason).removeprefix("; ")
         text += f" is undefined: {reason} ({ground})"
         # A posterior needs no estimate.
-        text += f"; {say.interval(row)} ({method})" if known else ""
+        text += f"; {say.interval(row)} ({how})" if known else ""
     else:
-        how = f"{method}, over {ground}" if known else f"over {ground}"
+        how = f"{how}, over {ground}" if known else f"over {ground}"
         text += f" was {say.value(row['estimate'])}, {say.interval(row)} ({how})"
     parts = [f"{capital(text)}."]
     if known:
-        whom = population_words(metric, say.school, result.data.attrs)
-        parts.append(f"The interval speaks for {whom}{say.against(row)}.")
+        whom = population_words(metric, say.method, result.data.attrs)
+        parts.append(f"The interval generalizes to {whom}{say.against(row)}.")
     if not np.isnan(p := row.get("p_null", np.nan)):
         parts.append(f"Against independent observers, {p_words('p', p)}.")
     return " ".join(filter(None, [*parts, cautions(pd.Series([note]), "")]))
 
 
-def _many(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str:
+def _many(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
     """Say the extremes of many pairs, and how many there are."""
     label, (what, where) = result.metric.label, _what(result, frame)
     defined = frame[frame["estimate"].notna()]
@@ -363,9 +363,9 @@ def _many(say: Phrases, result: Result, frame: pd.DataFrame, method: str) -> str
     if len(defined) < len(frame):
         parts.append(f"Undefined: {len(frame) - len(defined)} ({reasons}).")
     if frame[say.lower].isna().all():
-        parts.append(f"No {interval_words(say.school, say.kind, say.prob)} is valid here.")
+        parts.append(f"No {interval_words(say.method, say.kind, say.prob)} is valid here.")
     else:
-        parts.append(say.speak(f"{method}, over {ground}", result.data.attrs))
+        parts.append(say.speak(f"{how}, over {ground}", result.data.attrs))
     if "p_null_bh" in frame:
         parts.append(say.tests(frame["p_null_bh"].to_numpy()))
     notes = frame["note"].where(frame["estimate"].notna(), "")
@@ -401,15 +401,15 @@ def matrix_sentence(
     defined = np.isfinite(values)
     if not defined.any():
         return f"Of {over}, none has a defined {metric.label}."
-    school = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
-    say = Phrases(metric, school, prob, kind, digits)
+    method = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
+    say = Phrases(metric, method, prob, kind, digits)
     least, most = (
-        matrix.summary(top=1, lowest=low, intervals=[school]).iloc[0] for low in (True, False)
+        matrix.summary(top=1, lowest=low, intervals=[method]).iloc[0] for low in (True, False)
     )
     parts = [say.ranged(over, least, most, float(np.median(values[defined])), PLACES)]
     if lost := int((~defined).sum()):
         parts.append(f"Undefined: {lost:,}.")
-    how = "posterior, from the counts alone" if school == "posterior" else "analytic"
+    how = "posterior, from the counts alone" if method == "posterior" else "analytic"
     parts.append(say.speak(how, matrix.data.attrs))
     if "p_adjusted" in matrix.estimates:
         parts.append(say.tests(matrix.estimates["p_adjusted"].values, "of Fisher's exact test "))

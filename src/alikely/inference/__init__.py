@@ -1,4 +1,4 @@
-"""The schools of inference on count tables: influence, bootstrap, exact draws, Markov chains."""
+"""The methods of inference on count tables: influence, bootstrap, exact draws, Markov chains."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
 
 
 def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
-    """Deviates of a law with these standardised cumulants [CF38]_."""
+    """Deviates of a law with these standardized cumulants [CF38]_."""
     first = z + skew * (z**2 - 1) / 6
     return first + excess * (z**3 - 3 * z) / 24 - skew**2 * (2 * z**3 - 5 * z) / 36
 
@@ -185,7 +185,7 @@ def _integrate(
         return
     wide = bool(every.max() >= NARROWEST)
     keys, first = np.unique(_keys(every, wide), return_index=True)
-    # Neighbours in this order share margins, whose inverse functions are computed once.
+    # Neighbors in this order share margins, whose inverse functions are computed once.
     every = every[first]
     pieces = [slice(start, start + TOGETHER) for start in range(0, len(every), TOGETHER)]
     # Whatever the prior, what is integrated may be turned with it.

@@ -25,7 +25,7 @@ from alikely._base.random import RandomState, seed_sequence, spawn_integer
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Group", "check_include", "data_groups", "extended", "labelled", "with_constants"]
+__all__ = ["Group", "check_include", "data_groups", "extended", "labeled", "with_constants"]
 
 Group = Literal["prior", "prior_predictive", "posterior_predictive", "log_likelihood", "log_prior"]
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -168,7 +168,7 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def labelled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
+def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
     """Give dims their labels, in every group that has them."""
 
     def named(group: xr.Dataset) -> xr.Dataset:

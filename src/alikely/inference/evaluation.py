@@ -63,7 +63,7 @@ class Evaluator:
         out[~np.isfinite(self.values(np.ones((1, out.shape[1])))[0])] = np.nan
         if not self.block.chosen:
             return out
-        return deviations(out, self.block.inclusion, self.block.shown(), self.population)
+        return deviations(out, self.block.inclusion, self.block.shown(), self.generalize_to)
 
     def reasons(self) -> NDArray[np.object_]:
         """Why values are undefined, empty where they are not: (pair,)."""
@@ -71,9 +71,9 @@ class Evaluator:
         return self.features.apply(self.metric.reason, every)[0].astype(object)
 
     @property
-    def population(self) -> Population:
+    def generalize_to(self) -> Population:
         """What chosen images stand for."""
-        return "pool" if self.block.population == "pool" else "images"
+        return "pool" if self.block.generalize_to == "pool" else "images"
 
     def bias(self) -> Floats:
         """Bias of the values of chosen images, by the curvature of the metric; else 0."""
@@ -86,7 +86,7 @@ class Evaluator:
             groups = [np.ones(len(block.inclusion), dtype=bool)]
         shares = block.shares()
         found = second_order_bias(
-            metric.influence, shares, weights, block.inclusion, groups, self.population
+            metric.influence, shares, weights, block.inclusion, groups, self.generalize_to
         )
         if metric.caution is not None:
             # Near a kink there is no curvature to go by.
@@ -103,7 +103,9 @@ class Evaluator:
         n = np.maximum(shown.sum(axis=1, keepdims=True), 1)
         weights = block.scaled_weights() / n
         psi = np.nan_to_num(metric.influence(np.einsum("pct,pt->pc", block.shares(), weights)))
-        weights *= spread_of_images(block.inclusion, shown, self.population) * np.sqrt(TOSSED / n)
+        weights *= spread_of_images(block.inclusion, shown, self.generalize_to) * np.sqrt(
+            TOSSED / n
+        )
         n11, n10, n01, n00 = psi.T[:, :, None]
         for who in np.flatnonzero(block.asked):
             rows = np.flatnonzero((block.a == who) | (block.b == who))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from alikely._base.random import RandomState, seed_sequence
 from alikely.data.tables import check_counts, pair_coords
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.complete import labelled
+from alikely.inference.complete import labeled
 from alikely.inference.conjugate import independence_draws
 from alikely.inference.null import independent_cells
 from alikely.inference.sampling import Sampler, check_sampler
@@ -141,7 +141,7 @@ def _chains(
         include=["posterior_predictive"],
     )
     tree["posterior_predictive"] = tree["posterior_predictive"].to_dataset().astype(np.int32)
-    return labelled(tree, pair=coords["pair"])
+    return labeled(tree, pair=coords["pair"])
 
 
 def _values(tables: NDArray[np.integer], metric: Metric) -> NDArray[np.float32]:

@@ -78,11 +78,11 @@ def estimate(
     -------
     xarray.Dataset
         ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it is
-        not. For images chosen by a plan, also ``centre``, the weighted value, on which intervals
-        are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom of the
-        variance; and ``effective_images``, the number of images on which it is based. For clusters
-        of items, ``centre``, ``df``, ``n_clusters`` and ``design_effect``, the variance over that
-        of independent trials.
+        not. For images chosen by a plan, also ``interval_center``, the weighted value, on which
+        intervals are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom
+        of the variance; and ``effective_images``, the number of images on which it is based. For
+        clusters of items, ``interval_center``, ``df``, ``n_clusters`` and ``design_effect``, the
+        variance over that of independent trials.
 
     Raises
     ------
@@ -136,11 +136,15 @@ def estimate(
                 effect[block.rows] = divide(square[block.rows], (slopes**2).sum(axis=1))
     found = {}
     if clustered:
-        found = {"centre": ("pair", value), "df": ("pair", df), "n_clusters": ("pair", n_clusters)}
+        found = {
+            "interval_center": ("pair", value),
+            "df": ("pair", df),
+            "n_clusters": ("pair", n_clusters),
+        }
         found["design_effect"] = ("pair", effect)
     if "inclusion" in table:
         bias, tossed, df, effective = chosen
-        found = {"centre": ("pair", value), "df": ("pair", df)}
+        found = {"interval_center": ("pair", value), "df": ("pair", df)}
         found["effective_images"] = ("pair", effective)
         value, square = value - bias, square + tossed
     se = np.sqrt(np.where(np.isfinite(value), square, np.nan))
@@ -216,7 +220,7 @@ def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
 
 def _open(block: Block) -> NDArray[np.bool_]:
     """Whether chance in drawing images moves each pair of a block."""
-    if block.population != "pool":
+    if block.generalize_to != "pool":
         return np.ones(len(block.a), dtype=bool)
     return np.asarray((block.shown() & (block.inclusion < 1)).any(axis=1))
 

@@ -95,14 +95,14 @@ def describe_draws(
 ) -> dict[str, object]:
     """Row of a table about the draws of one number."""
     defined = draws[~np.isnan(draws)]
-    row: dict[str, object] = {"undefined_share": 1 - len(defined) / len(draws)}
+    row: dict[str, object] = {"frac_undefined": 1 - len(defined) / len(draws)}
     if len(defined) < 2:
         return {**row, "estimate": np.nan, "note": "no defined draws"}
     bounds = interval(defined[:, None], ci_prob, ci_kind)[0]
     row["estimate"] = float(np.median(defined)) if estimate is None else estimate
     row["se"] = float(defined.std(ddof=1))
     row |= bound_columns("", ci_kind, ci_prob, bounds)
-    row["p_positive"] = float(np.mean(defined > 0))
+    row["prob_positive"] = float(np.mean(defined > 0))
     if rope is not None:
         row["rope_mass"] = float(np.mean((defined > rope[0]) & (defined < rope[1])))
     return row
@@ -185,9 +185,9 @@ def variance_of_defined(values: ArrayLike, axis: int = 0, ddof: int = 1) -> Floa
     """Variance of the values that are defined."""
     array = np.asarray(values)
     defined = ~np.isnan(array)
-    centre = np.expand_dims(mean_of_defined(array, axis=axis), axis)
+    center = np.expand_dims(mean_of_defined(array, axis=axis), axis)
     with np.errstate(invalid="ignore"):  # of infinite values
-        square = np.where(defined, array - centre, 0.0) ** 2
+        square = np.where(defined, array - center, 0.0) ** 2
     count = defined.sum(axis=axis) - ddof
     out = np.full(count.shape, np.nan)
     np.divide(square.sum(axis=axis), count, out=out, where=count > 0)

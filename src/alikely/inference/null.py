@@ -5,7 +5,7 @@ References
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [GD74] Gunel, Dickey (1974). Bayes factors for independence in contingency tables.
    doi:10.1093/biomet/61.3.545
@@ -164,7 +164,7 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
     Returns
     -------
     ndarray, shape (...)
-        Natural logarithm of ``BF10``: above 0 speaks for association, below 0 for independence.
+        Natural logarithm of ``BF10``: above 0 generalizes to association, below 0 for independence.
 
     Raises
     ------
@@ -371,7 +371,7 @@ def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, 
 
 
 def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
-    """How often independent observers of these accuracies favour copying as much, exactly."""
+    """How often independent observers of these accuracies favor copying as much, exactly."""
     counts = check_counts(cells)
     flat, which = np.unique(counts.reshape(-1, 4), axis=0, return_inverse=True)
     n11, n10, n01, n00 = flat.T

@@ -169,10 +169,10 @@ def _of_pair(
         # Sums of shares in another order fall a few ulp below 0.
         return np.asarray(metric.value(within(cells / total)))
 
-    centre, value = value_at(np.array([middle, observed]))
+    center, value = value_at(np.array([middle, observed]))
     if np.isnan(value):
         return np.nan
-    further = int((np.abs(value_at(both) - centre) >= abs(value - centre) - ROUNDING).sum())
+    further = int((np.abs(value_at(both) - center) >= abs(value - center) - ROUNDING).sum())
     return (1 + further) / (1 + n_permutations)
 
 

@@ -3,7 +3,7 @@
 References
 ----------
 .. [BFB01] Browne, Goldstein, Rasbash (2001). Multiple membership multiple classification (MMMC)
-   models. Statistical Modelling 1, 103-124. doi:10.1177/1471082X0100100202
+   models. Statistical Modeling 1, 103-124. doi:10.1177/1471082X0100100202
 .. [C08] Cappé, Douc, Guillin, Marin, Robert (2008). Adaptive importance sampling in general mixture
    classes. doi:10.1007/s11222-008-9059-x
 .. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.
@@ -51,10 +51,10 @@ class Weighted(NamedTuple):
 
 
 def importance_draws(
-    log_target: Density, centre: Floats, covariance: Floats, n_draws: int, seed: np.random.Generator
+    log_target: Density, center: Floats, covariance: Floats, n_draws: int, seed: np.random.Generator
 ) -> Weighted:
     """Draws by importance from Student's t, refitted where it does not fit [C08]_ [O98]_."""
-    n = len(centre)
+    n = len(center)
     best: Weighted | None = None
     for _ in range(ROUNDS):
         points = qmc.Sobol(n + 2, rng=seed).random(n_draws)
@@ -62,7 +62,7 @@ def importance_draws(
         z = special.ndtri(points[:, :n])
         stretch = np.sqrt(DF / stats.chi2.ppf(points[:, n], DF))
         root = np.linalg.cholesky(covariance)
-        values = centre + stretch[:, None] * z @ root.T
+        values = center + stretch[:, None] * z @ root.T
         square = (z**2).sum(axis=1) * stretch**2
         log_proposal = -(DF + n) / 2 * np.log1p(square / DF)
         log_weights = log_target(values) - log_proposal
@@ -77,8 +77,8 @@ def importance_draws(
             if 1 / (tempered**2).sum() >= ENOUGH * n_draws:
                 break
             tempered = _normal(power * log_weights)
-        centre = tempered @ values
-        around = values - centre
+        center = tempered @ values
+        around = values - center
         covariance = (tempered[:, None] * around).T @ around + 1e-9 * np.eye(n)
     assert best is not None
     return best

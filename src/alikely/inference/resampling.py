@@ -168,14 +168,14 @@ def _bootstrap_blocks(
     ]
     if not ready:
         return out
-    population: Population = "pool" if design.population == "pool" else "images"
+    generalize_to: Population = "pool" if design.generalize_to == "pool" else "images"
     weights: NDArray[np.floating]
     step = max(1, CHUNK // (int(counts.sum()) + max(each.width for _, each, _ in ready)))
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
         if chosen:
             # Images that a plan chose: its weights, resampled with the design.
-            weights = multiplicities(design.inclusion, size, population, rng)
+            weights = multiplicities(design.inclusion, size, generalize_to, rng)
         else:
             weights = _unit_weights(counts, size, kind, rng)
         for values, each, member in ready:
@@ -212,7 +212,7 @@ def _unit_weights(
     """Weights of exchangeable kinds of trials that occur ``counts`` times each."""
     total = int(counts.sum())
     if kind == "bayesian":
-        # Not normalised: every estimand is free of scale.
+        # Not normalized: every estimand is free of scale.
         return rng.standard_gamma(counts, size=(size, len(counts)), dtype=np.float32)
     # A binomial costs about as much as twenty uniform integers.
     if 20 * len(counts) < total:

@@ -21,7 +21,7 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import cluster_numbers
 from alikely.data.tables import CELLS
 from alikely.inference.chains import CHAINS, DRAW_MORE, nuts
-from alikely.inference.complete import check_include, extended, labelled
+from alikely.inference.complete import check_include, extended, labeled
 from alikely.inference.conjugate import COPY_MODEL, joint_draws, pairwise_draws
 from alikely.metrics import ERROR_CONSISTENCY, Metric
 from alikely.metrics.cell_priors import Prior, cell_prior, check_prior
@@ -208,7 +208,7 @@ def _refuse_size(counts: NDArray[np.integer], n_draws: int) -> None:
     if size > LARGEST_LOG_LIKELIHOOD:
         raise ValueError(
             f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
-            "fewer pairs or draws, or use alikely.compare_models, which needs no draws"
+            "fewer pairs or draws, or use alikely.test_copy_model, which needs no draws"
         )
 
 
@@ -258,7 +258,7 @@ def _by_chains(
     tune = 500 if plain else 1_000
     others = [name for name in groups if name != "log_likelihood"]
     tree = nuts(built, n_draws, tune, rng, remedy=remedy, include=others)
-    tree = labelled(tree, pair=pairs)
+    tree = labeled(tree, pair=pairs)
     # Without a common trial the prior alone would speak.
     draws = tree["posterior"].to_dataset()
     seen = xr.DataArray(cells.sum(axis=1) > 0, dims="pair")

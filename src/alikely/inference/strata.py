@@ -67,10 +67,10 @@ def cells_of_strata(
     rng: np.random.Generator,
 ) -> Floats:
     """Draws of the cells of all pairs: (draw, pair, 4)."""
-    population: Population = "pool" if block.population == "pool" else "images"
+    generalize_to: Population = "pool" if block.generalize_to == "pool" else "images"
     # Shares of the strata among what is asked about.
     share = np.broadcast_to(held / held.sum(), (n_draws, len(held)))
-    if population == "images":
+    if generalize_to == "images":
         share = rng.dirichlet(held.astype(float), size=n_draws)
     # Shares of correct answers in strata of one person are known exactly, without pieces.
     people, alone = np.flatnonzero(~settled), (~settled).sum() == 1
@@ -89,11 +89,11 @@ def cells_of_strata(
         if alone:
             answers = np.maximum(block.correct[people[0], at], 0)
             tosses[:, people[0], :, 0] = right_in_strata(
-                number[at], answers, held, population, rng, n_draws
+                number[at], answers, held, generalize_to, rng, n_draws
             )
             cells, pieces = np.zeros((n_draws, len(rows), 4)), np.asarray(share[..., None])
         else:
-            atoms, pieces = masses_of_strata(number[at], held, share, population, rng)
+            atoms, pieces = masses_of_strata(number[at], held, share, generalize_to, rng)
             cells = np.asarray(weighted_cells(atoms, shares[rows][:, :, at]))
         right, other = tosses[:, block.a[rows]], tosses[:, block.b[rows]]
         both = np.einsum("dpgk,dpgk,dgk->dp", right, other, pieces)
@@ -120,7 +120,7 @@ def right_in_strata(
     number: NDArray[np.intp],
     correct: NDArray[np.number],
     held: NDArray[np.intp],
-    population: Population,
+    generalize_to: Population,
     rng: np.random.Generator,
     n_draws: int,
 ) -> Floats:
@@ -128,7 +128,7 @@ def right_in_strata(
     shown, right = np.bincount(number), np.bincount(number, correct)
     a, b = cell_prior(None).u
     theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))
-    if population == "images":
+    if generalize_to == "images":
         return theta
     return np.asarray((right + rng.binomial(held - shown, theta)) / held)
 
@@ -137,7 +137,7 @@ def masses_of_strata(
     number: NDArray[np.intp],
     held: NDArray[np.intp],
     share: Floats,
-    population: Population,
+    generalize_to: Population,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Masses of images shown, and of the pieces of the prior in each stratum."""
@@ -152,7 +152,7 @@ def masses_of_strata(
         left = np.cumprod(1 - broken[:, :-1], axis=1)
         sticks = broken * np.concatenate([np.ones((n_draws, 1)), left], axis=1)
         every = np.concatenate([masses[:, :-1], masses[:, -1:] * sticks], axis=1)
-        if population == "pool":
+        if generalize_to == "pool":
             unseen = rng.multinomial(count - len(own), every / every.sum(axis=1, keepdims=True))
             every = unseen.astype(np.float64)
             every[:, : len(own)] += 1

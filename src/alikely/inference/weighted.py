@@ -55,20 +55,22 @@ STEP = 1e-4
 
 
 def deviations(
-    influence: Floats, inclusion: Floats, shown: NDArray[np.bool_], population: Population
+    influence: Floats, inclusion: Floats, shown: NDArray[np.bool_], generalize_to: Population
 ) -> Floats:
     """Deviations of a weighted estimate: their squares sum to its variance."""
-    rest = np.where(shown, 1 - inclusion if population == "pool" else 1.0, 0.0)
+    rest = np.where(shown, 1 - inclusion if generalize_to == "pool" else 1.0, 0.0)
     total = rest.sum(axis=-1, keepdims=True)
     middle = (rest * influence).sum(axis=-1, keepdims=True) / np.where(total > 0, total, 1)
-    spread = spread_of_images(inclusion, shown, population)
+    spread = spread_of_images(inclusion, shown, generalize_to)
     return np.asarray(spread * (influence - np.where(shown, middle, 0.0)))
 
 
-def spread_of_images(inclusion: Floats, shown: NDArray[np.bool_], population: Population) -> Floats:
+def spread_of_images(
+    inclusion: Floats, shown: NDArray[np.bool_], generalize_to: Population
+) -> Floats:
     """How far chance in drawing an image moves what it adds: factor of its weighted influence."""
     n = shown.sum(axis=-1, keepdims=True)
-    rest = np.where(shown, 1 - inclusion if population == "pool" else 1.0, 0.0)
+    rest = np.where(shown, 1 - inclusion if generalize_to == "pool" else 1.0, 0.0)
     return np.asarray(np.sqrt(rest * n / np.maximum(n - 1, 1)))
 
 
@@ -111,13 +113,13 @@ def effective_images(deviation: Floats) -> Floats:
 
 
 def multiplicities(
-    inclusion: Floats, n_resamples: int, population: Population, rng: np.random.Generator
+    inclusion: Floats, n_resamples: int, generalize_to: Population, rng: np.random.Generator
 ) -> Floats:
     """Weights of a bootstrap that resamples with the design [RW88]_."""
     n = len(inclusion)
     if n < 2:
         return np.ones((n_resamples, n), dtype=np.float32)
-    spread = np.sqrt(1 - inclusion) if population == "pool" else np.ones(n)
+    spread = np.sqrt(1 - inclusion) if generalize_to == "pool" else np.ones(n)
     drawn = rng.integers(0, n, size=(n_resamples, n - 1)) + n * np.arange(n_resamples)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=n * n_resamples).reshape(n_resamples, n)
     return np.asarray(1 - spread + spread * counts * n / (n - 1), dtype=np.float32)
@@ -129,7 +131,7 @@ def second_order_bias(
     weights: Floats,
     inclusion: Floats,
     groups: Sequence[NDArray[np.bool_]],
-    population: Population,
+    generalize_to: Population,
 ) -> Floats:
     """Bias of weighted estimates from curvature: half the curvature in the weights' variance."""
 
@@ -150,7 +152,7 @@ def second_order_bias(
         # The number of images of a group is fixed: that all grow together has no chance.
         spread -= np.divide(together, left, out=np.zeros_like(left), where=left > 0)
         total += np.where(n > 1, n / np.maximum(n - 1, 1), 0.0) * spread / 2
-    if population == "images":
+    if generalize_to == "images":
         total += (single * summed(inclusion * weights**2)).sum(axis=1) / 2
     return np.where(np.isfinite(total), total, 0.0)
 

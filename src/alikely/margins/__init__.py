@@ -1,4 +1,4 @@
-"""Decision margins: those of machines, groups' shares of right answers, reliability and noise."""
+"""Decision margins: those of models, groups' shares of right answers, reliability and noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-from .machines import decision_margins as decision_margins
+from .model_margins import decision_margins as decision_margins
 from .noise import explained_consistency as explained_consistency
 from .noise import variance_shares as variance_shares
 from .reliability import self_consistency as self_consistency

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from alikely._base.arrays import Floats, normal_nodes, within
-from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
+from alikely.margins.moments import Side, group_side, lists_of_items, model_side
 from alikely.margins.strengths import GroupStrengths, group_strengths, skew_check
 from alikely.margins.tables import answers_of_group
 from alikely.metrics.alternatives import distractor_nodes
@@ -70,15 +70,20 @@ class Line(NamedTuple):
     gradient: Floats
 
 
-def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) -> Line:
+def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, n_alternatives: int) -> Line:
     """Line through strengths whose shares of right answers are closest to those seen [GS66]_."""
     s, y = np.asarray(share, dtype=np.float64), np.asarray(margins, dtype=np.float64)
     design = np.stack([np.ones(len(y)), (y - y.mean()) / y.std()], axis=1)
     tried = []
     for spread in SPREADS:
-        line = _fitted(s, design, float(spread), m)
+        line = _fitted(s, design, float(spread), n_alternatives)
         around = float(((s - line.expected) ** 2).mean()) - noise
-        tried.append((around - _around(design @ [line.level, line.slope], float(spread), m), line))
+        tried.append(
+            (
+                around - _around(design @ [line.level, line.slope], float(spread), n_alternatives),
+                line,
+            )
+        )
         if tried[-1][0] <= 0:
             break
     if len(tried) == 1 or tried[-1][0] > 0:
@@ -86,17 +91,17 @@ def strength_line(share: ArrayLike, margins: ArrayLike, noise: float, m: int) ->
     (before, one), (after, other) = tried[-2:]
     share_of_step = before / (before - after)
     between = one.spread + share_of_step * (other.spread - one.spread)
-    return _fitted(s, design, float(between), m)
+    return _fitted(s, design, float(between), n_alternatives)
 
 
-def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, m: int) -> float:
+def bend_check(side: Side, share: ArrayLike, margins: ArrayLike, n_alternatives: int) -> float:
     """Test of a quadratic term of margins in strengths, of the linear model [W80]_."""
     s = np.asarray(share, dtype=np.float64)
     y = np.asarray(margins, dtype=np.float64)
     if not np.isfinite(side.square).any() or y.std() == 0:
         return np.nan
     noise = float((side.ease**2).mean() - np.nanmean(side.square))
-    line = strength_line(s, y, max(noise, 0.0), m)
+    line = strength_line(s, y, max(noise, 0.0), n_alternatives)
     left = s - line.expected
     z = (y - y.mean()) / y.std()
     bend = line.gradient[:, 0] * z**2
@@ -136,13 +141,13 @@ def class_check(side: Side, other: Side, classes: NDArray[np.intp]) -> float:
     if len(found.classes) < 2:
         return np.nan
     n, k = int(found.size.sum()), len(found.classes)
-    centred = found.mean - (found.size * found.mean).sum() / n
-    between = (found.size * centred**2).sum() / (k - 1)
+    centered = found.mean - (found.size * found.mean).sum() / n
+    between = (found.size * centered**2).sum() / (k - 1)
     return float(stats.f.sf(between / found.within, k - 1, n - k))
 
 
 class Residuals(NamedTuple):
-    """What is left of a group's ease of items, by class, when a machine's is taken off."""
+    """What is left of a group's ease of items, by class, when a model's is taken off."""
 
     classes: NDArray[np.intp]
     mean: Floats
@@ -174,8 +179,8 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
         return np.nan
     x = r / times
     left = x - x.mean(axis=0) - x.mean(axis=1, keepdims=True) + x.mean()
-    (n_people, n_items) = x.shape
-    free = (n_people - 1) * (n_items - 1) / (n_people * n_items)
+    (n_humans, n_items) = x.shape
+    free = (n_humans - 1) * (n_items - 1) / (n_humans * n_items)
     excess = (left**2 / free - x * (1 - x) / (times - 1)).mean(axis=0)
     spread = excess.std(ddof=1)
     if not spread > 0:
@@ -183,11 +188,11 @@ def repeat_check(right: ArrayLike, shown: ArrayLike) -> float:
     return float(stats.t.sf(excess.mean() * np.sqrt(n_items) / spread, n_items - 1))
 
 
-def _fitted(share: Floats, design: Floats, spread: float, m: int) -> Line:
+def _fitted(share: Floats, design: Floats, spread: float, n_alternatives: int) -> Line:
     """Least squares, by steps that are halved until they help."""
     theta = np.array([1.0, 0.0])
     theta = theta * np.sqrt(1 + spread**2)
-    expected, slope = _curve(design @ theta, spread, m)
+    expected, slope = _curve(design @ theta, spread, n_alternatives)
     loss = ((share - expected) ** 2).sum()
     for _ in range(STEPS):
         gradient = design * slope[:, None]
@@ -195,7 +200,7 @@ def _fitted(share: Floats, design: Floats, spread: float, m: int) -> Line:
         normal = gradient.T @ gradient + 1e-10 * np.eye(2)
         step = np.linalg.solve(normal, gradient.T @ (share - expected))
         for _ in range(8):
-            new, new_slope = _curve(design @ (theta + step), spread, m)
+            new, new_slope = _curve(design @ (theta + step), spread, n_alternatives)
             new_loss = ((share - new) ** 2).sum()
             if new_loss <= loss:
                 theta, expected, slope, loss = theta + step, new, new_slope, new_loss
@@ -206,21 +211,21 @@ def _fitted(share: Floats, design: Floats, spread: float, m: int) -> Line:
     return Line(float(theta[0]), float(theta[1]), spread, expected, design * slope[:, None])
 
 
-def _curve(strength: Floats, spread: float, m: int) -> tuple[Floats, Floats]:
+def _curve(strength: Floats, spread: float, n_alternatives: int) -> tuple[Floats, Floats]:
     """Probability to be right of strengths with a normal spread, and its slope."""
-    nodes, weight = distractor_nodes(m)
+    nodes, weight = distractor_nodes(n_alternatives)
     root = np.sqrt(1 + spread**2)
     z = (strength[:, None] - nodes) / root
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / root
     return within(special.ndtr(z) @ weight), density @ weight
 
 
-def _around(strength: Floats, spread: float, m: int) -> float:
+def _around(strength: Floats, spread: float, n_alternatives: int) -> float:
     """Mean variance of probabilities to be right, of strengths with a normal spread."""
     if spread == 0:
         return 0.0
     z, weight = normal_nodes(NODES)
-    p = _curve((strength[:, None] + spread * z).ravel(), 0.0, m)[0].reshape(-1, NODES)
+    p = _curve((strength[:, None] + spread * z).ravel(), 0.0, n_alternatives)[0].reshape(-1, NODES)
     return float(((p - (p @ weight)[:, None]) ** 2 @ weight).mean())
 
 
@@ -232,35 +237,35 @@ def pair_checks(
     systems: tuple[int, int],
     items: NDArray[np.intp],
     sides: tuple[Side, Side],
-    m: int | None,
+    n_alternatives: int | None,
     known: Known,
     classes: NDArray[np.intp] | None = None,
 ) -> dict[str, float]:
-    """Test what may be taken for granted of a machine and a group."""
-    machine = table["is_machine"].values[list(systems)]
-    if machine[0] == machine[1]:
+    """Test what may be taken for granted of a model and a group."""
+    evaluated = table["is_model"].values[list(systems)]
+    if evaluated[0] == evaluated[1]:
         return {}
-    at = int(machine[0])
+    at = int(evaluated[0])
     group, net = systems[at], systems[1 - at]
     right, shown = answers_of_group(table, group, items)
     found = {"p_repeats": repeat_check(right, shown)}
-    if m is not None:
+    if n_alternatives is not None:
         share = right.sum(axis=0) / shown.sum(axis=0)
         margins = table["margins"].values[net, items]
-        found["p_bend"] = bend_check(sides[at], share, margins, m)
-        found["p_skew"] = skew_check(known_strengths(table, group, items, m, known))
+        found["p_nonlinearity"] = bend_check(sides[at], share, margins, n_alternatives)
+        found["p_skew"] = skew_check(known_strengths(table, group, items, n_alternatives, known))
     if classes is not None:
         found["p_classes"] = class_check(sides[at], sides[1 - at], classes)
     return found
 
 
 def known_strengths(
-    table: xr.Dataset, group: int, items: NDArray[np.intp], m: int, known: Known
+    table: xr.Dataset, group: int, items: NDArray[np.intp], n_alternatives: int, known: Known
 ) -> GroupStrengths:
     """Strengths of a group on some items, worked out once for all that it is compared with."""
     key = group, items.tobytes()
     if key not in known:
-        known[key] = group_strengths(*answers_of_group(table, group, items), m)
+        known[key] = group_strengths(*answers_of_group(table, group, items), n_alternatives)
     return known[key]
 
 
@@ -271,8 +276,8 @@ def pair_sides(
     classes: NDArray[np.intp] | None,
 ) -> tuple[tuple[Side, Side], NDArray[np.intp]]:
     """Lay both systems out on the same strata: those that the people of both leave apart."""
-    machine = table["is_machine"].values
-    counts = {s: answers_of_group(table, s, items) for s in systems if not machine[s]}
+    evaluated = table["is_model"].values
+    counts = {s: answers_of_group(table, s, items) for s in systems if not evaluated[s]}
     nobody = np.zeros(len(items), np.intp) if classes is None else classes
     strata = nobody
     for _, shown in counts.values():
@@ -281,7 +286,7 @@ def pair_sides(
     one, other = (
         group_side(*counts[s], strata)
         if s in counts
-        else machine_side(table["margins"].values[s, items], strata)
+        else model_side(table["margins"].values[s, items], strata)
         for s in systems
     )
     return (one, other), strata
@@ -290,8 +295,8 @@ def pair_sides(
 # Notes on the data of entries
 
 
-def machine_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
-    """Say what is odd about a machine's margins in a group of trials."""
+def model_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
+    """Say what is odd about a model's margins in a group of trials."""
     name = table["observer"].values[system]
     margins = table["margins"].values[system]
     here = (table["trial_group"].values == group) & ~np.isnan(margins)
@@ -335,7 +340,7 @@ def group_remarks(table: xr.Dataset, system: int, group: int) -> list[str]:
 
 def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
     """Say what a reader of each entry should know of its data."""
-    names, machine = table["observer"].values, table["is_machine"].values
+    names, evaluated = table["observer"].values, table["is_model"].values
     known: dict[tuple[int, int], list[str]] = {}
     found = []
     for p in range(table.sizes["pair"]):
@@ -346,7 +351,7 @@ def entry_remarks(table: xr.Dataset) -> NDArray[np.object_]:
         for system in (int(table["first"].values[p]), int(table["second"].values[p])):
             key = system, int(table["pair_group"].values[p])
             if key not in known:
-                remarks = machine_remarks if machine[system] else group_remarks
+                remarks = model_remarks if evaluated[system] else group_remarks
                 known[key] = remarks(table, *key)
             texts += known[key]
         found.append("; ".join(texts))

@@ -35,7 +35,7 @@ __all__ = [
     "Side",
     "group_side",
     "lists_of_items",
-    "machine_side",
+    "model_side",
     "moment_consistency",
     "moment_limits",
     "same_correlation",
@@ -259,11 +259,11 @@ def _of_people(
     cells: Floats, weights: Floats, groups: NDArray[np.intp], n_groups: int, rho: float
 ) -> Floats:
     """What people add beyond the chance of their single answers, as a covariance; or nothing."""
-    n_people, n = cells.shape[1:]
-    tables = np.zeros((2, n_people, n_groups))
+    n_humans, n = cells.shape[1:]
+    tables = np.zeros((2, n_humans, n_groups))
     for table, part in zip(tables, cells, strict=True):
         np.add.at(table.T, groups, part.T)
-    share = np.zeros((n_people, n_groups))
+    share = np.zeros((n_humans, n_groups))
     np.add.at(share.T, groups, weights.T)
     share /= share.sum(axis=0)
     of_person = weights.sum(axis=1) / n
@@ -272,9 +272,9 @@ def _of_people(
     alone = np.divide(share, share.sum(axis=1, keepdims=True), where=share > 0,
                       out=np.zeros_like(share))  # fmt: skip
     left = tables - share * group_sum[:, None] - alone * person[:, :, None]
-    by_people = n_people / (n_people - 1) * person @ person.T
+    by_people = n_humans / (n_humans - 1) * person @ person.T
     flat = left.reshape(2, -1)
-    by_chance = n_people / (n_people - 1) * n_groups / (n_groups - 1) * flat @ flat.T
+    by_chance = n_humans / (n_humans - 1) * n_groups / (n_groups - 1) * flat @ flat.T
     excess = (by_people - by_chance) / n**2
     at = np.array([1.0, -rho])
     return excess if at @ excess @ at > 0 else np.zeros((2, 2))
@@ -312,8 +312,8 @@ def lists_of_items(shown: ArrayLike, classes: ArrayLike | None = None) -> NDArra
     return np.asarray(np.unique(label, return_inverse=True)[1])
 
 
-def machine_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
-    """Normal scores of a machine's margins, as a side of a comparison."""
+def model_side(margins: ArrayLike, strata: NDArray[np.intp]) -> Side:
+    """Normal scores of a model's margins, as a side of a comparison."""
     scores = normal_scores(margins)
     ease = _centred(scores, strata)
     none = np.zeros((0, len(ease)))

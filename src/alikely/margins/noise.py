@@ -24,7 +24,7 @@ from alikely._base.settings import resolve
 from alikely.data.blocks import LEFT_OUT
 from alikely.data.trials import Trials
 from alikely.inference.chains import nuts
-from alikely.inference.complete import labelled, with_constants
+from alikely.inference.complete import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.margins.reliability import repeated_answers
 from alikely.metrics.alternatives import Link, m_afc_probability
@@ -57,7 +57,7 @@ def fit_observers(
     trials: Trials,
     *,
     kind: str = "human",
-    m: int | None = None,
+    n_alternatives: int | None = None,
     link: Link = "m_afc",
     components: Literal["auto", "all", "shared"] = "auto",
     no_response: Literal["error", "drop"] = "error",
@@ -75,7 +75,7 @@ def fit_observers(
         Answers; choose a data set with `alikely.Trials.select` first.
     kind : str
         Kind of the observers.
-    m : int, optional
+    n_alternatives : int, optional
         Number of alternatives of the task; the number of classes if not given.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
@@ -104,7 +104,7 @@ def fit_observers(
     xarray.DataTree
         As from `alikely.inference.nuts`, with names of observers; ``constant_data`` has besides
         ``correct`` (observer, item, repeat), 1 right, 0 wrong, -1 no answer, with ``dataset,
-        condition`` (item). Attributes ``components``, ``m``, ``link``.
+        condition`` (item). Attributes ``components``, ``n_alternatives``, ``link``.
 
     Raises
     ------
@@ -135,11 +135,12 @@ def fit_observers(
     check_priors(priors)
     refuse_options(model, {"priors": priors, "components": components != "auto"})
     of_type(trials, Trials, "make them with Trials.from_table")
-    if m is None and not trials.has_classes:
+    if n_alternatives is None and not trials.has_classes:
         raise ValueError(
-            "these trials hold correctness only: give the number of alternatives of the task, m=..."
+            "these trials hold correctness only: give the number of alternatives of the task, "
+            "n_alternatives=..."
         )
-    alternatives = len(trials.classes) if m is None else m
+    alternatives = len(trials.classes) if n_alternatives is None else n_alternatives
     answers = repeated_answers(trials, kind, no_response)
     correct = answers["correct"].values
     right, shown = (correct == 1).sum(axis=2), (correct != LEFT_OUT).sum(axis=2)
@@ -148,7 +149,12 @@ def fit_observers(
         model,
         {
             "observer_margins": lambda: observer_margins(
-                right, shown, m=alternatives, link=link, components=components, priors=priors
+                right,
+                shown,
+                n_alternatives=alternatives,
+                link=link,
+                components=components,
+                priors=priors,
             )
         },
         QUANTITIES,
@@ -158,11 +164,11 @@ def fit_observers(
     stable = "stable_sd" in built.named_vars
     accept = 0.85 if right.size >= MANY else 0.9
     tree = nuts(built, n_draws, TUNE, rng, accept, thin=THIN, include=include)
-    tree = labelled(tree, observer=names)
+    tree = labeled(tree, observer=names)
     with_constants(tree, answers)
     tree.attrs |= {
         "components": "all" if stable else "shared",
-        "m": alternatives,
+        "n_alternatives": alternatives,
         "link": link,
         "n_repeats": correct.shape[2],
     }
@@ -266,7 +272,9 @@ def explained_consistency(
     chosen = generator.choice(draws.sizes["at"], n_replicates, n_replicates > draws.sizes["at"])
     replicates = np.empty((n_replicates, len(observed)))
     for k, at in enumerate(chosen):
-        p = _probabilities(draws.isel(at=at), int(tree.attrs["m"]), tree.attrs["link"], generator)
+        p = _probabilities(
+            draws.isel(at=at), int(tree.attrs["n_alternatives"]), tree.attrs["link"], generator
+        )
         right = (generator.random(correct.shape) < p[:, :, None]) & shown
         replicates[k] = error_consistency(_cells(right, shown, own))
     lower, upper = np.nanquantile(replicates, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
@@ -307,7 +315,7 @@ def _cells(right: NDArray[np.bool_], shown: NDArray[np.bool_], own: bool) -> NDA
 
 
 def _probabilities(
-    draw: xr.Dataset, m: int, link: Link, generator: np.random.Generator
+    draw: xr.Dataset, n_alternatives: int, link: Link, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Probability of each observer to be right on each item, with new stable deviations."""
     mean, strength = float(draw["strength_mean"]), draw["strength"].values
@@ -315,4 +323,4 @@ def _probabilities(
     d = mean + draw["ability"].values[:, None] + gain[:, None] * (strength - mean)
     if "stable_sd" in draw:
         d = d + float(draw["stable_sd"]) * generator.standard_normal(d.shape)
-    return np.asarray(special.ndtr(d)) if link == "probit" else m_afc_probability(d, m)
+    return np.asarray(special.ndtr(d)) if link == "probit" else m_afc_probability(d, n_alternatives)

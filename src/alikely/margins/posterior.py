@@ -36,7 +36,7 @@ from alikely.margins.moments import (
 )
 from alikely.margins.strengths import (
     MOST_INFLATED,
-    fit_machine,
+    fit_model,
     item_strengths,
     skew_check,
     strength_checks,
@@ -59,11 +59,11 @@ SETTLED = 0.1
 # Checks of which a note speaks, by model. Moments assume nothing of the others.
 SAYS = {
     "moments": {
-        "p_bend": "strengths bend along the margins",
+        "p_nonlinearity": "strengths bend along the margins",
         "p_within": "classes matter",
     },
     "strengths": {
-        "p_line": "margins are a line in skewed strengths: too high, model='moments' assumes "
+        "p_linearity": "margins are a line in skewed strengths: too high, model='moments' assumes "
         "neither",
         "p_law": "strengths of no single hump: model='moments' assumes none",
         "p_skew": "strengths are skewed: too high unless margins bend with them, see "
@@ -71,10 +71,11 @@ SAYS = {
         "p_within": "classes matter to shares",
     },
 }
-WITHIN = ("share_within", "share_within_lb", "share_within_ub", "share_between")
+WITHIN = ("r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class")
 CHECKED = {
     "moments": (
-        "share_consistency", *WITHIN, "p_bend", "p_within", "p_skew", "p_repeats", "p_classes"
+        "share_consistency", *WITHIN, "p_nonlinearity", "p_within", "p_skew", "p_repeats",
+        "p_classes",
     ),
     "strengths": ("inflation", *SAYS["strengths"], "p_repeats"),
 }  # fmt: skip
@@ -89,7 +90,7 @@ class _Entry(NamedTuple):
     checks: dict[str, float]
     within: Moments | None = None
     between: Moments | None = None
-    # Of raw margins, corrected for noise; NaN of two machines or two groups.
+    # Of raw margins, corrected for noise; NaN of two models or two groups.
     raw: float = np.nan
     remark: str = ""
 
@@ -99,7 +100,7 @@ def entry_draws(
     n_draws: int = 4_000,
     *,
     model: MarginModel = "moments",
-    m: int | None = None,
+    n_alternatives: int | None = None,
     ci_prob: float = 0.95,
     cluster: str | None = None,
     rng: RandomState = None,
@@ -117,10 +118,10 @@ def entry_draws(
     seed = seed_sequence(rng)
     parts = []
     for pair, own in enumerate(seed.spawn(n_pairs)):
-        entry = _entry(table, pair, m, clusters, known, sampled)
+        entry = _entry(table, pair, n_alternatives, clusters, known, sampled)
         found, influences = dict(entry.checks), entry.total.slopes
         a, b, items = common_items(table, pair)
-        groups = [system for system in (a, b) if not table["is_machine"].values[system]]
+        groups = [system for system in (a, b) if not table["is_model"].values[system]]
         if model == "moments" or not groups:
             limits[:, pair] = moment_limits(entry.total, levels)
             found |= _shares(entry, tails)
@@ -129,10 +130,10 @@ def entry_draws(
         elif reason := _without_strengths(table, (a, b), groups, items):
             limits[:, pair], influences, notes[pair] = np.nan, np.zeros(len(items)), reason
         else:
-            assert m is not None
-            group = known_strengths(table, groups[0], items, m, known)
+            assert n_alternatives is not None
+            group = known_strengths(table, groups[0], items, n_alternatives, known)
             margins = table["margins"].values[b if groups == [a] else a, items]
-            fit = fit_machine(group, margins, entry.clusters, rng=own)
+            fit = fit_model(group, margins, entry.clusters, rng=own)
             limits[:, pair], influences = strength_limits(fit, levels), fit.slopes
             found |= strength_checks(group, fit, margins) | {"inflation": fit.inflation}
             if "p_skew" not in found:
@@ -182,7 +183,7 @@ def _without_strengths(
 def _entry(
     table: xr.Dataset,
     pair: int,
-    m: int | None,
+    n_alternatives: int | None,
     clusters: NDArray[np.intp] | None,
     known: Known,
     sampled: bool,
@@ -208,7 +209,7 @@ def _entry(
             between = _between(table, (a, b), items, classes)
     checks: dict[str, float] = {}
     if not total.reason:
-        checks = pair_checks(table, (a, b), items, sides, m, known, classes)
+        checks = pair_checks(table, (a, b), items, sides, n_alternatives, known, classes)
     if within is not None and not (within.reason or total.reason):
         pair_of = (total.rho, within.rho), (total.slopes, within.slopes)
         checks["p_within"] = same_correlation(*pair_of, own)
@@ -218,10 +219,10 @@ def _entry(
     if classes is not None:
         told.append(_about_classes(within, classes))
     raw = np.nan
-    machine = table["is_machine"].values[[a, b]]
-    if machine[0] != machine[1] and not total.reason:
-        margins = table["margins"].values[(a, b)[int(machine[1])], items]
-        raw = raw_consistency(sides[int(machine[0])], margins, strata)
+    evaluated = table["is_model"].values[[a, b]]
+    if evaluated[0] != evaluated[1] and not total.reason:
+        margins = table["margins"].values[(a, b)[int(evaluated[1])], items]
+        raw = raw_consistency(sides[int(evaluated[0])], margins, strata)
     remark = "; ".join(filter(None, told))
     return _Entry(items, own, total, checks, within, between, raw, remark)
 
@@ -269,7 +270,7 @@ def _between(
     alike = np.zeros(n_classes, np.intp)
     sides = []
     for system in systems:
-        if table["is_machine"].values[system]:
+        if table["is_model"].values[system]:
             scores = normal_scores(table["margins"].values[system, items])
             mean = np.bincount(classes, scores) / np.bincount(classes)
             ease = mean - mean.mean()
@@ -289,7 +290,7 @@ def _shares(entry: _Entry, tails: list[float]) -> dict[str, float]:
         ends = moment_limits(entry.within, tails).tolist()
         found |= dict(zip(WITHIN, (entry.within.rho, *ends), strict=False))
     if entry.between is not None:
-        found["share_between"] = entry.between.rho
+        found["r_between_class"] = entry.between.rho
     return found
 
 
@@ -310,18 +311,20 @@ def _remark(entry: _Entry, bounds: Floats, found: dict[str, float]) -> str:
     rho = entry.total.rho
     told = [entry.remark]
     if abs(rho) > 1:
-        told.append(f"freed of noise the estimate is {rho:.2f}")
+        told.append(f"corrected for noise the estimate is {rho:.2f}")
     told.append(_without_bound(rho, bounds))
     said = _said("moments", entry, found)
-    if "p_bend" in said:
+    if "p_nonlinearity" in said:
         if is_moved(entry.raw, bounds):
-            said["p_bend"] += f" (freed of noise raw {entry.raw:.2f}, by order {rho:.2f})"
+            said["p_nonlinearity"] += (
+                f" (corrected for noise raw {entry.raw:.2f}, by order {rho:.2f})"
+            )
         else:
             # A bend that leaves the correlation where it is matters to nobody.
-            del said["p_bend"]
+            del said["p_nonlinearity"]
     told += said.values()
-    sure = found.get("share_within_lb", np.nan) * found.get("share_within_ub", np.nan) > 0
-    if sure and rho * found["share_within"] < 0:
+    sure = found.get("r_within_class_lb", np.nan) * found.get("r_within_class_ub", np.nan) > 0
+    if sure and rho * found["r_within_class"] < 0:
         told.append(OPPOSITE)
     return "; ".join(filter(None, told))
 

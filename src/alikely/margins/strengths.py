@@ -1,4 +1,4 @@
-"""Posterior of the correlation of strengths of a machine and a group, by quadrature.
+"""Posterior of the correlation of strengths of a model and a group, by quadrature.
 
 The model is `alikely.models.item_margins` with strengths of any skewness and tail [JP09]_, given
 normal scores of the margins; repeated answers add a stable deviation of each observer and item.
@@ -41,7 +41,7 @@ __all__ = [
     "MOST_INFLATED",
     "GroupStrengths",
     "StrengthFit",
-    "fit_machine",
+    "fit_model",
     "group_strengths",
     "item_strengths",
     "skew_check",
@@ -160,7 +160,7 @@ class _Density(NamedTuple):
         return (above - below) / (2 * REACH), np.diag(curvature)
 
 
-def group_strengths(right: ArrayLike, shown: ArrayLike, m: int) -> GroupStrengths:
+def group_strengths(right: ArrayLike, shown: ArrayLike, n_alternatives: int) -> GroupStrengths:
     """Tables and distribution of a group's strengths [GS66]_ [JP09]_."""
     law = np.array([1.5, np.log(1.5), 0.0, 0.0])
     stable = (0.0, 0.0)
@@ -169,7 +169,7 @@ def group_strengths(right: ArrayLike, shown: ArrayLike, m: int) -> GroupStrength
         law = np.append(law, 0.0)
         stable = FIRST_STABLE
     for _ in range(TABLES):
-        found = item_likelihoods(right, shown, m, stable)
+        found = item_likelihoods(right, shown, n_alternatives, stable)
         mode = _mode(_alone(found), law, curved=stable[1] > 0)
         law = mode.at
         if not stable[1]:
@@ -189,7 +189,7 @@ def group_strengths(right: ArrayLike, shown: ArrayLike, m: int) -> GroupStrength
     return GroupStrengths(found, law, mean, variance)
 
 
-def fit_machine(
+def fit_model(
     group: GroupStrengths,
     margins: ArrayLike,
     clusters: NDArray[np.intp] | None = None,
@@ -198,7 +198,7 @@ def fit_machine(
     plain: bool = False,
     rng: RandomState = None,
 ) -> StrengthFit:
-    """Posterior of the correlation of a group's strengths with a machine's margins."""
+    """Posterior of the correlation of a group's strengths with a model's margins."""
     n = len(group.score)
     if np.shape(margins) != (n,):
         raise ValueError(
@@ -293,7 +293,7 @@ def law_checks(margins: Floats, scores: Floats, weight: Floats, mode: Mode) -> d
     square = (1 + np.cos(2 * WAVE * expected) * np.exp(-2 * WAVE**2 * variance)) / 2
     wave = np.cos(WAVE * scores) - mean[:, None]
     return {
-        "p_line": _score_test(line, float((bend**2).sum()), weight, mode),
+        "p_linearity": _score_test(line, float((bend**2).sum()), weight, mode),
         "p_law": _score_test(wave, float((square - mean**2).sum()), weight, mode),
     }
 
@@ -428,7 +428,7 @@ def _bounds(found: ItemLikelihoods) -> tuple[Floats, Floats]:
 def placed(
     law: Floats, eta: Floats, scores: Floats, found: ItemLikelihoods, n_nodes: int = NODES
 ) -> tuple[Floats, Floats, Floats]:
-    """Log likelihoods of items given a machine's normal scores; scores and weights of their nodes.
+    """Log likelihoods of items given a model's normal scores; scores and weights of their nodes.
 
     Shapes (draw, item), and twice (draw, item, node) [NS82]_.
     """
@@ -438,9 +438,9 @@ def placed(
     at, information = _site(law, found)
     precision = information + 1 / apart**2
     expected = rho * scores
-    centre = (information * at + expected / apart**2) / precision
+    center = (information * at + expected / apart**2) / precision
     width = WIDER / np.sqrt(precision)
-    u = centre[..., None] + width[..., None] * x
+    u = center[..., None] + width[..., None] * x
     stable = np.exp(law[:, 4]) if law.shape[1] > 4 else np.zeros(len(law))
     log_p = log_likelihood(found, strength_of(law, u), stable)
     log_p -= ((u - expected[..., None]) / apart[..., None]) ** 2 / 2
@@ -489,15 +489,15 @@ def _site(law: Floats, found: ItemLikelihoods) -> tuple[Floats, Floats]:
 def item_likelihoods(
     right: ArrayLike,
     shown: ArrayLike,
-    m: int,
+    n_alternatives: int,
     stable: tuple[float, float] = (0.0, 0.0),
 ) -> ItemLikelihoods:
     """Tabulate log likelihoods of the strengths of items [GS66]_."""
-    check_task(m)
+    check_task(n_alternatives)
     k, n = _counts(right, shown)
     total, answers = k.sum(axis=0), n.sum(axis=0)
     share = (total + 0.5) / (answers + 1)
-    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(m))
+    log_right, log_wrong = (np.interp(GRID, WIDE, part) for part in _wide(n_alternatives))
     odds = log_right - log_wrong
     seen = np.interp(special.logit(share), odds, GRID)
     slope = np.interp(seen, GRID, np.gradient(odds, STEP))
@@ -506,7 +506,7 @@ def item_likelihoods(
         table = total[:, None] * log_right + (answers - total)[:, None] * log_wrong
         return ItemLikelihoods(table[None], stable, seen, information)
     low, high = stable
-    tables = [_with_stable(k, n, m, tau) for tau in (low, np.sqrt(low * high), high)]
+    tables = [_with_stable(k, n, n_alternatives, tau) for tau in (low, np.sqrt(low * high), high)]
     line, square = (tables[2] - tables[0]) / 2, (tables[2] + tables[0]) / 2 - tables[1]
     # Answers of one observer tell less of what all have in common.
     spread = 1 + slope**2 * low * high / 3
@@ -556,15 +556,17 @@ def _counts(right: ArrayLike, shown: ArrayLike) -> tuple[NDArray[np.int64], NDAr
 
 
 @functools.lru_cache(maxsize=8)
-def _wide(m: int) -> tuple[Floats, Floats]:
-    return m_afc_log_probability(WIDE, m)
+def _wide(n_alternatives: int) -> tuple[Floats, Floats]:
+    return m_afc_log_probability(WIDE, n_alternatives)
 
 
-def _with_stable(right: NDArray[np.int64], shown: NDArray[np.int64], m: int, tau: float) -> Floats:
+def _with_stable(
+    right: NDArray[np.int64], shown: NDArray[np.int64], n_alternatives: int, tau: float
+) -> Floats:
     """Log likelihoods (item, strength) where each observer deviates on each item."""
     nodes, weights = normal_nodes(STABLE_NODES)
     at = GRID[:, None] + tau * nodes
-    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(m))
+    log_right, log_wrong = (np.interp(at, WIDE, part) for part in _wide(n_alternatives))
     table = np.zeros((right.shape[1], len(GRID)))
     # One number for each kind of cell: as pairs they would take longer to sort than to integrate.
     kind = shown * (shown.max() + 1) + right

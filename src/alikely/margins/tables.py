@@ -1,6 +1,6 @@
 """Margin tables: how easy every item is for each system, aligned over items.
 
-A system is a machine, whose margins are given, or a group of observers, of whom only answers are
+A system is a model, whose margins are given, or a group of observers, of whom only answers are
 known: its index of an item is the share of right answers. As in a correctness table the dim
 ``pair`` has one entry per pair of systems and group of trials; a trial here is an item of a
 condition, its repeats taken together.
@@ -34,7 +34,7 @@ from alikely.metrics.margins import FEWEST_ITEMS
 
 __all__ = ["answers_of_group", "common_items", "margin_table"]
 
-# Of the items of a machine, or of those that were answered, as many must be found.
+# Of the items of a model, or of those that were answered, as many must be found.
 LEAST_MATCHED = 0.5
 PLACE = ["dataset", "condition", "item"]
 
@@ -50,12 +50,12 @@ def margin_table(
     unmatched: Literal["error", "accept"] = "error",
     cluster: str | None = None,
 ) -> xr.Dataset:
-    """Align machines' margins with the answers of groups of observers."""
+    """Align models' margins with the answers of groups of observers."""
     data = trials.data
     one_of("unmatched", unmatched, ("error", "accept"))
     names, kinds, members = _systems(data, margins, group)
-    # Machines come last, each with the observer of the trials that it is, if any.
-    machine = np.arange(len(names)) >= len(names) - (
+    # Models come last, each with the observer of the trials that it is, if any.
+    model = np.arange(len(names)) >= len(names) - (
         0 if margins is None else margins["observer"].nunique()
     )
     first, second = chosen_pairs(names.tolist(), kinds, pairs)
@@ -66,7 +66,7 @@ def margin_table(
     index = np.full((len(names), len(items)), np.nan)
     right, shown, contradictions = np.zeros((3, *index.shape), np.int64)
     for s, people in enumerate(members):
-        if machine[s] and margins is not None:
+        if model[s] and margins is not None:
             own = margins["observer"].to_numpy() == names[s]
             index[s, of_margin[own]] = margins["margin"].to_numpy(np.float64)[own]
             if len(people):
@@ -80,13 +80,13 @@ def margin_table(
             np.divide(right[s], shown[s], out=index[s], where=shown[s] > 0)
     trial_group, labels = groups_of_trials(xr.Dataset.from_dataframe(items), by)
     there, answered = ~np.isnan(index), shown.any(axis=0)
-    # Items of each machine that groups answered, that none did, and answered ones that it lacks.
+    # Items of each model that groups answered, that none did, and answered ones that it lacks.
     matched, alone, missing = (
-        np.where(machine, part.sum(axis=1), 0)
+        np.where(model, part.sum(axis=1), 0)
         for part in (there & answered, there & ~answered, ~there & answered)
     )
     if unmatched == "error":
-        mixed = machine[first] != machine[second]
+        mixed = model[first] != model[second]
         for s in dict.fromkeys([*first[mixed].tolist(), *second[mixed].tolist()]):
             # Of none at all the pair is told by name.
             if 0 < matched[s] < LEAST_MATCHED * (matched[s] + min(alone[s], missing[s])):
@@ -102,7 +102,7 @@ def margin_table(
     # Items of each system in groups of trials that nobody answered: labels may differ there.
     silent = np.bincount(trial_group, answered) == 0
     lost = (there & silent[trial_group] & ~silent.all()).sum(axis=1)
-    groups = np.flatnonzero(~machine)
+    groups = np.flatnonzero(~model)
     in_groups = np.concatenate([np.zeros(0, np.intp), *(members[s] for s in groups)])
     true_class = np.full(len(items), -1, dtype=np.int64)
     if "truth" in data:
@@ -138,7 +138,7 @@ def margin_table(
             "condition": ("pair", columns["condition"].to_numpy(object)),
             "observer": names,
             "kind": ("observer", kinds),
-            "is_machine": ("observer", machine),
+            "is_model": ("observer", model),
             "n_members": ("observer", [max(len(people), 1) for people in members]),
             "member": data["observer"].values[in_groups].astype(object),
             "member_group": ("member", np.repeat(groups, [len(members[s]) for s in groups])),
@@ -180,7 +180,7 @@ def answers_of_group(
 def _systems(
     data: xr.Dataset, margins: pd.DataFrame | None, group: str
 ) -> tuple[NDArray[np.object_], NDArray[np.object_], list[NDArray[np.intp]]]:
-    """Names and kinds of groups and machines, and the observers of trials that each has."""
+    """Names and kinds of groups and models, and the observers of trials that each has."""
     labels = [str(name) for name in data.coords if data[name].dims == ("observer",)]
     if group not in labels:
         raise ValueError(
@@ -213,7 +213,7 @@ def _systems(
     if len(names) < 2:
         raise ValueError(
             f"a comparison needs at least two systems, got {listed(names)}; give "
-            "margins of a machine, or name two groups of observers with group=..."
+            "margins of a model, or name two groups of observers with group=..."
         )
     return np.array(names, object), np.array(kind, object), members
 
@@ -267,7 +267,7 @@ def _counts(
 
 
 def _source_notes(names: NDArray[np.object_], margins: pd.DataFrame | None) -> NDArray[np.object_]:
-    """What each machine's margins came with."""
+    """What each model's margins came with."""
     if margins is None or "note" not in margins:
         return np.full(len(names), "", dtype=object)
     every = margins[["observer", "note"]].drop_duplicates()
@@ -289,7 +289,7 @@ def _refuse_strangers(
                 raise ValueError(
                     f"systems {names[a]!r} and {names[b]!r} have no item in common, though both "
                     f"have some of data set {label!r}; check that conditions and items are "
-                    "labelled alike in trials and margins, or name the pairs to compare with "
+                    "labeled alike in trials and margins, or name the pairs to compare with "
                     "pairs=[(a, b), ...]"
                 )
 
@@ -312,7 +312,7 @@ def _entries(
         a, b = (names[end] for end in ends[0])
         raise ValueError(
             f"systems {a!r} and {b!r} have no item in common; check that data sets, conditions and "
-            "items are labelled alike in trials and margins"
+            "items are labeled alike in trials and margins"
         )
     return np.array(entries).T
 
@@ -321,11 +321,11 @@ def _of_pairs(table: xr.Dataset) -> dict[str, Any]:
     """Numbers of items and accuracies of each pair on its common items."""
     index, group = table["margins"].values, table["trial_group"].values
     right, shown = table["right"].values, table["shown"].values
-    machine, names = table["is_machine"].values, table["observer"].values
+    model, names = table["is_model"].values, table["observer"].values
     there = ~np.isnan(index)
 
     def accuracy(system: int, common: NDArray[np.bool_]) -> float:
-        if machine[system]:
+        if model[system]:
             return float((index[system, common] > 0).mean())
         return float(right[system, common].sum() / shown[system, common].sum())
 

@@ -30,24 +30,34 @@ __all__ = [
 Link = Literal["m_afc", "probit"]
 
 
-def check_task(m: int, link: str = "m_afc") -> None:
+def check_task(n_alternatives: int, link: str = "m_afc") -> None:
     """Refuse an impossible number of alternatives or an unknown link (`ValueError`)."""
-    whole = isinstance(m, numbers.Real) and not isinstance(m, bool) and float(m).is_integer()
-    if not whole or m < 2:
-        raise ValueError(f"m must be a whole number of at least 2 alternatives, got {m}")
+    whole = (
+        isinstance(n_alternatives, numbers.Real)
+        and not isinstance(n_alternatives, bool)
+        and float(n_alternatives).is_integer()
+    )
+    if not whole or n_alternatives < 2:
+        raise ValueError(
+            f"n_alternatives must be a whole number of at least 2, got {n_alternatives}"
+        )
     if link not in get_args(Link):
         raise ValueError(f"link must be 'm_afc' or 'probit', got {link!r}")
 
 
 @functools.lru_cache(maxsize=64)
-def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
+def distractor_nodes(n_alternatives: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
     """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [GW69]_."""
-    check_task(m)
+    check_task(n_alternatives)
     # Below this a share of 1e-17 is left.
-    low = max(float(special.ndtri(1e-17 ** (1 / (m - 1)))), -9.5) if m > 2 else -9.5
+    low = (
+        max(float(special.ndtri(1e-17 ** (1 / (n_alternatives - 1)))), -9.5)
+        if n_alternatives > 2
+        else -9.5
+    )
     x, w = np.polynomial.legendre.leggauss(400)
     x = (9.5 - low) / 2 * x + (9.5 + low) / 2
-    density = w * np.exp(stats.norm.logpdf(x) + (m - 2) * special.log_ndtr(x))
+    density = w * np.exp(stats.norm.logpdf(x) + (n_alternatives - 2) * special.log_ndtr(x))
     density /= density.sum()
     # Polynomials orthogonal under that density, by their three-term recurrence.
     a, b = np.zeros(n_nodes), np.zeros(n_nodes)
@@ -62,9 +72,9 @@ def distractor_nodes(m: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
     return nodes, weights / weights.sum()
 
 
-def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
+def m_afc_log_probability(d_prime: ArrayLike, n_alternatives: int) -> tuple[Floats, Floats]:
     """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_."""
-    nodes, weights = distractor_nodes(m)
+    nodes, weights = distractor_nodes(n_alternatives)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right = np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1))
     wrong = np.asarray(special.logsumexp(special.log_ndtr(-ahead), b=weights, axis=-1))
@@ -76,9 +86,9 @@ def m_afc_log_probability(d_prime: ArrayLike, m: int) -> tuple[Floats, Floats]:
     )
 
 
-def m_afc_probability(d_prime: ArrayLike, m: int) -> Floats:
+def m_afc_probability(d_prime: ArrayLike, n_alternatives: int) -> Floats:
     """Probability of a right answer among m alternatives, ``E[Phi(d' - M)]`` [GS66]_."""
-    nodes, weights = distractor_nodes(m)
+    nodes, weights = distractor_nodes(n_alternatives)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right, wrong = special.ndtr(ahead) @ weights, special.ndtr(-ahead) @ weights
     # Weights sum to 1 but for rounding: a probability near 1 comes from the other one.

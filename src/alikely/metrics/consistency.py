@@ -13,7 +13,7 @@ rate of errors. There a normal interval of first derivatives misleads.
 
 References
 ----------
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
@@ -53,7 +53,7 @@ __all__ = [
     "expected_agreement",
     "less_biased_error_consistency",
     "min_mid_max_agreement",
-    "normalised_error_consistency",
+    "normalized_error_consistency",
     "observed_agreement",
     "undefined_reason",
 ]
@@ -177,15 +177,15 @@ ERROR_CONSISTENCY = register(
         reason=undefined_reason,
         short="EC",
         independent=0.0,
-        derived={**ACCURACY_COLUMNS, "less_biased": _less_biased},
+        derived={**ACCURACY_COLUMNS, "bias_corrected": _less_biased},
         limits="kappa",
-        requested=("accuracy_gap", "kappa_min", "kappa_max", "less_biased"),
+        requested=("accuracy_gap", "kappa_min", "kappa_max", "bias_corrected"),
         sources=("10.48550/arXiv.2006.16736", "10.48550/arXiv.2507.06645"),
     )
 )
 
 
-def normalised_error_consistency(cells: ArrayLike) -> Floats:
+def normalized_error_consistency(cells: ArrayLike) -> Floats:
     """Error consistency as a share of the greatest one that the accuracies allow."""
     n11, n10, n01, n00 = split(cells)
     # kappa_max has the same margins: the smaller disagreement cell is emptied.
@@ -202,7 +202,7 @@ def min_mid_max_agreement(cells: ArrayLike) -> Floats:
     worst = np.stack([n11 - swap, n10 + swap, n01 + swap, n00 - swap], axis=-1)
     kappa = error_consistency(cells)
     to_least = within(divide(kappa, -error_consistency(worst)), -1)
-    return np.where(kappa > 0, normalised_error_consistency(cells), to_least)
+    return np.where(kappa > 0, normalized_error_consistency(cells), to_least)
 
 
 def _equal_accuracies(cells: NDArray[Any]) -> NDArray[np.bool_]:
@@ -231,7 +231,7 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
 
 def _normalised_reason(cells: ArrayLike) -> NDArray[Any]:
     known = undefined_reason(cells)
-    one_sided = np.isnan(normalised_error_consistency(cells)) & (known == "")
+    one_sided = np.isnan(normalized_error_consistency(cells)) & (known == "")
     return np.where(one_sided, "one observer always right or always wrong", known)
 
 
@@ -243,12 +243,12 @@ def _min_mid_max_reason(cells: ArrayLike) -> NDArray[Any]:
 
 NORMALISED_ERROR_CONSISTENCY = register(
     Metric(
-        "normalised_error_consistency",
-        normalised_error_consistency,
+        "normalized_error_consistency",
+        normalized_error_consistency,
         # At its kinks the mean of both sides.
-        gradient=partial(across_kinks, normalised_error_consistency),
+        gradient=partial(across_kinks, normalized_error_consistency),
         reason=_normalised_reason,
-        short="normalised",
+        short="normalized",
         # Disagreement beyond chance is divided by a small number too.
         bounds=(-np.inf, 1.0),
         independent=0.0,

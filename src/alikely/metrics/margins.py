@@ -4,7 +4,7 @@ References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 .. [HL56] Hodges, Lehmann (1956). The efficiency of some nonparametric competitors of the t-test.
    doi:10.1214/aoms/1177728261
@@ -32,9 +32,9 @@ __all__ = [
     "DECISION_MARGIN_CONSISTENCY",
     "check_how",
     "coarse_scores",
-    "machine_margin",
     "margin_consistency",
     "margin_influence",
+    "model_margin",
     "normal_scores",
     "repeated",
     "scores_of_probabilities",
@@ -125,8 +125,8 @@ def _log_mean(scores: Floats, axis: int) -> Any:
     return special.logsumexp(scores, axis=axis) - np.log(scores.shape[axis])
 
 
-def machine_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
-    """Decision margin of a machine: target's score above the best other one, over sqrt 2."""
+def model_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
+    """Decision margin of a model: target's score above the best other one, over sqrt 2."""
     s = _score_matrix(scores, "scores")
     t = np.asarray(truth)
     if s.shape[1] < 2:
@@ -256,11 +256,11 @@ DECISION_MARGIN_CONSISTENCY = register(
         # Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
         beside=(
             "reliability", "ceiling", "corrected",
-            "scale", "share_within", "share_within_lb", "share_within_ub", "share_between",
+            "scale", "r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class",
         ),
         requested=("corrected",),
         draws="margins",
-        posterior_label="noise-free",
+        posterior_label="noise-corrected",
         sources=("AlvarezKonkle2024",),
     )
 )  # fmt: skip

@@ -181,10 +181,10 @@ class Metric:
     all_pairs : callable, optional
         Of metrics that are not of correctness: answers of many observers, as
         `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
-        ``se`` and what stands beside them, for `alikely.matrix`; ``n_used`` where they rest on
-        fewer trials than both observers answered; ``why``, 0 where there is an estimate, else 1 and
-        more of `whys`. With `limits` of ``"options"`` also ``chosen`` (pair, 5), counts as
-        `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
+        ``se`` and what stands beside them, for `alikely.pairwise_matrix`; ``n_used`` where they
+        rest on fewer trials than both observers answered; ``why``, 0 where there is an estimate,
+        else 1 and more of `whys`. With `limits` of ``"options"`` also ``chosen`` (pair, 5), counts
+        as `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
     all_influences : callable, optional
         Beside `all_pairs`: the same answers and weights (sum, observer, observer) of entries to
         the influence of each trial on weighted sums (sum, trial).
@@ -525,7 +525,7 @@ def metrics() -> dict[str, Metric]:
     --------
     >>> import alikely as al
     >>> list(al.metrics.metrics())[:2]
-    ['error_consistency', 'normalised_error_consistency']
+    ['error_consistency', 'normalized_error_consistency']
     """
     return dict(_METRICS)
 

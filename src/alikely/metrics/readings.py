@@ -151,7 +151,7 @@ def _reason(value: Any, one_class: str) -> Any:
 # Measured (`calibration.estimate_coverage`): with fewer, intervals of coefficients whose chance
 # hangs on the shares of classes fall short.
 RARE = Trust(
-    lambda known: np.minimum(known["n_trials"] / 2, known.get("n_rare", np.inf)),
+    lambda known: np.minimum(known["n_trials"] / 2, known.get("n_minority_ratings", np.inf)),
     10,
     note("few-rare-ratings", least=10),
     items_without_spread,
@@ -170,8 +170,8 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall
             # short wherever readers agree well.
             scale="logit",
-            beside=("n_readers", "n_missing", "n_rare", "error_consistency"),
-            requested=("n_rare",),
+            beside=("n_readers", "n_missing", "n_minority_ratings", "error_consistency"),
+            requested=("n_minority_ratings",),
             module=__name__,
             **more,
         )

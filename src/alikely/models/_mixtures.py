@@ -40,7 +40,7 @@ def neighbour_probabilities(
 
 
 def mixture_boundaries(weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> Floats:
-    """Points between successive means at which neighbours are equally probable."""
+    """Points between successive means at which neighbors are equally probable."""
     weight, mean, sd = (np.asarray(v, dtype=np.float64) for v in (weights, means, sds))
     low, high = mean[:-1].copy(), mean[1:].copy()
 
@@ -63,9 +63,9 @@ def tightest_groups(values: ArrayLike, k: int) -> list[Floats]:
     n = len(x)
     if not 1 <= k <= n:
         raise ValueError(f"k must lie between 1 and the number of values, {n}; got {k}")
-    # Sums of squares of x[i:j] about its mean, by running sums of centred values.
-    centred = x - x.mean()
-    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (centred, centred**2))
+    # Sums of squares of x[i:j] about its mean, by running sums of centered values.
+    centered = x - x.mean()
+    total, square = (np.concatenate([[0.0], np.cumsum(v)]) for v in (centered, centered**2))
     i, j = np.ogrid[: n + 1, : n + 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         within = square[j] - square[i] - (total[j] - total[i]) ** 2 / (j - i)

@@ -45,7 +45,7 @@ __all__ = [
 # Of what nothing is seen.
 TINY = 1e-9
 # What models call the dim of a kind of covariates.
-DIMS = {"machine": "machine", "condition": "condition", "human": "person"}
+DIMS = {"model": "model", "condition": "condition", "human": "person"}
 
 
 class Placed(Transform):
@@ -53,16 +53,16 @@ class Placed(Transform):
 
     name = "placed"
 
-    def __init__(self, centre: ArrayLike, scale: ArrayLike) -> None:
-        self.centre, self.scale = np.asarray(centre), np.asarray(scale)
+    def __init__(self, center: ArrayLike, scale: ArrayLike) -> None:
+        self.center, self.scale = np.asarray(center), np.asarray(scale)
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         """Variable to coordinate."""
-        return (value - self.centre) / self.scale
+        return (value - self.center) / self.scale
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Coordinate to variable."""
-        return self.centre + self.scale * value
+        return self.center + self.scale * value
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Log derivative of `backward`."""

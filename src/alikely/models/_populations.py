@@ -64,7 +64,7 @@ OF_LOADING = 0.1
 
 
 class Population(NamedTuple):
-    """What machines need to know of the humans."""
+    """What models need to know of the humans."""
 
     accuracy: Any
     expected: Any
@@ -222,9 +222,9 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
     dataset = np.unique(counts["person_dataset"].values, return_inverse=True)[1]
     same = (dataset[:, None] == dataset).astype(float)
     of_dataset = same / same.sum(axis=1, keepdims=True)
-    centred = deviate - of_dataset @ deviate
+    centered = deviate - of_dataset @ deviate
     told = (shift - of_dataset @ shift for shift in known)
-    effect = pm.Deterministic("human_effect", sum(told, sd * centred), dims="person")
+    effect = pm.Deterministic("human_effect", sum(told, sd * centered), dims="person")
 
     # By condition: answers of its humans at every node, all in one frame of at most H humans.
     width = max(len(rows) for rows in people)
@@ -394,7 +394,7 @@ class _Layout(NamedTuple):
 
 
 class People(NamedTuple):
-    """What machines need to know of people drawn from a population."""
+    """What models need to know of people drawn from a population."""
 
     layout: _Layout
     spread: Any
@@ -478,9 +478,9 @@ def _deviations(
     basis = layout.contrasts
     known = (basis**2).T @ information
     free = informed(f"{name}_contrast", 0, sd, basis.T @ seen, known, "contrast")
-    n_people = np.bincount(layout.dataset_of_person)
+    n_humans = np.bincount(layout.dataset_of_person)
     mean = pm.Normal(f"{name}_mean_deviate", 0, 1, dims="dataset")
-    return pt.dot(basis, free), sd * mean / np.sqrt(n_people)
+    return pt.dot(basis, free), sd * mean / np.sqrt(n_humans)
 
 
 def _log_joint(layout: _Layout, own: tuple[Any, Any], right: Any) -> Any:

@@ -50,18 +50,18 @@ GRID = np.arange(-30, 30 + STEP, STEP)
 
 
 @functools.lru_cache(maxsize=16)
-def log_odds_spline(m: int, link: Link) -> CubicSpline:
+def log_odds_spline(n_alternatives: int, link: Link) -> CubicSpline:
     """Log odds of a right answer over strength: right to 1e-6, and 50 times as fast as its sums."""
     if link == "m_afc":
-        right, wrong = m_afc_log_probability(GRID, m)
+        right, wrong = m_afc_log_probability(GRID, n_alternatives)
     else:
         right, wrong = special.log_ndtr(GRID), special.log_ndtr(-GRID)
     return CubicSpline(GRID, right - wrong)
 
 
-def log_odds(strength: Any, m: int, link: Link) -> Any:
+def log_odds(strength: Any, n_alternatives: int, link: Link) -> Any:
     """Log odds of a right answer; straight lines beyond the grid."""
-    curve = log_odds_spline(m, link)
+    curve = log_odds_spline(n_alternatives, link)
     inside = pt.clip(strength, GRID[0], GRID[-1])
     piece = pt.cast(pt.clip((inside - GRID[0]) / STEP, 0, len(GRID) - 2), "int64")
     x = inside - pt.constant(GRID)[piece]
@@ -72,19 +72,19 @@ def log_odds(strength: Any, m: int, link: Link) -> Any:
 
 
 def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any) -> Any:
-    """Expected strengths given a machine's margins, which are observed here."""
+    """Expected strengths given a model's margins, which are observed here."""
     x = pm.Data("margins", margins, dims="item")
     z = (x - x.mean()) / x.std()
-    centre = pm.Normal("margin_mean", 0, 1)
+    center = pm.Normal("margin_mean", 0, 1)
     width = pm.HalfNormal("margin_sd", 2)
-    pm.Normal("observed_margins", centre, width, observed=z, dims="item")
-    return mean + sd * rho * (z - centre) / width
+    pm.Normal("observed_margins", center, width, observed=z, dims="item")
+    return mean + sd * rho * (z - center) / width
 
 
-def seen_strength(right: Any, shown: Any, m: int, link: Link) -> tuple[Any, Any]:
+def seen_strength(right: Any, shown: Any, n_alternatives: int, link: Link) -> tuple[Any, Any]:
     """Strengths as the counts alone show them, and their information, about."""
     # Strength is nearly linear in the log odds of a right answer.
-    intercept, slope = _line(m, link)
+    intercept, slope = _line(n_alternatives, link)
     share = (right + 0.5) / (shown + 1)
     strength = (pt.log(share) - pt.log1p(-share) - intercept) / slope
     return strength, shown * share * (1 - share) * slope**2
@@ -142,10 +142,10 @@ class Bent(NamedTuple):
         return score, information * slope**2 / (1 + score**2)
 
 
-def _line(m: int, link: Link) -> tuple[float, float]:
+def _line(n_alternatives: int, link: Link) -> tuple[float, float]:
     """Intercept and slope of the log odds of a right answer where most strengths are."""
     at = np.linspace(0, 4, 41) if link == "m_afc" else np.linspace(-1.5, 1.5, 41)
-    slope, intercept = np.polyfit(at, log_odds_spline(m, link)(at), 1)
+    slope, intercept = np.polyfit(at, log_odds_spline(n_alternatives, link)(at), 1)
     return float(intercept), float(slope)
 
 

@@ -1,4 +1,4 @@
-"""The cohort copy model: machines that copy random members of a human population.
+"""The cohort copy model: models that copy random members of a human population.
 
 References
 ----------
@@ -59,11 +59,11 @@ if TYPE_CHECKING:
 
 __all__ = ["cohort", "cohort_layout"]
 
-# No machine is surer to be right, or wrong: sums of probabilities round to more than 1.
+# No model is surer to be right, or wrong: sums of probabilities round to more than 1.
 SURE = 1e-12
 # What tells entries and rows apart: no part of the density.
 PLACES = {
-    "machine_of_entry": "entry",
+    "model_of_entry": "entry",
     "condition_of_entry": "entry",
     "entry_of_row": "row",
     "n_humans": "row",
@@ -80,12 +80,12 @@ def cohort(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Cohort copy model of machines and humans, every trial used once.
+    """Cohort copy model of models and humans, every trial used once.
 
     Within a condition each trial has a probability ``P`` to be answered right by a human,
-    ``P ~ Beta`` with mean ``human_accuracy``; a machine copies a random member of that population
+    ``P ~ Beta`` with mean ``human_accuracy``; a model copies a random member of that population
     with probability ``c``, else it answers alone:
-    ``P(machine right | P) = right_alone + copy_probability * P``.
+    ``P(model right | P) = right_alone + copy_probability * P``.
 
     Parameters
     ----------
@@ -100,15 +100,15 @@ def cohort(
         ``following``. Error consistency is given for a new member of the population and for these
         humans. Counts must have ``who_was_right``.
     saturated : bool
-        Let each probability of a machine to be right, given how many humans are, depart from the
+        Let each probability of a model to be right, given how many humans are, depart from the
         line that copying implies, by normal deviates on the logit scale of learned spread
         ``departure_sd``. For comparison with the plain model.
     covariates : mapping of str to table, optional
-        What is known of each ``"machine"`` or ``"condition"`` beside the answers (family, year): it
-        moves ``level``, the logit accuracy of machines, and their ``log_odds_ratio``. With human
+        What is known of each ``"model"`` or ``"condition"`` beside the answers (family, year): it
+        moves ``level``, the logit accuracy of models, and their ``log_odds_ratio``. With human
         effects also of each ``"human"``, named as the ``person`` of the counts: it moves
         ``human_effect``. A pandas, polars or pyarrow table has one row for each, named by a column
-        that is called so, or by the index. A numeric column such as ``year`` is centred and has a
+        that is called so, or by the index. A numeric column such as ``year`` is centered and has a
         coefficient per unit, ``log_odds_ratio_year``; text, categories and booleans such as
         ``family`` have an effect of each group that sum to zero, ``log_odds_ratio_family``
         (family), of a spread ``log_odds_ratio_family_sd`` that is learned from three groups on.
@@ -119,9 +119,9 @@ def cohort(
     Returns
     -------
     pymc.Model
-        Dims ``condition``, ``dataset``, ``machine``, ``entry`` (machine by condition) and ``row``
+        Dims ``condition``, ``dataset``, ``model``, ``entry`` (model by condition) and ``row``
         (entry by number of right humans). Data ``shown, right`` and ``n_humans, n_right`` (row),
-        ``entry_of_row``, ``machine_of_entry, condition_of_entry`` and ``dataset_of_condition``,
+        ``entry_of_row``, ``model_of_entry, condition_of_entry`` and ``dataset_of_condition``,
         by which tables of scores know what is what. Deterministics ``human_accuracy`` and
         ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
         be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
@@ -129,7 +129,7 @@ def cohort(
         ``human_error_consistency_these`` (condition), of the humans who answered, ``following``
         (entry), ``ability`` and ``loading`` (person). Likelihoods ``human_counts_H`` (condition,
         number of right humans) for each number ``H`` of humans, with humans drawn ``who_was_right``
-        (stratum), and ``machine_right`` (row). With covariates of machines or conditions also
+        (stratum), and ``model_right`` (row). With covariates of models or conditions also
         ``log_odds_ratio`` (entry).
 
     Raises
@@ -138,15 +138,15 @@ def cohort(
         If the counts contain no model; with human effects, if a human lacks trials; with humans
         drawn, if the counts lack ``who_was_right``, a condition has one human, or the model is
         saturated or has covariates; for priors as in `alikely.models.with_priors`; for covariates
-        if one of a machine, condition or human is missing, a row is of none, a column is constant,
+        if one of a model, condition or human is missing, a row is of none, a column is constant,
         has a group for each row, follows from others, or takes a name of the model.
 
     Notes
     -----
     The number of right humans is beta-binomial [S48]_, and human-human error consistency is the
     intraclass correlation of ``P``. Given ``s`` of ``H`` humans right, ``P`` has the mean
-    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``: a machine is right with a probability that
-    is linear in ``s``. A machine's accuracy and the log odds ratio of its answer with that of the
+    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``: a model is right with a probability that
+    is linear in ``s``. A model's accuracy and the log odds ratio of its answer with that of the
     human it might copy are the parameters; the joint probability follows by [P65]_. They are
     nearly orthogonal, so that chains mix. Signed, as the copy model of [K25]_ is not.
 
@@ -162,14 +162,14 @@ def cohort(
     >>> import alikely as al
     >>> counts = al.data.cohort_counts(al.load_example())
     >>> model = al.models.cohort(counts)
-    >>> dict(model.dim_lengths)["machine"].eval().item()
+    >>> dict(model.dim_lengths)["model"].eval().item()
     6
     >>> model = al.models.cohort(counts, priors={"level_mean": pm.Normal.dist(1, 1)})
 
-    Families of machines, whose effects are named after the column:
+    Families of models, whose effects are named after the column:
 
-    >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["machine"].values)
-    >>> model = al.models.cohort(counts, covariates={"machine": table})
+    >>> table = pd.DataFrame({"family": list("ababcc")}, index=counts["model"].values)
+    >>> model = al.models.cohort(counts, covariates={"model": table})
     >>> model.named_vars_to_dims["log_odds_ratio_family"]
     ('family',)
     """
@@ -203,12 +203,12 @@ def cohort(
         pm.Deterministic("row_probability", probability, dims="row")
         for name, dim in PLACES.items():
             pm.Data(name, layout[name], dims=dim)
-        pm.Binomial("machine_right", n=shown, p=probability, observed=right, dims="row")
+        pm.Binomial("model_right", n=shown, p=probability, observed=right, dims="row")
     return with_priors(model, priors)
 
 
 class _Seen(NamedTuple):
-    """What answers of machines show of entries, (entry,), and the inverse of its variance."""
+    """What answers of models show of entries, (entry,), and the inverse of its variance."""
 
     level: Any
     level_information: Any
@@ -228,7 +228,7 @@ def _levels_of_entries(layout: dict[str, Any], seen: _Seen, tables: dict[str, pd
     by_condition = informed("level_condition", mean, sd_condition, *there, "condition")
     expected = by_condition[at["condition"]]
     beside = seen.level - there[0][at["condition"]]
-    expected += _effect("level_machine", "machine", n, 1, beside, known, at)
+    expected += _effect("level_model", "model", n, 1, beside, known, at)
     expected = sum(effects("level", tables, at, 1), expected)
     return informed("level", expected, sd, seen.level, seen.level_information, "entry")
 
@@ -240,23 +240,23 @@ def _shared_of_entries(
     seen: tuple[Any, Any],
     tables: dict[str, pd.DataFrame],
 ) -> Any:
-    """What every entry shares with humans: a mean, and effects of machines and conditions."""
+    """What every entry shares with humans: a mean, and effects of models and conditions."""
     n, at = _sizes(layout), _places(layout)
     sd = pm.HalfNormal(f"{name}_sd", unit)
     known = 1 / (sd**2 + 1 / seen[1])
     expected = pm.Normal(f"{name}_mean", 0, 4 * unit)
-    for dim, scale in (("machine", 3 * unit), ("condition", unit)):
+    for dim, scale in (("model", 3 * unit), ("condition", unit)):
         expected += _effect(f"{name}_{dim}", dim, n, scale, seen[0], known, at)
     expected = sum(effects(name, tables, at, 3 * unit), expected)
     return informed(name, expected, sd, *seen, "entry")
 
 
 def _sizes(layout: dict[str, Any]) -> dict[str, int]:
-    return {dim: len(layout["coords"][dim]) for dim in ("machine", "condition", "entry")}
+    return {dim: len(layout["coords"][dim]) for dim in ("model", "condition", "entry")}
 
 
 def _places(layout: dict[str, Any]) -> dict[str, NDArray[np.intp]]:
-    return {"machine": layout["machine_of_entry"], "condition": layout["condition_of_entry"]}
+    return {"model": layout["model_of_entry"], "condition": layout["condition_of_entry"]}
 
 
 def _effect(
@@ -303,8 +303,8 @@ def _seen_of_entries(
 
 
 def _followers(layout: dict[str, Any], seen: _Seen, humans: People, level: Any) -> Any:
-    """Machines that follow what people find easy, more or less steeply than they do."""
-    at, machine = layout["condition_of_entry"], layout["machine_of_entry"]
+    """Models that follow what people find easy, more or less steeply than they do."""
+    at, model = layout["condition_of_entry"], layout["model_of_entry"]
     typical = 2 * (pt.log1p(seen.alike) - pt.log1p(-seen.alike))
     told = seen.ratio / typical, seen.ratio_information * typical**2
     following = _shared_of_entries("following", 0.25, layout, told, {})
@@ -327,11 +327,11 @@ def _followers(layout: dict[str, Any], seen: _Seen, humans: People, level: Any) 
     place, slot = humans.layout.place, humans.layout.slot
     stratum = np.zeros((len(there), slot.max() + 1), dtype=np.intp)
     stratum[place, slot] = np.arange(len(place))
-    entry = np.zeros((len(there), machine.max() + 1), dtype=np.intp)
-    entry[at, machine] = np.arange(len(at))
+    entry = np.zeros((len(there), model.max() + 1), dtype=np.intp)
+    entry[at, model] = np.arange(len(at))
     found = pt.matmul(humans.posterior[stratum], p[entry].swapaxes(1, 2))
     row, of = layout["stratum_of_row"], layout["entry_of_row"]
-    return found[place[row], slot[row], machine[of]]
+    return found[place[row], slot[row], model[of]]
 
 
 def _copiers(
@@ -341,7 +341,7 @@ def _copiers(
     level: Any,
     tables: dict[str, pd.DataFrame],
 ) -> Any:
-    """Machines that copy one of the population or answer alone: right in each row how often."""
+    """Models that copy one of the population or answer alone: right in each row how often."""
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
     ratio = (seen.ratio, seen.ratio_information)
@@ -362,18 +362,18 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     place = counts["stratum_condition"].values
     shown = counts["shown"].values
     n_conditions = counts.sizes["condition"]
-    per_condition = np.zeros((counts.sizes["machine"], n_conditions), dtype=np.int64)
+    per_condition = np.zeros((counts.sizes["model"], n_conditions), dtype=np.int64)
     np.add.at(per_condition.T, place, shown.T)
-    machine, condition = np.nonzero(per_condition)
-    if not len(machine):
-        raise ValueError("the counts hold no machine; check the kinds of the observers")
+    model, condition = np.nonzero(per_condition)
+    if not len(model):
+        raise ValueError("the counts hold no model; check the kinds of the observers")
     number = np.full(per_condition.shape, -1)
-    number[machine, condition] = np.arange(len(machine))
+    number[model, condition] = np.arange(len(model))
     of_stratum = number[:, place]
-    row_machine, stratum = np.nonzero(of_stratum >= 0)
-    names = counts["machine"].values[machine], counts["condition"].values[condition]
+    row_model, stratum = np.nonzero(of_stratum >= 0)
+    names = counts["model"].values[model], counts["condition"].values[condition]
     entries = [f"{m} | {c}" for m, c in zip(*names, strict=True)]
-    entry = of_stratum[row_machine, stratum]
+    entry = of_stratum[row_model, stratum]
     n_right = counts["n_right"].values[stratum]
     n_humans = counts["n_humans"].values[stratum]
     datasets = counts["dataset"].values.tolist()
@@ -382,7 +382,7 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
         "coords": {
             "condition": counts["condition"].values.tolist(),
             "dataset": names_of_datasets,
-            "machine": counts["machine"].values.tolist(),
+            "model": counts["model"].values.tolist(),
             "person": counts["person"].values.tolist(),
             "entry": entries,
             "row": [
@@ -391,14 +391,14 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
             ],
         },
         "condition_of_entry": condition,
-        "machine_of_entry": machine,
+        "model_of_entry": model,
         "entry_of_row": entry,
         "stratum_of_row": stratum,
         "dataset_of_condition": np.array([names_of_datasets.index(name) for name in datasets]),
         "n_humans": n_humans,
         "n_right": n_right,
-        "shown": shown[row_machine, stratum],
-        "right": counts["right"].values[row_machine, stratum],
+        "shown": shown[row_model, stratum],
+        "right": counts["right"].values[row_model, stratum],
     }
 
 
@@ -416,7 +416,7 @@ def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
     if saturated or covariates:
         given = "saturated=True" if saturated else "covariates"
         raise ValueError(
-            f"human_effects='drawn' has no {given}: machines follow a curve there, and have no log "
+            f"human_effects='drawn' has no {given}: models follow a curve there, and have no log "
             "odds ratio; use human_effects=False or True"
         )
 
@@ -429,11 +429,11 @@ def _tables(
         raise ValueError(
             "covariates of human need human_effects=True: humans that are alike have no effects"
         )
-    of_machines = ("level", "log_odds_ratio")
+    of_models = ("level", "log_odds_ratio")
     tables = tables_for(
         covariates,
         {kind: counts[DIMS[kind]].values.tolist() for kind in DIMS},
-        {"machine": of_machines, "condition": of_machines, "human": ("human_effect",)},
+        {"model": of_models, "condition": of_models, "human": ("human_effect",)},
         lambda: cohort(counts, human_effects=human_effects, saturated=True),
     )
     for name, column in tables.get("human", pd.DataFrame()).items():

@@ -52,15 +52,15 @@ def item_margins(
     shown: ArrayLike,
     margins: ArrayLike | None = None,
     *,
-    m: int,
+    n_alternatives: int,
     link: Link = "m_afc",
     law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Latent correlation of item strengths: of a machine and a group of humans, or of two groups.
+    """Latent correlation of item strengths: of a model and a group of humans, or of two groups.
 
     Every item has a strength for a group, ``d'``; answers to it are right with the probability that
-    signal detection gives for m alternatives [GS66]_. Strengths are correlated with a machine's
+    signal detection gives for m alternatives [GS66]_. Strengths are correlated with a model's
     margins, or with the strengths of another group. ``rho`` is that correlation freed of the noise
     of single answers, which correction for attenuation [S04]_ approximates.
 
@@ -69,15 +69,15 @@ def item_margins(
     right, shown : array_like of int, shape (item,) or (2, item)
         Right answers and answers of the group to each item: one group with `margins`, two without.
     margins : array_like, shape (item,), optional
-        Decision margins of the machine, as from `alikely.metrics.margins.machine_margin`.
-    m : int
+        Decision margins of the model, as from `alikely.metrics.margins.model_margin`.
+    n_alternatives : int
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
         ``"m_afc"``: the target's evidence against that of m - 1 distractors. ``"probit"``:
         the normal curve, whatever m; strengths are then on another scale.
     law : {"normal", "sinh_arcsinh"}
         Of strengths. ``"sinh_arcsinh"``: of any skewness and tail [JP09]_; normal scores of
-        margins are then given and not modelled, and ``rho`` is the correlation of normal scores.
+        margins are then given and not modeled, and ``rho`` is the correlation of normal scores.
         `alikely.decision_margin_consistency` has the same posterior without chains.
     priors : mapping, optional
         Other priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
@@ -100,14 +100,14 @@ def item_margins(
     ValueError
         If shapes do not fit, there are fewer than 5 items, counts are not whole or not
         ``0 <= right <= shown``, a group is always or never right on every item, margins are
-        missing or constant, `m` is below 2, the link or the law unknown; for priors as in
-        `alikely.models.with_priors`.
+        missing or constant, `n_alternatives` is below 2, the link or the law unknown; for priors as
+        in `alikely.models.with_priors`.
 
     Notes
     -----
     ``rho`` is uniform on (-1, 1), which is also what the LKJ prior of shape 1 gives for two
     systems [L09]_: the estimand has no preferred value and every interval is the data's doing.
-    Strengths are centred [P07]_ and sampled in coordinates of about unit spread, worked out from
+    Strengths are centered [P07]_ and sampled in coordinates of about unit spread, worked out from
     the counts, so that no funnel is left where ``rho`` nears 1 or an item has few answers.
 
     Answers are taken as independent given the item. Repeated answers of the same observers are
@@ -119,7 +119,7 @@ def item_margins(
     >>> right = [9, 3, 7, 1, 6, 8]
     >>> margins = [1.2, -0.4, 0.9, -1.0, 0.1, 1.1]
     >>> likely = {"rho": pm.Uniform.dist(0, 1)}
-    >>> model = item_margins(right, [10] * 6, margins, m=16, priors=likely)
+    >>> model = item_margins(right, [10] * 6, margins, n_alternatives=16, priors=likely)
     >>> [variable.name for variable in model.free_RVs][0]
     'rho'
     """
@@ -131,7 +131,7 @@ def item_margins(
     refuse_extremes(*answers)
     n_items = answers[0].shape[-1]
     x = None if margins is None else check_margins(margins, n_items)
-    check_task(m, link)
+    check_task(n_alternatives, link)
     if law not in get_args(Law):
         raise ValueError(f"law must be 'normal' or 'sinh_arcsinh', got {law!r}")
     groups = {} if one else {"group": ["first", "second"]}
@@ -146,24 +146,24 @@ def item_margins(
         sd = pm.Gamma("strength_sd", 2, 4 / 3, dims=tuple(groups) or None)
         apart = pt.sqrt(1 - rho**2 + FLOOR)
         if law == "sinh_arcsinh":
-            strength = _bent_strengths(x, (k, n), (mean, sd, rho, apart), m, link)
+            strength = _bent_strengths(x, (k, n), (mean, sd, rho, apart), n_alternatives, link)
         elif x is not None:
             expected = expected_strength(x, mean, sd, rho)
-            seen = seen_strength(k, n, m, link)
+            seen = seen_strength(k, n, n_alternatives, link)
             strength = informed("strength", expected, sd * apart, *seen, "item")
         else:
-            seen = seen_strength(k[0], n[0], m, link)
+            seen = seen_strength(k[0], n[0], n_alternatives, link)
             first = informed("strength_first", mean[0], sd[0], *seen, "item")
             expected = mean[1] + sd[1] * rho * (first - mean[0]) / sd[0]
-            seen = seen_strength(k[1], n[1], m, link)
+            seen = seen_strength(k[1], n[1], n_alternatives, link)
             second = informed("strength_second", expected, sd[1] * apart, *seen, "item")
             strength = pm.Deterministic("strength", pt.stack([first, second]), dims=dims)
-        odds = log_odds(strength, m, link)
+        odds = log_odds(strength, n_alternatives, link)
         pm.Binomial("observed_right", n=n, logit_p=odds, observed=k, dims=dims)
     return with_priors(model, priors)
 
 
-def _bent_strengths(x: Any, counts: Any, parameters: Any, m: int, link: Link) -> Any:
+def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int, link: Link) -> Any:
     """Strengths of a sinh-arcsinh law, from normal scores."""
     (k, n), (mean, sd, rho, apart) = counts, parameters
     dims = ("group",) if x is None else None
@@ -171,7 +171,7 @@ def _bent_strengths(x: Any, counts: Any, parameters: Any, m: int, link: Link) ->
     log_tail = pm.Normal("log_tail", 0, 0.3, dims=dims)
 
     def placed(law: Bent, k: Any, n: Any, expected: Any) -> tuple[Any, Any]:
-        seen, information = seen_strength(k, n, m, link)
+        seen, information = seen_strength(k, n, n_alternatives, link)
         return law.placed(seen, one_sided(k, n, seen, information, law.strength(expected)))
 
     if x is not None:

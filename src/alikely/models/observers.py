@@ -64,9 +64,9 @@ SPREAD_STEP = 1 / 8
 SPREADS = np.arange(0, 3.75 + SPREAD_STEP / 2, SPREAD_STEP)
 
 
-def noise_variance(m: int, link: Link = "m_afc") -> float:
+def noise_variance(n_alternatives: int, link: Link = "m_afc") -> float:
     """Variance that trial noise brings into the evidence for an answer."""
-    nodes, weights = distractor_nodes(m)
+    nodes, weights = distractor_nodes(n_alternatives)
     if link == "probit":
         return 1.0
     return round(1 + float(weights @ nodes**2 - (weights @ nodes) ** 2), 12)
@@ -77,7 +77,7 @@ def observer_margins(
     shown: ArrayLike,
     margins: ArrayLike | None = None,
     *,
-    m: int,
+    n_alternatives: int,
     link: Link = "m_afc",
     components: Components = "auto",
     priors: Priors | None = None,
@@ -98,8 +98,8 @@ def observer_margins(
         Right answers and answers of each observer to each item; 0 and 0 where it was not shown.
         Observers may have seen items unequally often.
     margins : array_like, shape (item,), optional
-        Decision margins of a machine, correlated with the shared strengths.
-    m : int
+        Decision margins of a model, correlated with the shared strengths.
+    n_alternatives : int
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
@@ -119,8 +119,8 @@ def observer_margins(
         and ``log_gain_sd``; with all components ``stable_sd``; with margins ``rho``,
         ``margin_mean``, ``margin_sd``. Deterministics ``share`` (source): parts of the variance of
         the evidence of the average observer over items and trials; and with all components
-        ``ceiling`` (observer): correlation of an observer's own strengths, noise-free, with the
-        shared ones: how consistent with the group it could be at most [LR68]_. Likelihood
+        ``ceiling`` (observer): correlation of an observer's own strengths, noise-corrected, with
+        the shared ones: how consistent with the group it could be at most [LR68]_. Likelihood
         ``observed_right`` (observer, item) and, with margins, ``observed_margins`` (item).
 
     Raises
@@ -128,9 +128,9 @@ def observer_margins(
     ValueError
         If shapes do not fit, there are fewer than 2 observers or 5 items, counts are not whole or
         not ``0 <= right <= shown``, an observer or an item has no answer, the group is always or
-        never right on every item, margins are constant, `m` is below 2, an option is unknown, or
-        all components are asked for and fewer than 5 items were repeated; for priors as in
-        `alikely.models.with_priors`.
+        never right on every item, margins are constant, `n_alternatives` is below 2, an option is
+        unknown, or all components are asked for and fewer than 5 items were repeated; for priors as
+        in `alikely.models.with_priors`.
 
     Notes
     -----
@@ -143,7 +143,7 @@ def observer_margins(
     --------
     >>> right = [[2, 1, 0, 2, 1, 0], [2, 0, 1, 2, 1, 1]]
     >>> alike = {"ability_sd": pm.Gamma.dist(4, 16)}
-    >>> model = observer_margins(right, [[2] * 6] * 2, m=16, priors=alike)
+    >>> model = observer_margins(right, [[2] * 6] * 2, n_alternatives=16, priors=alike)
     >>> model.coords["source"]
     ('item', 'observer x item', 'trial noise')
     """
@@ -151,7 +151,7 @@ def observer_margins(
     _refuse_silence(n)
     refuse_extremes(k.sum(axis=0), n.sum(axis=0))
     x = None if margins is None else check_margins(margins, k.shape[1])
-    check_task(m, link)
+    check_task(n_alternatives, link)
     stable = _has_stable(n, components)
     sources = (
         ["item", "observer x item", "trial noise"]
@@ -164,7 +164,7 @@ def observer_margins(
         right_data, shown_data = pm.Data("right", k, dims=both), pm.Data("shown", n, dims=both)
         mean = pm.Normal("strength_mean", 1, 2)
         sd = pm.Gamma("strength_sd", 2, 4 / 3)
-        seen = seen_strength(right_data.sum(axis=0), shown_data.sum(axis=0), m, link)
+        seen = seen_strength(right_data.sum(axis=0), shown_data.sum(axis=0), n_alternatives, link)
         if x is None:
             strength = informed("strength", mean, sd, *seen, "item")
         else:
@@ -174,23 +174,25 @@ def observer_margins(
             strength = informed("strength", expected, apart, *seen, "item")
         told: dict[str, Any] = {}
         if n.sum(axis=1).mean() >= MANY_ANSWERS:
-            level = seen_strength(right_data.sum(axis=1), shown_data.sum(axis=1), m, link)
+            level = seen_strength(
+                right_data.sum(axis=1), shown_data.sum(axis=1), n_alternatives, link
+            )
             told = _seen_effects(right_data, shown_data, seen, level, sd)
         # Spreads are kept off zero: observers who are all alike make a funnel.
         ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), told)
         log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), told)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
-        variances = [sd**2, pt.constant(noise_variance(m, link))]
+        variances = [sd**2, pt.constant(noise_variance(n_alternatives, link))]
         if stable:
             deviation = pm.Gamma("stable_sd", 2, 2)
             variances.insert(1, deviation**2)
             numbers = tuple(np.unique(n).tolist())
-            _observe_repeats(own, deviation, right_data, shown_data, m, link, numbers)
+            _observe_repeats(own, deviation, right_data, shown_data, n_alternatives, link, numbers)
             gain = pt.exp(log_gain) * sd
             ceiling = gain / pt.sqrt(gain**2 + deviation**2)
             pm.Deterministic("ceiling", ceiling, dims="observer")
         else:
-            odds = log_odds(own, m, link)
+            odds = log_odds(own, n_alternatives, link)
             pm.Binomial(
                 "observed_right", n=shown_data, logit_p=odds, observed=right_data, dims=both
             )
@@ -225,19 +227,30 @@ def _seen_effects(
 
 
 def _observe_repeats(
-    own: Any, deviation: Any, right: Any, shown: Any, m: int, link: Link, numbers: tuple[int, ...]
+    own: Any,
+    deviation: Any,
+    right: Any,
+    shown: Any,
+    n_alternatives: int,
+    link: Link,
+    numbers: tuple[int, ...],
 ) -> None:
     """Likelihood of right answers, with a normal deviation of each observer on each item."""
 
     def logp(value: Any, own: Any, deviation: Any, shown: Any) -> Any:
         ways = pt.gammaln(shown + 1) - pt.gammaln(value + 1) - pt.gammaln(shown - value + 1)
         if max(numbers) <= FEW_ANSWERS:
-            return table_log_likelihood(value, shown, own, deviation, numbers, m, link) + ways
-        return _by_nodes(value, own, deviation, shown, m, link) + ways
+            return (
+                table_log_likelihood(value, shown, own, deviation, numbers, n_alternatives, link)
+                + ways
+            )
+        return _by_nodes(value, own, deviation, shown, n_alternatives, link) + ways
 
     def random(own: Any, deviation: Any, shown: Any, rng: Any = None, size: Any = None) -> Any:
         d = own + deviation * rng.normal(size=size if size is not None else np.shape(own))
-        return rng.binomial(shown.astype(np.int64), special.expit(log_odds_spline(m, link)(d)))
+        return rng.binomial(
+            shown.astype(np.int64), special.expit(log_odds_spline(n_alternatives, link)(d))
+        )
 
     pm.CustomDist(
         "observed_right",
@@ -253,17 +266,19 @@ def _observe_repeats(
     )
 
 
-def _by_nodes(value: Any, own: Any, deviation: Any, shown: Any, m: int, link: Link) -> Any:
+def _by_nodes(
+    value: Any, own: Any, deviation: Any, shown: Any, n_alternatives: int, link: Link
+) -> Any:
     """Log likelihood of right answers, orders apart, by nodes about their posterior [LP94]_."""
     nodes, weights = normal_nodes(NODES)
     log_weights = np.log(weights) + nodes**2 / 2
-    seen, information = seen_strength(value, shown, m, link)
+    seen, information = seen_strength(value, shown, n_alternatives, link)
     information = one_sided(value, shown, seen, information, own)
     weight = deviation**2 * information
-    centre = deviation * information * (seen - own) / (1 + weight)
+    center = deviation * information * (seen - own) / (1 + weight)
     width = WIDER / pt.sqrt(1 + weight)
-    e = centre[..., None] + width[..., None] * nodes
-    odds = log_odds(own[..., None] + deviation * e, m, link)
+    e = center[..., None] + width[..., None] * nodes
+    odds = log_odds(own[..., None] + deviation * e, n_alternatives, link)
     terms = value[..., None] * odds - shown[..., None] * pt.softplus(odds) - e**2 / 2
     return pt.logsumexp(terms + log_weights, axis=-1) + pt.log(width)
 
@@ -298,13 +313,13 @@ class Table(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def answer_table(shown: tuple[int, ...], m: int, link: Link) -> Table:
+def answer_table(shown: tuple[int, ...], n_alternatives: int, link: Link) -> Table:
     """Log likelihoods of all numbers of right answers, exact to 1e-5 where strengths are."""
     first = np.full(max(shown) + 1, -1)
     values: list[Floats] = []
     for n in shown:
         first[n] = len(values)
-        values += list(_integrated(n, m, link))
+        values += list(_integrated(n, n_alternatives, link))
     flat = np.stack(values)
     by_strength = _pieces(flat, STRENGTHS, "natural")
     # Spreads of opposite sign are the same: no slope at 0.
@@ -314,11 +329,11 @@ def answer_table(shown: tuple[int, ...], m: int, link: Link) -> Table:
 
 
 def table_log_likelihood(
-    right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...], m: int,
-    link: Link,
+    right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...],
+    n_alternatives: int, link: Link,
 ) -> Any:  # fmt: skip
     """Log probability of right answers, orders apart, whose strengths deviate alike."""
-    coefficients, first = answer_table(tabled, m, link)
+    coefficients, first = answer_table(tabled, n_alternatives, link)
     _, _, n_outcomes, n_spreads, n_strengths = coefficients.shape
     across, x = _piece(strength, STRENGTHS[0], STEP, n_strengths)
     along, t = _piece(arcsinh(deviation), SPREADS[0], SPREAD_STEP, n_spreads)
@@ -342,7 +357,7 @@ def _piece(value: Any, start: float, step: float, n_pieces: int) -> tuple[Any, A
     return piece, place - piece
 
 
-def _integrated(n: int, m: int, link: Link) -> Floats:
+def _integrated(n: int, n_alternatives: int, link: Link) -> Floats:
     """Log likelihoods by number of right answers, shape (outcome, spread, strength)."""
     k = np.arange(n + 1)
     out = np.empty((n + 1, len(SPREADS), len(STRENGTHS)))
@@ -353,7 +368,7 @@ def _integrated(n: int, m: int, link: Link) -> Floats:
         far = 8 + STRENGTHS[-1] * n * spread / (1 + weight)
         step = 0.5 / np.sqrt(1 + weight)
         e = np.arange(-far, far + step, step)
-        odds = _numpy_log_odds(STRENGTHS[:, None] + spread * e, m, link)
+        odds = _numpy_log_odds(STRENGTHS[:, None] + spread * e, n_alternatives, link)
         right, wrong = -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
         density = np.log(step / np.sqrt(2 * np.pi)) - e**2 / 2
         for outcome in k:
@@ -362,9 +377,9 @@ def _integrated(n: int, m: int, link: Link) -> Floats:
     return out
 
 
-def _numpy_log_odds(strength: Floats, m: int, link: Link) -> Floats:
+def _numpy_log_odds(strength: Floats, n_alternatives: int, link: Link) -> Floats:
     """As `alikely.models._strengths.log_odds`, in NumPy."""
-    curve = log_odds_spline(m, link)
+    curve = log_odds_spline(n_alternatives, link)
     inside = np.clip(strength, GRID[0], GRID[-1])
     slopes = curve(GRID[[0, -1]], 1)
     beyond = (strength - inside) * np.where(strength > 0, slopes[1], slopes[0])

@@ -39,7 +39,7 @@ LEAST = 1e-8
 # Chosen so that the log density of a coordinate bends at most 2.4 times as much as that of a normal
 # variable of its standard deviation, for gamma variables of any parameter from 1e-4 to 100; with
 # the mean and variance of a logarithm in their place, up to 90 times: chains diverge there.
-CENTRE, WIDTH = 0.2, 8.0
+CENTER, WIDTH = 0.2, 8.0
 # Newton's steps to a coordinate; each but the last few goes about 1 further, over log(1 / LEAST).
 N_STEPS = 60
 
@@ -357,7 +357,7 @@ def _base_draws(counts: Any, parameters: Any) -> Any:
 def _place(coordinate: Any, shape: Any, of: Any = pt) -> Any:
     """Logarithm of a gamma variable from its coordinate."""
     softplus = pt.softplus(-coordinate) if of is pt else np.logaddexp(0, -coordinate)
-    return of.log(shape + CENTRE) + coordinate / of.sqrt(shape + WIDTH) - softplus / shape
+    return of.log(shape + CENTER) + coordinate / of.sqrt(shape + WIDTH) - softplus / shape
 
 
 def _coordinate_density(value: Any, parameters: Any, seen: Any) -> Any:
@@ -393,7 +393,7 @@ def _random_coordinates(
 def _coordinate(place: NDArray[np.floating], shape: NDArray[np.floating]) -> NDArray[np.float64]:
     """Inverse of `_place`, which is concave: from below Newton's steps never go too far."""
     slope = 1 / np.sqrt(shape + WIDTH)
-    beyond = place - np.log(shape + CENTRE)
+    beyond = place - np.log(shape + CENTER)
     at = np.where(beyond > 0, beyond / slope, beyond / (slope + 1 / shape))
     for _ in range(N_STEPS):
         # 1 / (1 + exp(at)), also where the exponential would overflow.

@@ -169,7 +169,7 @@ def spectrum(
 def _regimes(k: int, start: _Start) -> tuple[Any, Any, Any]:
     """Weights, increasing means and widths of the regimes, in the model of the context."""
     # Sure whatever regimes there are, unlike the mean of any of them.
-    centre = pm.Normal("ease_mean", 0.5, 1.5, transform=Placed(start.centre, start.centre_error))
+    center = pm.Normal("ease_mean", 0.5, 1.5, transform=Placed(start.center, start.center_error))
     if k > 1:
         names = regime_names(k)
         pm.modelcontext(None).add_coord("boundary", [f"{a} | {b}" for a, b in pairwise(names)])
@@ -183,10 +183,10 @@ def _regimes(k: int, start: _Start) -> tuple[Any, Any, Any]:
         )
         weight = pm.Dirichlet("regime_weight", np.full(k, 4.0), dims="regime")
         above = pt.concatenate([[0.0], pt.cumsum(gap)])
-        means = centre - pt.sum(weight * above) + above
+        means = center - pt.sum(weight * above) + above
     else:
         weight = pm.Deterministic("regime_weight", pt.ones(1), dims="regime")
-        means = centre[None]
+        means = center[None]
     mean = pm.Deterministic("regime_mean", means, dims="regime")
     width = pm.LogNormal(
         "regime_sd",
@@ -208,18 +208,18 @@ def _of_people(
     seen: Any, known: Any, spread: Any, at: np.ndarray, who: np.ndarray
 ) -> tuple[Any, Any]:
     """What answers show of deviates of people, beside others in the same conditions."""
-    n_conditions, n_people = at.max() + 1, who.max() + 1
+    n_conditions, n_humans = at.max() + 1, who.max() + 1
     mean, total = averages(seen, known, at, n_conditions)
     # How hard a condition is has to be told from the same answers.
     known = known * (1 - known / total[at])
-    information = sums(known * spread**2, who, n_people) + TINY
-    return sums(known * spread * (seen - mean[at]), who, n_people) / information, information
+    information = sums(known * spread**2, who, n_humans) + TINY
+    return sums(known * spread * (seen - mean[at]), who, n_humans) / information, information
 
 
 def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, information: Any) -> Any:
     """Normal mixture whose coordinates are informed: by its own mean and spread, and by counts."""
-    centre = (weight * mean).sum(axis=-1)
-    away = mean - pt.shape_padright(centre)
+    center = (weight * mean).sum(axis=-1)
+    away = mean - pt.shape_padright(center)
     spread = pt.sqrt((weight * (width**2 + away**2)).sum(axis=-1))
 
     def logp(value: Any, weight: Any, mean: Any, width: Any, *_: Any) -> Any:
@@ -232,13 +232,13 @@ def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, informati
         weight,
         mean,
         width,
-        centre,
+        center,
         spread,
         seen,
         information,
         logp=logp,
         random=_drawn_of_mixture,
-        support_point=lambda rv, size, weight, mean, width, centre, *_: pt.zeros_like(rv) + centre,
+        support_point=lambda rv, size, weight, mean, width, center, *_: pt.zeros_like(rv) + center,
         signature="(k),(k),(k),(),(),(),()->()",
         class_name="NormalMixture",
         transform=Informed(),
@@ -250,7 +250,7 @@ def _drawn_of_mixture(
     weight: np.ndarray,
     mean: np.ndarray,
     width: np.ndarray,
-    centre: np.ndarray,
+    center: np.ndarray,
     spread: np.ndarray,
     seen: np.ndarray,
     information: np.ndarray,
@@ -294,18 +294,18 @@ def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean:
     chance_of_right = pm.math.invlogit(logit)
     # Variance of a logit of an observed share: what the values have beyond their own.
     noise = 1 / (shown * chance_of_right * (1 - chance_of_right))
-    centre = pm.Deterministic("reference_mean", ease[at].mean())
+    center = pm.Deterministic("reference_mean", ease[at].mean())
     pm.Deterministic("latent_reference_sd", pt.sqrt(latent))
     scale = pm.Deterministic("reference_sd", pt.sqrt(latent + noise.mean()))
-    pm.Deterministic("delta", (ease - centre) / scale, dims="condition")
-    pm.Deterministic("regime_delta", (mean - centre) / scale, dims="regime")
+    pm.Deterministic("delta", (ease - center) / scale, dims="condition")
+    pm.Deterministic("regime_delta", (mean - center) / scale, dims="regime")
 
 
 class _Start(NamedTuple):
-    """Where parameters lie by the counts alone, and how surely; by regime but for the centre."""
+    """Where parameters lie by the counts alone, and how surely; by regime but for the center."""
 
-    centre: float
-    centre_error: float
+    center: float
+    center_error: float
     mean: np.ndarray
     mean_error: np.ndarray
     width: np.ndarray

@@ -6,7 +6,7 @@ References
    calculation of P. doi:10.2307/2340521
 .. [G19] Geirhos, Rubisch, Michaelis, Bethge, Wichmann, Brendel (2019). ImageNet-trained CNNs are
    biased towards texture. doi:10.48550/arXiv.1811.12231
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [W27] Wilson (1927). Probable inference, the law of succession, and statistical inference.
    doi:10.1080/01621459.1927.10502953
@@ -32,7 +32,7 @@ from alikely.data.trials import NOT_SHOWN, Trials
 from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
 
-__all__ = ["item_contrast", "response_bias"]
+__all__ = ["cue_bias", "item_contrast"]
 
 # ``cat3-dog12``: the shape of a cat with the texture of a dog, as cue-conflict images are named.
 CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
@@ -41,7 +41,7 @@ CONFLICT = re.compile(r"^(?:.*_)?([A-Za-z]+)\d+-([A-Za-z]+)\d+(?:\.\w+)?$")
 CI_PROB = 0.95
 
 
-def response_bias(
+def cue_bias(
     trials: Trials,
     attribute: str | Mapping[str, str] = "texture",
     *,
@@ -106,7 +106,7 @@ def response_bias(
     ...     observers=["anna", "net"],
     ...     kind=["human", "model"],
     ... )
-    >>> response_bias(trials, rng=1)[["observer", "estimate", "n_decisions"]].values.tolist()
+    >>> cue_bias(trials, rng=1)[["observer", "estimate", "n_decisions"]].values.tolist()
     [['anna', 0.0, 2], ['net', 1.0, 2]]
     """
     if not isinstance(trials, Trials):
@@ -213,9 +213,9 @@ def _wilson(k: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
     z = stats.norm.ppf((1 + CI_PROB) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         p = k / n
-        centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+        center = (p + z**2 / (2 * n)) / (1 + z**2 / n)
         reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return np.clip(np.stack([centre - reach, centre + reach], axis=-1), 0, 1)
+    return np.clip(np.stack([center - reach, center + reach], axis=-1), 0, 1)
 
 
 def item_contrast(
@@ -228,7 +228,7 @@ def item_contrast(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Find the items that are easy for one group of observers and hard for another.
 
-    That some items are easy for people and hard for machines shows nothing by itself: two groups
+    That some items are easy for people and hard for models shows nothing by itself: two groups
     whose difficulties are unrelated have many such items. How many is known, and is put beside the
     number that is found.
 

@@ -40,7 +40,7 @@ from alikely.data.repeats import nested_labels
 from alikely.estimates.analysis import check_numbers
 from alikely.estimates.correlations import Values, matched
 from alikely.inference.intervals import adjusted_p_values, bounds
-from alikely.spectrum.alignment import condition_groups, machines_of
+from alikely.spectrum.alignment import condition_groups, models_of
 from alikely.spectrum.regime_scores import note_of_part, regime_parts
 
 __all__ = ["compare_groupings", "family_scores", "family_tests", "regime_family_contrasts"]
@@ -119,11 +119,11 @@ def family_tests(
     >>> table[["regime", "hypothesis", "n_conditions", "n_undefined"]].values.tolist()[::5]
     [['near', 'H1', 1, 1], ['far', 'H1', 1, 0]]
     """
-    machines = machines_of(alignment)
+    models = models_of(alignment)
     conditions = alignment["condition"].values.tolist()
     whole = dict.fromkeys(conditions, "all conditions")
     label = whole if regimes is None else condition_groups(conditions, regimes)
-    estimate = alignment["estimate"].sel(system=machines)
+    estimate = alignment["estimate"].sel(system=models)
     defined = estimate.notnull().all(["metric", "system"])
     names, seed = list(dict.fromkeys(label.values())), seed_sequence(rng)
     seeds = [seed] if regimes is None else seed.spawn(len(names))
@@ -132,7 +132,7 @@ def family_tests(
         of_it = [condition for condition, regime in label.items() if regime == name]
         tested = [condition for condition in of_it if defined.sel(condition=condition)]
         values = estimate.sel(condition=tested).transpose("system", "metric", "condition")
-        profiles = pd.DataFrame(values.values.reshape(len(machines), -1), machines)
+        profiles = pd.DataFrame(values.values.reshape(len(models), -1), models)
         table = profile_tests(
             profiles, families, super_families, each=True, n_permutations=n_permutations,
             rng=own_seed,
@@ -182,7 +182,7 @@ def profile_tests(
         row |= {"n_groups": n_groups, "n_systems": len(systems), "note": note}
         if not known:
             row |= {"n_groups": 0, "n_systems": len(names)}
-            row["note"] = "in each condition the agreement of a machine is undefined"
+            row["note"] = "in each condition the agreement of a model is undefined"
         elif not note:
             distances = profile_distances(profiles.loc[systems])
             row |= permutation_test(
@@ -205,7 +205,7 @@ def _refuse_split(families: dict[str, str], super_families: dict[str, str]) -> N
 def regime_family_contrasts(
     alignment: xr.Dataset, labels: Groups, families: Groups
 ) -> pd.DataFrame:
-    """Compare families of machines within regimes of difficulty.
+    """Compare families of models within regimes of difficulty.
 
     Parameters
     ----------
@@ -219,10 +219,10 @@ def regime_family_contrasts(
     pandas.DataFrame
         One row per metric, regime and pair of families: ``metric, regime, n_conditions, family,
         other``; ``difference`` of the families' means of `ratio_of_means`, with bounds from the
-        joint replicates, as ``difference_eti95_lb`` (other images and humans, these machines),
+        joint replicates, as ``difference_eti95_lb`` (other images and humans, these models),
         infinite where the humans' interval reaches 0; ``estimate_difference`` of the means of the
         estimates, and its bounds, which need no ceiling; the two-sided Mann-Whitney test of ranks
-        [MW47]_ (other machines, these images and humans): ``n, n_other, median_rank,
+        [MW47]_ (other models, these images and humans): ``n, n_other, median_rank,
         median_rank_other``, ``superiority``, the probability that a member of `family` ranks better
         than one of `other`, ties half, in [0, 1], ``p_value, p_value_bh`` (adjusted within metric
         and regime); ``note``.
@@ -252,10 +252,10 @@ def regime_family_contrasts(
     for part in regime_parts(alignment, labels, "all", None):
         if not part.n_conditions:
             continue
-        estimate = pd.Series(part.value.mean(axis=0), index=part.machines)
+        estimate = pd.Series(part.value.mean(axis=0), index=part.models)
         table = family_ranks(estimate, families)
-        given = condition_groups(part.machines, families)
-        member = pd.get_dummies(pd.Series([given[name] for name in part.machines]), dtype=float)
+        given = condition_groups(part.models, families)
+        member = pd.get_dummies(pd.Series([given[name] for name in part.models]), dtype=float)
         mean = member / member.sum()
         weight = (mean[table["family"]].to_numpy() - mean[table["other"]].to_numpy()).T
         difference, draws = weight @ estimate.to_numpy(), part.means @ weight.T
@@ -560,7 +560,7 @@ def family_scores(
 ) -> pd.DataFrame:
     """How alike members of two families are, by several metrics on one scale.
 
-    Every metric is standardised over its pairs, so that metrics can stand side by side as in
+    Every metric is standardized over its pairs, so that metrics can stand side by side as in
     [X25]_, figures 6 and 7. Pairs share observers, so that their spread says little: beside the
     means stands a test that shuffles the families of the observers [M67]_.
 
@@ -571,7 +571,7 @@ def family_scores(
     families : mapping, pandas.Series or xarray.DataArray
         Family of each observer of the pairs.
     within_domain : bool
-        Standardise within each data set and condition; [X25]_ do it over all of them at once, where
+        Standardize within each data set and condition; [X25]_ do it over all of them at once, where
         differences between data sets hide those between families.
     n_permutations : int
         At least 1.
@@ -583,7 +583,7 @@ def family_scores(
     pandas.DataFrame
         One row per metric and two families (or one with itself): ``metric, family, other``;
         ``n_pairs`` of observers, ``n_entries`` (pairs in all domains) and ``n_undefined``, which
-        are left out; ``z``, the mean of the standardised values, and their ``sd``; ``p_value``,
+        are left out; ``z``, the mean of the standardized values, and their ``sd``; ``p_value``,
         two-sided, that shuffled families are as far from 0, in ``[1 / (n_permutations + 1), 1]``;
         ``p_value_bh``, adjusted over all rows.
 

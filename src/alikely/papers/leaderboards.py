@@ -3,7 +3,7 @@
 References
 ----------
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
@@ -41,7 +41,7 @@ SCHEMES: dict[str, tuple[str, str]] = {
     "pairs, optimistic": ("optimistic", "pairs"),
     "shared trials": ("middle", "shared"),
 }
-# Of one mean of one machine: kept, and while its spread is taken.
+# Of one mean of one model: kept, and while its spread is taken.
 DRAW_BYTES = 16
 LABELS = ["system", "dataset", "condition", "score"]
 
@@ -62,16 +62,16 @@ def reconstruct_leaderboard(
     n_samples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Intervals and ranks of all machines of a leaderboard from its printed scores [K25]_.
+    """Intervals and ranks of all models of a leaderboard from its printed scores [K25]_.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row per machine and condition: ``system, dataset, condition, score``; every machine in
+        One row per model and condition: ``system, dataset, condition, score``; every model in
         the same conditions. Without ``condition`` where a data set has only one. Scores are error
         consistencies over those among the humans of the condition.
     human_trials : Trials
-        The people behind the ceilings, in these conditions; machines in it are left aside.
+        The people behind the ceilings, in these conditions; models in it are left aside.
     humans : str
         Kind of the people.
     n_samples : int
@@ -82,10 +82,10 @@ def reconstruct_leaderboard(
     Returns
     -------
     pandas.DataFrame
-        One row per scheme and machine, best first: ``scheme``: ``"pairs"``, the printed one, every
-        human's pair on trials of its own and the machine's accuracy in the middle of what its
+        One row per scheme and model, best first: ``scheme``: ``"pairs"``, the printed one, every
+        human's pair on trials of its own and the model's accuracy in the middle of what its
         scores allow; ``"pairs, optimistic"``, with the lowest accuracy allowed; ``"shared
-        trials"``, all humans meeting the same answers of the machine. ``system, estimate`` (mean
+        trials"``, all humans meeting the same answers of the model. ``system, estimate`` (mean
         over conditions within data sets, then over data sets [G21]_), ``se`` and an interval about
         it (new images, the same people); ``rank`` (ties share the better one) with its joint
         confidence set ``rank_lb, rank_ub`` [MRSW24]_; ``width_over_shared``, the width of the
@@ -97,16 +97,16 @@ def reconstruct_leaderboard(
     TypeError
         If an argument is of another class.
     ValueError
-        If a column is missing, a score is, a machine lacks a condition or has it twice, people have
+        If a column is missing, a score is, a model lacks a condition or has it twice, people have
         no such condition, or always or never err in one, or their ceiling is not above 0; or if a
         number, or the error consistency that a score stands for, is out of range.
 
     Notes
     -----
-    With pairs that share no trial the noise of the machine's own answers is averaged away over
-    humans as if it were theirs. On 22 machines of the model-vs-human data, 6 data sets: half widths
+    With pairs that share no trial the noise of the model's own answers is averaged away over
+    humans as if it were theirs. On 22 models of the model-vs-human data, 6 data sets: half widths
     of .0119 (pairs), .0081 (optimistic) and .0203 (shared) where the trials give .0191 for new
-    images, so that 95 % intervals cover .78, .59 and .96. Neither scheme knows that all machines
+    images, so that 95 % intervals cover .78, .59 and .96. Neither scheme knows that all models
     saw the same images: ranks take their errors as independent.
 
     Of a condition in which replicates are biased, near the ceiling, the interval is about the
@@ -130,7 +130,7 @@ def reconstruct_leaderboard(
     printed = _printed(table)
     check_memory(
         DRAW_BYTES * n_samples * len(printed),
-        f"{n_samples:,} experiments of {len(printed)} machines",
+        f"{n_samples:,} experiments of {len(printed)} models",
         "choose fewer n_samples",
     )
     places = _places(human_trials, humans, list(printed.columns))
@@ -167,7 +167,7 @@ def reconstruct_leaderboard(
 
 
 def _printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Scores by machine (row) and condition (column)."""
+    """Scores by model (row) and condition (column)."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"table must be a DataFrame, got {type(table).__name__}")
     columns = [name for name in LABELS if name != "condition" or "condition" in table]
@@ -178,7 +178,7 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
             f"{listed([*map(str, table.columns)])}"
         )
     if table.empty:
-        raise ValueError("table has no rows; it needs one per machine and condition")
+        raise ValueError("table has no rows; it needs one per model and condition")
     try:
         frame = table[columns].astype(dict.fromkeys(columns[:-1], str) | {"score": float})
     except (TypeError, ValueError):
@@ -192,14 +192,14 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
     if len(odd := frame[~np.isfinite(frame["score"])]):
         system, *place_of = odd[keys].iloc[0]
         raise ValueError(
-            f"machine {system!r} has no score in {' | '.join(place_of)}; leave out one of them"
+            f"model {system!r} has no score in {' | '.join(place_of)}; leave out one of them"
         )
     wide = frame.pivot_table(
         "score", "system", ["dataset", "condition"], dropna=False, sort=False, observed=True
     ).dropna(axis=1, how="all")
     if (holes := np.argwhere(~np.isfinite(wide.to_numpy()))).size:
         system, place = wide.index[holes[0, 0]], " | ".join(wide.columns[holes[0, 1]])
-        raise ValueError(f"machine {system!r} has no score in {place}; leave out one of them")
+        raise ValueError(f"model {system!r} has no score in {place}; leave out one of them")
     return wide
 
 
@@ -257,7 +257,7 @@ class Reconstruction(NamedTuple):
 
 
 def reconstruct_score(
-    ceiled: ArrayLike,
+    ceiling_normalized: ArrayLike,
     ceiling: ArrayLike,
     human_accuracy: ArrayLike,
     n_trials: ArrayLike,
@@ -267,14 +267,14 @@ def reconstruct_score(
     n_samples: int = 2_000,
     rng: RandomState = None,
 ) -> Reconstruction:
-    """Interval of a machine's mean error consistency from its printed ceiled scores [K25]_.
+    """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
 
-    Leaderboards print a score per condition and no trials. The human accuracies bound the machine's
+    Leaderboards print a score per condition and no trials. The human accuracies bound the model's
     accuracy; with an accuracy assumed, trials can be simulated and scored again.
 
     Parameters
     ----------
-    ceiled : array_like, shape (condition,)
+    ceiling_normalized : array_like, shape (condition,)
         Error consistency over its ceiling. Leaderboards print the absolute value: a score near 0
         may have had either sign.
     ceiling : array_like, shape (condition,)
@@ -284,11 +284,11 @@ def reconstruct_score(
     n_trials : array_like of int, scalar or shape (condition,)
         Trials of each condition.
     assumption : {"middle", "optimistic"}
-        The machine's accuracy is in the middle of what the scores and the human accuracies allow,
+        The model's accuracy is in the middle of what the scores and the human accuracies allow,
         or the lowest of that, which gives the most errors and the narrowest interval.
     simulation : {"shared", "pairs"}
-        Simulate humans and machine on the same images, from the cohort copy model; or, as [K25]_
-        do, each human's pair by itself. All humans meet the same answers of the machine, so pairs
+        Simulate humans and model on the same images, from the cohort copy model; or, as [K25]_
+        do, each human's pair by itself. All humans meet the same answers of the model, so pairs
         are dependent, and ``"pairs"`` gives an interval that is too narrow.
     n_samples : int
         Simulated experiments, at least 100.
@@ -311,11 +311,15 @@ def reconstruct_score(
     >>> round(result.estimate, 2), bool(result.lower < 0.25 < result.upper)
     (0.25, True)
     """
-    score, top = np.atleast_1d(np.asarray(ceiled, float)), np.atleast_1d(np.asarray(ceiling, float))
+    score, top = (
+        np.atleast_1d(np.asarray(ceiling_normalized, float)),
+        np.atleast_1d(np.asarray(ceiling, float)),
+    )
     people = np.atleast_2d(np.asarray(human_accuracy, float))
     if not (score.shape == top.shape == people.shape[:1]):
         raise ValueError(
-            "ceiled, ceiling and human_accuracy must have one entry per condition, got shapes "
+            "ceiling_normalized, ceiling and human_accuracy must have one entry per condition, "
+            "got shapes "
             f"{score.shape}, {top.shape} and {people.shape}"
         )
     trials = np.broadcast_to(np.asarray(n_trials), score.shape)
@@ -333,7 +337,8 @@ def reconstruct_score(
         )
     if not np.isfinite(score).all():
         raise ValueError(
-            f"ceiled must be finite, got {score[~np.isfinite(score)][0]:g}; leave such a condition "
+            f"ceiling_normalized must be finite, got {score[~np.isfinite(score)][0]:g}; leave "
+            f"such a condition "
             "out of all arguments"
         )
     if (np.asarray(trials) % 1 != 0).any():
@@ -368,9 +373,9 @@ def _mean_draws(
         humans, n_trials = place.accuracy, place.n_trials
         if simulation == "shared":
             # What copying a random human allows: at most the ceiling, at their mean accuracy.
-            least, most = _machine_accuracy(humans.mean(keepdims=True), ec / place.ceiling)
+            least, most = _model_accuracy(humans.mean(keepdims=True), ec / place.ceiling)
         else:
-            least, most = _machine_accuracy(humans, ec)
+            least, most = _model_accuracy(humans, ec)
         infeasible += least > most
         midway = assumption == "middle" or least > most
         q = float(
@@ -384,7 +389,7 @@ def _mean_draws(
     return total, assumed, int(infeasible)
 
 
-def _machine_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, float]:
+def _model_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, float]:
     """Range of accuracies that allow this consistency with all humans."""
     if ec <= 0:
         # Disagreement and independence leave the accuracy open.
@@ -395,24 +400,24 @@ def _machine_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, fl
     return float(np.max(low)), float(np.min(high))
 
 
-def _cells(human: NDArray[np.bool_], machine: NDArray[np.bool_]) -> NDArray[np.int64]:
-    both = (human & machine).sum(axis=-1)
-    h, m = human.sum(axis=-1), machine.sum(axis=-1)
+def _cells(human: NDArray[np.bool_], model: NDArray[np.bool_]) -> NDArray[np.int64]:
+    both = (human & model).sum(axis=-1)
+    h, m = human.sum(axis=-1), model.sum(axis=-1)
     return np.stack([both, h - both, m - both, human.shape[-1] - h - m + both], axis=-1)
 
 
 def _shared(
     rng: np.random.Generator, place: Place, q: float, ec: float, n_samples: int
 ) -> NDArray[np.int64]:
-    """Cells (human, sample, 4) of one machine with all humans on shared images."""
+    """Cells (human, sample, 4) of one model with all humans on shared images."""
     mu, phi = float(place.accuracy.mean()), 1 / place.ceiling - 1
     copying = ec * (mu * (1 - q) + (1 - mu) * q) / (2 * place.ceiling * mu * (1 - mu))
     copying = float(
         np.clip(copying, -min(q / (1 - mu), (1 - q) / mu), min(q / mu, (1 - q) / (1 - mu)))
     )
     p = rng.beta(mu * phi, (1 - mu) * phi, (n_samples, place.n_trials))
-    machine = rng.random(p.shape) < q - copying * mu + copying * p
-    return np.stack([_cells(rng.random(p.shape) < p, machine) for _ in place.accuracy])
+    model = rng.random(p.shape) < q - copying * mu + copying * p
+    return np.stack([_cells(rng.random(p.shape) < p, model) for _ in place.accuracy])
 
 
 def _pairs(

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [PS10] Phipson, Smyth (2010). Permutation p-values should never be zero.
    doi:10.2202/1544-6115.1585
@@ -21,13 +21,13 @@ from alikely.estimates.analysis import check_numbers
 from alikely.inference.intervals import adjusted_p_values, interval
 from alikely.papers.families import unique_names
 
-__all__ = ["outside_correlations"]
+__all__ = ["external_correlations"]
 
 FEWEST = 4
 CI_PROB = 0.95
 
 
-def outside_correlations(
+def external_correlations(
     scores: pd.Series,
     outside: pd.DataFrame,
     *,
@@ -69,7 +69,7 @@ def outside_correlations(
     --------
     >>> scores = pd.Series([0.1, 0.2, 0.3, 0.4, 0.5], list("abcde"))
     >>> outside = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
-    >>> table = outside_correlations(scores, outside, n_resamples=100, n_permutations=100, rng=1)
+    >>> table = external_correlations(scores, outside, n_resamples=100, n_permutations=100, rng=1)
     >>> table[["outside", "n", "correlation"]].round(2).values.tolist()
     [['size', 5, 0.9]]
     """
@@ -82,7 +82,7 @@ def outside_correlations(
     if not isinstance(scores, pd.Series):
         raise TypeError(
             f"scores must be a Series by observer, got {type(scores).__name__}; of scores of "
-            "machines: scores.summary().set_index('system')['estimate']"
+            "models: scores.summary().set_index('system')['estimate']"
         )
     try:
         values = scores.to_numpy(dtype=float, na_value=np.nan)

@@ -58,14 +58,14 @@ def plot_radar(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw alignment of families of machines over data sets.
+    """Draw alignment of families of models over data sets.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As from `alikely.spectrum.alignment_table`; with labels if `regime` is given.
     families : mapping, pandas.Series or xarray.DataArray
-        Family of each machine.
+        Family of each model.
     metric : str
         Metric to draw.
     regime : str, optional
@@ -77,7 +77,7 @@ def plot_radar(
     -------
     matplotlib.axes.Axes
         One spoke per data set, one polygon per family and one for humans among each other: means
-        over the machines of the family and the conditions of the data set. A condition in which
+        over the models of the family and the conditions of the data set. A condition in which
         any system lacks a value is left out for all, and counted in the legend; a data set of which
         none is left has no spoke. Below 0 lies inside the grey circle.
 
@@ -86,7 +86,7 @@ def plot_radar(
     TypeError
         If families have no names, or the axes are not polar.
     ValueError
-        If the table is empty or lacks a column, the metric or the regime; a machine has no family;
+        If the table is empty or lacks a column, the metric or the regime; a model has no family;
         or fewer than three data sets are left.
 
     Examples
@@ -133,7 +133,7 @@ def plot_radar(
     for name, (color, marker) in group_styles(polygons.index.tolist()).items():
         look = {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.2}
         n = int((group == name).sum())
-        text = f"{name} ({n} {'machine' if n == 1 else 'machines'})"
+        text = f"{name} ({n} {'model' if n == 1 else 'models'})"
         rows.append((text, polygons.loc[name].to_numpy(), look))
     for text, row, look in rows:
         ax.plot(np.append(angle, angle[0]), np.append(row, row[0]), **look)

@@ -62,7 +62,7 @@ def representation_similarity(
         For each system its activations (for CKA), or its confidences, probabilities of the classes
         (for SOC and SOCE), of the same items in the same order.
     metric : {"debiased_cka", "cka", "soc", "soce"}
-        Linear centred kernel alignment, without or with its bias upwards; similarity of
+        Linear centered kernel alignment, without or with its bias upwards; similarity of
         confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
         that both get wrong. For dissimilarities of pairs of items (RDMs) see rsatoolbox.
     truth : array_like of int, shape (item,), optional
@@ -227,7 +227,7 @@ def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
 
 
 def _kernels(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    # Centred before: the same in exact arithmetic, and without the loss of digits of large means.
+    # Centered before: the same in exact arithmetic, and without the loss of digits of large means.
     x, y = _spread(one), _spread(other)
     return x @ x.T, y @ y.T
 

@@ -4,8 +4,8 @@ from .choosing import choose_conditions as choose_conditions
 from .choosing import choose_images as choose_images
 from .components import best_design as best_design
 from .components import expected_errors as expected_errors
-from .components import further_repeats as further_repeats
-from .components import readers as readers
+from .components import plan_reader_study as plan_reader_study
+from .components import plan_repeats as plan_repeats
 from .components import variance_components as variance_components
 from .margins import item_precision as item_precision
 from .margins import item_reliability as item_reliability
@@ -24,14 +24,14 @@ __all__ = [
     "choose_conditions",
     "choose_images",
     "expected_errors",
-    "further_repeats",
     "interval_width",
     "item_precision",
     "item_reliability",
     "items_for_agreement",
     "items_for_margins",
     "plan_from",
-    "readers",
+    "plan_reader_study",
+    "plan_repeats",
     "trials_for_difference",
     "trials_for_power",
     "trials_for_width",

@@ -59,7 +59,7 @@ def items_for_agreement(
     """Compute the number of items for an interval width of agreement, or the reverse.
 
     Of readers who are alike and read all items but those that are missing at random; for readers
-    who are a sample of readers there is `alikely.planning.readers`, and from a pilot
+    who are a sample of readers there is `alikely.planning.plan_reader_study`, and from a pilot
     `alikely.planning.plan_from`.
 
     Parameters
@@ -90,9 +90,9 @@ def items_for_agreement(
     pandas.DataFrame
         One row per value and width or number: ``value``, ``n_items`` to be shown, ``se``, the
         analytic interval ``lower, upper`` of a study that finds the value itself and its ``width``,
-        ``n_rare`` (expected items times the share of readings outside the most frequent class),
-        with `against` the ``power`` to have an interval beside it, and ``note``, which says where
-        so few items are rare that intervals fall short.
+        ``n_minority_ratings`` (expected items times the share of readings outside the most frequent
+        class), with `against` the ``power`` to have an interval beside it, and ``note``, which says
+        where so few items are rare that intervals fall short.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def items_for_agreement(
         rare = n * seen[2:].sum() * (1 - frequency.max())
         row: dict[str, Any] = {
             "value": each, "n_items": n, "se": se, "lower": lower, "upper": upper,
-            "width": upper - lower, "n_rare": rare,
+            "width": upper - lower, "n_minority_ratings": rare,
         }  # fmt: skip
         if against is not None:
             row["power"] = _power(metric, each, unit, n, against, z)
@@ -303,9 +303,12 @@ def _power(
     return beyond
 
 
-def _note(metric: Metric, n_items: int, n_rare: float) -> str:
+def _note(metric: Metric, n_items: int, n_minority_ratings: float) -> str:
     trust = metric.trust
     if trust is None:
         return ""
-    known = {"n_trials": np.array([float(n_items)]), "n_rare": np.array([n_rare])}
+    known = {
+        "n_trials": np.array([float(n_items)]),
+        "n_minority_ratings": np.array([n_minority_ratings]),
+    }
     return told(trust.seldom) if trust.rarest(known)[0] < trust.least else ""

@@ -1,7 +1,7 @@
-"""Which images and conditions to show people, chosen from what machines answered.
+"""Which images and conditions to show people, chosen from what models answered.
 
 The size of an image is how far an answer to it may move the target. It is known from the answers of
-the machines before anybody is tested.
+the models before anybody is tested.
 
 References
 ----------
@@ -65,17 +65,17 @@ __all__ = ["StimulusPlan", "choose_conditions", "choose_images"]
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
-# Machines whose cells are strata.
+# Models whose cells are strata.
 MOST_OF_STRATA = 2
 SEVERAL = "such a difference (root mean square)"
 
 
 class Pool(NamedTuple):
-    """Images of one condition, and what machines made of them."""
+    """Images of one condition, and what models made of them."""
 
     dataset: str
     condition: str
-    machines: list[str]
+    models: list[str]
     correct: NDArray[np.bool_]
     items: NDArray[np.object_]
     truth: NDArray[np.object_]
@@ -93,14 +93,14 @@ class Pool(NamedTuple):
 
 
 def pools_of(
-    trials: Trials, machines: str | Sequence[str], shown: Collection[str] = ()
+    trials: Trials, models: str | Sequence[str], shown: Collection[str] = ()
 ) -> list[Pool]:
-    """Gather what machines answered, condition by condition."""
+    """Gather what models answered, condition by condition."""
     data = trials.data
-    at = _positions(trials, machines)
+    at = _positions(trials, models)
     raw, frame = data["correct"].values[at], data["item"].values.astype(str)
     correctness(raw, "error")  # refuses responses without true classes
-    # Attributes are read one by one: a table of trials times machines would be large.
+    # Attributes are read one by one: a table of trials times models would be large.
     groups = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     pools = []
     for (dataset, condition), rows in groups.groupby(
@@ -112,13 +112,13 @@ def pools_of(
         if (again := items.duplicated()).any():
             raise ValueError(
                 f"item {items[again].iloc[0]!r} of condition {condition!r} recurs, and is one "
-                "image: choose an answer of each machine with "
+                "image: choose an answer of each model with "
                 f"trials.select(repeat={data['repeat'].values.min()})"
             )
         if not len(own) and seen.any():
             raise ValueError(
-                f"no image of condition {condition!r} was seen by all {len(at)} machines; name "
-                "those that were with machines="
+                f"no image of condition {condition!r} was seen by all {len(at)} models; name "
+                "those that were with models="
             )
         if len(own):
             truth = np.full(len(own), "", object)
@@ -129,59 +129,59 @@ def pools_of(
             correct, images = raw[:, own] == 1, items.to_numpy()
             pools.append(Pool(str(dataset), str(condition), names, correct, images, truth, lost))
     if not pools:
-        raise ValueError("no image was seen by these machines; read their trials first")
+        raise ValueError("no image was seen by these models; read their trials first")
     return pools
 
 
-def _positions(trials: Trials, machines: str | Sequence[str]) -> NDArray[np.intp]:
+def _positions(trials: Trials, models: str | Sequence[str]) -> NDArray[np.intp]:
     names, kinds = trials.observers, trials.data["kind"].values
-    if isinstance(machines, str):
-        known_kind("machines", machines, kinds, ", or list names of machines")
-        return np.flatnonzero(kinds == machines)
-    machines = entries("machines", machines)
-    if twice := [name for at, name in enumerate(machines) if name in machines[:at]]:
-        raise ValueError(f"machines has {twice[0]!r} twice; name each once")
-    return np.array(_numbers(machines, names), dtype=np.intp)
+    if isinstance(models, str):
+        known_kind("models", models, kinds, ", or list names of models")
+        return np.flatnonzero(kinds == models)
+    models = entries("models", models)
+    if twice := [name for at, name in enumerate(models) if name in models[:at]]:
+        raise ValueError(f"models has {twice[0]!r} twice; name each once")
+    return np.array(_numbers(models, names), dtype=np.intp)
 
 
 class Target(NamedTuple):
-    """Contrasts of machines that a plan is made for; None for all pairs."""
+    """Contrasts of models that a plan is made for; None for all pairs."""
 
     text: str
     contrasts: Floats | None
     question: str
     error: str
 
-    def each(self, n_machines: int) -> Floats:
+    def each(self, n_models: int) -> Floats:
         """Contrasts one by one."""
         if self.contrasts is not None:
             return self.contrasts
-        first, second = np.triu_indices(n_machines, 1)
-        eye = np.eye(n_machines)
+        first, second = np.triu_indices(n_models, 1)
+        eye = np.eye(n_models)
         return np.asarray(eye[first] - eye[second])
 
-    def of_strata(self, n_machines: int) -> NDArray[np.intp]:
-        """Machines whose answers make strata: one or two, otherwise none."""
-        used = np.flatnonzero(self.each(n_machines).any(axis=0))
+    def of_strata(self, n_models: int) -> NDArray[np.intp]:
+        """Models whose answers make strata: one or two, otherwise none."""
+        used = np.flatnonzero(self.each(n_models).any(axis=0))
         return used if len(used) <= MOST_OF_STRATA else used[:0]
 
 
-def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
+def target_of(target: WhatFor, models: Sequence[str]) -> Target:
     """Read what a user wants to know."""
-    eye, number = np.eye(len(machines)), len(machines)
+    eye, number = np.eye(len(models)), len(models)
     if isinstance(target, str):
-        if target in ALL and target not in machines:
+        if target in ALL and target not in models:
             if number < 2:
-                raise ValueError(f"{target} needs at least two machines, got {listed(machines)}")
-            text = f"the differences of all pairs of {number} machines"
-            return Target(text, None, f"which of {number} machines err more like a person", SEVERAL)
-        (one,) = _numbers([target], machines, ALL)
+                raise ValueError(f"{target} needs at least two models, got {listed(models)}")
+            text = f"the differences of all pairs of {number} models"
+            return Target(text, None, f"which of {number} models err more like a person", SEVERAL)
+        (one,) = _numbers([target], models, ALL)
         return Target(target, eye[[one]], f"how much {target} errs like a person", "that value")
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
         got = "nothing" if isinstance(target, Iterable) else type(target).__name__
         raise ValueError(
-            "target must name a pair of machines, several pairs, one machine, or be 'all pairs'; "
+            "target must name a pair of models, several pairs, one model, or be 'all pairs'; "
             f"got {got}"
         )
     if all(isinstance(entry, str) for entry in wanted):
@@ -190,9 +190,9 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
     for entry in wanted:
         names = [str(n) for n in entry] if isinstance(entry, list | tuple) else [str(entry)]
         if len(names) != 2 or names[0] == names[1]:
-            raise ValueError(f"a contrast is of two machines, got {listed(map(repr, names))}")
+            raise ValueError(f"a contrast is of two models, got {listed(map(repr, names))}")
         pairs.append(names)
-    at = np.array([_numbers(names, machines, ALL) for names in pairs])
+    at = np.array([_numbers(names, models, ALL) for names in pairs])
     single = len(pairs) == 1
     return Target(
         ("the difference of " if single else "the differences of ")
@@ -207,26 +207,26 @@ def target_of(target: WhatFor, machines: Sequence[str]) -> Target:
 def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> list[int]:
     if unknown := [name for name in names if name not in known]:
         raise ValueError(
-            f"no machine {unknown[0]!r}; there are: {listed(known)}"
+            f"no model {unknown[0]!r}; there are: {listed(known)}"
             f"{nearest(unknown[0], [*known, *more])}{'; or all pairs' if more else ''}"
         )
     return [list(known).index(name) for name in names]
 
 
 def require_apart(pool: Pool, target: Target) -> None:
-    """Refuse machines that answered every image alike (`ValueError`): nothing tells them apart."""
+    """Refuse models that answered every image alike (`ValueError`): nothing tells them apart."""
     x = pool.correct
     for row in [] if target.contrasts is None else target.contrasts:
         own = np.flatnonzero(row)
         if len(own) == 2 and np.array_equal(x[own[0]], x[own[1]]):
-            a, b = (pool.machines[i] for i in own)
+            a, b = (pool.models[i] for i in own)
             raise ValueError(
                 f"{a!r} and {b!r} are right and wrong on the same images in {pool.name}: no "
                 "image tells them apart, and their difference is 0 with anybody"
             )
     if target.contrasts is None and (x == x[:1]).all():
         raise ValueError(
-            f"all machines are right and wrong on the same images in {pool.name}: no image tells "
+            f"all models are right and wrong on the same images in {pool.name}: no image tells "
             "them apart"
         )
 
@@ -235,16 +235,16 @@ def require_apart(pool: Pool, target: Target) -> None:
 # not.
 ACCURACIES = (0.5, 0.65, 0.8, 0.92)
 CONSISTENCIES = (0.1, 0.35)
-# Machines that are all right, or all wrong, leave an image this far from certain.
+# Models that are all right, or all wrong, leave an image this far from certain.
 MARGIN = 0.05
-# Images taken at a time: bounds the memory of the influences of many machines.
+# Images taken at a time: bounds the memory of the influences of many models.
 CHUNK = 4_096
 # Fewest images of a stratum that is split in two, and fewest of one that are shown.
 FEWEST_TO_SPLIT, FEWEST = 16, 4
 # Proportion of the trials that are spread evenly, whatever the sizes say.
 EVEN = 0.15
 HARD = (
-    "people see {share:.0%} images that half of the machines or more get wrong ({pool:.0%} of the "
+    "people see {share:.0%} images that half of the models or more get wrong ({pool:.0%} of the "
     "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
 )
 CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
@@ -256,7 +256,7 @@ SKEWED, SKEWED_IMAGES = 2.0, 20
 
 
 def easiness(correct: NDArray[np.bool_]) -> Floats:
-    """How easy an image seems, from the machines: standardized logit of their accuracy."""
+    """How easy an image seems, from the models: standardized logit of their accuracy."""
     share = correct.mean(axis=0)
     logit = np.log((share + MARGIN) / (1 + MARGIN - share))
     spread = logit.std()
@@ -265,12 +265,12 @@ def easiness(correct: NDArray[np.bool_]) -> Floats:
 
 
 def effects(shares: Floats, accuracy: float, consistency: float) -> tuple[Floats, Floats]:
-    """Influence of an answer on each machine's error consistency with a person, at a guess."""
+    """Influence of an answer on each model's error consistency with a person, at a guess."""
     right = np.array([[0.0], [1.0]])
     p, h = np.asarray(shares)[None, :], accuracy
     chance = p * h + (1 - p) * (1 - h)
     agreement = consistency * (1 - chance) + chance
-    # A machine that is always right or always wrong has a chance of 1 only with a person who is.
+    # A model that is always right or always wrong has a chance of 1 only with a person who is.
     rest = 1 - consistency
     constant = (1 - right) - agreement - rest * ((2 * p - 1) * (right - h) - (2 * h - 1) * p)
     slope = (2 * right - 1) - rest * (2 * h - 1)
@@ -326,9 +326,9 @@ def _variances(
     return np.maximum(total[:-1], 0), float(total[-1])
 
 
-def strata_of(correct: NDArray[np.bool_], machines: ArrayLike) -> NDArray[np.intp]:
-    """Stratum of each image: a cell of machines' answers, in an easier and a harder half."""
-    ease, right = easiness(correct), correct[np.asarray(machines)].astype(np.intp)
+def strata_of(correct: NDArray[np.bool_], models: ArrayLike) -> NDArray[np.intp]:
+    """Stratum of each image: a cell of models' answers, in an easier and a harder half."""
+    ease, right = easiness(correct), correct[np.asarray(models)].astype(np.intp)
     cell = (1 << np.arange(len(right))[::-1]) @ right
     half = np.zeros(len(cell), dtype=np.intp)
     for number in np.unique(cell):
@@ -360,7 +360,7 @@ def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.int
     if n < least.sum():
         raise ValueError(
             f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
-            f"strata of answers that these machines give; got {n}"
+            f"strata of answers that these models give; got {n}"
         )
     wanted = held * np.sqrt(np.bincount(number, size**2) / held)
     share = _multiple(np.maximum(wanted, 1e-12), least.astype(float), held.astype(float), n)
@@ -421,17 +421,17 @@ class Drawing(NamedTuple):
 def drawing_of(
     pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
 ) -> Drawing:
-    """Design of one pool: strata where one or two machines make them, else by sizes."""
+    """Design of one pool: strata where one or two models make them, else by sizes."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
-    machines = target.of_strata(len(pool.machines))
-    if not len(machines):
+    models = target.of_strata(len(pool.models))
+    if not len(models):
         if even == 0 and not size.all():
             raise ValueError(
                 f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell "
                 "nothing of the target and would never be shown, whatever else is asked later"
             )
         return Drawing(probabilities(size, n, EVEN if even is None else even), None, classes, even)
-    stratum = strata_of(pool.correct, machines)
+    stratum = strata_of(pool.correct, models)
     # Spread evenly over the pool: as if each image had at least that size.
     mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
     inclusion = allocation(stratum, mixed, n) / np.bincount(stratum)
@@ -465,17 +465,17 @@ def expected_of(
 
 
 def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.DataFrame:
-    """Standard errors of random sampling, the design and all images, from the machines alone."""
-    count, machines, pi = pool.n_images, len(pool.machines), drawing.inclusion
+    """Standard errors of random sampling, the design and all images, from the models alone."""
+    count, models, pi = pool.n_images, len(pool.models), drawing.inclusion
     n = round(float(pi.sum()))
-    # Of all pairs sizes sum over machines, each against their mean.
-    many = 2 / (machines - 1) if target.contrasts is None else 1 / len(target.contrasts)
+    # Of all pairs sizes sum over models, each against their mean.
+    many = 2 / (models - 1) if target.contrasts is None else 1 / len(target.contrasts)
     square = size**2 * many
     per_image = float(square.mean())
     ours = float((square * (1 - pi) / pi).sum()) / count**2
     if drawing.stratum is not None:
         held = np.bincount(drawing.stratum)
-        within, per_image = _variances(pool.correct, target.each(machines), drawing.stratum)
+        within, per_image = _variances(pool.correct, target.each(models), drawing.stratum)
         shown = np.round(np.bincount(drawing.stratum, pi))
         ours = float((held**2 * (1 / shown - 1 / held) * within).sum()) / count**2
     variance = np.array([per_image * (1 / n - 1 / count), ours, 0.0])
@@ -508,18 +508,18 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
         share = pool.correct[:, at].mean(axis=0)
         certain = drawing.inclusion[at] > 1 - 1e-9
         frame["reason"] = [
-            f"{right:.0%} of machines are right" + ("; tells most, always shown" if sure else "")
+            f"{right:.0%} of models are right" + ("; tells most, always shown" if sure else "")
             for right, sure in zip(share, certain, strict=True)
         ]
         return frame
-    machines = target.of_strata(len(pool.machines))
-    right, names = pool.correct[machines], [pool.machines[i] for i in machines]
+    models = target.of_strata(len(pool.models))
+    right, names = pool.correct[models], [pool.models[i] for i in models]
     frame["stratum"] = _strata_names(right, names, drawing.stratum)[drawing.stratum[at]]
     frame["stratum_images"] = np.bincount(drawing.stratum)[drawing.stratum[at]]
-    for column, name in zip(("machine_a", "machine_b"), names, strict=False):
+    for column, name in zip(("model_a", "model_b"), names, strict=False):
         frame[column] = name
     if len(names) == 1:
-        frame["reason"] = np.where(right[0, at], "the machine is right", "the machine is wrong")
+        frame["reason"] = np.where(right[0, at], "the model is right", "the model is wrong")
     else:
         differ = right[0, at] != right[1, at]
         frame["reason"] = np.where(
@@ -529,12 +529,12 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
 
 
 def _strata_names(
-    right: NDArray[np.bool_], machines: Sequence[str], stratum: NDArray[np.intp]
+    right: NDArray[np.bool_], models: Sequence[str], stratum: NDArray[np.intp]
 ) -> NDArray[np.object_]:
     """Name of each stratum; a whole cell has no halves to name."""
     first = np.unique(stratum, return_index=True)[1]
     cells = [
-        ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(machines, row, strict=True))
+        ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(models, row, strict=True))
         for row in right[:, first].T
     ]
     halves = [
@@ -550,7 +550,7 @@ def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
     where = f"{pool.name}: " if several else ""
     if pool.lost:
         notes.append(
-            f"{pool.name}: {pool.lost} images that not every machine saw are left out of the pool"
+            f"{pool.name}: {pool.lost} images that not every model saw are left out of the pool"
         )
     hard = pool.correct.mean(axis=0) <= 0.5
     share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
@@ -583,10 +583,10 @@ def _pairs(
     people: NDArray[np.bool_],
     inclusion: Floats,
     contrasts: Floats,
-    population: Population,
+    generalize_to: Population,
     stratum: NDArray[np.intp] | None = None,
 ) -> tuple[Block, Floats]:
-    """Each person with each machine of the contrasts, and the weights of these pairs in them."""
+    """Each person with each model of the contrasts, and the weights of these pairs in them."""
     used = contrasts.any(axis=0)
     n, m = len(people), int(used.sum())
     first, second = np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)
@@ -594,7 +594,7 @@ def _pairs(
     number = np.empty(0, dtype=np.intp) if stratum is None else stratum
     block = Block(
         slice(0, n * m), first, second, answers, np.arange(len(inclusion)), inclusion=inclusion,
-        stratum=number, asked=np.arange(n + m) < n, population=population,
+        stratum=number, asked=np.arange(n + m) < n, generalize_to=generalize_to,
     )  # fmt: skip
     return block, np.tile(contrasts[:, used], n) / n
 
@@ -604,7 +604,7 @@ def by_weights(
     people: NDArray[np.bool_],
     inclusion: Floats,
     contrasts: Floats,
-    population: Population,
+    generalize_to: Population,
     ci_prob: float = 0.95,
     stratum: NDArray[np.intp] | None = None,
 ) -> Floats:
@@ -612,7 +612,7 @@ def by_weights(
 
     Values, limits and effective numbers of images: (4, contrast).
     """
-    block, weights = _pairs(correct, people, inclusion, contrasts, population, stratum)
+    block, weights = _pairs(correct, people, inclusion, contrasts, generalize_to, stratum)
     ready, n = evaluator(block, ERROR_CONSISTENCY), len(inclusion)
     moved = weights @ ready.slopes()
     sampled = (moved**2).sum(axis=1)
@@ -623,7 +623,7 @@ def by_weights(
     middle = weights @ ready.values(np.ones((1, n)))[0]
     without = middle - weights @ ready.bias()
     # Where all images are certain to be shown nothing is left open.
-    settled = population == "pool" and bool((inclusion == 1).all())
+    settled = generalize_to == "pool" and bool((inclusion == 1).all())
     effective = np.where(settled, np.inf, effective_images(moved))
     return np.stack([without, *holding(middle - half, middle + half, without), effective])
 
@@ -635,15 +635,15 @@ def by_strata(
     held: NDArray[np.intp],
     contrasts: Floats,
     n_draws: int,
-    population: Population,
+    generalize_to: Population,
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Floats:
-    """Estimate contrasts of the machines that make the strata by their posterior, as `by_weights`.
+    """Estimate contrasts of the models that make the strata by their posterior, as `by_weights`.
 
     ``number`` is the stratum of each image shown, and ``held`` how many images each has.
     """
-    block, weights = _pairs(correct, people, np.ones(len(number)), contrasts, population)
+    block, weights = _pairs(correct, people, np.ones(len(number)), contrasts, generalize_to)
     cells = cells_of_strata(block, number, held, ~block.asked, n_draws, rng)
     draws = weights @ ERROR_CONSISTENCY.value(cells).T
     tail = (1 - ci_prob) / 2
@@ -652,13 +652,13 @@ def by_strata(
 
 
 def simulated_people(
-    ease: Floats, accuracy: float, follows: float, n_people: int, rng: np.random.Generator
+    ease: Floats, accuracy: float, follows: float, n_humans: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """People who find images as easy as machines do, more or less."""
+    """People who find images as easy as models do, more or less."""
     own = rng.normal(size=len(ease))
     logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
     level = optimize.brentq(lambda x: special.expit(logit + x).mean() - accuracy, -30.0, 30.0)
-    return np.asarray(rng.random((n_people, len(ease))) < special.expit(logit + level))
+    return np.asarray(rng.random((n_humans, len(ease))) < special.expit(logit + level))
 
 
 def _tried(
@@ -729,33 +729,33 @@ def choose_images(
     n: int,
     target: WhatFor = "all pairs",
     *,
-    machines: str | Sequence[str] = "model",
-    n_people: int | None = None,
+    models: str | Sequence[str] = "model",
+    n_humans: int | None = None,
     by_class: bool = False,
     even: float | None = None,
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that tell most about machines and people, by the machines' answers.
+    """Choose the images that tell most about models and people, by the models' answers.
 
-    Images on which machines agree tell little of which is closer to people, and machines answer
+    Images on which models agree tell little of which is closer to people, and models answer
     every image for nothing. A design is made within each condition, whose difficulty would
     otherwise pass for consistency.
 
     Parameters
     ----------
     trials : Trials
-        Answers of the machines to all images that could be shown; people take no part.
+        Answers of the models to all images that could be shown; people take no part.
     n : int
         Images to show in each condition, at least 2.
     target : str, (str, str) or sequence of (str, str)
-        What is wanted of the machines' consistency with people: the difference of two
+        What is wanted of the models' consistency with people: the difference of two
         (``("A", "B")``), several differences, ``"all pairs"`` (or ``"ranking"``), or that of one
-        machine (``"A"``). For one or two machines images are drawn by strata of their answers
+        model (``"A"``). For one or two models images are drawn by strata of their answers
         [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
-    machines : str or sequence of str
-        Kind of the machines, or their names. All of them say how hard an image is.
-    n_people : int, optional
+    models : str or sequence of str
+        Kind of the models, or their names. All of them say how hard an image is.
+    n_humans : int, optional
         Draw a separate list for each of so many people, which tells more of the mean over people
         and nothing of people among themselves. Default: one list for all.
     by_class : bool
@@ -778,8 +778,8 @@ def choose_images(
     TypeError
         If `trials` is no `Trials`.
     ValueError
-        If a machine or an option is unknown, `n` is larger than a pool or less than its strata
-        need, machines answer alike, or classes are wanted and not known.
+        If a model or an option is unknown, `n` is larger than a pool or less than its strata
+        need, models answer alike, or classes are wanted and not known.
 
     Notes
     -----
@@ -789,25 +789,25 @@ def choose_images(
     Examples
     --------
     >>> import alikely as al
-    >>> machines = al.load_example().select(kind="model", condition="noise")
-    >>> plan = al.planning.choose_images(machines, 40, ("model_1", "model_2"), rng=1)
+    >>> models = al.load_example().select(kind="model", condition="noise")
+    >>> plan = al.planning.choose_images(models, 40, ("model_1", "model_2"), rng=1)
     >>> plan
     <StimulusPlan: 40 images for the difference of model_1 and model_2>
     >>> bool(plan.expected.set_index("design").loc["chosen", "trials_saved"] > 1)
     True
     """
-    of_type(trials, Trials, "make them with Trials.read, of the machines")
-    if n_people is not None:
-        check_whole(n_people, "n_people", 1)
+    of_type(trials, Trials, "make them with Trials.read, of the models")
+    if n_humans is not None:
+        check_whole(n_humans, "n_humans", 1)
     if even is not None and not (isinstance(even, numbers.Real) and 0 <= even <= 1):
         raise ValueError(f"even must be a share in [0, 1], got {even!r}")
     seen = [str(item) for item in entries("shown", shown)]
-    pools = pools_of(trials, machines, seen)
+    pools = pools_of(trials, models, seen)
     if by_class and not trials.has_classes:
         raise ValueError("by_class needs true classes; these trials hold correctness only")
-    wanted = target_of(target, pools[0].machines)
+    wanted = target_of(target, pools[0].models)
     seeds = seed_sequence(rng).spawn(len(pools))
-    rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_people or 1
+    rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_humans or 1
     if np.ndim(n) or isinstance(n, Mapping):
         raise ValueError(f"n must be one whole number of at least 2, got {n!r:.60}")
     check_whole(n, "n")
@@ -821,7 +821,7 @@ def choose_images(
     check_memory(
         TABLE_BYTES * lists * n * len(pools),
         f"{lists:,} lists of {n:,} images in {len(pools):,} conditions",
-        "fewer n_people",
+        "fewer n_humans",
     )
     for pool, seed in zip(pools, seeds, strict=True):
         drawing = drawing_of(pool, sizes(pool.correct, wanted.contrasts), wanted, n, even, by_class)
@@ -844,7 +844,7 @@ def choose_images(
 
 
 def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
-    """A note of items that people saw and that machines did not: a name may be misspelt."""
+    """A note of items that people saw and that models did not: a name may be misspelt."""
     lost = sorted(set(shown).difference(trials.data["item"].values.astype(str).tolist()))
     if not lost:
         return []
@@ -862,13 +862,13 @@ class StimulusPlan:
     table : pandas.DataFrame
         Images to show, in random order within a list and condition: ``list`` (who sees it, from 1),
         ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
-        ``reason``, and of plans for one or two machines ``stratum, stratum_images, machine_a`` and
-        ``machine_b``. `alikely.Trials.with_inclusion` needs nothing else, also if it is
+        ``reason``, and of plans for one or two models ``stratum, stratum_images, model_a`` and
+        ``model_b``. `alikely.Trials.with_inclusion` needs nothing else, also if it is
         read from a file.
     expected : pandas.DataFrame
         For each condition and ``design`` (``random``, ``chosen``, ``all``): ``n_images``,
         ``se_pool, se_images`` (expected standard error for one person, of several contrasts their
-        root mean square), ``trials_saved``. By the machines alone: `simulate` knows better.
+        root mean square), ``trials_saved``. By the models alone: `simulate` knows better.
     target : str
         What it is for, in words.
     notes : tuple of str
@@ -975,7 +975,7 @@ class StimulusPlan:
         pandas.DataFrame
             ``dataset, condition, item, size`` (root mean square of what an answer moves the target
             by, over people of several accuracies), ``inclusion``, ``shown`` (whether it is in the
-            plan), ``right`` (share of machines that are right), and of plans by strata
+            plan), ``right`` (share of models that are right), and of plans by strata
             ``stratum``, a number.
         """
         parts = []
@@ -1004,20 +1004,20 @@ class StimulusPlan:
         *,
         accuracy: Sequence[float] = (0.5, 0.65, 0.8, 0.92),
         follows: Sequence[float] = (0.0, 0.5, 0.9),
-        n_people: int = 1,
+        n_humans: int = 1,
         n_designs: int = 200,
         rng: RandomState = None,
     ) -> pd.DataFrame:
         """Try the plan on simulated people, before money is spent.
 
-        People find images as hard as machines do to the degree `follows`. Intervals are those for
+        People find images as hard as models do to the degree `follows`. Intervals are those for
         the pool.
 
         Parameters
         ----------
         accuracy, follows : sequence of float
             Values of simulated people, in (0, 1) and [0, 1].
-        n_people : int
+        n_humans : int
             Number of simulated people, who see the same images; the mean over them is estimated.
         n_designs : int
             Draws of the images for each, at least 20.
@@ -1040,16 +1040,16 @@ class StimulusPlan:
             If a number is out of range.
         """
         check_whole(n_designs, "n_designs", FEWEST_DESIGNS)
-        check_whole(n_people, "n_people", 1)
+        check_whole(n_humans, "n_humans", 1)
         check_between(accuracy, "accuracy", "try 0.75")
         if not all(0 <= value <= 1 for value in follows):
             raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
             place = {"dataset": pool.dataset, "condition": pool.condition}
-            each, ease = self._target.each(len(pool.machines)), easiness(pool.correct)
+            each, ease = self._target.each(len(pool.models)), easiness(pool.correct)
             for share, degree in itertools.product(accuracy, follows):
-                people = simulated_people(ease, share, degree, n_people, generator)
+                people = simulated_people(ease, share, degree, n_humans, generator)
                 known = {**place, "accuracy": share, "follows": degree}
                 tried = _tried(pool.correct, people, each, drawing, n_designs, generator)
                 rows += [{**known, **row} for row in tried]
@@ -1083,7 +1083,7 @@ def _range(errors: pd.Series) -> str:
 FEWEST_ITEMS = 8
 # Sets of conditions drawn at random in each split.
 N_RANDOM = 20
-# Answers of people and machines in a condition; scores of machines, and the covariance of these.
+# Answers of people and models in a condition; scores of models, and the covariance of these.
 type Place = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 type Part = tuple[Floats, Floats]
 
@@ -1097,7 +1097,7 @@ def choose_conditions(
     n_splits: int = 20,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Choose conditions in which error consistency with people separates machines [K25]_.
+    """Choose conditions in which error consistency with people separates models [K25]_.
 
     One condition after the other is added, whichever raises the separation most [NWF78]_. Whatever
     is chosen on data looks better on them than on others: the choice is repeated on random halves
@@ -1106,7 +1106,7 @@ def choose_conditions(
     Parameters
     ----------
     trials : Trials
-        Machines that all took part in all conditions, and people, of whom each condition has at
+        Models that all took part in all conditions, and people, of whom each condition has at
         least two.
     n_conditions : int, optional
         How many to choose. Default: all, in order.
@@ -1121,7 +1121,7 @@ def choose_conditions(
     -------
     pandas.DataFrame
         A row per condition in the order of choice: ``n`` (how many are chosen by then),
-        ``condition`` (as ``dataset:condition``), ``separation`` of the machines by the first n,
+        ``condition`` (as ``dataset:condition``), ``separation`` of the models by the first n,
         ``as_early``: share of the splits in which it is among the first n, too. Of as many
         conditions: ``own``, the separation on that half of images and people that chose them;
         ``held_out``, on the other half, with ``held_out_lb, held_out_ub``, its central 95 % over
@@ -1133,16 +1133,16 @@ def choose_conditions(
     TypeError
         If `trials` is not of that class.
     ValueError
-        If there are fewer than two machines or conditions, a condition has fewer than two people or
-        8 images, a machine lacks one, a number is out of range, or images came back within a
+        If there are fewer than two models or conditions, a condition has fewer than two people or
+        8 images, a model lacks one, a number is out of range, or images came back within a
         condition, which would be in both halves.
 
     Notes
     -----
-    The separation of a set is the variance of the machines' means over the mean variance of their
-    differences, halved, for new images: how far machines are apart in units of their errors,
+    The separation of a set is the variance of the models' means over the mean variance of their
+    differences, halved, for new images: how far models are apart in units of their errors,
     squared. 1 is what noise alone gives. It knows the errors of images, not those of new people. A
-    machine that never errs in a condition has an error consistency of 0 with everybody there, and
+    model that never errs in a condition has an error consistency of 0 with everybody there, and
     no error of it: near the ceiling conditions seem to tell more than they do.
 
     Examples
@@ -1191,15 +1191,15 @@ def choose_conditions(
 
 
 def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
-    """Right answers of people and machines, condition by condition."""
+    """Right answers of people and models, condition by condition."""
     data = trials.data
     kinds = data["kind"].values.astype(str)
     known_kind("models", models, kinds)
     known_kind("humans", humans, kinds)
-    machine = kinds == models
-    if machine.sum() < 2:
+    model = kinds == models
+    if model.sum() < 2:
         raise ValueError(
-            f"there must be at least two observers of kind {models!r}, got {machine.sum()}"
+            f"there must be at least two observers of kind {models!r}, got {model.sum()}"
         )
     pairs = zip(data["dataset"].values, data["condition"].values, strict=True)
     place = np.array([f"{d}:{c}" for d, c in pairs])
@@ -1208,23 +1208,23 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
         own = data["correct"].values[:, place == name]
         there = (own != NOT_SHOWN).all(axis=1)
         people = there & (kinds == humans)
-        if (lacking := machine & ~there).any():
+        if (lacking := model & ~there).any():
             lacks = trials.observers[int(np.argmax(lacking))]
-            raise ValueError(f"machine {lacks!r} lacks trials of {name}; leave out one")
+            raise ValueError(f"model {lacks!r} lacks trials of {name}; leave out one")
         if people.sum() < 2 or own.shape[1] < FEWEST_ITEMS:
             raise ValueError(
                 f"{name} must have at least 2 people who saw all and {FEWEST_ITEMS} images, got "
                 f"{people.sum()} and {own.shape[1]}"
             )
-        found[name] = own[people] == 1, own[machine] == 1
+        found[name] = own[people] == 1, own[model] == 1
     if len(found) < 2:
         raise ValueError("there must be at least two conditions to choose from")
     return found
 
 
-def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> Part:
-    """Mean error consistency of each machine with the people, and its covariance over images."""
-    a, b = people[:, None], machines[None]
+def _part(people: NDArray[np.bool_], models: NDArray[np.bool_]) -> Part:
+    """Mean error consistency of each model with the people, and its covariance over images."""
+    a, b = people[:, None], models[None]
     table = np.stack([a & b, a & ~b, ~a & b, ~a & ~b], axis=-1)
     cells = table.sum(axis=2)
     score = mean_of_defined(ERROR_CONSISTENCY.value(cells))
@@ -1237,7 +1237,7 @@ def _part(people: NDArray[np.bool_], machines: NDArray[np.bool_]) -> Part:
 
 
 def _separation(parts: Sequence[Part]) -> float:
-    """Spread of the machines over the errors of their differences."""
+    """Spread of the models over the errors of their differences."""
     score = np.mean([part[0] for part in parts], axis=0)
     covariance = np.sum([part[1] for part in parts], axis=0) / len(parts) ** 2
     m = len(score)
@@ -1263,9 +1263,9 @@ def _greedy(parts: Sequence[Part], most: int) -> tuple[list[int], list[float]]:
 
 def _halves(place: Place, generator: np.random.Generator) -> tuple[Place, Place]:
     """Two halves without a common person or image."""
-    people, machines = place
+    people, models = place
     h = generator.permutation(len(people))
-    i = generator.permutation(machines.shape[1])
+    i = generator.permutation(models.shape[1])
     cuts = [(h[: len(h) // 2], i[: len(i) // 2]), (h[len(h) // 2 :], i[len(i) // 2 :])]
-    first, second = ((people[np.ix_(p, t)], machines[:, t]) for p, t in cuts)
+    first, second = ((people[np.ix_(p, t)], models[:, t]) for p, t in cuts)
     return first, second

@@ -59,8 +59,8 @@ __all__ = [
     "COMPONENTS",
     "best_design",
     "expected_errors",
-    "further_repeats",
-    "readers",
+    "plan_reader_study",
+    "plan_repeats",
     "variance_components",
 ]
 
@@ -92,7 +92,7 @@ def variance_components(
 ) -> pd.DataFrame:
     """Estimate variance components of a mean over humans: people, images, both [CGR72]_.
 
-    The mean is a machine's error consistency with humans, or that of pairs of humans (the noise
+    The mean is a model's error consistency with humans, or that of pairs of humans (the noise
     ceiling), which is a round robin [WK79]_ and a U-statistic [H48]_: a person counts in all pairs
     that contain it. Estimates are the mean squares of influences of single trials, each
     freed of the levels below it; they may be negative, and are stated as they are.
@@ -106,7 +106,7 @@ def variance_components(
         Kinds of the observers to score, and to score them against.
     metric : str or Metric
         What is averaged, first over conditions: any metric of trials. Where the order of a pair
-        matters, humans are the reference of machines, and a pair of humans has the mean of both
+        matters, humans are the reference of models, and a pair of humans has the mean of both
         orders.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
@@ -119,7 +119,7 @@ def variance_components(
         `COMPONENTS`: for the mean over conditions ``observers`` and ``observer_pairs``; for one
         trial of one condition ``images, observer_images, pair_images`` (with the noise of single
         answers, unless there are repeats) and ``observer_noise, pair_noise`` (NaN without
-        repeats). Those of pairs are 0 for a machine. ``note``: which are below 0, or why there
+        repeats). Those of pairs are 0 for a model. ``note``: which are below 0, or why there
         are none.
 
     Raises
@@ -148,7 +148,7 @@ def variance_components(
     )
     # A pair is one entry here: the mean of both orders, where there are two.
     layout = layout_of(table, kinds_of_observers(trials), humans)
-    refuse_own_names("machine", layout.machines, (HUMANS,))
+    refuse_own_names("model", layout.models, (HUMANS,))
     value = estimate(table, estimand)["estimate"].values
     value = (value + value[in_other_order(table)]) / 2
     influences = _influences(table, estimand)
@@ -159,8 +159,8 @@ def variance_components(
                 f"variance components need at least {FEWEST_HUMANS} humans in a data set, "
                 f"{part.name!r} has {part.n_humans}; leave it out with trials.select(dataset=[...])"
             )
-        machines = [layout.machines[m] for m in part.machines]
-        entries = {name: part.mixed[:, :, m] for m, name in enumerate(machines)}
+        model_names = [layout.models[m] for m in part.models]
+        entries = {name: part.mixed[:, :, m] for m, name in enumerate(model_names)}
         for system, index in (entries | {HUMANS: part.alike}).items():
             rows.append(_row(part, system, index, value, influences))
     missing = missing_note_of(trials.data, no_response, models, humans)
@@ -285,9 +285,9 @@ def best_design(
     cost_per_trial: float,
     cost_per_observer: float,
     *,
-    most_images: int | None = None,
-    most_observers: int = 1_000,
-    most_repeats: int = 1,
+    max_images: int | None = None,
+    max_observers: int = 1_000,
+    max_repeats: int = 1,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
     """Find numbers of humans, images and repeats that minimize interval width for a budget.
@@ -303,9 +303,9 @@ def best_design(
         Cost of one response, above 0.
     cost_per_observer : float
         Cost of one human before the first response, at least 0.
-    most_images : int, optional
+    max_images : int, optional
         Images of each condition that exist.
-    most_observers, most_repeats : int
+    max_observers, max_repeats : int
         Humans that can be found, and times that an image may be shown to each.
     ci_prob : float
         Probability of the interval, in (0, 1).
@@ -339,11 +339,11 @@ def best_design(
             f"{cost_per_trial:g} and {cost_per_observer:g}"
         )
     conditions = int(components["n_conditions"].max())
-    limit = np.inf if most_images is None else most_images
-    if limit < FEWEST_IMAGES or most_observers < 2 or most_repeats < 1:
+    limit = np.inf if max_images is None else max_images
+    if limit < FEWEST_IMAGES or max_observers < 2 or max_repeats < 1:
         raise ValueError(
-            f"most_images must be at least {FEWEST_IMAGES}, most_observers at least 2 and "
-            f"most_repeats at least 1, got {most_images}, {most_observers} and {most_repeats}"
+            f"max_images must be at least {FEWEST_IMAGES}, max_observers at least 2 and "
+            f"max_repeats at least 1, got {max_images}, {max_observers} and {max_repeats}"
         )
     least = 2 * (cost_per_observer + FEWEST_IMAGES * conditions * cost_per_trial)
     if not budget >= least:
@@ -351,7 +351,7 @@ def best_design(
             f"budget must be at least {least:g}, what 2 humans with {FEWEST_IMAGES} images of each "
             f"of {conditions} conditions cost; got {budget:g}"
         )
-    numbers = np.meshgrid(np.arange(2, most_observers + 1), np.arange(1, most_repeats + 1))
+    numbers = np.meshgrid(np.arange(2, max_observers + 1), np.arange(1, max_repeats + 1))
     humans, repeats = map(np.ravel, numbers)
     per_human = budget / humans - cost_per_observer
     # A unit in the last place must not cost an image.
@@ -483,7 +483,7 @@ def _components(part: Part, system: str, means: Floats, psi: list[Floats]) -> di
     return {name: float(variance) for name, variance in zip(COMPONENTS, found, strict=True)}
 
 
-def readers(
+def plan_reader_study(
     study: Result,
     n_readers: ArrayLike,
     n_cases: ArrayLike,
@@ -533,7 +533,7 @@ def readers(
     >>> import alikely as al
     >>> trials, _ = al.simulate.reader_study(8, 200, rng=1)
     >>> pilot = al.benchmark.reader_study(trials, "AI")
-    >>> table = al.planning.readers(pilot, [5, 10, 20], 200, difference=0.2)
+    >>> table = al.planning.plan_reader_study(pilot, [5, 10, 20], 200, difference=0.2)
     >>> bool((table["power"].diff().dropna() > 0).all())
     True
     """
@@ -554,7 +554,7 @@ def readers(
             "n_readers": r,
             "n_cases": n,
         }
-        se, half = _half_widths(row["of_readers"], row["of_cases"], row, r, n, ci_prob)
+        se, half = _half_widths(row["var_reader"], row["var_case"], row, r, n, ci_prob)
         columns |= {"se": se, "width": 2 * half.mean(axis=0)}
         if difference is not None:
             columns["power"] = _power(difference, se, half)
@@ -576,7 +576,7 @@ def _half_widths(
     ci_prob: float,
 ) -> tuple[Floats, Floats]:
     """Standard error (design,) and half widths (quantile, design): variances are estimated."""
-    by_both = pilot["of_both"] / (r * n)
+    by_both = pilot["var_residual"] / (r * n)
     by_readers, by_cases = of_readers / r + by_both, of_cases / n + by_both
     # Without an influence of any case degrees of freedom are unknown, and matter to nothing.
     df_cases = np.fmin(pilot["df_cases"] / max(pilot["n_cases"] - 1, 1), 1.0) * (n - 1)
@@ -601,11 +601,11 @@ def _power(difference: float, se: Floats, half: Floats) -> Floats:
 def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]:
     """Least and greatest variances of one reader and one case that a pilot allows."""
     n_readers, n_cases = row["n_readers"], max(row["n_cases"], 1)
-    by_both = row["of_both"] / (n_readers * n_cases)
+    by_both = row["var_residual"] / (n_readers * n_cases)
     df_cases = np.fmin(row["df_cases"], max(n_cases - 1, 1))
     seen = [
         (n_readers, row["se_readers"] ** 2, n_readers - 1),
-        (n_cases, row["of_cases"] / n_cases + by_both, df_cases),
+        (n_cases, row["var_case"] / n_cases + by_both, df_cases),
     ]
     tails = [(1 + ci_prob) / 2, (1 - ci_prob) / 2]
     ends = []
@@ -615,7 +615,7 @@ def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]
     return [(float(reader), float(case)) for reader, case in zip(*ends, strict=True)]
 
 
-def further_repeats(
+def plan_repeats(
     result: Result,
     n_repeats_a: ArrayLike = (1, 2, 3, 5, 10),
     n_repeats_b: ArrayLike | None = None,
@@ -659,7 +659,7 @@ def further_repeats(
     >>> import alikely as al
     >>> trials, _ = al.simulate.repeated_answers(200, (1, 4), within=0.5, rng=1)
     >>> pilot = al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)
-    >>> table = al.planning.further_repeats(pilot, 1, [1, 2, 4, 100])
+    >>> table = al.planning.plan_repeats(pilot, 1, [1, 2, 4, 100])
     >>> bool((table["se"].diff().dropna() < 0).all())
     True
     """

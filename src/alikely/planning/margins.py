@@ -278,7 +278,7 @@ def items_for_margins(
     *,
     n_items: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Find the items that separate a machine's decision-margin consistency from a value.
+    """Find the items that separate a model's decision-margin consistency from a value.
 
     Without `n_items`, the fewest with the wanted `power`. The noise of the group shrinks `dmc` and
     `against` by the root of the reliability [S04]_. Correlations are normal on Fisher's z scale
@@ -288,7 +288,7 @@ def items_for_margins(
     Parameters
     ----------
     dmc : array_like
-        Correlation of the machine's margins with the true accuracies of items, in (-1, 1).
+        Correlation of the model's margins with the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
         The group and its items, as in `item_reliability`; without them, the true accuracies are
         treated as known.

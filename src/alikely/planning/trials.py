@@ -68,9 +68,9 @@ __all__ = [
     "trials_for_width",
 ]
 
-Method = Literal["auto", "analytic", "simulated"]
-SCHOOLS = ("analytic", "bootstrap", "posterior")
-METHODS = ("auto", "analytic", "simulated")
+Calculation = Literal["auto", "analytic", "simulated"]
+METHODS = ("analytic", "bootstrap", "posterior")
+CALCULATIONS = ("auto", "analytic", "simulated")
 # Measured over 800 settings: with at least so many trials expected in every cell, the analytic
 # width is within 3 % of the simulated one; with 5 to 8 it is off by up to 4 %, with fewer by half.
 FEWEST_EXPECTED = 10
@@ -164,7 +164,7 @@ def second_order_bias(setting: Setting) -> Floats:
     return total / 2
 
 
-def undefined_share(setting: Setting, n_trials: ArrayLike) -> Floats:
+def frac_undefined(setting: Setting, n_trials: ArrayLike) -> Floats:
     """Probability that the estimate is undefined, exactly."""
     p, n = setting.probabilities, np.asarray(n_trials)
     occurring = np.array(list(itertools.product((0, 1), repeat=4)), dtype=bool)[1:]
@@ -221,21 +221,21 @@ def replicates(
 def intervals(
     counts: NDArray[np.int64],
     setting: Setting,
-    school: str,
+    method: str,
     n_draws: int,
     ci_prob: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Intervals from counts of patterns, by one school of inference."""
+    """Intervals from counts of patterns, by one method of inference."""
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    if school == "analytic":
+    if method == "analytic":
         half = special.ndtri(tails[1]) * standard_errors(counts, setting)
         value = estimates(counts, setting)
         return np.stack([value - half, value + half], axis=1)
     # Near the ceiling few different tables occur.
     tables, which = np.unique(counts, axis=0, return_inverse=True)
     bounds = np.empty((len(tables), 2))
-    prior = None if school == "bootstrap" else setting.prior
+    prior = None if method == "bootstrap" else setting.prior
     step = max(1, CHUNK // (n_draws * (tables.shape[1] + 4 * len(setting.weights))))
     for start in range(0, len(tables), step):
         drawn = replicates(tables[start : start + step], setting, prior, n_draws, rng)
@@ -259,13 +259,13 @@ def interval_study(
     rng = np.random.default_rng(second)
     truth = float(true_value(setting))
     found = {}
-    for school in SCHOOLS:
-        lower, upper = intervals(counts, setting, school, n_draws, ci_prob, rng).T
-        found[f"{school}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
-        found[f"{school}_width"] = float(mean_of_defined(upper - lower))
-        found[f"{school}_power"] = float(np.mean((lower > against) | (upper < against)))
+    for method in METHODS:
+        lower, upper = intervals(counts, setting, method, n_draws, ci_prob, rng).T
+        found[f"{method}_coverage"] = float(np.mean((lower <= truth) & (truth <= upper)))
+        found[f"{method}_width"] = float(mean_of_defined(upper - lower))
+        found[f"{method}_power"] = float(np.mean((lower > against) | (upper < against)))
         if not np.isnan(goal):
-            found[f"{school}_assurance"] = float(np.mean(upper - lower <= goal))
+            found[f"{method}_assurance"] = float(np.mean(upper - lower <= goal))
     return found
 
 
@@ -273,7 +273,7 @@ def check_options(
     method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
 ) -> None:
     """Refuse an unknown method, too few data sets, or a prior without use (`ValueError`)."""
-    one_of("method", method, METHODS)
+    one_of("method", method, CALCULATIONS)
     if n_datasets < 100 or n_coverage < 0:
         raise ValueError(
             "n_datasets must be at least 100 and n_coverage at least 0, got "
@@ -349,7 +349,7 @@ def describe(
     if len(at := np.flatnonzero(simulated)):
         found = row_by_row(spread, setting, first, n_trials, n_datasets, ci_prob, at=at)
         lower[at], upper[at], se[at], bias[at] = np.transpose(found)
-    share = undefined_share(setting, n_trials)
+    share = frac_undefined(setting, n_trials)
     table = rows.assign(
         n_trials=n_trials,
         method=np.where(simulated, "simulated", "analytic"),
@@ -358,7 +358,7 @@ def describe(
         upper=upper,
         se=se,
         bias=bias,
-        undefined_share=share,
+        frac_undefined=share,
     )
     if n_coverage:
         wanted = np.nan if goals is None else goals
@@ -375,7 +375,7 @@ def describe(
 
 
 Alternative = Literal["two-sided", "greater", "less"]
-School = Literal["posterior", "bootstrap", "analytic"]
+Method = Literal["posterior", "bootstrap", "analytic"]
 NO_ERRORS = "without errors (or correct responses) nobody can say whose errors are alike"
 # More trials than anybody will have.
 MOST_TRIALS = 1e12
@@ -395,7 +395,7 @@ def interval_width(
     ec: ArrayLike,
     n_trials: ArrayLike,
     *,
-    method: Method = "auto",
+    method: Calculation = "auto",
     ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
@@ -435,7 +435,7 @@ def interval_width(
     -------
     pandas.DataFrame
         One row per setting: the inputs; ``method``; ``width`` of the central range of estimates
-        from ``lower`` to ``upper``; ``se``; ``bias``; ``undefined_share`` of data sets; with
+        from ``lower`` to ``upper``; ``se``; ``bias``; ``frac_undefined`` of data sets; with
         `n_coverage` also ``<method>_coverage``, mean ``<method>_width`` and ``<method>_power`` (0
         excluded) of the analytic, bootstrap and posterior intervals; ``note``.
 
@@ -467,7 +467,7 @@ def trials_for_width(
     width: ArrayLike,
     *,
     assurance: float | None = None,
-    interval: School = "posterior",
+    interval: Method = "posterior",
     ci_prob: float | None = None,
     metric: str | Metric = ERROR_CONSISTENCY,
     n_datasets: int = 20_000,
@@ -497,10 +497,10 @@ def trials_for_width(
     Returns
     -------
     pandas.DataFrame
-        As returned by `interval_width` at the number of trials found, with ``target``, ``promise``
-        (``"expected"``, or the assured interval) and ``assurance`` before it; with `n_coverage`
-        also ``<method>_assurance``, the share of data sets whose interval is no wider than the
-        target.
+        As returned by `interval_width` at the number of trials found, with ``target``,
+        ``criterion`` (``"expected"``, or the assured interval) and ``assurance`` before it; with
+        `n_coverage` also ``<method>_assurance``, the share of data sets whose interval is no wider
+        than the target.
 
     Raises
     ------
@@ -523,7 +523,7 @@ def trials_for_width(
     check_width(rows["target"])
     if assurance is not None:
         check_between(assurance, "assurance", "try 0.8, or leave it out for an expected width")
-    one_of("interval", interval, SCHOOLS)
+    one_of("interval", interval, METHODS)
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
     # Rounding must not cost a trial where the formula gives a whole number.
@@ -537,7 +537,7 @@ def trials_for_width(
     at = np.flatnonzero(is_simulated(setting, n, "auto") | (assurance is not None))
     study = (goals, n, ci_prob, n_datasets, assurance, interval)
     n[at] = row_by_row(_number_for_width, setting, searching, *study, at=at)
-    rows["promise"] = "expected" if assurance is None else interval
+    rows["criterion"] = "expected" if assurance is None else interval
     rows["assurance"] = np.nan if assurance is None else assurance
     return describe(
         rows, setting, n, is_simulated(setting, n, "auto"), ci_prob, n_datasets, n_coverage,
@@ -553,7 +553,7 @@ def _number_for_width(
     ci_prob: float,
     n_datasets: int,
     assurance: float | None,
-    interval: School,
+    interval: Method,
     seed: np.random.SeedSequence,
 ) -> int:
     def width(n: int, own: np.random.SeedSequence) -> float:
@@ -580,7 +580,7 @@ def trials_for_power(
     alpha: float = 0.05,
     against: float = 0.0,
     alternative: Alternative = "two-sided",
-    method: Method = "auto",
+    method: Calculation = "auto",
     n_datasets: int = 20_000,
     n_coverage: int = 1_000,
     prior: Prior | None = None,
@@ -681,7 +681,7 @@ def trials_for_difference(
     -------
     pandas.DataFrame
         One row per setting: the inputs, ``difference``, ``target``, ``n_trials``, ``power`` there,
-        ``test``, and of the difference ``width, se, bias, undefined_share`` and, with `n_coverage`,
+        ``test``, and of the difference ``width, se, bias, frac_undefined`` and, with `n_coverage`,
         coverage, mean width and power of each method's interval.
 
     Raises
@@ -798,7 +798,7 @@ def _plan(
     alpha: float,
     against: float,
     alternative: Alternative,
-    method: Method,
+    method: Calculation,
     n_datasets: int,
     n_coverage: int,
     rng: RandomState,
@@ -825,7 +825,7 @@ def _number(
     alpha: float,
     against: float,
     alternative: Alternative,
-    method: Method,
+    method: Calculation,
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> tuple[int, float, bool]:
@@ -990,7 +990,7 @@ def assurance(
         One row per number of trials: ``expected_width`` of the interval; ``assured_width`` that the
         share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width`` (not wider
         than `width`), ``p_excludes`` (`against`), ``p_outside_rope``, ``p_inside_rope``;
-        ``coverage``; ``undefined_share`` of the estimate; ``mc_error``, the largest Monte Carlo
+        ``coverage``; ``frac_undefined`` of the estimate; ``mc_error``, the largest Monte Carlo
         error of a share; ``impossible_share`` of the prior draws, which were drawn again.
 
     Raises
@@ -1144,7 +1144,7 @@ def _simulated(
         counts = pilot + rng.multinomial(n, p[:few])
         both = intervals(counts, setting, "posterior", n_draws, ci_prob, rng)
         found = {"n_trials": n} | _shares(both, truth[:few], **goals)
-        return found | {"undefined_share": float(np.isnan(estimates(counts, setting)).mean())}
+        return found | {"frac_undefined": float(np.isnan(estimates(counts, setting)).mean())}
 
     def width(n: int, own: np.random.SeedSequence) -> float:
         return study(n, SEARCHED, SEARCHED_DRAWS, own)["assured_width"]
@@ -1180,14 +1180,14 @@ def _from_counts(
     if kept and repeated:
         raise ValueError(
             "keep_pilot adds new trials to those of the pilot, and its items recur: plan new "
-            "items with keep_pilot=False, or more answers with al.planning.further_repeats"
+            "items with keep_pilot=False, or more answers with al.planning.plan_repeats"
         )
     drawing, studying = seed.spawn(2)
     known = counts + result.prior.cells("planning")
     truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
     setting = one_pair(truths, result.metric, result.prior)
     pilot = counts if kept else np.zeros_like(counts)
-    note = "of single answers: see further_repeats" if repeated else ""
+    note = "of single answers: see plan_repeats" if repeated else ""
     return _simulated(setting, pilot, n_trials, goals, ci_prob, studying).assign(note=note)
 
 

@@ -38,8 +38,8 @@ from alikely._base.checks import one_of
 from alikely._base.frames import Groups, group_mapping
 from alikely._base.names import listed, told_apart
 
-# Distinct in grey and for all common forms of colour blindness (Okabe and Ito's palette).
-SCHOOLS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
+# Distinct in grey and for all common forms of color blindness (Okabe and Ito's palette).
+METHODS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
 
 # Okabe and Ito's palette, without the yellow that fades on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
@@ -267,7 +267,7 @@ def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.set_ylim(-0.6, len(names) - 0.4)
     if n is not None and len(names) < n:
-        ax.set_ylabel(f"first {len(names)} of {n} machines")
+        ax.set_ylabel(f"first {len(names)} of {n} models")
 
 
 def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
@@ -357,7 +357,7 @@ def _legend_below(figure: PlotFigure) -> None:
 def color_key(
     ax: Axes | Sequence[Axes] | NDArray[Any], colors: ScalarMappable, label: str, **options: Any
 ) -> Colorbar:
-    """A colour bar beside the axes; in a column below them."""
+    """A color bar beside the axes; in a column below them."""
     if in_column():
         options = {"location": "bottom", "aspect": 30}
     return figure_of(ax).colorbar(
@@ -454,7 +454,7 @@ def fit_to_column(figure: Figure) -> None:
     figure.draw_without_rendering()
     for ax in figure.axes:
         box = ax.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        # They are centred on their axes.
+        # They are centered on their axes.
         middle = (box.x0 + box.x1) / 2
         across = 1.85 * min(middle, width - middle)
         rooms = {ax.title: across, ax.xaxis.label: across, ax.yaxis.label: box.height}
@@ -576,10 +576,10 @@ def regime_order(names: Iterable[str]) -> list[str]:
 
 
 def regime_colors(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each regime, the hardest darkest: told apart in grey, too."""
+    """A color for each regime, the hardest darkest: told apart in grey, too."""
     palette = mpl.colormaps["viridis"]
     at: list[float] = np.linspace(0, 0.82, max(len(names), 2)).tolist()
-    # A table may hold only some of the four regimes: each keeps its colour.
+    # A table may hold only some of the four regimes: each keeps its color.
     if set(names) <= set(NAMED):
         four: list[float] = np.linspace(0, 0.82, 4).tolist()
         at = [four[NAMED.index(name)] for name in names]
@@ -587,7 +587,7 @@ def regime_colors(names: Sequence[str]) -> dict[str, str]:
 
 
 def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each group; no two alike among 64."""
+    """Color and marker of each group; no two alike among 64."""
     n = len(COLORS)
     return {
         name: (COLORS[k % n], MARKERS[(k + k // n) % len(MARKERS)]) for k, name in enumerate(names)
@@ -595,7 +595,7 @@ def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def blend(color: str, opacity: float) -> tuple[float, float, float]:
-    """A colour of this opacity on white."""
+    """A color of this opacity on white."""
     red, green, blue = (1 - opacity * (1 - part) for part in to_rgb(color))
     return red, green, blue
 

@@ -81,7 +81,7 @@ def plot_agreement(
 
     References
     ----------
-    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour
+    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior
        of CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
     .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
        consistency: towards reliable behavioral comparison of classifiers.
@@ -116,8 +116,8 @@ def _agreement(
         for bound in limit:
             panel.plot(expected, bound, color="0.45", linewidth=1.0, zorder=1)
         if band is not None:
-            centre = band[["expected_lb", "expected_ub"]].mean(axis=1)
-            panel.fill_between(centre, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
+            center = band[["expected_lb", "expected_ub"]].mean(axis=1)
+            panel.fill_between(center, band[f"{name}_lb"], band[f"{name}_ub"], color="0.85",
                                linewidth=0, zorder=0)  # fmt: skip
         keys = _scatter(panel, frame, "expected", name, observer_kinds)
         panel.set_xlabel("expected agreement")
@@ -236,8 +236,8 @@ def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]
                 edgecolors="black", cmap="RdBu_r", vmin=-1, vmax=1, plotnonfinite=True,
             )  # fmt: skip
     axes[0].set_ylabel("accuracy of b")
-    colours = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
-    color_key(axes, colours, "error consistency", shrink=0.85)
+    colors = ScalarMappable(Normalize(-1, 1), cmap="RdBu_r")
+    color_key(axes, colors, "error consistency", shrink=0.85)
     for panel, numbers in zip(axes, texts, strict=True):
         drop_crowded(panel, numbers)
     return axes

@@ -31,7 +31,7 @@ from alikely.metrics import get_metric
 from alikely.plots._style import (
     COLORS,
     MARKERS,
-    SCHOOLS,
+    METHODS,
     axes_or_new,
     check_table,
     color_key,
@@ -50,7 +50,7 @@ __all__ = ["plot_benchmark", "plot_robustness"]
 CEILINGS = {CEILING: "human ceiling", HUMANS: "humans among each other"}
 # Whose probability it is.
 NEW_IMAGES, NEW_TRIALS = "new images, the same humans", "new images, the same observers"
-# Names of so many machines are legible in cells of full size, in inches.
+# Names of so many models are legible in cells of full size, in inches.
 ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 
@@ -58,7 +58,7 @@ def plot_benchmark(
     scores: Result,
     kind: Literal["scores", "ranks", "prob_greater"] = "scores",
     *,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str | None = None,
     top: int | None = None,
     rng: RandomState = None,
@@ -69,21 +69,21 @@ def plot_benchmark(
     Each kind uses these arguments:
 
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
-      (`population`, `level`, `top`)
+      (`generalize_to`, `level`, `top`)
     - ``"ranks"``: ranks with their simultaneous confidence sets; colors show which models differ
       significantly from the highest; a lower model with a larger standard error may not differ
-      although a higher one does (`population`, `top`, `rng`)
+      although a higher one does (`generalize_to`, `top`, `rng`)
     - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
       for new images and the same humans (`level`, `top`)
 
     Parameters
     ----------
     scores : Result
-        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_of`.
+        As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`.
     kind : {"scores", "ranks", "prob_greater"}
         What to draw.
-    population : {"images", "humans", "crossed"}, optional
-        What the intervals generalize to. Default: "crossed".
+    generalize_to : {"images", "observers", "both"}, optional
+        What the intervals generalize to. Default: "both".
     level : str, optional
         A data set. Default: "overall".
     top : int, optional
@@ -112,9 +112,9 @@ def plot_benchmark(
     >>> import alikely as al
     >>> trials = al.load_example().select(condition=["blur", "noise"])
     >>> scores = al.benchmark_scores(trials, n_resamples=1000, rng=1)
-    >>> len(al.plot_benchmark(scores, population="images").get_yticks())
+    >>> len(al.plot_benchmark(scores, generalize_to="images").get_yticks())
     6
-    >>> al.plot_benchmark(scores, "ranks", population="images", rng=1).get_xlabel()
+    >>> al.plot_benchmark(scores, "ranks", generalize_to="images", rng=1).get_xlabel()
     'rank'
     """
     of_kind(scores, "model")
@@ -123,7 +123,7 @@ def plot_benchmark(
 
 def _scores(
     scores: Result,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     level: str = OVERALL,
     *,
     top: int | None = None,
@@ -132,23 +132,23 @@ def _scores(
     """Models by score with intervals, and the human ceiling as a band."""
     drawn = not is_analytic(scores)
     prob, kind = scores.interval_options(None, None)
-    target = population_of(scores, population)
+    target = population_of(scores, generalize_to)
     methods, middle = (
         methods_shown(scores, target, None),
         "posterior_median" if drawn else "estimate",
     )
-    frame = scores.summary(population, level, intervals=methods).set_index("system")
+    frame = scores.summary(generalize_to, level, intervals=methods).set_index("system")
     # Without a valid method points have no intervals.
     lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
-    machines = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
-    n = len(machines)
+    models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
+    n = len(models)
     shown, height = rows_shown(n, top, 0.24)
-    machines = machines.iloc[n - shown :]
+    models = models.iloc[n - shown :]
     ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
-    position = np.arange(len(machines))
-    color = SCHOOLS["posterior"]
-    ax.hlines(position, machines[lower], machines[upper], color=color, linewidth=2)
-    ax.plot(machines[middle], position, "o", color=color, markersize=5)
+    position = np.arange(len(models))
+    color = METHODS["posterior"]
+    ax.hlines(position, models[lower], models[upper], color=color, linewidth=2)
+    ax.plot(models[middle], position, "o", color=color, markersize=5)
     human = HUMANS if drawn else CEILING
     if human in frame.index:
         ceiling = frame.loc[human]
@@ -157,24 +157,24 @@ def _scores(
         line = ax.axvline(ceiling[middle], color="#009E73", label=f"{CEILINGS[human]}{band}")
         legend(ax, [line], at="above")
     ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
-    name_rows(ax, machines.index.tolist(), n)
-    what = {"images": "new images", "humans": "new humans", "crossed": "new images and humans"}
+    name_rows(ax, models.index.tolist(), n)
+    what = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
     told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[target]})"
-    freed = ", freed of noise" if drawn and scores.metric.counts == "margins" else ""
+    freed = ", corrected for noise" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
 
 
 def _ranks(
     scores: Result,
-    population: Population | None = None,
+    generalize_to: Population | None = None,
     *,
     rng: RandomState = None,
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Ranks with their simultaneous confidence sets."""
-    table = ranks(scores, population, rng=rng).iloc[::-1]
+    table = ranks(scores, generalize_to, rng=rng).iloc[::-1]
     n = len(table)
     shown, height = rows_shown(n, top, 0.24)
     table = table.iloc[n - shown :]
@@ -227,12 +227,12 @@ def _prob_greater(
         told = f"{level}, {told}"
     ax.set_title(told)
     if n < len(present):
-        ax.set_ylabel(f"first {n} of {len(present)} machines")
+        ax.set_ylabel(f"first {n} of {len(present)} models")
     color_key(ax, image, "P(row above column)", shrink=0.8)
     return ax
 
 
-# With more machines only those whose rank hangs on the metric are named, or have their sets drawn.
+# With more models only those whose rank hangs on the metric are named, or have their sets drawn.
 NAMED, APART = 40, 6
 MOST_FIGURES = 8
 
@@ -259,7 +259,7 @@ def plot_robustness(
     ----------
     table : pandas.DataFrame
         As returned by `alikely.benchmark.score_correlations`, `alikely.benchmark.rank_by_metric` or
-        `alikely.benchmark.sensitivity`.
+        `alikely.benchmark.multiverse_analysis`.
     kind : {"correlations", "rank_by_metric", "sensitivity"}
         What to draw.
     latent : bool, optional
@@ -346,15 +346,15 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
 def _sensitivity(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None = None) -> Axes:
     """Range of scores over analysis choices, by the first metric."""
     metric = table["metric"].iloc[0]
-    machines = table[table["rank"].notna() & (table["metric"] == metric)]
-    first = machines.groupby("system", sort=False)["score"].first().sort_values()
+    models = table[table["rank"].notna() & (table["metric"] == metric)]
+    first = models.groupby("system", sort=False)["score"].first().sort_values()
     n = len(first)
     shown, height = rows_shown(n, top, 0.24)
     first = first.iloc[n - shown :]
-    machines = machines[machines["system"].isin(first.index)]
+    models = models[models["system"].isin(first.index)]
     ax = axes_or_new(ax, (6.5, 1.4 + height * shown), tall=True)
     position = {name: i for i, name in enumerate(first.index)}
-    groups = machines.groupby(["conditions", "grouping"], sort=False)
+    groups = models.groupby(["conditions", "grouping"], sort=False)
     for k, (label, part) in enumerate(groups):
         color, marker = COLORS[k % len(COLORS)], MARKERS[k % len(MARKERS)]
         ax.plot(
@@ -390,7 +390,7 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             x, ranks["rank"], "o-", color=color, markersize=3, lw=2.4 if hangs else 1.0,
             alpha=1.0 if named else 0.35, zorder=top,
         )  # fmt: skip
-        # Sets of many machines would cover one another.
+        # Sets of many models would cover one another.
         if hangs or n <= APART:
             aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
             ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)

@@ -16,7 +16,7 @@ from alikely.inference.intervals import rank_band
 from alikely.plots._style import (
     COLORS,
     MARKERS,
-    SCHOOLS,
+    METHODS,
     axes_or_new,
     check_table,
     draw_kind,
@@ -101,13 +101,13 @@ def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
     """Distribution of ranks minus the uniform one, with its band."""
     axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
-        for school, of_school in part.groupby("school", sort=False):
+        for method, of_school in part.groupby("method", sort=False):
             values = of_school["rank"].dropna().to_numpy()
             place, lower, upper = rank_band(len(values), 0.95)
-            if school == "posterior":
+            if method == "posterior":
                 ax.fill_between(place, lower - place, upper - place, color="0.88", linewidth=0)
             below = np.searchsorted(np.sort(values), place, side="right") / len(values)
-            ax.step(place, below - place, color=SCHOOLS[str(school)], linewidth=1)
+            ax.step(place, below - place, color=METHODS[str(method)], linewidth=1)
         ax.axhline(0, color="0.5", linewidth=0.6)
         ax.set_xlim(0, 1)
     return _named(axes, "rank of the truth among posterior draws", "distribution minus uniform")
@@ -118,13 +118,13 @@ def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
     ranks = ranks[ranks["quantity"] != "log_likelihood"] if "quantity" in ranks else ranks
     axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
-        one = part[part["school"] == "posterior"]
+        one = part[part["method"] == "posterior"]
         half = stats.norm.ppf(0.95) * one["sd"]
         ax.errorbar(
-            one["truth"], one["mean"], half, fmt="none", ecolor=SCHOOLS["posterior"],
+            one["truth"], one["mean"], half, fmt="none", ecolor=METHODS["posterior"],
             elinewidth=0.4, alpha=0.5,
         )  # fmt: skip
-        ax.plot(one["truth"], one["mean"], ".", color=SCHOOLS["posterior"], markersize=2)
+        ax.plot(one["truth"], one["mean"], ".", color=METHODS["posterior"], markersize=2)
         ends = one["truth"].min(), one["truth"].max()
         ax.plot(ends, ends, color="0.3", linewidth=0.8)
     return _named(axes, "true value", "posterior mean")
@@ -183,7 +183,7 @@ def _panels(
     ranks: pd.DataFrame,
 ) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
     """A small panel for each quantity, and its part of the table."""
-    check_table(ranks, {"school", "quantity", "rank", "truth", "mean", "sd"}, RANKS)
+    check_table(ranks, {"method", "quantity", "rank", "truth", "mean", "sd"}, RANKS)
     wanted = list(dict.fromkeys(ranks["quantity"]))
     columns = min(COLUMNS, len(wanted))
     rows = -(-len(wanted) // columns)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from alikely._base.random import RandomState
 from alikely.benchmark.cohorts import cohort_check, cohort_effects, covariate_values, layout_of
 from alikely.inference.intervals import interval
-from alikely.plots._style import SCHOOLS, axes_or_new, draw_kind, legend
+from alikely.plots._style import METHODS, axes_or_new, draw_kind, legend
 
 __all__ = ["plot_cohort"]
 
@@ -80,12 +80,12 @@ def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) 
     for n, marker in zip(sizes, np.resize(list("os^Dv"), len(sizes)), strict=True):
         part = table[table["n_humans"] == n]
         share = part["n_right"] / n
-        color = SCHOOLS["posterior"]
+        color = METHODS["posterior"]
         ax.fill_between(share, part["lower"], part["upper"], color=color, alpha=0.2, linewidth=0)
         ax.plot(share, part["predicted"], color=color, linewidth=1)
         ax.plot(share, part["observed"], marker, color="0.2", markersize=5, label=f"{n} humans")
     ax.set_xlabel("share of humans who are right")
-    ax.set_ylabel("share of machines' answers that are right")
+    ax.set_ylabel("share of models' answers that are right")
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(0, 1)
     handles = ax.get_legend_handles_labels()[0]
@@ -111,7 +111,7 @@ def _groups(
     kind = str(column.dims[0])
     entries = tree["posterior"][QUANTITY].mean(("chain", "draw")).values
     members = pd.Series(entries).groupby(layout_of(tree)[kind].values).mean()
-    color = SCHOOLS["posterior"]
+    color = METHODS["posterior"]
     for row, name in enumerate(names):
         own = column[kind].values[column.values == name]
         ax.plot(members[own], np.full(len(own), row + 0.22), "o", color="0.6", markersize=3.5,

@@ -43,7 +43,7 @@ SUPPORT = (
     (0.8, ".80 to .95", "0.35", 1.2),
     (0.0, "below .80", "0.65", 0.7),
 )
-# Of more groups colours cannot be told apart: those for the colour-blind, full, half and pale.
+# Of more groups colors cannot be told apart: those for the colour-blind, full, half and pale.
 # No grey, which the half of black is.
 MOST_GROUPS = 20
 GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COLORS[:-1]]
@@ -65,7 +65,7 @@ def plot_families(
     matrix : Result
         What it was made of.
     by : mapping of str to str, optional
-        Group of every observer, such as the family that its makers name: a strip of colours
+        Group of every observer, such as the family that its makers name: a strip of colors
         between tree and matrix.
 
     Returns
@@ -81,7 +81,7 @@ def plot_families(
     Examples
     --------
     >>> import alikely as al
-    >>> result = al.matrix(al.load_example(), by=None)
+    >>> result = al.pairwise_matrix(al.load_example(), by=None)
     >>> tree = al.benchmark.families(result, n_resamples=200, rng=1)
     >>> len(al.plot_families(tree, result))
     2
@@ -149,13 +149,13 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
 
 
 def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
-    """Colours of groups, leaf by leaf; what the key says."""
+    """Colors of groups, leaf by leaf; what the key says."""
     if missing := [name for name in order if name not in by]:
         raise ValueError(f"by has no group of {listed(missing)}; name every observer of the tree")
     groups = sorted({str(by[name]) for name in order})
     if len(groups) > MOST_GROUPS:
         raise ValueError(
-            f"{len(groups)} groups have more colours than can be told apart; join some, at most "
+            f"{len(groups)} groups have more colors than can be told apart; join some, at most "
             f"{MOST_GROUPS}"
         )
     numbers = [[groups.index(str(by[name])) for name in order]]
@@ -166,7 +166,7 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
 
 
 def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesImage, str]:
-    """Draw the matrix, observers in the order of the leaves; its colours and what they are of."""
+    """Draw the matrix, observers in the order of the leaves; its colors and what they are of."""
     square = square_matrix(matrix, "estimate")
     if place := place_dim(matrix):
         square = square.mean(place)

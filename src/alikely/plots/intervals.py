@@ -1,4 +1,4 @@
-"""Forest plot: the schools of inference side by side, one row per entry."""
+"""Forest plot: the methods of inference side by side, one row per entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from alikely._base.names import nearest
 from alikely.estimates.result import Result, of_kind
 from alikely.estimates.sentences import shown_methods
-from alikely.plots._style import SCHOOLS, axes_or_new, legend, rows_shown, styled
+from alikely.plots._style import METHODS, axes_or_new, legend, rows_shown, styled
 
 __all__ = ["plot_intervals"]
 
@@ -61,7 +61,7 @@ def plot_intervals(
 
     Notes
     -----
-    The dot of the posterior is its median, that of the other schools the point estimate. An
+    The dot of the posterior is its median, that of the other methods the point estimate. An
     undefined estimate is marked by a cross at the left edge; the posterior stays defined there.
 
     Examples
@@ -101,7 +101,7 @@ def _chosen(
     unknown = [label for label in which or () if label not in labels]
     if unknown:
         raise ValueError(
-            f"no entry is labelled {unknown[0]!r}; labels look like {labels[0]!r}"
+            f"no entry is labeled {unknown[0]!r}; labels look like {labels[0]!r}"
             f"{nearest(unknown[0], labels)}"
         )
     if which is not None:
@@ -125,15 +125,15 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
     position = np.arange(len(frame))[::-1]
     shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
     undefined = frame["estimate"].isna().to_numpy()
-    for offset, school in zip(shift, drawn, strict=True):
-        columns = [str(name) for name in frame if str(name).startswith(f"{school}_")]
+    for offset, method in zip(shift, drawn, strict=True):
+        columns = [str(name) for name in frame if str(name).startswith(f"{method}_")]
         lower, upper = (next(c for c in columns if c.endswith(side)) for side in ("_lb", "_ub"))
-        center = frame["posterior_median" if school == "posterior" else "estimate"]
-        color = SCHOOLS[school]
+        center = frame["posterior_median" if method == "posterior" else "estimate"]
+        color = METHODS[method]
         ax.hlines(position + offset, frame[lower], frame[upper], color=color, linewidth=2)
         kind, percent = re.findall(r"_([a-z]+)([\d.]+)_lb$", lower)[0]
-        # What is freed of noise is another number than the estimate, and named so.
-        name = result.metric.posterior_label if school == "posterior" else school
+        # What is corrected for noise is another number than the estimate, and named so.
+        name = result.metric.posterior_label if method == "posterior" else method
         label = f"{name}, {percent} % {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
     if not drawn:

@@ -17,7 +17,7 @@ from alikely._base.intervals import percent
 from alikely._base.names import told_apart
 from alikely.estimates.result import Result, of_kind
 from alikely.margins.checks import class_residuals, strength_line
-from alikely.margins.moments import Side, group_side, lists_of_items, machine_side
+from alikely.margins.moments import Side, group_side, lists_of_items, model_side
 from alikely.margins.tables import answers_of_group
 from alikely.plots._style import (
     COLORS,
@@ -42,7 +42,7 @@ def plot_margins(
     kind: Literal["consistency", "checks"],
     *,
     pair: int | str | None = None,
-    m: int | None = None,
+    n_alternatives: int | None = None,
     ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Any:
     """Draw decision margins: their consistency, and checks of the model.
@@ -50,11 +50,11 @@ def plot_margins(
     Each kind draws another object and uses these arguments:
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
-      normal quantiles, of a result of `alikely.decision_margin_consistency` (`pair`, `m`). Means of
-      items with similar margins leave the band if strength is nonlinear. Residuals leave 0 if
-      classes differ. Quantiles leave the band if tails are heavy
+      normal quantiles, of a result of `alikely.decision_margin_consistency` (`pair`,
+      `n_alternatives`). Means of items with similar margins leave the band if strength is
+      nonlinear. Residuals leave 0 if classes differ. Quantiles leave the band if tails are heavy
     - ``"consistency"``: error consistency and decision-margin consistency against accuracy
-      [AK24]_, of a table of `alikely.estimates.consistency_table`. Open points are noise-free
+      [AK24]_, of a table of `alikely.estimates.consistency_table`. Open points are noise-corrected
       medians. For one condition, lines with bands give the group, the means over models, and
       (dashed) the ceiling of a model. For several conditions, lines have no bands
 
@@ -66,7 +66,7 @@ def plot_margins(
         What to draw.
     pair : int or str, optional
         Position or label of an entry of a model and a group of observers. Default 0.
-    m : int, optional
+    n_alternatives : int, optional
         Number of alternatives of the task. Default: as in the analysis.
     ax : matplotlib.axes.Axes, or two for ``"consistency"`` and three for ``"checks"``, optional
         Where to draw. Default: a new figure.
@@ -110,8 +110,8 @@ INTERVALS = (
     "margin_ceiling",
 )  # fmt: skip
 CONSISTENCY = (
-    "dataset", "condition", "observer_b", "n_machines", "group", "machine", "accuracy_machine",
-    "noise_free", *(f"{name}{end}" for name in INTERVALS for end in ENDS),
+    "dataset", "condition", "observer_b", "n_models", "group", "model", "accuracy_model",
+    "noise_corrected", *(f"{name}{end}" for name in INTERVALS for end in ENDS),
 )  # fmt: skip
 MOST_LABELS = 12
 
@@ -139,19 +139,19 @@ def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
         legend(panel, handles + lines)
         panel.axhline(0, color="0.75", linewidth=0.8, zorder=0)
         panel.set_ylabel(f"{'decision-' * (name == 'margin')}{name} consistency (-1 to 1)")
-    axes[1].set_xlabel("accuracy of the machine (share of right answers, 0 to 1)")
-    named = frame[frame["n_machines"] < 2]
+    axes[1].set_xlabel("accuracy of the model (share of right answers, 0 to 1)")
+    named = frame[frame["n_models"] < 2]
     if len(named) > MOST_LABELS:
         return axes
-    names = named["machine"].where(named["machine"] != "", named["observer_b"])
+    names = named["model"].where(named["model"] != "", named["observer_b"])
     short = names.map(told_apart(names, MOST_LETTERS if in_column() else 40))
     for panel, column in zip(axes, ("error_consistency", "margin_consistency"), strict=True):
         panel.margins(x=0.12, y=0.08)
         dots = [
-            named[["accuracy_machine", other]].dropna().to_numpy(np.float64)
-            for other in (column, *(["noise_free"] if column == "margin_consistency" else []))
+            named[["accuracy_model", other]].dropna().to_numpy(np.float64)
+            for other in (column, *(["noise_corrected"] if column == "margin_consistency" else []))
         ]
-        shown = short[named[["accuracy_machine", column]].notna().all(axis=1)].tolist()
+        shown = short[named[["accuracy_model", column]].notna().all(axis=1)].tolist()
         place_labels(panel, dots[0], shown, FAR, np.concatenate(dots))
     return axes
 
@@ -160,31 +160,31 @@ def _points(ax: Axes, part: pd.DataFrame, name: str, color: str, marker: str) ->
     """Pairs of one place; open ones are free of noise."""
     column = f"{name}_consistency"
     look: dict[str, Any] = {"linestyle": "", "color": color}
-    two, shown = part[part["n_machines"] == 2], part[part["n_machines"] < 2]
-    x = shown["accuracy_machine"]
-    ax.plot(two["accuracy_machine"], two[column], marker=".", alpha=0.3, markersize=4, zorder=1,
+    two, shown = part[part["n_models"] == 2], part[part["n_models"] < 2]
+    x = shown["accuracy_model"]
+    ax.plot(two["accuracy_model"], two[column], marker=".", alpha=0.3, markersize=4, zorder=1,
             **look)  # fmt: skip
     ax.vlines(x, shown[f"{column}_lb"], shown[f"{column}_ub"], color=color, linewidth=1.2)
     ax.plot(x, shown[column], marker=marker, markersize=5, **look)
     if name == "margin":
-        ax.plot(x, shown["noise_free"], marker=marker, markersize=6.5, markerfacecolor="white",
+        ax.plot(x, shown["noise_corrected"], marker=marker, markersize=6.5, markerfacecolor="white",
                 zorder=2.5, **look)  # fmt: skip
 
 
 def _points_in_words(frame: pd.DataFrame, name: str, color: str) -> list[Any]:
-    shown, two = frame[frame["n_machines"] < 2], frame[frame["n_machines"] == 2]
+    shown, two = frame[frame["n_models"] < 2], frame[frame["n_models"] == 2]
     column, dot = f"{name}_consistency", {"linestyle": "", "color": color}
-    pair = "two groups" if (shown["n_machines"] == 0).all() else "machine and group"
+    pair = "two groups" if (shown["n_models"] == 0).all() else "model and group"
     entries: list[tuple[str, pd.DataFrame, str, dict[str, Any]]] = [
         (f"{pair}, with interval", shown, column, {"marker": "o", "linestyle": "-"}),
-        ("two machines, accuracy of the second", two, column, {"marker": ".", "alpha": 0.5}),
+        ("two models, accuracy of the second", two, column, {"marker": ".", "alpha": 0.5}),
     ]
     if name == "margin":
         hollow = {"marker": "o", "markerfacecolor": "w"}
-        entries.insert(1, ("noise-free, posterior median", shown, "noise_free", hollow))
+        entries.insert(1, ("noise-corrected, posterior median", shown, "noise_corrected", hollow))
     handles = []
     for text, rows, values, look in entries:
-        if lost := int(rows[["accuracy_machine", values]].isna().any(axis=1).sum()):
+        if lost := int(rows[["accuracy_model", values]].isna().any(axis=1).sum()):
             text += f"\n({lost} of {len(rows)} undefined)"
         if len(rows):
             handles.append(key(text, **dot | look))
@@ -193,7 +193,7 @@ def _points_in_words(frame: pd.DataFrame, name: str, color: str) -> list[Any]:
 
 def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None) -> list[Any]:
     """Means and ceilings: with bands and numbers, or, of one place of many, in its color."""
-    one, two = (part[part["n_machines"] == n] for n in (1, 2))
+    one, two = (part[part["n_models"] == n] for n in (1, 2))
     own = one["group"].unique()
     who, mean = own[0] if len(own) == 1 else "groups", f"mean_{name}_consistency"
     within = "within {}, mean" if name == "error" else "{} with another like it"
@@ -204,12 +204,12 @@ def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None)
     if color is None:
         lines += [
             (text, rows, mean, own_color)
-            for text, rows, own_color in ((f"machines with {who}, mean", one, "#777777"),
-                                          ("two machines, mean", two, "#E69F00"))
+            for text, rows, own_color in ((f"models with {who}, mean", one, "#777777"),
+                                          ("two models, mean", two, "#E69F00"))
             if len(rows) > 1
         ]  # fmt: skip
     if name == "margin" and len(one):
-        lines.append(("ceiling of a machine", one, "margin_ceiling", "black"))
+        lines.append(("ceiling of a model", one, "margin_ceiling", "black"))
     handles: dict[str, Any] = {}
     for text, rows, column, usual in lines:
         height, low, high = (float(rows[f"{column}{end}"].iloc[0]) for end in ENDS)
@@ -233,7 +233,7 @@ def _checks(
     result: Result,
     pair: int | str = 0,
     *,
-    m: int | None = None,
+    n_alternatives: int | None = None,
     ax: Any = None,
 ) -> NDArray[np.object_]:
     """Item strength against margins, residuals of classes, and tails of margins."""
@@ -241,17 +241,19 @@ def _checks(
     ci_prob, _ = result.interval_options(None, None)
     table = result.table
     systems = [int(table[name].values[at]) for name in ("first", "second")]
-    machine = table["is_machine"].values[systems]
-    if machine.sum() != 1:
-        alike = "two machines" if machine.all() else "two groups"
+    model = table["is_model"].values[systems]
+    if model.sum() != 1:
+        alike = "two models" if model.all() else "two groups"
         raise ValueError(
-            f"entry {label!r} is of {alike}: expected a machine and a group of observers; choose "
+            f"entry {label!r} is of {alike}: expected a model and a group of observers; choose "
             "another entry with pair=..."
         )
-    m = table.attrs.get("n_alternatives") if m is None else m
-    if m is None:
-        raise ValueError("the number of alternatives of the task is not known: give m=...")
-    group, net = systems[int(machine[0])], systems[1 - int(machine[0])]
+    n_alternatives = table.attrs.get("n_alternatives") if n_alternatives is None else n_alternatives
+    if n_alternatives is None:
+        raise ValueError(
+            "the number of alternatives of the task is not known: give n_alternatives=..."
+        )
+    group, net = systems[int(model[0])], systems[1 - int(model[0])]
     here = table["trial_group"].values == table["pair_group"].values[at]
     there = ~np.isnan(table["margins"].values[[group, net]]).any(axis=0)
     items = np.flatnonzero(here & there)
@@ -260,18 +262,18 @@ def _checks(
         raise ValueError(f"all margins of entry {label!r} are equal: there is nothing to draw")
     right, shown = answers_of_group(table, group, items)
     strata = lists_of_items(shown)
-    side, other = group_side(right, shown, strata), machine_side(margins, strata)
+    side, other = group_side(right, shown, strata), model_side(margins, strata)
     names = table["observer"].values
     p_values = {
         name: float(result.estimates[name].values[at])
-        for name in ("p_bend", "p_classes")
+        for name in ("p_nonlinearity", "p_classes")
         if name in result.estimates
     }
 
     axes = several_axes(ax, (13.0, 4.6), 1, 3)
     share = right.sum(axis=0) / shown.sum(axis=0)
-    _bend_panel(axes[0], side, share, margins, int(m), ci_prob)
-    axes[0].set_title(_title("strengths on a line", p_values.get("p_bend")))
+    _bend_panel(axes[0], side, share, margins, int(n_alternatives), ci_prob)
+    axes[0].set_title(_title("strengths on a line", p_values.get("p_nonlinearity")))
     axes[0].set_xlabel(f"decision margin of {names[net]}")
     axes[0].set_ylabel(f"share of right answers of {names[group]} (0 to 1)")
     classes = table["class_name"].values[items]
@@ -308,12 +310,12 @@ def _title(what: str, p: float | None) -> str:
 
 
 def _bend_panel(
-    ax: Axes, side: Side, share: Floats, margins: Floats, m: int, ci_prob: float
+    ax: Axes, side: Side, share: Floats, margins: Floats, n_alternatives: int, ci_prob: float
 ) -> None:
     """Shares along margins, the line through strengths with its band, and means of bins."""
     known = np.isfinite(side.square).any()
     noise = float((side.ease**2).mean() - np.nanmean(side.square)) if known else 0.0
-    line = strength_line(share, margins, max(noise, 0.0), m)
+    line = strength_line(share, margins, max(noise, 0.0), n_alternatives)
     z = special.ndtri((1 + ci_prob) / 2)
     # Errors of level and slope whatever the variance of an item is.
     inverse = np.linalg.pinv(line.gradient.T @ line.gradient)

@@ -96,7 +96,7 @@ def plot_matrix(
     of_kind(result, "pair")
     if "readers" in result.table:
         raise ValueError(
-            "a matrix shows pairs, and these entries are of all readers at once; analyse them with "
+            "a matrix shows pairs, and these entries are of all readers at once; analyze them with "
             "agreement(..., readers='pairs')"
         )
     frame = _entries(result)
@@ -152,7 +152,7 @@ def position_of(result: Result, pair: str) -> int:
     labels = result.table["pair"].values.tolist()
     if pair not in labels:
         raise ValueError(
-            f"no entry is labelled {pair!r}; labels look like {labels[0]!r}{nearest(pair, labels)}"
+            f"no entry is labeled {pair!r}; labels look like {labels[0]!r}{nearest(pair, labels)}"
         )
     return labels.index(pair)
 
@@ -191,7 +191,7 @@ def plot_metrics(
     x, y : str
         Name of the metric, or of the result in the mapping, for each axis.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, for the colours; the trials of the analysis know them.
+        Kind of each observer, for the colors; the trials of the analysis know them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -240,7 +240,7 @@ def plot_metrics(
         if len(missing):
             raise ValueError(
                 f"{other!r} lacks {len(missing)} of the {len(own)} entries of {one!r}, the first "
-                f"is {' | '.join(missing[0])}; analyse both with the same trials, pairs (listed "
+                f"is {' | '.join(missing[0])}; analyze both with the same trials, pairs (listed "
                 "one by one if their order matters to one metric) and by"
             )
     frame = frames[0].assign(other=frames[1]["value"]).reset_index()
@@ -354,8 +354,8 @@ def _separate(ax: Axes, keys: list[str]) -> None:
         for label, start, stop in zip(labels, starts, stops, strict=True)
     )
     top = ax.secondary_xaxis("top")
-    centres = [(start + stop - 1) / 2 for start, stop in zip(starts, stops, strict=True)]
-    top.set_xticks(centres, labels, rotation=90 if narrow else 0, fontsize=8, fontweight="bold")
+    centers = [(start + stop - 1) / 2 for start, stop in zip(starts, stops, strict=True)]
+    top.set_xticks(centers, labels, rotation=90 if narrow else 0, fontsize=8, fontweight="bold")
     top.tick_params(length=0)
 
 

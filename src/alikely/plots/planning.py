@@ -204,7 +204,7 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: p
     """A line for each value of a column; simulated points hollow."""
     handles = []
     n = table[hue].nunique()
-    # More values than colours: from dark to light.
+    # More values than colors: from dark to light.
     colors = COLORS if n <= len(COLORS) else mpl.colormaps["viridis"](np.linspace(0, 0.9, n))
     for i, (value, part) in enumerate(table.groupby(hue)):
         color, marker = colors[i % len(colors)], MARKERS[i % len(MARKERS)]
@@ -239,7 +239,7 @@ def _plain_numbers(ax: Axes, which: Literal["x", "y"], numbers: pd.Series | pd.I
 RANDOM, CHOSEN = COLORS[0], COLORS[1]
 # Strata whose names have room for a second line.
 MOST_LINES = 9
-# Rows of the left panel without strata: images by how many machines are right.
+# Rows of the left panel without strata: images by how many models are right.
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -275,8 +275,8 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
         label_of = dict(zip(own["stratum"], names.loc[own["item"]], strict=True))
         labels = [str(label_of.get(g, "")) for g in range(int(rows.max()) + 1)]
         letters = {str(table[name].iloc[0]): str(name)[-1].upper() for name in table
-                   if str(name).startswith("machine_")}  # fmt: skip
-        # A machine by its letter, longer names first: one may begin another.
+                   if str(name).startswith("model_")}  # fmt: skip
+        # A model by its letter, longer names first: one may begin another.
         for name in sorted(letters, key=len, reverse=True):
             labels = [label.replace(f"{name} ", f"{letters[name]} ") for label in labels]
         title = [f"{letter} {name}" for name, letter in letters.items()]
@@ -284,7 +284,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     else:
         rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
         labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
-        ax.set_ylabel("machines that are right")
+        ax.set_ylabel("models that are right")
     y = rows + np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
     shown, size = images["shown"].to_numpy(), images["size"].to_numpy()
     look: dict[str, Any] = {"s": 13, "linewidths": 0.6}

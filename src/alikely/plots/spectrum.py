@@ -60,7 +60,7 @@ def plot_spectrum(
     spectrum : xarray.Dataset
         As from `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
-        As from `alikely.regimes`: colours of the dots, shading of the background.
+        As from `alikely.regimes`: colors of the dots, shading of the background.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure if not given.
 
@@ -141,7 +141,7 @@ def plot_spectrum(
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
     levels = spectrum["level"].values[defined].tolist()
-    # Along each row, so that neighbours share the room there is.
+    # Along each row, so that neighbors share the room there is.
     place = np.lexsort([-points[:, 0], points[:, 1]])
     place_labels(ax, points[place], [str(levels[i]) for i in place], ABOVE_OR_BELOW, points)
     return ax
@@ -319,7 +319,7 @@ def _levels(
     thin: dict[str, Any] = {"linewidth": 0.8, "marker": ".", "markersize": 3}
     if family is None:
         ax.plot(x, values.loc[systems].T, color="0.45", zorder=2, **thin)
-        handles.append(key("machine and humans", color="0.45", **thin))
+        handles.append(key("model and humans", color="0.45", **thin))
     else:
         styles = group_styles(list(dict.fromkeys(family)))
         for name, group in zip(systems, family, strict=True):
@@ -360,7 +360,7 @@ def _regimes(table: pd.DataFrame) -> pd.Series:
 
 
 RANKS = "give the table of alikely.spectrum.regime_alignment()"
-# From here on lines hide each other: so many have colours.
+# From here on lines hide each other: so many have colors.
 MANY_LINES, MOST_LINES = 12, 8
 # So many names fit one below the other on a page.
 MOST_NAMES = 50
@@ -424,9 +424,9 @@ def plot_regimes(
     )
     ranked = np.isfinite(rank).any(axis=0)
     if not ranked.any():
-        raise ValueError(f"no machine has a rank of {metric}: no regime has a condition left")
+        raise ValueError(f"no model has a rank of {metric}: no regime has a condition left")
     n, last = len(systems), int(np.flatnonzero(ranked)[-1])
-    # Of many lines only those are told apart whose rank changes most; neighbours there differ.
+    # Of many lines only those are told apart whose rank changes most; neighbors there differ.
     change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
     apart = np.full(n, n <= MANY_LINES or families is not None)
     apart[np.argsort(-change, kind="stable")[:MOST_LINES]] = True

@@ -20,12 +20,13 @@ from alikely.plots._style import svg_of
 ROWS = 20
 # Headings of columns, in all tables.
 HEADINGS = {
-    "accuracy_a": "accuracy", "accuracy_b": "other's accuracy", "ceiled": "share of ceiling",
+    "accuracy_a": "accuracy", "accuracy_b": "accuracy of the other",
+    "ceiling_normalized": "ratio to ceiling",
     "dataset": "data set", "log10_p": "log10 p (Fisher)",
     "n_cases": "cases", "n_entries": "entries", "n_readers": "readers",
     "p_adjusted": "p (Fisher, adjusted)", "p_null": "p (simulated)",
-    "p_null_bh": "p (simulated, adjusted)", "p_positive": "probability above 0",
-    "p_value_simultaneous": "p (among all)", "se": "standard error", "system": "machine",
+    "p_null_bh": "p (simulated, adjusted)", "prob_positive": "probability above 0",
+    "p_value_simultaneous": "p (among all)", "se": "standard error", "system": "model",
 }  # fmt: skip
 # Columns from which on a table has a smaller font.
 DENSE = 10

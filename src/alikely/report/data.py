@@ -32,9 +32,9 @@ REPEATS = {
     ),
     "paired": "Repeats are paired in their order, and count as trials of their own.",
 }
-PEOPLE = {
-    "label": "For scores, a label of a human is one and the same person in all data sets.",
-    "dataset": "For scores, a label of a human is another person in each data set.",
+HUMAN_IDS = {
+    "shared": "For scores, a label of a human is one and the same person in all data sets.",
+    "per_dataset": "For scores, a label of a human is another person in each data set.",
 }
 IMAGES = {
     "dataset": "For scores, a label of an item is one image within a data set.",
@@ -114,7 +114,7 @@ def _described(summary: xr.Dataset) -> list[Block]:
         if lacking
         else "Every observer was shown every trial.",
         f"Repeated: {attrs['n_repeated']:,} of {attrs['n_items']:,} items came back, up to "
-        f"{attrs['most_repeats']:,} times."
+        f"{attrs['max_repeats']:,} times."
         if attrs["n_repeated"]
         else "Repeated: no item came back within a condition.",
     ]
@@ -145,9 +145,9 @@ def _rules(result: Result) -> list[str]:
         rules.append(f"Trials that share their {attrs['cluster']} are one unit of sampling.")
     if attrs.get("exclude"):
         rules.append(f"Left out of the scores: the conditions of {attrs['exclude']!r}.")
-    if "people" in attrs:
-        rules.append(PEOPLE[str(attrs["people"])])
-        rules.append(IMAGES[str(attrs["items"])])
+    if "human_ids" in attrs:
+        rules.append(HUMAN_IDS[str(attrs["human_ids"])])
+        rules.append(IMAGES[str(attrs["item_scope"])])
     return rules
 
 

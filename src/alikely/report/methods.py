@@ -168,12 +168,12 @@ def _of_pairs(result: Result) -> str:
         f"{within.get(str(attrs.get('by')), '')} ({counted(len(pairs), 'estimate')})."
         f"{_missing(attrs)}"
     )
-    schools = ["analytic", *(name for name in ("bootstrap", "posterior")
+    methods = ["analytic", *(name for name in ("bootstrap", "posterior")
                              if name in result.data.children or
                              (name == "posterior" and result.without_draws))]  # fmt: skip
     said = [
-        f"{method_words(result, school, kind)} ({interval_words(school, kind, prob)})"
-        for school in schools
+        f"{method_words(result, method, kind)} ({interval_words(method, kind, prob)})"
+        for method in methods
     ]
     text += f" Intervals: {'; '.join(said)}. Analytic intervals are of influence functions."
     if "p_null" in result.estimates:
@@ -188,13 +188,13 @@ def _of_pairs(result: Result) -> str:
 
 
 def _of_scores(scores: Result) -> str:
-    """Scores: what is averaged, what is drawn anew, and how."""
+    """Scores: what is averaged, what is resampled, and how."""
     attrs = scores.data.attrs
     prob, _ = scores.interval_options(None, None)
     text = (
-        f"Scores are means of {scores.metric.label} of a machine with each human, over conditions, "
-        f"then humans, then those data sets that have machines "
-        f"({counted(len(model_names(scores)), 'machine')}; "
+        f"Scores are means of {scores.metric.label} of a model with each human, over conditions, "
+        f"then humans, then those data sets that have models "
+        f"({counted(len(model_names(scores)), 'model')}; "
         f"{counted(len(dataset_names(scores)), 'data set')} in all).{_missing(attrs)}"
     )
     if attrs.get("exclude"):

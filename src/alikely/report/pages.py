@@ -112,7 +112,7 @@ def make_report(
     Returns
     -------
     Report
-        Data as read, findings in sentences, estimates by every school, tests, differences, ranks,
+        Data as read, findings in sentences, estimates by every method, tests, differences, ranks,
         ceilings, warnings, and methods with references.
 
     Raises
@@ -180,7 +180,7 @@ def _check_observers(results: Sequence[Result], trials: Trials) -> None:
     """Refuse trials of others than the results are of (`ValueError`)."""
     for result in results:
         if result.kind == "model" or result.metric.counts in ("readings", "margins"):
-            continue  # of all readers at once, of machines that have margins alone, of means
+            continue  # of all readers at once, of models that have margins alone, of means
         names = result.observers
         if lost := [name for name in dict.fromkeys(names) if name not in trials.observers]:
             raise ValueError(

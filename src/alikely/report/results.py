@@ -28,7 +28,7 @@ from alikely.benchmark.words import (
 )
 from alikely.estimates.contrasts import (
     contrast_sentence,
-    machine_means,
+    model_means,
     observer_differences,
 )
 from alikely.estimates.result import Result
@@ -56,8 +56,8 @@ from alikely.report.blocks import (
 
 __all__ = ["pair_sections", "parts_of", "score_findings", "score_sections"]
 
-# Images and people are both drawn anew: the widest of the three populations, and first.
-BOTH: Population = "crossed"
+# Images and people are both resampled: the widest of the three populations, and first.
+BOTH: Population = "both"
 # Random numbers decide sets of ranks in the last place only; a page is to be the same again.
 SEED = 1
 # Trees of more observers take minutes.
@@ -74,7 +74,7 @@ TESTED = (
     "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
     "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
     "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
-    "association. The tests speak for {whom}."
+    "association. The tests generalizes to {whom}."
 )
 ONE_INTERVAL = (
     "Each estimate has the interval that we recommend for it. The summary of the result shows "
@@ -191,12 +191,13 @@ def _means(
 ) -> list[Block]:
     """Means of observers over their pairs; their differences, where no benchmark has them."""
     blocks: list[Block] = []
-    means = machine_means(result, kinds or {})
+    means = model_means(result, kinds or {})
     if means is not None:
         blocks.append(
             Text(
-                "Mean of each machine over its pairs with observers of other kinds, for "
-                f"{_whom(result)}; scores that speak for new people have a section of their own, "
+                "Mean of each model over its pairs with observers of other kinds, for "
+                f"{_whom(result)}; scores that generalizes to new people have a section of their "
+                f"own, "
                 "where the data allow it."
             )
         )
@@ -219,7 +220,7 @@ def _whom(result: Result) -> str:
 def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
     text = (
         "Differences between the mean estimates of observers over their pairs, on the trials that "
-        f"they share. They speak for {_whom(result)}; p values are "
+        f"they share. They generalizes to {_whom(result)}; p values are "
         f"adjusted over {_defined(table)} (Benjamini and Hochberg), intervals "
         "hold one by one."
     )
@@ -228,7 +229,7 @@ def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
 
 
 def _largest(result: Result, table: pd.DataFrame) -> str:
-    """The difference that stands out most, that it was chosen, and what another school says."""
+    """The difference that stands out most, that it was chosen, and what another method says."""
     p = table["p_value"]
     if p.isna().all():
         return (
@@ -297,28 +298,28 @@ def score_sections(scores: Result) -> list[Section]:
     analytic = is_analytic(scores)
     against = " against humans" if analytic else ""
     sections = [Section(f"Scores{against}: {scores.metric.label}", _scores(scores))]
-    # Of one machine there is neither.
+    # Of one model there is neither.
     if len(model_names(scores)) > 1:
         ranks = attempted("Ranks.", lambda: _ranks(scores))
         apart = attempted("Differences.", lambda: _apart(scores))
-        sections += [Section("Ranks", ranks), Section("Differences between machines", apart)]
+        sections += [Section("Ranks", ranks), Section("Differences between models", apart)]
     if analytic:
         ceilings = attempted("Ceilings.", lambda: _ceilings(scores))
         sections.append(Section("Ceilings", ceilings))
     return sections
 
 
-def _for(scores: Result, population: Population = BOTH) -> str:
-    """Whom numbers speak for."""
-    return f", for {SPEAKS[population]}" if is_analytic(scores) else ""
+def _for(scores: Result, generalize_to: Population = BOTH) -> str:
+    """Whom numbers generalizes to."""
+    return f", for {SPEAKS[generalize_to]}" if is_analytic(scores) else ""
 
 
 def _scores(scores: Result) -> list[Block]:
     heads = {"estimate": scores.metric.label, "level": "data set"}
     zero = is_wide(scores.metric) or None
 
-    def table(population: Population | None, what: str, level: str | None = OVERALL) -> Block:
-        frame = scores.summary(population, level)
+    def table(generalize_to: Population | None, what: str, level: str | None = OVERALL) -> Block:
+        frame = scores.summary(generalize_to, level)
         own = ["level"] if level is not None else []
         sort = "-estimate" if level is not None else ["level", "-estimate"]
         return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
@@ -330,7 +331,7 @@ def _scores(scores: Result) -> list[Block]:
     populations: tuple[Population, ...] = (BOTH, "images")
     blocks = [table(p, f"Scores (means over data sets){_for(scores, p)}.") for p in populations]
     what = f"Scores with the humans' ceiling{_for(scores)}."
-    blocks.append(figure_of(lambda: plot_benchmark(scores, population=BOTH), what))
+    blocks.append(figure_of(lambda: plot_benchmark(scores, generalize_to=BOTH), what))
     if len(dataset_names(scores)) > 1:
         blocks.append(table(BOTH, f"Scores in each data set{_for(scores)}.", None))
     return blocks
@@ -344,7 +345,7 @@ def _ranks(scores: Result) -> list[Block]:
     names = {
         "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
         "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
-        "system": "machine", "se": "standard error", "tied_with_top": "tied with the top",
+        "system": "model", "se": "standard error", "tied_with_top": "tied with the top",
         "estimate": scores.metric.label,
     }  # fmt: skip
     heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
@@ -354,7 +355,7 @@ def _ranks(scores: Result) -> list[Block]:
         *said,
         table_of(found.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
         figure_of(
-            lambda: plot_benchmark(scores, "ranks", population=BOTH if analytic else None,
+            lambda: plot_benchmark(scores, "ranks", generalize_to=BOTH if analytic else None,
                                    rng=SEED),
             f"Sets of ranks that hold all true ranks at once{_for(scores)}.",
         ),
@@ -378,7 +379,7 @@ def _apart(scores: Result) -> list[Block]:
     else:
         blocks.append(table_of(table, "Differences.", sort="-difference"))
     if "posterior" in scores.data.children:
-        what = "Posterior probability that the machine of the row is above that of the column"
+        what = "Posterior probability that the model of the row is above that of the column"
         what += _for(scores, "images")
         blocks.append(figure_of(lambda: plot_benchmark(scores, "prob_greater"), f"{what}."))
     return blocks
@@ -387,15 +388,17 @@ def _apart(scores: Result) -> list[Block]:
 def _ceilings(scores: Result) -> list[Block]:
     names = {
         "level": "data set", "n_humans": "humans", "human_human": "humans among themselves",
-        "human_human_se": "its standard error", "p_human_human": "p_above_0",
-        "consensus_lower": "consensus, lower", "consensus_lower_se": "lower, standard error",
-        "consensus_upper": "consensus, upper", "consensus_upper_se": "upper, standard error",
+        "human_human_se": "its standard error", "p_human_human": "p (one-sided)",
+        "noise_ceiling_lower": "noise ceiling, lower",
+        "noise_ceiling_lower_se": "standard error (lower)",
+        "noise_ceiling_upper": "noise ceiling, upper",
+        "noise_ceiling_upper_se": "standard error (upper)",
     }  # fmt: skip
     what = (
-        f"What humans reach among themselves{_for(scores)}; consensus bounds of what a system "
+        f"What humans reach among themselves{_for(scores)}; noise ceiling of what a system "
         f"without noise of its own could reach{_for(scores, 'images')}."
     )
-    heads = {"p_above_0": "p (above 0, one-sided)"}
+    heads = {"prob_above_0": "p (above 0, one-sided)"}
     table = ceilings(scores, BOTH).rename(columns=names)
     said = Text(ceiling_sentence(scores, ceilings(scores, BOTH), BOTH))
     return [said, table_of(table, what, headings=heads, rows=60)]

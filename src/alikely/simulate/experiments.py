@@ -36,12 +36,12 @@ def cohort(
     n_trials: int = 160,
     rng: RandomState = None,
 ) -> Trials:
-    """Simulate humans and machines from the cohort copy model.
+    """Simulate humans and models from the cohort copy model.
 
     Parameters
     ----------
-    copy_probability : array_like, shape (machine,) or (machine, condition)
-        Probability that a machine copies a random human, in [-1, 1]; negative: inverts.
+    copy_probability : array_like, shape (model,) or (model, condition)
+        Probability that a model copies a random human, in [-1, 1]; negative: inverts.
     own_accuracy : array_like, as `copy_probability`
         Probability to be right on its own, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
@@ -93,8 +93,8 @@ def cohort(
     p = generator.beta(mu * phi, (1 - mu) * phi, size)
     humans = generator.random((n_humans, *size)) < p
     u0 = np.maximum(-c, 0) + (1 - np.abs(c)) * q
-    machines = generator.random((len(c), *size)) < u0[:, None, :] + c[:, None, :] * p
-    correct = np.concatenate([humans, machines]).transpose(0, 2, 1).reshape(len(c) + n_humans, -1)
+    models = generator.random((len(c), *size)) < u0[:, None, :] + c[:, None, :] * p
+    correct = np.concatenate([humans, models]).transpose(0, 2, 1).reshape(len(c) + n_humans, -1)
     return Trials.from_correct(
         correct.astype(int),
         observers=[f"human_{i + 1}" for i in range(n_humans)]
@@ -230,7 +230,7 @@ def detection_experiment(
     n_observers: int = 45,
     n_items: int = 160,
     n_repeats: int = 2,
-    m: int = 16,
+    n_alternatives: int = 16,
     *,
     rho: Mapping[str, float] | None = None,
     strength_mean: float = 1.6,
@@ -241,7 +241,7 @@ def detection_experiment(
     n_lists: int = 1,
     rng: RandomState = None,
 ) -> tuple[Trials, pd.DataFrame]:
-    """Answers of noisy observers to items of shared strength, and margins of machines [GS66]_.
+    """Answers of noisy observers to items of shared strength, and margins of models [GS66]_.
 
     The defaults agree with themselves (kappa .54) and with each other (.31) as much as the 45
     people of a 16-alternative experiment with 160 images [AK24]_; at an accuracy of .49. With its
@@ -253,10 +253,10 @@ def detection_experiment(
     ----------
     n_observers, n_items, n_repeats : int
         At least 1, 5 and 1.
-    m : int
+    n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Machines by name, and the correlation of their margins with the shared strengths.
+        Models by name, and the correlation of their margins with the shared strengths.
     strength_mean, strength_sd : float
         Of the shared strengths of items, in units of the noise of one alternative.
     ability_sd, log_gain_sd : float
@@ -287,12 +287,12 @@ def detection_experiment(
     >>> trials, len(margins)
     (<Trials: 5 observers, 40 trials, 16 classes>, 20)
     """
-    machines = dict(rho or {})
+    models = dict(rho or {})
     check_ranges(
         ("n_observers", n_observers, 1, np.inf), ("n_items", n_items, 5, np.inf),
-        ("n_repeats", n_repeats, 1, np.inf), ("m", m, 2, np.inf),
+        ("n_repeats", n_repeats, 1, np.inf), ("n_alternatives", n_alternatives, 2, np.inf),
         ("n_lists", n_lists, 1, n_observers),
-        *((f"rho of {name!r}", value, -1, 1) for name, value in machines.items()),
+        *((f"rho of {name!r}", value, -1, 1) for name, value in models.items()),
     )  # fmt: skip
     if min(strength_sd, ability_sd, log_gain_sd, stable_sd) < 0:
         raise ValueError("standard deviations must not be negative")
@@ -302,8 +302,8 @@ def detection_experiment(
     gain = strength_sd * np.exp(generator.normal(0, log_gain_sd, people))
     own = generator.normal(strength_mean, ability_sd, people) + gain * z
     own += generator.normal(0, stable_sd, own.shape)
-    truth = generator.permutation(np.arange(n_items) % m)
-    evidence = generator.standard_normal((n_observers, n_repeats, n_items, m))
+    truth = generator.permutation(np.arange(n_items) % n_alternatives)
+    evidence = generator.standard_normal((n_observers, n_repeats, n_items, n_alternatives))
     evidence[..., np.arange(n_items), truth] += own[:, None]
     answer = evidence.argmax(axis=-1).reshape(n_observers, -1)
     items = np.array([f"item_{i + 1}" for i in range(n_items)])
@@ -315,7 +315,7 @@ def detection_experiment(
         answer,
         np.tile(truth, n_repeats),
         observers=[f"human_{o + 1}" for o in range(n_observers)],
-        classes=range(m),
+        classes=range(n_alternatives),
         item=items.tolist() * n_repeats,
         repeat=np.repeat(np.arange(n_repeats), n_items).tolist(),
         kind=["human"] * n_observers,
@@ -325,7 +325,7 @@ def detection_experiment(
         places.assign(
             margin=value * z + np.sqrt(1 - value**2) * generator.standard_normal(n_items)
         ).assign(observer=name)
-        for name, value in machines.items()
+        for name, value in models.items()
     ]
     columns = ["observer", *PLACE, "margin"]
     margins = (

@@ -1,4 +1,4 @@
-"""Machines against humans, condition by condition, with replicates that conditions share.
+"""Models against humans, condition by condition, with replicates that conditions share.
 
 References
 ----------
@@ -52,7 +52,7 @@ __all__ = [
     "alignment_table",
     "condition_alignment",
     "condition_groups",
-    "machines_of",
+    "models_of",
     "over_humans",
     "took_part",
 ]
@@ -60,7 +60,7 @@ __all__ = [
 
 DIMS = {
     "estimate": ("metric", "condition", "system"),
-    "centre": ("metric", "condition", "system"),
+    "interval_center": ("metric", "condition", "system"),
     "se": ("metric", "condition", "system"),
     "df": ("metric", "condition", "system"),
     "undefined": ("metric", "condition", "system"),
@@ -83,7 +83,7 @@ def condition_alignment(
     n_resamples: int = 1000,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Compute alignment of errors of machines and humans in every condition.
+    """Compute alignment of errors of models and humans in every condition.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def condition_alignment(
         Kinds of the observers.
     metrics : str, Metric, or sequence of these
         Any metrics of trials, see `alikely.metrics.metrics`; some need classes. Where the order of
-        a pair matters, humans are the reference of machines, and pairs of humans count in both
+        a pair matters, humans are the reference of models, and pairs of humans count in both
         orders.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
@@ -106,12 +106,12 @@ def condition_alignment(
     -------
     xarray.Dataset
         By ``metric, condition`` (as ``dataset:condition``, in order of the data) and ``system``
-        (the machines, then ``human-human``): ``estimate`` (mean over the humans of the metric
-        between machine and human; over pairs of humans), ``se`` for new images and new humans with
-        ``df``, the degrees of freedom of Student's intervals about ``centre``, the estimate with
-        something added to the cells of each pair (as in `alikely.benchmark_scores`),
+        (the models, then ``human-human``): ``estimate`` (mean over the humans of the metric
+        between model and human; over pairs of humans), ``se`` for new images and new humans with
+        ``df``, the degrees of freedom of Student's intervals about ``interval_center``, the
+        estimate with something added to the cells of each pair (as in `alikely.benchmark_scores`),
         ``undefined`` (undefined entries left out of the mean) and, with a dim ``resample``,
-        ``replicates`` (float32). NaN for a machine that took no part in a condition, and where
+        ``replicates`` (float32). NaN for a model that took no part in a condition, and where
         every entry is undefined. Coords ``metric_min, metric_max`` (range of each metric),
         ``dataset, level, n_humans, n_images`` (condition) and the observer labels (system).
         Attributes ``models, humans, no_response, missing_note, seed``.
@@ -134,8 +134,8 @@ def condition_alignment(
     Drawing both at once counts the noise of single answers more than once [O07]_; draws from n
     humans have ``(n - 1) / n`` of the variance of humans. In single conditions the former prevails:
     on the model-vs-human data (4 to 7 humans) replicates of error consistency spread 1.1 times as
-    much as `se` for machines, 1.3 times for human-human. In means over many conditions the latter
-    may: over the 8 conditions of a data set 1.1 times for machines and for their differences, .9 to
+    much as `se` for models, 1.3 times for human-human. In means over many conditions the latter
+    may: over the 8 conditions of a data set 1.1 times for models and for their differences, .9 to
     1.5 times for human-human. `se` is that of `alikely.benchmark_scores`, a condition for a data
     set, and NaN below 3 humans; the replicates are left as drawn.
 
@@ -161,7 +161,7 @@ def condition_alignment(
         both_orders=not all(metric.symmetric for metric in chosen),
         level="condition",
     )
-    refuse_own_names("machine", layout.machines, (HUMANS,))
+    refuse_own_names("model", layout.models, (HUMANS,))
     seed = seed_sequence(rng)
     image_seed, human_seed = seed.spawn(2)
     people = people_drawn(layout.parts, n_resamples, human_seed)
@@ -176,13 +176,13 @@ def condition_alignment(
         "metric_min": ("metric", [float(metric.bounds[0]) for metric in chosen]),
         "metric_max": ("metric", [float(metric.bounds[1]) for metric in chosen]),
         "condition": np.array(names, dtype=object),
-        "system": np.array([*layout.machines, HUMANS], dtype=object),
+        "system": np.array([*layout.models, HUMANS], dtype=object),
         "dataset": ("condition", np.array([n.split(":", 1)[0] for n in names], dtype=object)),
         "level": ("condition", np.array([n.split(":", 1)[1] for n in names], dtype=object)),
         "n_humans": ("condition", n_humans),
         "n_images": ("condition", n_images),
     }
-    labels = system_labels(trials, [*layout.machines, HUMANS], {*coords, *DIMS, "resample"})
+    labels = system_labels(trials, [*layout.models, HUMANS], {*coords, *DIMS, "resample"})
     return xr.Dataset(
         {name: (dims, np.stack([each[name] for each in found])) for name, dims in DIMS.items()},
         coords={**coords, **labels},
@@ -204,7 +204,7 @@ def _of_metric(
     images: NDArray[np.float32],
     people: list[Floats],
 ) -> dict[str, NDArray[np.generic]]:
-    """Variables of one metric; what machines took part in is no matter here: no ceiling."""
+    """Variables of one metric; what models took part in is no matter here: no ceiling."""
     estimate = nested_scores(layout, value[None])[0, :, :-1]
     both = np.empty((len(images), *estimate.shape), dtype=np.float32)
     if len(images):
@@ -212,13 +212,13 @@ def _of_metric(
     undefined = undefined_entries(layout, value)[:-1, :-1]
     # A person who is in one condition only is the same, whatever labels mean.
     parts = decompositions(
-        table, layout, metric, people="dataset", items="condition", overall=False
+        table, layout, metric, human_ids="per_dataset", item_scope="condition", overall=False
     )
     rows = np.eye(len(layout.systems))[:-1]
-    spreads = [spread(part, rows, "crossed") for part in parts]
+    spreads = [spread(part, rows, "both") for part in parts]
     return {
         "estimate": estimate,
-        "centre": np.stack([part["centre"].values[:-1] for part in parts]),
+        "interval_center": np.stack([part["interval_center"].values[:-1] for part in parts]),
         "se": np.sqrt(np.stack([found.variance for found in spreads])),
         "df": np.stack([found.df for found in spreads]),
         "undefined": undefined,
@@ -259,7 +259,7 @@ def _checked_conditions(
 def _replicates(
     table: xr.Dataset, metrics: list[Metric], n_resamples: int, seed: np.random.SeedSequence
 ) -> tuple[list[Floats], list[NDArray[np.float32]]]:
-    """Values of all entries, and with images drawn anew, the same ones for all metrics."""
+    """Values of all entries, and with images resampled, the same ones for all metrics."""
     groups = list(blocks(table))
     jobs = [
         (block, metrics, n_resamples, own)
@@ -294,8 +294,8 @@ def _of_block(
     return [(each.values(plain)[0], out) for each, out in zip(ready, drawn, strict=True)]
 
 
-def machines_of(alignment: xr.Dataset) -> list[str]:
-    """Systems that are machines."""
+def models_of(alignment: xr.Dataset) -> list[str]:
+    """Systems that are models."""
     needed = {"metric", "condition", "system"}
     if not isinstance(alignment, xr.Dataset) or not needed <= set(alignment.sizes):
         raise TypeError(
@@ -304,7 +304,7 @@ def machines_of(alignment: xr.Dataset) -> list[str]:
         )
     systems = alignment["system"].values.tolist()
     if HUMANS not in systems or len(systems) < 2:
-        raise ValueError(f"alignment needs {HUMANS!r} and a machine among its systems")
+        raise ValueError(f"alignment needs {HUMANS!r} and a model among its systems")
     return [name for name in systems if name != HUMANS]
 
 
@@ -350,8 +350,8 @@ def alignment_table(
     -------
     pandas.DataFrame
         ``metric, condition, dataset, level, regime`` (with `labels`), ``system, estimate``;
-        ``centre, se, df`` of the analytic interval and its bounds, as ``analytic_ci95_lb``; those
-        of the replicates, as ``bootstrap_eti95_lb``; ``ratio``: machine and human over human and
+        ``center, se, df`` of the analytic interval and its bounds, as ``analytic_ci95_lb``; those
+        of the replicates, as ``bootstrap_eti95_lb``; ``ratio``: model and human over human and
         human, neither clipped nor made absolute, NaN where the latter is not above 0, and its
         bounds, as ``ratio_eti95_lb``; ``undefined_replicates``: share of replicates without that
         ratio (of ``human-human``: without a value), left out of the bounds; ``note``. The ratio is
@@ -375,22 +375,24 @@ def alignment_table(
     ci_prob = resolve("ci_prob", ci_prob)
     ci_kind = resolve("ci_kind", ci_kind)
     check_interval(ci_prob, ci_kind)
-    machines_of(alignment)
+    models_of(alignment)
     names, systems = (alignment[name].values.tolist() for name in ("condition", "system"))
     regime = None if labels is None else condition_groups(names, labels)
     human, there = systems.index(HUMANS), took_part(alignment)
-    labelled: dict[str, Any] = {"condition": np.array(names, dtype=object)}
-    labelled |= {name: alignment[name].values.astype(str) for name in ("dataset", "level")}
+    labeled: dict[str, Any] = {"condition": np.array(names, dtype=object)}
+    labeled |= {name: alignment[name].values.astype(str) for name in ("dataset", "level")}
     if regime is not None:
-        labelled["regime"] = np.array([regime[name] for name in names], dtype=object)
-    place = {name: np.repeat(values, len(systems)) for name, values in labelled.items()}
+        labeled["regime"] = np.array([regime[name] for name in names], dtype=object)
+    place = {name: np.repeat(values, len(systems)) for name, values in labeled.items()}
     frames = []
     for metric in alignment["metric"].values.tolist():
         own = alignment.sel(metric=metric)
-        value, centre, se, df = (own[name].values for name in ("estimate", "centre", "se", "df"))
+        value, center, se, df = (
+            own[name].values for name in ("estimate", "interval_center", "se", "df")
+        )
         draws = own["replicates"].values.astype(np.float64)
         limits = float(own["metric_min"]), float(own["metric_max"])
-        student = student_bounds(centre, se**2, df, ci_prob, limits)
+        student = student_bounds(center, se**2, df, ci_prob, limits)
         of_humans = value[:, [human]], draws[..., [human]]
         ratio, ratio_limits, reach = over_humans(value, draws, *of_humans, ci_prob, ci_kind)
         ratio[:, human] = ratio_limits[:, human] = np.nan
@@ -403,7 +405,7 @@ def alignment_table(
                 **place,
                 "system": systems * len(names),
                 "estimate": value.ravel(),
-                "centre": centre.ravel(),
+                "interval_center": center.ravel(),
                 "se": se.ravel(),
                 "df": df.ravel(),
                 **bound_columns("analytic", "ci", ci_prob, student.reshape(-1, 2)),

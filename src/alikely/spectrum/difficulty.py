@@ -206,7 +206,7 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
         ``scale`` (accuracy, logit), ``test`` (Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_,
         Lilliefors [L67]_, with p from 99,999 simulated samples), ``n, statistic, p_value`` and
         ``note``; NaN where a test needs more values, or different ones. A small p speaks against
-        normality; a large one does not speak for it.
+        normality; a large one does not generalizes to it.
 
     Examples
     --------
@@ -271,12 +271,12 @@ def _counts(
         np.stack([np.bincount(number, weights, len(names)) for weights in mask], axis=1)
         for mask in (np.where(answered, correct, 0).astype(float), answered.astype(float))
     )
-    n_people = (shown > 0).sum(axis=1)
-    if (n_people < 2).any():
-        bad = int(np.argmax(n_people < 2))
+    n_humans = (shown > 0).sum(axis=1)
+    if (n_humans < 2).any():
+        bad = int(np.argmax(n_humans < 2))
         raise ValueError(
             f"difficulty needs at least 2 observers of kind {kind!r} in each condition, "
-            f"{names[bad]!r} has {n_people[bad]}; leave it out with trials.select(...)"
+            f"{names[bad]!r} has {n_humans[bad]}; leave it out with trials.select(...)"
         )
     shown = shown.astype(np.int64)
     return names, right.astype(np.int64) if items is None else right, shown

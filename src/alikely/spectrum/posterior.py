@@ -17,7 +17,7 @@ from alikely._base.random import RandomState
 from alikely._base.settings import resolve
 from alikely.data.covariates import covariate_tables, covariates_dataset
 from alikely.inference.chains import nuts
-from alikely.inference.complete import labelled, with_constants
+from alikely.inference.complete import labeled, with_constants
 from alikely.inference.intervals import interval
 from alikely.models._mixtures import neighbour_probabilities, regime_names
 
@@ -155,7 +155,7 @@ def fit_spectrum(
         **{name: ("condition", spectrum[name].values) for name in ("dataset", "level")},
     }
     with_constants(tree, xr.Dataset(entries))
-    tree = labelled(tree, condition=conditions, person=persons)
+    tree = labeled(tree, condition=conditions, person=persons)
     if tables:
         tree["covariates"] = covariates_dataset(tables, dims)
     tree.attrs["k"] = k

@@ -80,7 +80,7 @@ def regimes(
         Runs of k-means from random conditions. EM starts from each of the groupings in which they
         end (from the 100 closest, if there are more), and the best mixture is kept.
     n_resamples : int
-        Bootstrap replicates, in which the humans of each data set are drawn anew; 0 for none.
+        Bootstrap replicates, in which the humans of each data set are resampled; 0 for none.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -92,7 +92,7 @@ def regimes(
         `neighbour_probabilities`; from the replicates ``resampled`` (condition,
         regime), the share of each label, and ``stability``, that of the condition's own. By
         ``regime``, hardest first: ``weight, mean, sd, size``; ``position`` (boundary) between
-        neighbours. By ``n_regimes``, 1 to 6: ``bic, aicc`` [HT89]_, ``converged_bic`` (of the best
+        neighbors. By ``n_regimes``, 1 to 6: ``bic, aicc`` [HT89]_, ``converged_bic`` (of the best
         optimum when EM is let run to its end), and ``resampled_best``, the share of replicates in
         which it has the lowest BIC. Attributes ``k``; ``ties``, the numbers of regimes whose BIC
         is within 2 of the lowest [R95]_; ``n_resamples``, how many replicates have a delta for
@@ -224,7 +224,7 @@ def _fits(
 
 
 def _starts(x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence) -> list[_Mixture]:
-    """Mixtures of the different groupings in which k-means of random centres ends."""
+    """Mixtures of the different groupings in which k-means of random centers ends."""
     at = np.sort(x)
     mixtures = []
     for cut in _groupings(at, k, n_starts, np.random.default_rng(seed)):
@@ -248,17 +248,17 @@ def _groupings(
         # There is only one.
         return np.searchsorted(at, values[1:])[None, : k - 1]
     shuffled = generator.permuted(np.broadcast_to(values, (n_starts, len(values))), axis=1)
-    centre = np.sort(shuffled[:, :k], axis=1)
+    center = np.sort(shuffled[:, :k], axis=1)
     total = np.concatenate([[0.0], np.cumsum(at)])
     edge = np.zeros((n_starts, k + 1), dtype=np.intp)
     edge[:, -1] = len(at)
     for _ in range(MOST_ROUNDS):
-        cut = np.searchsorted(at, (centre[:, 1:] + centre[:, :-1]) / 2)
+        cut = np.searchsorted(at, (center[:, 1:] + center[:, :-1]) / 2)
         if (cut == edge[:, 1:-1]).all():
             break
         edge[:, 1:-1] = cut
         size = np.diff(edge, axis=1)
-        centre = np.where(size > 0, np.diff(total[edge], axis=1) / np.maximum(size, 1), centre)
+        center = np.where(size > 0, np.diff(total[edge], axis=1) / np.maximum(size, 1), center)
     full = (np.diff(edge, axis=1) > 0).all(axis=1)
     if not full.any():
         # Every run lost a group on its way: equal shares will do.
@@ -324,10 +324,10 @@ def _resampled_deltas(
     weight = times[:, here].reshape(n_resamples, -1)
     value = np.where(part, logit, 0.0)[here].ravel()
     total = weight.sum(axis=1)
-    centre = weight @ value / total
-    spread = np.sqrt((weight * (value - centre[:, None]) ** 2).sum(axis=1) / (total - 1))
+    center = weight @ value / total
+    spread = np.sqrt((weight * (value - center[:, None]) ** 2).sum(axis=1) / (total - 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        delta = (mean - centre[:, None]) / spread[:, None]
+        delta = (mean - center[:, None]) / spread[:, None]
     kept = np.isfinite(delta).all(axis=1) & (spread > NO_SPREAD)
     return np.asarray(delta[kept])
 

@@ -1,4 +1,4 @@
-"""How alike machines and humans err within regimes of difficulty, and how sure that is.
+"""How alike models and humans err within regimes of difficulty, and how sure that is.
 
 References
 ----------
@@ -29,7 +29,7 @@ from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.ranking import significantly_greater
 from alikely.inference.intervals import OPEN, bounds, mean_of_defined, share_bounds, shares
 from alikely.metrics import get_metric
-from alikely.spectrum.alignment import condition_groups, machines_of, over_humans, took_part
+from alikely.spectrum.alignment import condition_groups, models_of, over_humans, took_part
 
 __all__ = [
     "Conditions",
@@ -54,7 +54,7 @@ def regime_alignment(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Compute alignment of every machine within regimes of difficulty, with ranks.
+    """Compute alignment of every model within regimes of difficulty, with ranks.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def regime_alignment(
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
         Difficulty of each condition, or the spectrum that holds it; for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics of the alignment to average, condition by condition, into one (of the machines, and
+        Metrics of the alignment to average, condition by condition, into one (of the models, and
         of the humans), in the place of each by itself. Of error consistency and misclassification
         agreement ``mean_ratio`` is then the ratio by which [X26]_ rank (their equation 2).
     ci_prob : float
@@ -80,9 +80,9 @@ def regime_alignment(
     Returns
     -------
     pandas.DataFrame
-        One row per metric, regime (in order of first occurrence) and machine: ``metric, regime,
+        One row per metric, regime (in order of first occurrence) and model: ``metric, regime,
         system, n_conditions``; ``estimate`` and ``ceiling``: means over the conditions between
-        machine and humans and among humans; ``ratio_of_means``, one over the other, and
+        model and humans and among humans; ``ratio_of_means``, one over the other, and
         ``mean_ratio``, the mean of the ratios of the conditions whose human-human value is above
         0, neither clipped nor made absolute. Bounds of each from the joint replicates, as
         ``ceiling_eti95_lb``, those of the estimate as ``bootstrap_eti95_lb``; of a ratio infinite
@@ -95,14 +95,14 @@ def regime_alignment(
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, a machine lacks a condition that others have, there are no
+        If a condition has no label, a model lacks a condition that others have, there are no
         replicates, `delta` is missing, `metrics` are not at least two of the alignment's, or an
         option is out of range.
 
     Notes
     -----
-    A condition without machines is left aside; one in which any value is undefined is left out
-    for all, so that all machines are compared on the same conditions. The labels are taken as
+    A condition without models is left aside; one in which any value is undefined is left out
+    for all, so that all models are compared on the same conditions. The labels are taken as
     given: that they are uncertain too is in no interval.
 
     A replicate that leaves some conditions undefined (one human alone, no joint error) changes the
@@ -131,22 +131,22 @@ def regime_alignment(
         means, value, ceiling = part.means, part.value.mean(axis=0), part.human.mean()
         ceiling_limits = bounds(part.human_means[:, None], ci_prob, ci_kind)[0]
         ratio, ratio_limits, reach = part.over_humans(value, means, ci_prob, ci_kind)
-        mean_ratio = np.full(len(part.machines), np.nan)
-        mean_limits = np.full((len(part.machines), 2), np.nan)
+        mean_ratio = np.full(len(part.models), np.nan)
+        mean_limits = np.full((len(part.models), 2), np.nan)
         above = np.flatnonzero(part.human > 0)
         lowest = bounds(part.human_draws[:, above], ci_prob, ci_kind)[:, 0]
         if len(above):
             each = part.value[above] / part.human[above, None]
             mean_ratio = each.mean(axis=0)
             drawn = shares(part.draws[:, above], part.human_draws[:, above, None])
-            any_reach = np.full(len(part.machines), (lowest <= 0).any())
+            any_reach = np.full(len(part.models), (lowest <= 0).any())
             mean_limits = share_bounds(mean_draws(drawn, each), any_reach, ci_prob, ci_kind)
         limits = bounds(means, ci_prob, ci_kind)
         frame = pd.DataFrame(
             {
                 "metric": part.metric,
                 "regime": part.regime,
-                "system": part.machines,
+                "system": part.models,
                 "n_conditions": part.n_conditions,
                 "estimate": value,
                 **bound_columns("bootstrap", ci_kind, ci_prob, limits),
@@ -191,7 +191,7 @@ def _ranks(
     part: RegimePart, means: Floats, ci_prob: float, seed: np.random.SeedSequence
 ) -> tuple[dict[str, Any], str]:
     """Ranks with their joint confidence set, and why there is none where it is NaN."""
-    n, complete = len(part.machines), means[~np.isnan(means).any(axis=1)]
+    n, complete = len(part.models), means[~np.isnan(means).any(axis=1)]
     value = part.value.mean(axis=0)
     # Of equals each has the better rank.
     rank = np.where(np.isnan(value), np.nan, stats.rankdata(-value, method="min"))
@@ -201,13 +201,13 @@ def _ranks(
     if n == 1:
         return dict.fromkeys(none, 1), ""
     if len(complete) < 2:
-        return none, "no rank sets: fewer than 2 replicates have all machines defined"
+        return none, "no rank sets: fewer than 2 replicates have all models defined"
     covariance = np.cov(complete, rowvar=False)
     own = np.diag(covariance)
     total = own[:, None] + own
     flat = np.argwhere(np.triu(total - 2 * covariance <= 1e-12 * total, k=1))
     if len(flat):
-        one, other = (part.machines[m] for m in flat[0])
+        one, other = (part.models[m] for m in flat[0])
         return none, f"no rank sets: {one!r} and {other!r} differ by the same in all replicates"
     greater = significantly_greater(value, covariance, ci_prob=ci_prob, rng=seed)
     sets = {"rank_lb": 1 + greater.sum(axis=0), "rank_ub": n - greater.sum(axis=1)}
@@ -244,7 +244,7 @@ class RegimePart(NamedTuple):
 
     metric: str
     regime: str
-    machines: list[str]
+    models: list[str]
     n_conditions: int
     value: Floats
     human: Floats
@@ -254,7 +254,7 @@ class RegimePart(NamedTuple):
 
     @property
     def means(self) -> Floats:
-        """Replicates of the means of machines over conditions: (resample, machine)."""
+        """Replicates of the means of models over conditions: (resample, model)."""
         return mean_draws(self.draws, self.value)
 
     @property
@@ -282,7 +282,7 @@ def regime_parts(
 ) -> list[RegimePart]:
     """Every metric and regime, with the conditions in which all is defined."""
     one_of("conditions", conditions, ("all", "representative"))
-    machines = machines_of(alignment)
+    models = models_of(alignment)
     if alignment.sizes.get("resample", 0) < 2:
         raise ValueError(
             "regimes need replicates of the alignment; ask condition_alignment for some with "
@@ -291,9 +291,9 @@ def regime_parts(
     names = alignment["condition"].values.tolist()
     regime = condition_groups(names, labels)
     systems = alignment["system"].values.tolist()
-    columns = [systems.index(name) for name in machines]
+    columns = [systems.index(name) for name in models]
     there = took_part(alignment)[:, columns]
-    _require_all(there, names, machines)
+    _require_all(there, names, models)
     kept = [name for c, name in enumerate(names) if there[c].any()]
     if conditions == "representative":
         if delta is None:
@@ -320,7 +320,7 @@ def regime_parts(
             RegimePart(
                 metric,
                 label,
-                machines,
+                models,
                 int(defined.sum()),
                 value[:, columns],
                 value[:, human],
@@ -332,14 +332,14 @@ def regime_parts(
     return out
 
 
-def _require_all(there: NDArray[np.bool_], names: list[str], machines: list[str]) -> None:
+def _require_all(there: NDArray[np.bool_], names: list[str], models: list[str]) -> None:
     if not there.any():
-        raise ValueError("no condition of the alignment has a machine; select others")
+        raise ValueError("no condition of the alignment has a model; select others")
     lacking = np.argwhere(there.any(axis=1)[:, None] & ~there)
     if len(lacking):
         c, m = lacking[0]
         raise ValueError(
-            f"machine {machines[m]!r} is missing in condition {names[c]!r}; its mean would be over "
+            f"model {models[m]!r} is missing in condition {names[c]!r}; its mean would be over "
             "other conditions than that of others: leave out one of them with alignment.sel(...)"
         )
 

@@ -212,7 +212,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a draw": (
         lambda x: x + pt.random.normal(0, 1, rng=RNG, return_next_rng=True)[1],
-        "is drawn anew at each evaluation",
+        "is resampled at each evaluation",
     ),
     "broadcasting unseen": (
         lambda x: x + ONE,

@@ -1,6 +1,6 @@
 """Readers of logs of other tools: a file for each, found here by being in this folder.
 
-A file has ``READER``, a `Reader`: what it is called, which files it recognises, and how these fill
+A file has ``READER``, a `Reader`: what it is called, which files it recognizes, and how these fill
 a `Log`.
 """
 
@@ -36,7 +36,7 @@ class Reader(NamedTuple):
 
     name: str
     title: str
-    recognises: Callable[[Sequence[File]], bool]
+    recognizes: Callable[[Sequence[File]], bool]
     read: Callable[[Sequence[File], Log], None]
 
 

@@ -15,7 +15,7 @@ __all__ = ["READER"]
 MOST = 50
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By classes in the first column that are also those of the first line."""
     if files[0].suffix not in TEXT:
         return False
@@ -55,4 +55,4 @@ def read(files: Sequence[File], log: Log) -> None:
     log.notes.append("a table of counts: rows are rater_1, columns rater_2, items the counts")
 
 
-READER = Reader("counts", "counts of two raters", recognises, read)
+READER = Reader("counts", "counts of two raters", recognizes, read)

@@ -13,7 +13,7 @@ ROLES = {"observer": "worker", "item": "task", "response": "label"}
 TRUE = ("true_label", "label", "golden")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the columns of one of the files."""
     return any(has_columns([file], *ROLES.values()) for file in files)
 
@@ -46,4 +46,4 @@ def read(files: Sequence[File], log: Log) -> None:
         log.notes.append(f"true labels of {len(truths)} tasks are of a file of their own")
 
 
-READER = Reader("crowd-kit", "labels of crowd-kit", recognises, read)
+READER = Reader("crowd-kit", "labels of crowd-kit", recognizes, read)

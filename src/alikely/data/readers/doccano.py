@@ -16,7 +16,7 @@ __all__ = ["READER"]
 LABELS = ("label", "labels")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the fields of a text."""
     first = files[0]
     return first.suffix in LINES and any(
@@ -49,4 +49,4 @@ def _label(found: Any, where: str) -> str | None:
     return str(labels[0]) if labels else None
 
 
-READER = Reader("doccano", "export of doccano", recognises, read)
+READER = Reader("doccano", "export of doccano", recognizes, read)

@@ -13,7 +13,7 @@ __all__ = ["READER"]
 PASS, STATUS = "pass", ("base", "plus")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the two fields of the first file."""
     return files[0].suffix == ".json" and has_columns(files, "eval", "hash")
 
@@ -53,4 +53,4 @@ def _samples(found: Any) -> list[dict[str, Any]]:
     return [{name: one.get(f"{name}_status") for name in STATUS} for one in found]
 
 
-READER = Reader("evalplus", "results of EvalPlus", recognises, read)
+READER = Reader("evalplus", "results of EvalPlus", recognizes, read)

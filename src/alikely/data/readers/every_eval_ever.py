@@ -13,14 +13,14 @@ __all__ = ["READER"]
 SAMPLE = ("model_id", "evaluation_name", "sample_id")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the fields of the first sample."""
     return files[0].suffix in (".jsonl", ".json") and has_columns(files, *SAMPLE, "evaluation")
 
 
 def read(files: Sequence[File], log: Log) -> None:
     """Rows of one evaluation of every sample."""
-    logs = [file for file in files if file.suffix == ".jsonl" or recognises([file])]
+    logs = [file for file in files if file.suffix == ".jsonl" or recognizes([file])]
     log.note_unread(files, logs)
     samples = [(file, i, s) for file in logs for i, s in enumerate(log.records(file))]
     # Samples are repeated, one for each score.
@@ -54,4 +54,4 @@ def read(files: Sequence[File], log: Log) -> None:
     log.finish(f"{len(logs)} files of samples")
 
 
-READER = Reader("every-eval-ever", "samples of Every Eval Ever", recognises, read)
+READER = Reader("every-eval-ever", "samples of Every Eval Ever", recognizes, read)

@@ -31,7 +31,7 @@ SCORES = (
 )  # fmt: skip
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the names of the files."""
     return {SPEC, STATS} <= {file.base for file in files}
 
@@ -235,4 +235,4 @@ def _tokens(request: dict[str, Any]) -> list[dict[str, Any]]:
     return completions[0].get("tokens") or []
 
 
-READER = Reader("helm", "runs of HELM", recognises, read)
+READER = Reader("helm", "runs of HELM", recognizes, read)

@@ -15,7 +15,7 @@ BEGIN, TRUTH = "BEGIN DATA", "-1"
 NAMES = ["observer", "item", "condition", "response"]
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the line before the data."""
     return files[0].suffix in (*TEXT, ".imrmc") and BEGIN in files[0].head(200).upper()
 
@@ -63,4 +63,4 @@ def _decided(log: Log, ratings: pd.Series) -> pd.Series:
     return (values >= least).astype(int).astype(str)
 
 
-READER = Reader("imrmc", "data of iMRMC", recognises, read)
+READER = Reader("imrmc", "data of iMRMC", recognizes, read)

@@ -30,7 +30,7 @@ TECHNICAL = ("max_connections", "max_retries", "timeout", "attempt_timeout", "lo
 VALUES = {"C": 1, "I": 0, "N": None, "yes": 1, "true": 1, "no": 0, "false": 0}
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the suffix, or the fields of a JSON file."""
     first = files[0]
     return first.suffix == ".eval" or (
@@ -248,4 +248,4 @@ def _member(file: File, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
     return content
 
 
-READER = Reader("inspect", "Inspect logs", recognises, read)
+READER = Reader("inspect", "Inspect logs", recognizes, read)

@@ -24,7 +24,7 @@ SILENT = ("", "null", "-1", -1)
 NONE = pd.Series([None])
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the columns that every plugin writes."""
     return has_columns(files, "trial_type", "trial_index", "time_elapsed")
 
@@ -85,4 +85,4 @@ def _flat(value: Any) -> Any:
     return value if value is None or isinstance(value, bool) else str(value)
 
 
-READER = Reader("jspsych", "data of jsPsych", recognises, read)
+READER = Reader("jspsych", "data of jsPsych", recognizes, read)

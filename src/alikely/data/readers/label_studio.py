@@ -18,7 +18,7 @@ OTHER = {*ROWS, "created_at", "updated_at", "lead_time"}
 KINDS = ("choices", "rating", "number", "taxonomy", "labels", "text")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the annotations of a task, or the columns of a row."""
     return has_columns(files, "annotations", "data", "id") or has_columns(files, *ROWS)
 
@@ -68,4 +68,4 @@ def _label(log: Log, frame: pd.DataFrame) -> str:
     return one
 
 
-READER = Reader("label-studio", "export of Label Studio", recognises, read)
+READER = Reader("label-studio", "export of Label Studio", recognizes, read)

@@ -19,7 +19,7 @@ MMLU = "hendrycksTest-"
 SCORES = ("acc", "acc_norm", "em", "mc1")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the columns of likelihoods, of the right option, and of hashes."""
     details = [file for file in files if file.suffix == ".parquet"]
     return bool(details) and has_columns(details, "predictions", "gold", "hashes")
@@ -37,7 +37,7 @@ def read(files: Sequence[File], log: Log) -> None:
 
 
 def _observer(file: File) -> str:
-    """Organisation and model, from the folder of the data set."""
+    """Organization and model, from the folder of the data set."""
     found = (FOLDER.fullmatch(part) for part in reversed(file.path.absolute().parts[:-1]))
     match = next((one for one in found if one), None)
     if match is None:
@@ -72,4 +72,4 @@ def _add(log: Log, file: File, observer: str, task: str) -> None:
         )
 
 
-READER = Reader("leaderboard", "details of the Open LLM Leaderboard", recognises, read)
+READER = Reader("leaderboard", "details of the Open LLM Leaderboard", recognizes, read)

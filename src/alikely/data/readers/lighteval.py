@@ -15,7 +15,7 @@ NAME = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d.\-:]+)\.parquet")
 COLUMNS = ("doc", "model_response", "metric")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the three columns, with or without underscores."""
     details = [file for file in files if file.suffix == ".parquet"]
     ways = (COLUMNS, [f"__{name}__" for name in COLUMNS])
@@ -87,4 +87,4 @@ def _answer(doc: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     return among(gold, likelihood)
 
 
-READER = Reader("lighteval", "details of lighteval", recognises, read)
+READER = Reader("lighteval", "details of lighteval", recognizes, read)

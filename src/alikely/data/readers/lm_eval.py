@@ -35,7 +35,7 @@ PLAIN, BY_LENGTH = "acc", "acc_norm"
 INVALID = ("", "[invalid]")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the names of the files, or the fields of the first sample."""
     return any(NAME.fullmatch(file.base) for file in files) or any(
         has_columns([file], *FIELDS) for file in _samples(files)[:1]
@@ -195,4 +195,4 @@ def _truth(target: Any, options: Sequence[str], k: int) -> str | None:
     return str(found.pop()) if len(found) == 1 else None
 
 
-READER = Reader("lm-eval", "samples of lm-evaluation-harness", recognises, read)
+READER = Reader("lm-eval", "samples of lm-evaluation-harness", recognizes, read)

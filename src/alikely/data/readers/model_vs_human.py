@@ -12,7 +12,7 @@ from alikely._base.names import listed
 from alikely.data.files import File
 from alikely.data.readers import Log, Reader, has_columns
 
-__all__ = ["RAW", "READER", "image_name", "named_table", "normal_conditions", "normalise_condition"]
+__all__ = ["RAW", "READER", "image_name", "named_table", "normal_conditions", "normalize_condition"]
 
 # Number of the trial, experiment, subject, condition, category, two digits; then the image's name.
 TRIAL_PREFIX = re.compile(r"\d{4}_[a-z]+_[a-z0-9]+_[^_]+_[a-z]+_\d+_")
@@ -24,7 +24,7 @@ RAW = {
 }  # fmt: skip
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the columns of the first file."""
     return has_columns(files, *RAW)
 
@@ -70,11 +70,11 @@ def named_table(table: pa.Table, file: File, dataset: str) -> pa.Table:
 def normal_conditions(column: pa.ChunkedArray) -> pa.Array:
     """Conditions in one spelling."""
     names = column.to_pylist()
-    known = {name: normalise_condition(name) for name in set(names)}
+    known = {name: normalize_condition(name) for name in set(names)}
     return pa.array([known[name] for name in names], pa.string())
 
 
-def normalise_condition(label: str | None) -> str:
+def normalize_condition(label: str | None) -> str:
     """One spelling for the conditions of the model-vs-human data, which vary between files."""
     if label is None or label.lower() in ("", "nan"):
         return "0"
@@ -93,4 +93,4 @@ def image_name(name: str) -> str:
     return stem.split("_", 6)[6] if TRIAL_PREFIX.match(stem) else stem
 
 
-READER = Reader("model-vs-human", "answers of model-vs-human", recognises, read)
+READER = Reader("model-vs-human", "answers of model-vs-human", recognizes, read)

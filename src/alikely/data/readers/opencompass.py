@@ -20,7 +20,7 @@ def _parts(file: File) -> list[str]:
     return str(place).replace("\\", "/").split("/")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By a folder of results or predictions in one with a date."""
     return any(_run(file) is not None for file in files)
 
@@ -86,4 +86,4 @@ def _add(
     )
 
 
-READER = Reader("opencompass", "output of OpenCompass", recognises, read)
+READER = Reader("opencompass", "output of OpenCompass", recognizes, read)

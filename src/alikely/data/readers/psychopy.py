@@ -16,7 +16,7 @@ __all__ = ["READER"]
 KEYS, RIGHT, TRUTH, PERSON = ".keys", ".corr", "corrAns", "participant"
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the columns of its loops and of the experiment itself."""
     columns = files[0].columns()
     return any(name.endswith(".thisN") for name in columns) and (
@@ -87,4 +87,4 @@ def _one_key(frame: pd.DataFrame, answer: str, log: Log) -> pd.DataFrame:
     return frame.assign(**{answer: keys.where(lists, frame[answer])})
 
 
-READER = Reader("psychopy", "data of PsychoPy", recognises, read)
+READER = Reader("psychopy", "data of PsychoPy", recognizes, read)

@@ -17,7 +17,7 @@ RATER, STATUS = "ResponseId", "Status"
 QUESTION, PREVIEW = "QID", ("Survey Preview", "Survey Test", "1", "Spam", "8")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the column of responses and the third line of names."""
     return files[0].suffix in TEXT and has_columns(files, RATER.lower()) and bool(_ids(files[0]))
 
@@ -48,4 +48,4 @@ def read(files: Sequence[File], log: Log) -> None:
         log.notes.append(f"each row is a rater, and {len(asked)} questions are items")
 
 
-READER = Reader("qualtrics", "survey of Qualtrics", recognises, read)
+READER = Reader("qualtrics", "survey of Qualtrics", recognizes, read)

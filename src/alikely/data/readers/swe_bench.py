@@ -15,7 +15,7 @@ RESOLVED = ("resolved_ids", "resolved")
 SILENT = ("error_ids", "empty_patch_ids", "incomplete_ids", "no_generation")
 
 
-def recognises(files: Sequence[File]) -> bool:
+def recognizes(files: Sequence[File]) -> bool:
     """By the list of resolved instances."""
     first = files[0]
     return first.suffix == ".json" and any(
@@ -57,4 +57,4 @@ def _add(log: Log, file: File, lists: dict[str, Any], resolved: set[str], silent
         )
 
 
-READER = Reader("swe-bench", "reports of SWE-bench", recognises, read)
+READER = Reader("swe-bench", "reports of SWE-bench", recognizes, read)

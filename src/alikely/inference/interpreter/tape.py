@@ -104,7 +104,7 @@ def written(
     for node in toposort(wanted):
         op, live = node.op, [i in places for i in node.inputs]
         if isinstance(op, RNGConsumerOp):
-            raise UnsupportedError(f"{op} is drawn anew at each evaluation")
+            raise UnsupportedError(f"{op} is resampled at each evaluation")
         inputs = [place_or_value(i) for i in node.inputs]
         if any(live) and not isinstance(op, (Shape, Shape_i)):
             lines = _write(op, _Step(node, inputs, live), writer)

@@ -1,10 +1,10 @@
-"""From a machine's scores of classes to its decision margins: one number per observer and item.
+"""From a model's scores of classes to its decision margins: one number per observer and item.
 
 References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 """
 
@@ -33,7 +33,7 @@ from alikely.metrics.margins import (
     How,
     check_how,
     coarse_scores,
-    machine_margin,
+    model_margin,
     scores_of_probabilities,
 )
 
@@ -186,7 +186,7 @@ def decision_margins(
             classes = list(dict.fromkeys(groups))
             scores = coarse_scores(scores[:, kept], groups, classes, how)
             _refuse_zeros(rows, scores)
-        values = machine_margin(scores, _positions(rows, true, classes, group_of))
+        values = model_margin(scores, _positions(rows, true, classes, group_of))
     table = pd.DataFrame({role: rows.texts(role) for role in ENTRY} | {"margin": values})
     return table if notes is None else table.assign(note=notes)
 
