@@ -8,7 +8,7 @@ References
 ----------
 .. [ES81] Efron, Stein (1981). The jackknife estimate of variance. doi:10.1214/aos/1176345462
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 References
 ----------
-.. [G18] Geirhos, Temme, Rauber, Schütt, Bethge, Wichmann (2018). Generalization in humans and deep
+.. [G18] Geirhos, Temme, Rauber, Schütt, Bethge, Wichmann (2018). Generalisation in humans and deep
    neural networks. doi:10.48550/arXiv.1808.08750
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 """
 
 from __future__ import annotations

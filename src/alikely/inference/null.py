@@ -5,7 +5,7 @@ References
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [GD74] Gunel, Dickey (1974). Bayes factors for independence in contingency tables.
    doi:10.1093/biomet/61.3.545

@@ -3,7 +3,7 @@
 References
 ----------
 .. [BFB01] Browne, Goldstein, Rasbash (2001). Multiple membership multiple classification (MMMC)
-   models. Statistical Modeling 1, 103-124. doi:10.1177/1471082X0100100202
+   models. Statistical Modelling 1, 103-124. doi:10.1177/1471082X0100100202
 .. [C08] Cappé, Douc, Guillin, Marin, Robert (2008). Adaptive importance sampling in general mixture
    classes. doi:10.1007/s11222-008-9059-x
 .. [G06] Gelman (2006). Prior distributions for variance parameters in hierarchical models.

@@ -4,7 +4,7 @@ References
 ----------
 .. [AK24] Alvarez, Konkle (2024). Decision-margin consistency.
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [GS66] Green, Swets (1966). Signal detection theory and psychophysics. Wiley.
 """
 

@@ -13,7 +13,7 @@ rate of errors. There a normal interval of first derivatives misleads.
 
 References
 ----------
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.

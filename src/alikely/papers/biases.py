@@ -6,7 +6,7 @@ References
    calculation of P. doi:10.2307/2340521
 .. [G19] Geirhos, Rubisch, Michaelis, Bethge, Wichmann, Brendel (2019). ImageNet-trained CNNs are
    biased towards texture. doi:10.48550/arXiv.1811.12231
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [W27] Wilson (1927). Probable inference, the law of succession, and statistical inference.
    doi:10.1080/01621459.1927.10502953

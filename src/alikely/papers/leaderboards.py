@@ -3,7 +3,7 @@
 References
 ----------
 .. [G21] Geirhos, Narayanappa, Mitzkus, Thieringer, Bethge, Wichmann, Brendel (2021). Partial
-   success in closing the gap between human and model vision. doi:10.48550/arXiv.2106.07411
+   success in closing the gap between human and machine vision. doi:10.48550/arXiv.2106.07411
 .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
    consistency: towards reliable behavioral comparison of classifiers.
    doi:10.48550/arXiv.2507.06645

@@ -2,7 +2,7 @@
 
 References
 ----------
-.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior of
+.. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour of
    CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
 .. [PS10] Phipson, Smyth (2010). Permutation p-values should never be zero.
    doi:10.2202/1544-6115.1585

@@ -81,7 +81,7 @@ def plot_agreement(
 
     References
     ----------
-    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behavior
+    .. [G20] Geirhos, Meding, Wichmann (2020). Beyond accuracy: quantifying trial-by-trial behaviour
        of CNNs and humans by measuring error consistency. doi:10.48550/arXiv.2006.16736
     .. [K25] Klein, Meyen, Brendel, Wichmann, Meding (2025). Quantifying uncertainty in error
        consistency: towards reliable behavioral comparison of classifiers.
