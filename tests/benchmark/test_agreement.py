@@ -158,7 +158,7 @@ def test_conditions_are_averaged() -> None:
         ({}, dict.fromkeys(NAMES, "a"), [], "same_family is the same for all pairs"),
         ({"estimate": 0.5}, FAMILY, [], "at least 3 pairs with different estimates"),
         ({"double": 1.0}, FAMILY, ["double"], "double is the same for all pairs"),
-        ({"again": SIZE}, FAMILY, ["size", "again"], "predictors say the same"),
+        ({"again": SIZE}, FAMILY, ["size", "again"], "predictors are collinear"),
     ],
 )
 def test_bad_pairs(
@@ -170,7 +170,7 @@ def test_bad_pairs(
 
 def test_bad_input(matrix: al.Result, family: dict[str, str]) -> None:
     regression = al.benchmark.agreement_regression
-    with pytest.raises(ValueError, match=r"labels have no family of .*name every observer"):
+    with pytest.raises(ValueError, match=r"labels have no family for .*one for each observer"):
         regression(matrix, {matrix.observers[0]: "a"})
     with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
         regression(matrix, family, n_draws=1)

@@ -247,7 +247,7 @@ def unequal_columns(tree: Any) -> None:
         (no_model, "no observer is of kind 'robot'"),
         (unequal_columns, "one column per condition: expected 2, got 3"),
         (lambda tree: al.benchmark.cohort_scores(tree, "nowhere"), "level must be one of 'all'"),
-        (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is no cohort fit"),
+        (lambda tree: al.benchmark.cohort_scores(xr.DataTree()), "this tree is not a cohort fit"),
         (
             lambda tree: al.benchmark.cohort_check(tree, "human"),
             "by must be one of 'all', 'model'",

@@ -1,4 +1,4 @@
-"""Do observers of one family fail alike beyond their accuracies? A regression over pairs.
+"""Regress the agreement of pairs of observers on shared family and accuracies.
 
 References
 ----------
@@ -35,11 +35,11 @@ from alikely.inference.regression import PairRegression
 
 __all__ = ["AgreementRegression", "agreement_regression", "agreement_table"]
 
-# Of a matrix: what the accuracies of both let expect.
+# Predictors from the accuracies of both observers.
 ACCURACIES = ("accuracy", "accuracy_squared", "accuracy_gap")
-# Weights whose tail is heavier, or fewer effective points, are not to be trusted.
+# Worst k-hat and fewest effective draws without a note.
 WORST_K, FEWEST_POINTS = 0.7, 100
-# Of fewer groups with pairs the spread between groups is what its prior says.
+# With fewer groups that have pairs, the prior determines the spread between groups.
 FEWEST_GROUPS = 5
 
 
@@ -50,10 +50,11 @@ class AgreementRegression:
     Attributes
     ----------
     data : xarray.DataTree
-        Group ``posterior``, as ArviZ reads it: coefficients ``b`` (chain, draw, predictor), effects
-        of observers ``u`` (.., observer) and of families ``v`` (.., group), and spreads ``tau``,
-        ``sigma`` and ``omega``. Group ``constant_data``: the predictors ``x`` (pair, predictor),
-        ``se``, and both observers of a pair; group ``observed_data``: ``estimate``.
+        Group ``posterior``, in the format of ArviZ: coefficients ``b`` (chain, draw, predictor),
+        effects of observers ``u`` (.., observer) and of families ``v`` (.., group), and standard
+        deviations ``tau``, ``sigma`` and ``omega``. Group ``constant_data``: the predictors ``x``
+        (pair, predictor), ``se``, and both observers of a pair. Group ``observed_data``:
+        ``estimate``.
     """
 
     data: xr.DataTree
@@ -67,7 +68,7 @@ class AgreementRegression:
         )
 
     def summary(self, *, ci_prob: float | None = None) -> pd.DataFrame:
-        """Tabulate coefficients and spreads.
+        """Tabulate coefficients and standard deviations.
 
         Parameters
         ----------
@@ -77,9 +78,13 @@ class AgreementRegression:
         Returns
         -------
         pandas.DataFrame
-            Indexed by ``name``: coefficients, ``tau`` (spread of observers), ``sigma`` (residual
-            spread) and ``omega_family`` (spread of families); ``estimate`` (posterior mean),
-            ``sd``, limits, ``prob_positive``, ``note``.
+            One row per parameter, indexed by ``name``: the coefficients, ``tau`` (standard
+            deviation of observers), ``sigma`` (residual) and ``omega_family`` (families). Columns:
+
+            - ``estimate``, ``sd``: posterior mean and standard deviation
+            - limits of the interval
+            - ``prob_positive``: posterior probability that the parameter is above 0
+            - ``note``
 
         Raises
         ------
@@ -96,9 +101,9 @@ class AgreementRegression:
         )
         n_effective, pareto_k = (self.data.attrs[name] for name in ("n_effective", "pareto_k"))
         poor = bool(pareto_k > WORST_K or n_effective < FEWEST_POINTS)
-        rest = f"draws rest on {n_effective:.0f} effective points (k-hat {pareto_k:.2f})"
+        rest = f"only {n_effective:.0f} effective draws (k-hat {pareto_k:.2f}): increase n_draws"
         n = posterior.sizes["group"]
-        few = f"only {counted(n, 'group')} with pairs: their spread is hardly known"
+        few = f"only {counted(n, 'group')} with pairs: the family effect depends on its prior"
         of_families = names.isin(["same_family", "omega_family"]) & (n < FEWEST_GROUPS)
         return pd.DataFrame(
             {
@@ -116,21 +121,26 @@ class AgreementRegression:
 
 
 def agreement_table(matrix: Result) -> pd.DataFrame:
-    """Lay a matrix out as pairs, with what their accuracies say.
+    """Tabulate the pairs of a matrix with predictors from their accuracies.
 
     Parameters
     ----------
     matrix : Result
-        As from `alikely.pairwise_matrix`, of a symmetric metric; of several conditions the mean is
-        taken.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Several conditions are
+        averaged.
 
     Returns
     -------
     pandas.DataFrame
-        ``observer_a, observer_b, estimate``; ``se``, that of a typical pair with as many trials
-        (see notes); ``accuracy`` (mean of both logits of accuracy, less the mean over pairs), its
-        square ``accuracy_squared`` and ``accuracy_gap`` (the difference of both logits, without
-        sign). Half an answer is added to right and to wrong ones.
+        One row per pair, with columns
+
+        - ``observer_a``, ``observer_b``, ``estimate``
+        - ``se``: standard error of a typical pair with the same number of trials (see Notes)
+        - ``accuracy``: mean of the two logits of accuracy, minus its mean over pairs
+        - ``accuracy_squared``: the square of ``accuracy``
+        - ``accuracy_gap``: absolute difference of the two logits
+
+        Before taking logits, 0.5 is added to the numbers of correct and of incorrect responses.
 
     Raises
     ------
@@ -139,9 +149,9 @@ def agreement_table(matrix: Result) -> pd.DataFrame:
 
     Notes
     -----
-    Where both accuracies differ much, error consistency lies near 0, and so does its standard
-    error. Weights by each pair's own standard error would make means over pairs those of such
-    pairs; pairs with as many trials have the same here.
+    If the two accuracies differ strongly, error consistency is close to 0, and so is its standard
+    error. Weights from each pair's standard error would let such pairs dominate. Here, all pairs
+    with the same number of trials have the same standard error.
 
     Examples
     --------
@@ -181,22 +191,22 @@ def agreement_regression(
     n_draws: int | None = None,
     rng: RandomState = None,
 ) -> AgreementRegression:
-    """Test whether observers of one family fail alike beyond their accuracies.
+    """Test whether observers of one family agree in their errors beyond their accuracies.
 
-    The agreement of a pair is the sum of a mean, coefficients of its predictors
-    (`agreement_table`), an effect of either observer [BFB01]_, and an effect of the family that
-    both are of: ``y = b x + u_i + u_j + v + e``, ``u ~ N(0, tau)``, ``v ~ N(0, omega)``,
-    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families vary at random: the coefficient ``same_family``
-    generalizes to other families of this population.
+    The agreement of a pair is modeled as ``y = b x + u_i + u_j + v + e``: coefficients of its
+    predictors (`agreement_table`), an effect of each observer [BFB01]_, and an effect of the family
+    that both belong to. The effects are ``u ~ N(0, tau)``, ``v ~ N(0, omega)`` and
+    ``e ~ N(0, sqrt(se^2 + sigma^2))``. Families are a random sample: the coefficient
+    ``same_family`` generalizes to other families of the same population.
 
     Parameters
     ----------
     matrix : Result
-        As returned by `alikely.pairwise_matrix`, of a symmetric metric.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric.
     labels : mapping of str to str
-        Family of every observer.
+        Family of each observer.
     n_draws : int
-        Draws of the posterior.
+        Number of posterior draws.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -207,27 +217,29 @@ def agreement_regression(
     Raises
     ------
     TypeError
-        If `matrix` or `labels` is of another kind.
+        If `matrix` or `labels` has another type.
     ValueError
-        If an observer has no family, some pairs are undefined or all agree alike, all pairs or none
-        are of one family, or accuracies do not differ.
+        If an observer has no family.
+        If some pairs are undefined, or all estimates are equal.
+        If all pairs or no pairs share a family, or accuracies do not differ.
 
     Notes
     -----
-    Priors are relative to the spread s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, half-normal
-    ``tau`` and ``sigma`` of scale s, ``omega`` of the spread of the pairs of one group, if that is
-    more.
+    Priors are scaled by the standard deviation s of the estimates: ``b ~ N(0, 2.5 s / sd(x))``, and
+    ``tau`` and ``sigma`` are half-normal with scale s. The scale of ``omega`` is the standard
+    deviation of the pairs of one group, if that is larger.
 
-    Error consistency depends on accuracies, most of all on their difference. Where families differ
-    in accuracy, but fail alike no more than others, a regression without accuracies finds .03 to
-    .05 too much, with mean and square .007 to .02, and with the gap less than .0005 (simulated,
-    `docs/validation`).
+    Error consistency depends on accuracies, most of all on their difference. We simulated families
+    that differ in accuracy but have no excess agreement (`docs/validation`). There, a regression
+    without accuracies overestimates the family effect by 0.03 to 0.05, with the mean accuracy and
+    its square by 0.007 to 0.02, and with the gap by less than 0.0005.
 
-    All pairs of a matrix answered the same questions: the errors of their estimates are correlated.
-    What that adds to the variance of coefficients, by influence of questions [H74]_, is added to
-    their draws.
+    All pairs of a matrix share the same questions, so their estimates have correlated sampling
+    errors. The resulting variance of the coefficients, estimated from the influence of each
+    question [H74]_, is added to their draws.
 
-    Spreads are drawn by importance: the result notes where weights are uneven [V24]_.
+    Standard deviations are drawn by importance sampling. The result has a note if the weights are
+    uneven [V24]_.
 
     Examples
     --------
@@ -244,7 +256,7 @@ def agreement_regression(
     table, names = agreement_table(matrix), matrix.observers
     of_type(labels, Mapping, "give the family of each observer, such as {'gpt-4': 'openai'}")  # type: ignore[type-abstract]
     if missing := [name for name in names if name not in labels or pd.isna(labels[name])]:
-        raise ValueError(f"labels have no family of {listed(missing)}; name every observer")
+        raise ValueError(f"labels have no family for {listed(missing)}; give one for each observer")
     regression, coords = _regression(table, names, labels, ACCURACIES)
     generator = np.random.default_rng(seed_sequence(rng))
     with step(f"regression of {len(table):,} pairs"):
@@ -252,7 +264,7 @@ def agreement_regression(
     with step("errors that pairs share"):
         extra = _shared_errors(matrix, regression, posterior)
     posterior["b"] += generator.standard_normal(posterior["b"].shape) @ extra.T
-    # There is one kind of group: its spread is a number.
+    # There is one kind of group, so its standard deviation is one number.
     posterior = posterior.isel(label=0, drop=True)
     posterior = posterior.assign_coords(coords | {"draw": np.arange(n_draws)})
     constant = {"se": regression.se, "first": regression.first, "second": regression.second}
@@ -274,7 +286,7 @@ def agreement_regression(
 def _regression(
     table: pd.DataFrame, names: Sequence[str], family: Mapping[str, Any], predictors: Sequence[str]
 ) -> tuple[PairRegression, dict[str, Any]]:
-    """Pairs as numbers, and coordinates of predictors, observers and families."""
+    """Regression of the pairs, and coordinates of predictors, observers and families."""
     if len(table) < 3 or table["estimate"].std() == 0:
         raise ValueError("a regression needs at least 3 pairs with different estimates")
     position = {name: k for k, name in enumerate(names)}
@@ -283,7 +295,7 @@ def _regression(
     )
     code = np.array([str(family[name]) for name in names], dtype=object)
     equal = code[first] == code[second]
-    # Families of one observer have no pairs, and no effect.
+    # Families with one observer have no pairs and no effect.
     groups, number_of = np.unique(code[first][equal].astype(str), return_inverse=True)
     of_pair = np.full(len(table), -1)
     of_pair[equal] = number_of
@@ -294,7 +306,7 @@ def _regression(
         if column.std() == 0:
             raise ValueError(f"{title} is the same for all pairs; leave it out")
     if np.linalg.matrix_rank(x / np.linalg.norm(x, axis=0)) < len(titles):
-        raise ValueError(f"predictors say the same: {listed(titles[1:])}; leave one of them out")
+        raise ValueError(f"predictors are collinear: {listed(titles[1:])}; leave one of them out")
     coords = {"predictor": titles, "observer": list(names), "group": groups.astype(object)}
     value, se = (table[name].to_numpy(np.float64) for name in ("estimate", "se"))
     of_family = np.zeros(len(groups), dtype=np.intp)
@@ -302,7 +314,7 @@ def _regression(
 
 
 def _shared_errors(matrix: Result, regression: PairRegression, posterior: xr.Dataset) -> Floats:
-    """Root of what the dependence of errors adds to the covariance of coefficients."""
+    """Square root of the covariance of coefficients that shared questions add."""
     spreads = np.column_stack([posterior[name].values for name in ("tau", "sigma", "omega")])
     scales = np.exp(np.log(spreads).mean(axis=0))
     weights = regression.weights(scales)
@@ -313,5 +325,5 @@ def _shared_errors(matrix: Result, regression: PairRegression, posterior: xr.Dat
     extra = total - (weights * regression.se**2) @ weights.T
     unit = np.sqrt(np.diag(total)) + 1e-300
     values, vectors = np.linalg.eigh(extra / np.outer(unit, unit))
-    # Where errors cancel, the intervals stay as they are.
+    # Negative additions, where errors cancel, are set to 0: intervals are never narrowed.
     return np.asarray(unit[:, None] * vectors * np.sqrt(np.maximum(values, 0)))

@@ -93,11 +93,11 @@ OF_RESULT: Schema = {
 }
 
 
-# What every kind of result has
+# Functions that every kind of result has
 
 
 def schema(tree: xr.DataTree) -> Schema:
-    """Groups and variables that a file must have."""
+    """Return the groups and variables that a file must have."""
     alone = "posterior" in tree.children and "decomposition" not in tree.children
     return OF_RESULT if alone else OF_TRIALS
 
@@ -110,22 +110,21 @@ def observers(scores: Result) -> list[str]:
 def draws(
     scores: Result, method: str, generalize_to: Population | None = None, level: str = OVERALL
 ) -> NDArray[np.floating]:
-    """Replicates for a population, or draws, (draw, system)."""
+    """Bootstrap replicates for a population, or posterior draws: (draw, system)."""
     tables.population_of(scores, generalize_to)
     if method == "posterior" and generalize_to not in (None, "images"):
         raise ValueError(
             f"the posterior generalizes only to new images, got generalize_to={generalize_to!r}; "
-            f"leave "
-            "it out"
+            "leave it out"
         )
     variable = "score" if method == "posterior" else generalize_to or "both"
     return level_draws(scores, method, variable, level)
 
 
 def select(scores: Result, labels: Mapping[str, Any]) -> xr.DataTree:
-    """Some models, with all rows of humans."""
+    """Select some models; rows of humans are kept."""
     if unknown := [name for name in labels if name != "system"]:
-        raise ValueError(f"scores are selected by system; got {unknown[0]!r}")
+        raise ValueError(f"scores can be selected only by system; got {unknown[0]!r}")
     given = labels["system"]
     names = [given] if isinstance(given, str) else list(given)
     known = model_names(scores)
@@ -151,7 +150,7 @@ def summary(
     intervals: Intervals,
     columns: Columns,
 ) -> pd.DataFrame:
-    """Scores of one level or all, one row per level and system that took part."""
+    """Tabulate scores of one or all levels, one row per level and system with a score."""
     generalize_to = tables.population_of(scores, generalize_to)
     methods = tables.methods_shown(scores, generalize_to, intervals)
     named = intervals not in (None, "all")
@@ -181,7 +180,7 @@ def sentence(
     ci_kind: CiKind,
     digits: int,
 ) -> str:
-    """Say the scores, and how many of their differences are significant."""
+    """Write the scores, and how many of their differences are significant, as a sentence."""
     target = tables.population_of(scores, generalize_to)
     chosen = method(scores, interval, generalize_to)
     frame = scores.summary(
@@ -200,14 +199,14 @@ def sentence(
 def method(
     scores: Result, interval: str | None = None, generalize_to: Population | None = None
 ) -> str:
-    """The one method whose interval a page shows."""
+    """Choose the method whose interval a page shows."""
     target = tables.population_of(scores, generalize_to)
     shown = tables.methods_shown(scores, target, None if interval is None else [interval])
     return (*shown, "")[0]
 
 
 def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
-    """The columns of a summary that a page has room for."""
+    """Choose the columns of a summary that a page shows."""
     several = ["level"] if frame["level"].nunique() > 1 else []
     posterior = "posterior_median" in frame and any(b.startswith("posterior") for b in bounds)
     median = ["posterior_median"] if posterior else []
@@ -222,14 +221,14 @@ def page_columns(scores: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> 
 
 
 def preview(scores: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """The rows of the humans, then the first models."""
+    """Return the rows of the humans, then the first models."""
     frame = scores.summary(intervals=methods)
     own = frame["system"].isin([HUMANS, CEILING])
     return pd.concat([frame[own], frame[~own]], ignore_index=True).head(ROWS), len(frame), {}
 
 
 def describe(scores: Result) -> str:
-    """What there is, in a line."""
+    """Describe the size of the result in one line."""
     parts = [
         counted(len(model_names(scores)), "model"),
         counted(len(dataset_names(scores)), "data set"),
@@ -254,7 +253,7 @@ def contrast(
     ci_kind: CiKind,
     intervals: Intervals,
 ) -> pd.DataFrame:
-    """Difference of two scores, or mean of some, one row per method."""
+    """Tabulate the difference of two scores, or the mean of several, one row per method."""
     weights = tables.contrast_weights(scores, first, second)
     return tables.contrast_table(
         scores, weights, generalize_to, level, rope, ci_prob, ci_kind, intervals
@@ -281,43 +280,49 @@ def differences(
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
-        `alikely.benchmark.group_scores`, for means of observers with all others, and
-        `alikely.benchmark.reader_study`, for modalities; these take `ci_prob` alone.
+        `alikely.benchmark.group_scores` (mean agreement of each observer with all others) and
+        `alikely.benchmark.reader_study` (modalities), which accept only `ci_prob`.
     generalize_to : {"images", "observers", "both"}, optional
-        What intervals generalize to: new images, new humans, or both (the default). Scores of a
-        result take none.
+        Population that intervals generalize to: new images, new humans, or both. Default: both.
+        Not available for `alikely.benchmark.scores_from_result`.
     level : str
-        A data set, or ``"overall"``, the unweighted mean of all.
+        A data set, or ``"overall"``, the unweighted mean of all data sets.
     groups : str or mapping of str to str, optional
-        Compare mean scores of groups: a label of the observers, such as ``"family"``, or a mapping
-        from names of models to groups.
+        Compare mean scores of groups of models. Either a label of the observers, such as
+        ``"family"``, or a mapping from names of models to groups.
     intervals : None, "all" or sequence of {"pointwise", "simultaneous"}
-        None shows simultaneous intervals, which are adjusted for all differences, and their
-        p-values; ``"all"`` shows both kinds and every column.
+        Intervals to show. None shows simultaneous intervals, adjusted for all differences, and
+        their p-values. ``"all"`` shows both kinds and every column.
     columns : "all" or sequence of str, optional
-        Further columns to show: ``center, df, p_value_bh``.
+        Further columns to show: ``interval_center, df, p_value_bh``.
     ci_prob : float, optional
         Probability of the intervals, in (0, 1). Default: as in the analysis.
     ci_kind : {"eti", "hdi"}, optional
-        Of the pointwise interval of posterior draws.
+        Kind of the pointwise interval from posterior draws. Default: as in the analysis.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``system, other, difference`` and ``se``; ``interval_center`` of the
-        interval and degrees of freedom ``df``; ``pointwise`` interval and ``p_value``;
-        ``simultaneous`` interval and ``p_value_simultaneous`` (studentized range; for scores of a
-        result the largest standardized difference over draws, without p-values); ``p_value_bh``
-        after Benjamini and Hochberg; ``prob_positive``, the probability that the difference is
-        above 0; ``note``.
+        One row per pair, with columns
+
+        - ``system``, ``other``, ``difference``, ``se``
+        - ``interval_center``, ``df``: center of the interval and its degrees of freedom
+        - limits of the ``pointwise`` interval, and ``p_value``
+        - limits of the ``simultaneous`` interval, and ``p_value_simultaneous``. They use the
+          studentized range. From posterior draws, they use the largest standardized difference,
+          without p-values
+        - ``p_value_bh``: p-value adjusted by Benjamini and Hochberg's method
+        - ``prob_positive``: probability that the difference is above 0
+        - ``note``
 
     Raises
     ------
     TypeError
         If the result is of another kind.
     ValueError
-        If an option, a label or a model is unknown or out of range, fewer than two models
-        or groups have a score, or posterior draws are not joint.
+        If an option, a label or a model is unknown, or `ci_prob` is not in (0, 1).
+        If fewer than two models or groups have a score.
+        If the posterior draws of different systems are not joint.
 
     Examples
     --------
@@ -346,7 +351,7 @@ def _compared(
     ci_prob: float | None,
     ci_kind: CiKind | None = None,
 ) -> tuple[pd.DataFrame, float]:
-    """All differences of models or groups, and the probability of their intervals."""
+    """Tabulate all differences of models or groups; also return the probability of intervals."""
     prob, kind = of_kind(scores, "model").interval_options(ci_prob, ci_kind)
     return tables.all_differences(scores, groups, generalize_to, level, prob, kind), prob
 
@@ -368,9 +373,10 @@ def test_equality(
     Returns
     -------
     pandas.Series
-        ``p_value`` of the largest difference (Tukey 1949), adjusted for all; ``system, other``,
-        the two that differ most in standard errors; their ``difference``; ``n_systems``; and
-        ``note``: why the test is not valid for the metric.
+        - ``p_value``: of the largest standardized difference (Tukey 1949), adjusted for all pairs
+        - ``system``, ``other``, ``difference``: the pair that differs most in standard errors
+        - ``n_systems``
+        - ``note``: the reason if the test is not valid for the metric
 
     Raises
     ------
@@ -399,20 +405,21 @@ def test_difference(
     scores : Result
         As returned by `alikely.benchmark_scores`.
     first, second : str
-        Models; groups of them, if `groups` are given.
+        Models, or groups of models with `groups`.
     generalize_to, level, groups, ci_prob
         As in `differences`.
 
     Returns
     -------
     pandas.Series
-        The row of `differences`, with every column, of first minus second; ``n_differences``, for
-        which it is adjusted; and ``sentence``, a statement to print.
+        The row of `differences` for first minus second, with every column;
+        ``n_differences``, the number of differences that the adjustment covers; and ``sentence``,
+        the result in words.
 
     Raises
     ------
     TypeError, ValueError
-        As in `differences`, or if a name is none of a model with a score.
+        As in `differences`, or if no model or group with a score has this name.
 
     Examples
     --------
@@ -446,12 +453,14 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        As returned by `rank_correlations`, over new images; in addition ``pearson``
-        of the scores that intervals are centered on, ``reliability`` and ``reliability_other``
-        (fraction of their variance over models that is not the noise of images and humans),
-        ``latent``, the disattenuated correlation, neither clipped nor, without
-        reliable variance, given; its interval over models; and ``note``. See
-        `alikely.benchmark.ranking.latent_correlation`.
+        As returned by `rank_correlations` for new images, with further columns
+
+        - ``pearson``: Pearson correlation of the scores (centers of the intervals)
+        - ``reliability``, ``reliability_other``: fraction of the variance over models that is not
+          noise of images and humans
+        - ``latent``: disattenuated correlation, not clipped, with its interval over models. NaN
+          without reliable variance. See `alikely.benchmark.ranking.latent_correlation`
+        - ``note``
 
     Raises
     ------
@@ -475,19 +484,19 @@ def _model_draws(scores: Result, generalize_to: Population, level: str = OVERALL
 
 
 def stability(scores: Result, generalize_to: Population = "images") -> NDArray[np.float64]:
-    """Compute Kendall's tau between the ranking and that of each bootstrap replicate.
+    """Compute Kendall's tau between the ranking and each bootstrap ranking.
 
     Parameters
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores`, with bootstrap replicates.
     generalize_to : {"images", "observers", "both"}
-        What is resampled.
+        What the replicates resample.
 
     Returns
     -------
     ndarray, shape (replicate,)
-        In [-1, 1].
+        Kendall's tau, in [-1, 1].
 
     Raises
     ------
@@ -504,7 +513,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
 def ceilings(
     scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
 ) -> pd.DataFrame:
-    """Compute human-human scores and noise ceiling of every level, tested against 0.
+    """Compute human-human scores and noise ceilings of every level, and test them against 0.
 
     Parameters
     ----------
@@ -518,15 +527,19 @@ def ceilings(
     Returns
     -------
     pandas.DataFrame
-        ``level, n_humans``; ``human_human`` with its standard error and one-sided p-value;
-        ``noise_ceiling_lower, noise_ceiling_upper`` with standard errors.
+        One row per level, with columns
+
+        - ``level``, ``n_humans``
+        - ``human_human``, ``human_human_se``, ``p_human_human``: mean over pairs of humans, its
+          standard error and one-sided p-value
+        - ``noise_ceiling_lower``, ``noise_ceiling_upper``: bounds with standard errors
 
     Raises
     ------
     TypeError
         If the result is of another kind.
     ValueError
-        If the population or a column is unknown.
+        If `generalize_to` or a column is unknown.
     """
     require_analytic(of_kind(scores, "model"), "ceilings")
     generalize_to = tables.population_of(scores, generalize_to)
@@ -560,13 +573,14 @@ def ranks(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Rank the models, with confidence sets that admit ties.
+    """Rank the models, with confidence sets that allow for ties.
 
     Parameters
     ----------
     scores : Result
         As returned by `alikely.benchmark_scores` or `alikely.benchmark.scores_from_result`. Also
-        `alikely.benchmark.group_scores`, whose observers are ranked by their mean with all others.
+        `alikely.benchmark.group_scores`, which ranks observers by their mean agreement with all
+        others.
     generalize_to, level, ci_prob
         As in `differences`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -575,8 +589,8 @@ def ranks(
     Returns
     -------
     pandas.DataFrame
-        As returned by `alikely.benchmark.ranking.rank_sets`; ``note`` if no set is valid. For
-        scores of a result, ranks of the medians of the draws.
+        As returned by `alikely.benchmark.ranking.rank_sets`, with a ``note`` if no set is valid.
+        Scores from posterior draws are ranked by the median of the draws.
 
     Raises
     ------
@@ -593,7 +607,7 @@ def ranks(
         return of_groups
     generalize_to, models = tables.population_of(scores, generalize_to), model_names(scores)
     if len(models) < 2:
-        raise ValueError(f"ranks need two models, got {listed(models) or 'none'}")
+        raise ValueError(f"ranks need at least two models, got {listed(models) or 'none'}")
     names, weights = tables.compared(scores, generalize_to, level)
     if not is_analytic(scores):
         drawn = tables.drawn_sums(scores, "posterior", weights, generalize_to, level)
@@ -606,8 +620,8 @@ def ranks(
     if alike.any():
         j, k = (side[alike][0] for side in np.triu_indices(len(names), 1))
         raise ValueError(
-            f"{names[j]!r} and {names[k]!r} have a difference without variance: they gave the same "
-            "answers; leave one of them out"
+            f"{names[j]!r} and {names[k]!r} have a difference without variance: their "
+            "responses are identical; leave one of them out"
         )
     found = ranking.rank_sets(
         level_scores(scores, level)[at],

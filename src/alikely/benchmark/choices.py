@@ -1,4 +1,4 @@
-"""What analysis choices do to a benchmark: the same data, scored in every way that papers do.
+"""Multiverse analysis of a benchmark: scores and ranks across the analysis choices of papers.
 
 References
 ----------
@@ -43,7 +43,7 @@ from alikely.metrics import Metric, get_metric
 
 __all__ = ["DEALT_WITH", "multiverse_analysis", "multiverse_band", "rank_by_metric"]
 
-# Ways to put agreement beside what accuracies allow.
+# Metrics that adjust agreement for accuracies in different ways.
 DEALT_WITH = ("error_consistency", "copy_probability", "normalized_error_consistency")
 CHOICES = ["no_response", "conditions", "grouping", "both_perfect", "metric"]
 
@@ -56,12 +56,15 @@ def multiverse_analysis(
     exclude: str | Exclusions | None = None,
     metrics: Sequence[str | Metric] = DEALT_WITH,
 ) -> pd.DataFrame:
-    """Score a benchmark under all choices that papers make without saying so.
+    """Score a benchmark under all combinations of analysis choices that papers make.
 
-    A missing response is an error, or dropped; conditions are excluded, or all kept; error
-    consistency is taken per condition and averaged, as [G21]_ does, or conditions are pooled; two
-    observers without any error have error consistency 1, or none; and accuracies are dealt with in
-    one way or another, by one metric or another.
+    The choices are
+
+    - missing responses: counted as errors, or dropped
+    - conditions: some excluded, or all kept
+    - pooling: error consistency per condition, then averaged [G21]_, or conditions pooled
+    - two observers without any error: error consistency 1, or undefined
+    - metric: several adjustments for accuracy
 
     Parameters
     ----------
@@ -70,18 +73,21 @@ def multiverse_analysis(
     models, humans : str
         Kinds of the observers.
     exclude : str or mapping, optional
-        Conditions to leave out, see `alikely.exclude_conditions`; without it that choice falls
-        away.
+        Conditions to leave out, see `alikely.exclude_conditions`. Default: conditions are not
+        varied.
     metrics : sequence of str or Metric
-        Metrics of correctness, that which is meant first.
+        Metrics of correctness, the main one first.
 
     Returns
     -------
     pandas.DataFrame
-        One row per combination of choices and system: ``no_response, conditions, grouping,
-        both_perfect, metric, system, score, ceiling_normalized`` (score over ceiling) and ``rank``
-        (of models; 1 for the highest score). The combination that `alikely.benchmark_scores` uses
-        comes first.
+        One row per combination of choices and system, the combination that
+        `alikely.benchmark_scores` uses first. Columns:
+
+        - ``no_response``, ``conditions``, ``grouping``, ``both_perfect``, ``metric``: the choices
+        - ``system``, ``score``
+        - ``ceiling_normalized``: score divided by the human-human score
+        - ``rank``: rank of the model, 1 for the highest score
 
     Raises
     ------
@@ -152,20 +158,24 @@ def _ranks(scores: NDArray[np.float64], n_models: int) -> NDArray[np.float64]:
 
 
 def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
-    """Range of scores and ranks over all choices.
+    """Summarize the range of scores and ranks over all choices.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `sensitivity`.
+        As returned by `multiverse_analysis`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per system: ``score`` of the first combination, ``lowest, highest`` of the same
-        metric, ``rank``; ``most_influential_choice``: the choice whose change moves that score
-        most, the others held, with that ``largest_change``; over all metrics ``best_rank,
-        worst_rank`` and ``most_influential_for_rank``, the choice whose change moves the rank most.
+        One row per system, with columns
+
+        - ``score``, ``rank``: of the first combination
+        - ``lowest``, ``highest``: range of scores of the same metric
+        - ``most_influential_choice``, ``largest_change``: the single choice that changes this
+          score most, with the others fixed, and the change
+        - ``best_rank``, ``worst_rank``: range over all metrics
+        - ``most_influential_for_rank``: the single choice that changes the rank most
 
     Examples
     --------
@@ -198,7 +208,7 @@ def multiverse_band(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _largest_move(part: pd.DataFrame, column: str) -> tuple[str, float]:
-    """The choice that moves a column most, the others held, and by how much."""
+    """The choice that changes a column most, with the others fixed, and the change."""
     moves = {}
     for choice in CHOICES:
         others = [name for name in CHOICES if name != choice]
@@ -219,34 +229,37 @@ def rank_by_metric(
 ) -> pd.DataFrame:
     """Rank the models of a benchmark by several metrics.
 
-    Error consistency cannot reach 1 where accuracies differ: the most and the least accurate
-    models stand low because of their accuracy. The copy probability asks how often the model
-    answers as the human does, its own accuracy aside [K25]_; normalized error consistency divides
-    by the greatest value that both accuracies allow.
+    Error consistency cannot reach 1 if accuracies differ, which lowers the scores of the most and
+    the least accurate models. The copy probability is the probability that a model copies the
+    human's response, adjusted for the model's accuracy [K25]_. Normalized error consistency is
+    divided by its maximum possible given the accuracies.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     metrics : sequence of str or Metric
-        Any metrics of trials.
+        At least two metrics of trials.
     generalize_to : {"images", "observers", "both"}
-        What is thought of as resampled.
+        Population that rank sets generalize to: new images, new humans, or both.
     ci_prob : float
-        Probability that all rank sets of a metric hold, in (0, 1).
+        Probability that all rank sets of a metric cover the true ranks, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **scoring
-        As in `alikely.benchmark_scores`: ``people``, ``items``, ``no_response``,
+        Options of `alikely.benchmark_scores`: ``human_ids``, ``item_scope``, ``no_response``,
         ``models``, ``humans``.
 
     Returns
     -------
     pandas.DataFrame
-        A row per metric and model, as from `rank_sets`: ``metric, system,
-        estimate, se, rank, rank_lb, rank_ub``; ``ceiling_normalized``; ``accuracy, accuracy_humans,
-        accuracy_gap, kappa_min, kappa_max`` as in `alikely.Result.summary`; ``note``:
-        which two metrics give the model ranks whose sets have none in common.
+        One row per metric and model, with columns
+
+        - ``metric``, ``system``, ``estimate``, ``se``
+        - ``rank``, ``rank_lb``, ``rank_ub``: as returned by `alikely.benchmark.ranking.rank_sets`
+        - ``ceiling_normalized``, ``accuracy``, ``accuracy_humans``, ``accuracy_gap``,
+          ``kappa_min``, ``kappa_max``: as in `alikely.Result.summary`
+        - ``note``: two metrics whose rank sets for the model do not overlap
 
     Raises
     ------
@@ -291,7 +304,7 @@ def _ranked(scores: Result, generalize_to: Population, seed: RandomState) -> pd.
 
 
 def _apart(own: pd.DataFrame, labels: dict[str, str]) -> str:
-    """Two metrics that put a model furthest apart, among those whose sets have no common rank."""
+    """Note on the two metrics that rank a model most differently, if their sets do not overlap."""
     rows = own.to_dict("records")
     disjoint = [
         (one, other)

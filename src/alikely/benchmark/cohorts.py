@@ -1,4 +1,4 @@
-"""The cohort copy model on real benchmarks: fit, scores, fit to the data, comparison.
+"""The cohort copy model for benchmarks: fit, scores, posterior predictive check, contrasts.
 
 References
 ----------
@@ -58,12 +58,12 @@ __all__ = [
 ]
 
 MANY_CONDITIONS = 10
-# Counts of models by who was right: 600 take seconds, 43,000 of the public benchmark more than
-# ten minutes.
+# More counts (of models by the pattern of correct humans) give a warning: 600 take seconds, the
+# 43,000 of the public benchmark take more than ten minutes.
 MANY_ROWS = 10_000
-# Of so many draws one is kept: in shorter chains the r_hat of some of many would exceed its limit
-# by chance.
+# Thinning: in shorter chains, the r_hat of some of many variables exceeds its limit by chance.
 THIN = 2
+# Variables that scores, checks and comparisons need, and their dimensions.
 # What scores, checks and comparisons are made of.
 QUANTITIES = {
     "human_error_consistency": ("condition",),
@@ -71,9 +71,9 @@ QUANTITIES = {
     "error_consistency": ("entry",),
     "row_probability": ("row",),
 }
-# Ends of names of what is with the humans who answered, where it is not the same with new ones.
+# Suffix of variables for the observed humans, where they differ from those for new humans.
 THESE = "_these"
-# With whom scores are, by the form of the model.
+# Humans that scores describe, by the form of the model.
 WHO = {"drawn": "new", 0: "alike", 1: "these"}
 
 
@@ -92,12 +92,14 @@ def fit_cohort(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit the cohort copy model to a benchmark: models that copy random members of a population.
+    """Fit the cohort copy model to a benchmark.
+
+    Evaluated models copy random members of a human population.
 
     Parameters
     ----------
     trials : Trials
-        Aligned responses; leave conditions out with `alikely.exclude_conditions` first.
+        Aligned responses. Exclude conditions with `alikely.exclude_conditions` first.
     models, humans : str
         Kinds of the observers.
     no_response : {"error", "drop"}
@@ -116,40 +118,43 @@ def fit_cohort(
     saturated : bool
         As in `alikely.models.cohort`.
     covariates : mapping of str to table, optional
-        What is known of each ``"model"``, ``"condition"`` (``dataset | condition``) or, with
-        human effects, ``"human"`` (``dataset | observer``), such as its family, as in
-        `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` then tells what it changes.
+        Covariates of each ``"model"``, ``"condition"`` (``dataset | condition``) or, with human
+        effects, ``"human"`` (``dataset | observer``), such as its family. As in
+        `alikely.models.cohort`; `alikely.benchmark.cohort_contrasts` estimates their effects.
     priors : mapping, optional
-        Other priors of the model's variables by name, as in `alikely.models.cohort`.
+        Priors of the model's variables by name, as in `alikely.models.cohort`.
     model : "cohort" or pymc.Model
-        A model of your own for the counts of these trials (`alikely.data.cohort_counts`), such as
-        an extended `alikely.models.cohort`, with the quantities of `QUANTITIES` and their dims.
+        A custom generative model of the counts of these trials (`alikely.data.cohort_counts`), such
+        as an extended `alikely.models.cohort`. It needs the variables in `QUANTITIES` with their
+        dimensions.
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. The log likelihood of the models,
-        ``model_right``, is of a row: all answers of a model to trials of a condition that as
+        Groups to add, as in `alikely.inference.extended`. In the log likelihood of the evaluated
+        models, ``model_right``, a row contains all responses of a model to the trials of a
+        condition that the same number of humans got right.
         many humans got right.
 
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.nuts`; with covariates ``covariates``: their columns (model,
-        condition or person). It has as further attributes ``human_effects`` (0, 1 or ``"drawn"``),
-        ``saturated`` and ``note``.
+        As returned by `alikely.inference.nuts`. With covariates it has the group ``covariates``,
+        with their columns (model, condition or person). Its attributes include ``human_effects``
+        (0, 1 or ``"drawn"``), ``saturated`` and ``note``.
 
     Raises
     ------
     ValueError
-        As in `alikely.data.cohort_counts` and `alikely.models.cohort`; or if a model of your own
-        lacks a quantity, has it of another shape, or is given with options of the model.
+        As in `alikely.data.cohort_counts` and `alikely.models.cohort`.
+        If a custom model lacks a variable, has one of another shape, or is combined with options of
+        the built-in model.
 
     Warns
     -----
     SamplingWarning
-        If the chains did not do what they should.
+        If the chains did not converge or diverged.
 
     Examples
     --------
@@ -159,7 +164,7 @@ def fit_cohort(
     >>> dict(tree["posterior"]["copy_probability"].sizes)
     {'chain': 4, 'draw': 1000, 'entry': 12}
     """
-    # The model's room imports PyMC: only when needed.
+    # These modules import PyMC, so they are imported only when needed.
     n_draws = resolve("n_draws", n_draws)
     from alikely.models._asked import asked_model, refuse_options
     from alikely.models._given_priors import check_priors
@@ -167,7 +172,7 @@ def fit_cohort(
 
     check_priors(priors)
     own = getattr(model, "named_vars", None)
-    # What a model of your own has, it tells by its variables.
+    # The form of a custom model follows from its variables.
     if own is not None:
         refuse_options(model, {"human_effects": human_effects != "drawn"})
         people = f"error_consistency{THESE}" in own
@@ -204,13 +209,13 @@ def fit_cohort(
         {dim: layout["coords"][dim] for dim in ("condition", "entry", "row")},
         [layout["right"]],
     )
-    # A few conditions say little about spreads: the posterior has corners that need short steps.
-    # With humans drawn it has none, and draws hang together less.
+    # Few conditions determine spreads poorly: the posterior has narrow regions that need short
+    # steps. With humans drawn it has none, and draws are less autocorrelated.
     few = counts.sizes["condition"] < MANY_CONDITIONS and not drawn
     target, thin = 0.99 if few else 0.9, 1 if drawn else THIN
     tree = nuts(built, n_draws, 1_000, rng, target, thin=thin, include=include)
     answers = {name: ("row", layout[name]) for name in ("shown", "right")}
-    # A model of another make need not know where its entries stand.
+    # A custom model need not store the labels of its entries.
     known = {name: (dim, layout[name]) for name, dim in PLACES.items()} | answers
     with_constants(tree, xr.Dataset(known, layout["coords"]))
     if tables:
@@ -227,7 +232,7 @@ def fit_cohort(
 
 
 def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
-    """Draws of the scores of a cohort model: means over conditions, then data sets."""
+    """Compute draws of the scores of a cohort model: means over conditions, then data sets."""
     layout, posterior = layout_of(tree), tree["posterior"].to_dataset()
     models = list(dict.fromkeys(layout["model"].values.tolist()))
     of_condition = layout["dataset_of_condition"].values
@@ -242,7 +247,7 @@ def cohort_draws(tree: xr.DataTree) -> xr.Dataset:
     absent = by_dataset.sum(axis=2) == 0
 
     def at_levels(name: str) -> NDArray[np.float64]:
-        """Means of entries, with a place for humans."""
+        """Means of entries by level and system; the last system is for the humans."""
         values = np.full((*shape, len(datasets) + 1, len(models) + 1), np.nan)
         means = np.einsum("cde,lme->cdlm", posterior[name].values, by_dataset)
         means[..., absent] = np.nan
@@ -277,26 +282,28 @@ def cohort_scores(
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `fit_cohort`.
+        As returned by `fit_cohort`.
     level : str or None
         A data set, ``"overall"``, or None for every level.
     ci_prob, ci_kind : float and {"eti", "hdi"}
-        Intervals.
+        Probability and kind of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row per level and system: posterior mean and bounds of ``copy_probability``,
-        ``error_consistency``, ``ceiling_normalized`` and, where there are two, of those with these
-        humans. ``humans`` gives the humans that the first ones describe: ``"new"`` (new humans from
-        a heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
-        ``"these"`` (the observed humans). ``note`` gives the number of missing responses, and
-        whether Cochran's Q contradicts the model.
+        One row per level and system, with columns
+
+        - ``copy_probability``, ``error_consistency``, ``ceiling_normalized``: posterior means and
+          bounds; where they differ, also those for the observed humans
+        - ``humans``: the humans that these columns describe: ``"new"`` (new humans from a
+          heterogeneous population), ``"alike"`` (new humans, if all are equally accurate), or
+          ``"these"`` (the observed humans)
+        - ``note``: the number of missing responses, and whether Cochran's Q contradicts the model
 
     Raises
     ------
     ValueError
-        If the level or an option is unknown, or the tree is no cohort fit.
+        If the level or an option is unknown, or the tree is not a cohort fit.
 
     Examples
     --------
@@ -332,14 +339,14 @@ def cohort_check(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Check predictions of how often models are correct, given the humans.
+    """Check the predicted accuracy of models, given the number of correct humans.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `fit_cohort`.
+        As returned by `fit_cohort`.
     by : {"all", "model", "condition"}
-        What to take together.
+        Grouping of the responses.
     ci_prob : float
         Probability of the predictive interval, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -348,15 +355,17 @@ def cohort_check(
     Returns
     -------
     pandas.DataFrame
-        One row per group and share of right humans: ``group, n_humans, n_right, n_answers,
-        observed``, the mean ``predicted`` and the interval ``lower, upper`` of replicated data,
-        ``p_value``, the tail probability of the observed share (two-sided, doubled), in [0, 1]
-        [GMS96]_.
+        One row per group and number of correct humans, with columns
+
+        - ``group``, ``n_humans``, ``n_right`` (correct humans), ``n_answers``
+        - ``observed``: proportion of correct model responses
+        - ``predicted``, ``lower``, ``upper``: mean and interval of replicated data
+        - ``p_value``: two-sided posterior predictive p-value [GMS96]_
 
     Raises
     ------
     ValueError
-        If an option is unknown, or the tree is no cohort fit.
+        If an option is unknown, or the tree is not a cohort fit.
 
     Examples
     --------
@@ -407,9 +416,9 @@ def cohort_check(
 
 
 def layout_of(tree: xr.DataTree) -> xr.Dataset:
-    """Labels of the entries of a cohort fit, and the answers in each row."""
+    """Read the labels of the entries of a cohort fit, and the responses in each row."""
     if "constant_data" not in tree.children or "model_of_entry" not in tree["constant_data"]:
-        raise ValueError("this tree is no cohort fit; make one with alikely.fit_cohort")
+        raise ValueError("this tree is not a cohort fit; make one with alikely.fit_cohort")
     data = tree["constant_data"].to_dataset()
     labels = {**tree["posterior"].to_dataset().coords, **data.coords}
     model, condition, dataset = (
@@ -433,7 +442,7 @@ def layout_of(tree: xr.DataTree) -> xr.Dataset:
 
 
 def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Weights of a mean over the last axis; all 0 where there is nothing."""
+    """Weights of a mean over the last axis; all 0 if there are no members."""
     count = member.sum(axis=-1, keepdims=True)
     return np.asarray(member / np.maximum(count, 1), dtype=np.float64)
 
@@ -441,7 +450,27 @@ def _shares(member: NDArray[np.bool_]) -> NDArray[np.float64]:
 def cohort_effects(
     tree: xr.DataTree, covariate: str, values: Sequence[Any] | None = None
 ) -> xr.Dataset:
-    """Draws of what a cohort would do if all its models had one value of a covariate."""
+    """Compute draws of the means of a cohort if all its models had one covariate value.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        As returned by `fit_cohort` with covariates.
+    covariate : str
+        Name of the covariate.
+    values : sequence, optional
+        Values to compare. Default: all groups, or the largest and the smallest number.
+
+    Returns
+    -------
+    xarray.Dataset
+        Draws (chain, draw, value) of each quantity.
+
+    Raises
+    ------
+    ValueError
+        If the fit has no such covariate, or a value is unknown.
+    """
     column = covariate_values(tree, covariate)
     posterior = tree["posterior"].to_dataset()
     of_humans = column.dims == ("person",)
@@ -465,27 +494,30 @@ def cohort_contrasts(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tabulate differences that a covariate makes, such as transformers minus CNNs.
+    """Tabulate the effects of a covariate, such as transformers minus CNNs.
 
     Parameters
     ----------
     tree, covariate, values
         As in `cohort_effects`.
     ci_prob, ci_kind : float and {"eti", "hdi"}
-        Intervals.
+        Probability and kind of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row per quantity of `cohort_effects` and pair of values: ``quantity, value, other``,
-        ``difference`` (posterior mean of the first minus the other), its bounds, and
-        ``prob_positive``, the posterior probability that it lies above 0. Copying and error
-        consistency are compared at equal accuracy.
+        One row per quantity of `cohort_effects` and pair of values, with columns
+
+        - ``quantity``, ``value``, ``other``
+        - ``difference``: posterior mean of the first minus the other, with its bounds
+        - ``prob_positive``: posterior probability that the difference is above 0
+
+        Copying and error consistency are compared at equal accuracy.
 
     Raises
     ------
     ValueError
-        As in `cohort_effects`, or if an interval is unknown.
+        As in `cohort_effects`, or if `ci_kind` is unknown.
 
     Examples
     --------
@@ -519,7 +551,7 @@ def cohort_contrasts(
 
 
 def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
-    """Values of a covariate in a fit."""
+    """Read the values of a covariate from a fit."""
     group = tree["covariates"].to_dataset() if "covariates" in tree.children else xr.Dataset()
     known = [str(name) for name in group.data_vars]
     if covariate not in known:
@@ -533,7 +565,7 @@ def covariate_values(tree: xr.DataTree, covariate: str) -> xr.DataArray:
 def chosen_values(
     effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any] | None
 ) -> list[Any]:
-    """Values of a covariate to compare, by default all groups or the ends of its numbers."""
+    """Choose covariate values to compare; default: all groups, or the range of numbers."""
     name = str(column.name)
     if name in effect.dims:
         known = effect[name].values.tolist()
@@ -554,7 +586,7 @@ def chosen_values(
 
 
 def effect_at(effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any]) -> Floats:
-    """Draws of what a covariate adds at some of its values."""
+    """Draws of the effect of a covariate at some of its values."""
     name = str(column.name)
     if name in effect.dims:
         at = [effect[name].values.tolist().index(value) for value in values]
@@ -566,7 +598,7 @@ def effect_at(effect: xr.DataArray, column: xr.DataArray, values: Sequence[Any])
 def _standardised(
     tree: xr.DataTree, posterior: xr.Dataset, column: xr.DataArray, chosen: Sequence[Any]
 ) -> dict[str, Floats]:
-    """Mean over models if all had each of the chosen values: shape (chain, draw, value)."""
+    """Mean over models if all had each value: shape (chain, draw, value)."""
     layout = layout_of(tree)
     kind = column.dims[0]
     row = pd.Index(column[kind].values).get_indexer(layout[kind].values)
@@ -577,7 +609,7 @@ def _standardised(
     bare = special.logit(accuracy) - effect_at(level, column, own)
     odds = odds - effect_at(ratio, column, own)
     mu = posterior["human_accuracy"].values[..., layout["condition_of_entry"].values]
-    # Error consistency is proportional to copying, at given accuracies.
+    # At given accuracies, error consistency is proportional to the copy probability.
     per_copy = posterior["error_consistency"].values / posterior["copy_probability"].values
     found: dict[str, list[Floats]] = {}
     at_value = zip(
@@ -609,11 +641,11 @@ def _joint_probability(p: Floats, q: Floats, log_odds_ratio: Floats) -> Floats:
     """As `alikely.models.cohorts._joint_probability`, in NumPy."""
     excess = np.expm1(log_odds_ratio)
     total, ways = 1 + (p + q) * excess, (excess + 1) * p * q
-    # The discriminant, as a sum of what is not negative on either side of independence.
+    # The discriminant as a sum of nonnegative terms on both sides of independence.
     below = total**2 - 4 * excess * ways
     above = 1 + 2 * excess * (p + q - 2 * p * q) + (excess * (p - q)) ** 2
     root = np.sqrt(np.where(excess < 0, below, above))
-    # The two forms of the root of the quadratic; each is exact where the other cancels.
+    # Two forms of the root of the quadratic; each is exact where the other loses digits.
     positive = total > 0
     return np.where(
         positive,
@@ -623,7 +655,7 @@ def _joint_probability(p: Floats, q: Floats, log_odds_ratio: Floats) -> Floats:
 
 
 def _nested_weights(layout: xr.Dataset) -> NDArray[np.float64]:
-    """Weights of entries: conditions of a data set alike, then data sets, then models."""
+    """Weights of entries: equal for conditions in a data set, then data sets, then models."""
     frame = layout[["model", "dataset"]].to_dataframe()
     per_dataset = frame.groupby(["model", "dataset"])["model"].transform("size")
     n_datasets = frame.groupby("model")["dataset"].transform("nunique")
