@@ -60,7 +60,7 @@ def test_compare_prints_what_python_computes(
         f"{row['estimate']:.2f}",
     ]
     assert f"[{row['posterior_eti90_lb']:5.2f}, {row['posterior_eti90_ub']:5.2f}]" in line
-    assert "90 %" in printed
+    assert "90%" in printed
     assert "Nothing was written" in printed
 
 

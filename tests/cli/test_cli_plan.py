@@ -55,8 +55,8 @@ def test_a_width(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = f"--accuracy .75 .75 --ec .5 --width .1 --out {tmp_path}"
     printed = printed_by(arguments, capsys)
     assert printed.startswith(
-        "Show 1,537 trials to both: with accuracies of 75 % and an error consistency of 0.5, the "
-        "estimated error consistency will lie between about 0.45 and 0.55 in 95 % of experiments; "
+        "Show 1,537 trials to both: with accuracies of 75% and an error consistency of 0.5, the "
+        "estimated error consistency will lie between about 0.45 and 0.55 in 95% of experiments; "
         "about half of the intervals are wider (--assurance)."
     )
     table = pd.read_csv(tmp_path / "plan.csv")
@@ -71,7 +71,7 @@ def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     arguments = "--difference --accuracy .75 .75 .75 --ec .3 .5"
     printed = printed_by(f"{arguments} .4 --out {tmp_path}", capsys)
     assert printed.startswith(
-        "Show 278 trials to all 3 observers: under these assumptions 80 % of experiments will "
+        "Show 278 trials to all 3 observers: under these assumptions 80% of experiments will "
         "find that the second model errs more like the human (0.5 against 0.3)."
     )
     assert pd.read_csv(tmp_path / "plan.csv")["target"].tolist() == [0.5, 0.8, 0.9, 0.95]
@@ -87,16 +87,16 @@ def test_a_pilot(three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert len(table) == 6
     worst = table.loc[table["assured_width"].idxmax()]
     assert printed.startswith(
-        f"After 400 trials the 95 % interval of {worst['observer_a']} and {worst['observer_b']} in "
+        f"After 400 trials the 95% interval of {worst['observer_a']} and {worst['observer_b']} in "
         f"{worst['condition']}, the least certain pair, is no wider than "
-        f"{worst['assured_width']:.2f} in 80 % of studies."
+        f"{worst['assured_width']:.2f} in 80% of studies."
     )
     one = three.with_name("one.csv")
     trials = al.Trials.read(three).select(observer=["human_1", "human_2"], condition=["noise"])
     trials.to_table().to_csv(one, index=False)
     printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assurance .9", capsys)
-    assert "more trials: then the 95 % interval" in printed
-    assert "in 90 % of studies, even for human_1 and human_2 in noise" in printed
+    assert "more trials: then the 95% interval" in printed
+    assert "in 90% of studies, even for human_1 and human_2 in noise" in printed
 
 
 @pytest.mark.slow
@@ -147,6 +147,6 @@ def test_bad_input_is_one_line(
 
 def test_numbers_of_trials_near_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
     printed = printed_by("--accuracy .98 .95 --ec .3 --n-trials 40", capsys)
-    assert printed.startswith("Show 40 trials to both: with accuracies of 98 % and 95 %")
+    assert printed.startswith("Show 40 trials to both: with accuracies of 98% and 95%")
     assert "! fewer than 10 trials expected in a cell: simulated" in printed
     assert "Nothing was written" in printed

@@ -18,7 +18,7 @@ from alikely.cli._running import Printable
 
 LONG = "a_name_that_is_far_too_long_for_narrow_column"
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
-COLUMNS = ["observer_a=one", "observer_b=other", "estimate=EC", "interval=bootstrap\n95 %"]
+COLUMNS = ["observer_a=one", "observer_b=other", "estimate=EC", "interval=bootstrap\n95%"]
 
 
 class Terminal(io.StringIO):
@@ -56,7 +56,7 @@ def test_plain_where_nobody_looks_on(capsys: pytest.CaptureFixture[str]) -> None
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[:3] == ["", "Pairs:", "-- edge"]
     assert [line.split() for line in lines[3:6]] == [
-        ["bootstrap"], ["one", "other", "EC", "95", "%"],
+        ["bootstrap"], ["one", "other", "EC", "95%"],
         ["human_1", f"{LONG}0", "0.25", "[-0.10,", "0.40]", "!"],
     ]  # fmt: skip
     assert lines[6] == "-- noise"
@@ -126,7 +126,7 @@ def test_formats_and_headings(capsys: pytest.CaptureFixture[str]) -> None:
     made = pd.DataFrame({"n_trials": [1200, 5], "share_found": [0.5, np.nan], "best": ["x", None]})
     show(made, ["n_trials", "share_found:%", "best:s=to best", "width"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[-2:] == [["1,200", "50.0", "%", "x", "-"], ["5", "-", "-", "-"]]
+    assert lines[-2:] == [["1,200", "50.0%", "x", "-"], ["5", "-", "-", "-"]]
     assert lines[0] == ["share"]
 
 

@@ -205,7 +205,7 @@ def test_the_page_of_trials_is_short(n: int) -> None:
     around, rows = page(html)
     assert repr(trials)[1:-1] in around
     assert rows[0] == ["observer", "kind", "trials", "accuracy", "no response", "not shown"]
-    assert rows[1] == ["observer_0", "observer", "4", ".750", "0", "0"]
+    assert rows[1] == ["observer_0", "observer", "4", "0.750", "0", "0"]
     assert len(rows) == min(n, 10) + 1
     assert (f"... and {n - 10} more rows" in around) == (n > 10)
     assert len(html) < 8_000

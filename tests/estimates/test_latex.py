@@ -51,19 +51,20 @@ def test_bounds_stand_with_what_they_are_of() -> None:
     frame["bootstrap_eti90_ub"] = [0.55, np.nan, 0.001]
     rows = tabular(latex_table(frame, digits=2))
     assert rows == [
-        [r"estimate [90 \% bootstrap CI]", "trials"],
-        [".43 [.31, .55]", "10"],
+        [r"estimate [90\% bootstrap CI]", "trials"],
+        ["0.43 [0.31, 0.55]", "10"],
         ["--", "2000"],
-        ["$-$.10 [$-$.20, .00]", "3"],
+        ["$-$0.10 [$-$0.20, 0.00]", "3"],
     ]
 
 
-def test_numbers_beyond_one_keep_their_zero() -> None:
+@pytest.mark.parametrize(("zero", "start"), [(True, "0"), (False, "")])
+def test_the_zero_before_the_point_is_an_option(zero: bool, start: str) -> None:
     frame = pd.DataFrame({"share": [0.5, 1.5], "p_value": [0.0001, 0.25], "n": [1, 2]})
-    assert tabular(latex_table(frame, digits=1)) == [
+    assert tabular(latex_table(frame, digits=1, leading_zero=zero)) == [
         ["share", "p", "n"],
-        ["0.5", "$<$ .001", "1"],
-        ["1.5", ".250", "2"],
+        [f"{start}.5", f"$<$ {start}.001", "1"],
+        ["1.5", f"{start}.250", "2"],
     ]
 
 
@@ -71,7 +72,7 @@ def test_the_table_of_a_pair(pair: al.Result) -> None:
     se = float(pair.summary()["se"].iloc[0])
     lower, upper = (KAPPA - 1.959964 * se, KAPPA + 1.959964 * se)
     text = pair.to_latex(interval="analytic", caption="One_pair", label="tab:one")
-    shown = f"0.600 [{lower:.3f}, {upper:.3f}]".replace("0.", ".")
+    shown = f"0.600 [{lower:.3f}, {upper:.3f}]"
     assert tabular(text)[1] == ["a", "b", "100", shown]
     assert r"\caption{One_pair}" in text
     assert r"\label{tab:one}" in text
@@ -82,7 +83,7 @@ def test_columns_and_order_are_chosen() -> None:
     table = al.data.from_counts([[40, 10, 10, 40], [60, 20, 20, 60], [30, 30, 30, 30]])
     result = al.error_consistency(table, n_resamples=0, n_draws=0, n_null=0, rng=1)
     rows = tabular(result.to_latex(columns=["dataset", "estimate"], sort="-estimate", digits=2))
-    assert rows == [["dataset", "error consistency"], ["0", ".60"], ["1", ".50"], ["2", ".00"]]
+    assert rows == [["dataset", "error consistency"], ["0", "0.60"], ["1", "0.50"], ["2", "0.00"]]
     with pytest.raises(ValueError, match=r"columns must name columns .* got 'estimat'.*'estimate'"):
         result.to_latex(columns=["estimat"])
 

@@ -15,9 +15,9 @@ QUIET: dict[str, Any] = {"n_resamples": 0, "n_draws": 0, "n_null": 0, "rng": 1}
 NASTY = r'<script>alert("x")</script> _&%$#{}~^\ <b>'
 
 
-def apa(value: float) -> str:
-    """Two decimals, no zero before the point."""
-    return f"{value:.2f}".replace("0.", ".").replace("-.00", ".00")
+def two(value: float) -> str:
+    """Two decimals."""
+    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +38,15 @@ def many() -> al.Result:
 @pytest.mark.parametrize(
     ("method", "kind", "how", "name"),
     [
-        ("analytic", "eti", "(analytic, over 100 trials)", "95 % CI"),
-        ("bootstrap", "eti", "(percentile bootstrap, 300 replicates, ", "95 % CI"),
-        ("bootstrap", "hdi", "(bootstrap, 300 replicates, ", "95 % highest-density interval"),
-        ("bca", "eti", "(BCa bootstrap, 300 replicates, over 100 trials)", "95 % CI"),
+        ("analytic", "eti", "(analytic, over 100 trials)", "95% CI"),
+        ("bootstrap", "eti", "(percentile bootstrap, 300 replicates, ", "95% CI"),
+        ("bootstrap", "hdi", "(bootstrap, 300 replicates, ", "95% highest-density interval"),
+        ("bca", "eti", "(BCa bootstrap, 300 replicates, over 100 trials)", "95% CI"),
         (
             "posterior",
             "eti",
             "(posterior of the model 'copying', equal-tailed, 300 exact draws, ",
-            "95 % credible interval",
+            "95% credible interval",
         ),
     ],
 )
@@ -59,8 +59,8 @@ def test_a_pair_is_said_with_its_interval(
         row[column] for end in ("_lb", "_ub") for column in row.index
         if column.startswith(f"{method}_") and column.endswith(end)
     )  # fmt: skip
-    assert text.startswith("The error consistency of anna and net in fog was .60, ")
-    assert f"{name} [{apa(lower)}, {apa(upper)}] {how}" in text
+    assert text.startswith("The error consistency of anna and net in fog was 0.60, ")
+    assert f"{name} [{two(lower)}, {two(upper)}] {how}" in text
     assert "generalizes to new trials and these very observers (taken as fixed)" in text
     assert "it lies above 0, which independent errors would give" in text
     assert f"Against independent observers, p {'<' if row['p_null'] < 0.001 else '='} " in text
@@ -86,13 +86,13 @@ def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) 
     row = al.difference(many, *labels, intervals=[method]).loc[method]
     text = contrast_sentence(many, *labels, interval=method)
     assert " less that of " in text
-    assert f"[{apa(row['eti95_lb'])}, {apa(row['eti95_ub'])}]" in text
+    assert f"[{two(row['eti95_lb'])}, {two(row['eti95_ub'])}]" in text
     assert ("It holds 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
     words = {"analytic": "two-sided", "bootstrap": "share of replicates", "posterior": "probab"}
     assert words[method] in text
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]
-    assert f" was {apa(value)}, " in text
-    assert f" was {apa(-value)}, " in contrast_sentence(many, *labels[::-1], interval=method)
+    assert f" was {two(value)}, " in text
+    assert f" was {two(-value)}, " in contrast_sentence(many, *labels[::-1], interval=method)
 
 
 def test_names_are_no_markup() -> None:

@@ -159,7 +159,7 @@ def test_without_a_valid_interval_there_is_none(similarity: al.Result) -> None:
     trials = al.load_example().select(condition="noise")
     bare = al.error_similarity(trials, "human-human", n_draws=0, n_permutations=0, rng=1)
     assert not [name for name in bare.summary() if name.endswith("_lb")]
-    assert "No 95 % CI is valid here." in bare.sentence()
+    assert "No 95% CI is valid here." in bare.sentence()
     assert "CI" not in bare.to_latex()
     assert bare._repr_html_()
     with pytest.raises(ValueError, match="no valid interval of a mean"):

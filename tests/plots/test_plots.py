@@ -39,7 +39,7 @@ def test_intervals_stand_where_the_summary_puts_them(clean: al.Result) -> None:
         np.testing.assert_allclose(ends, bounds)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == clean.table["pair"].values.tolist()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["bootstrap, 95 % ETI", "posterior, 95 % ETI", "estimate undefined"]
+    assert labels == ["bootstrap, 95% ETI", "posterior, 95% ETI", "estimate undefined"]
 
 
 def test_undefined_estimates_are_marked_in_their_row(clean: al.Result) -> None:
@@ -82,7 +82,7 @@ def test_agreement_stands_between_its_bounds(clean: al.Result) -> None:
         assert (value <= upper + 0.05)[defined].all()
     # Independent observers: as many trials as the pairs have.
     labels = [text.get_text() for text in right.get_legend().get_texts()]
-    assert f"independent observers,\n{n[0]} trials, 95 %" in labels
+    assert f"independent observers,\n{n[0]} trials, 95%" in labels
     band = al.inference.null_percentiles(int(n[0]))
     drawn = right.collections[0].get_paths()[0].vertices[:, 1]
     assert drawn.min() == pytest.approx(band["error_consistency_lb"].min())

@@ -177,8 +177,8 @@ def test_what_is_missing_and_came_back_is_counted() -> None:
     trials = al.Trials.from_table(table)
     result = al.error_consistency(trials, n_resamples=20, n_draws=0, n_null=20, rng=1)
     text = Page(result.report(trials=trials).html).text
-    assert "Missing: 1 of 9 (11.1 %) trials that were shown have no response." in text
-    assert "3 of 12 (25.0 %) combinations of observer and trial are not there" in text
+    assert "Missing: 1 of 9 (11.1%) trials that were shown have no response." in text
+    assert "3 of 12 (25.0%) combinations of observer and trial are not there" in text
     assert "Repeated: 2 of 2 items came back, up to 2 times." in text
     assert "the item counts once" in text
 
@@ -283,7 +283,7 @@ def test_more_rows_than_a_page_has_room_for() -> None:
     names, values = json.loads(table.rest)
     assert len(names) == table.n_kept
     assert names[-1] == f"<observer {table.n_kept - 1}>"
-    assert values == [[".500"], [0] * table.n_kept]
+    assert values == [["0.500"], [0] * table.n_kept]
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -59,12 +59,12 @@ def chosen_methods(
 
 def percent(ci_prob: float) -> str:
     """A probability in words, as tables and plots have it."""
-    return f"{100 * ci_prob:g} %"
+    return f"{100 * ci_prob:g}%"
 
 
 def bound_names(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
     """Names of the columns that hold the bounds of an interval."""
-    name = "_".join(filter(None, [method, ci_kind + percent(ci_prob).split()[0]]))
+    name = "_".join(filter(None, [method, ci_kind + percent(ci_prob).removesuffix("%")]))
     return f"{name}_lb", f"{name}_ub"
 
 

@@ -95,8 +95,8 @@ def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
     return found
 
 
-def number(value: float, digits: int, leading_zero: bool = False) -> str:
-    """Write a number as APA has it."""
+def number(value: float, digits: int, leading_zero: bool = True) -> str:
+    """Write a number: 0.43, or .43 in APA style."""
     if math.isnan(value):
         return MISSING
     if math.isinf(value):
@@ -108,20 +108,20 @@ def number(value: float, digits: int, leading_zero: bool = False) -> str:
     return sign + text
 
 
-def p_number(p: float) -> str:
-    """Write a p value: three decimals, or below which it lies."""
-    return "< .001" if p < 0.001 else number(p, 3)
+def p_number(p: float, leading_zero: bool = True) -> str:
+    """Write a p-value: three decimals, or the bound below which it lies."""
+    return f"< {number(0.001, 3, leading_zero)}" if p < 0.001 else number(p, 3, leading_zero)
 
 
 def p_words(what: str, p: float) -> str:
     """Say what a probability is."""
     if p > 0.999:
-        return f"{what} > .999"
+        return f"{what} > 0.999"
     text = p_number(p)
     return f"{what} {text}" if text.startswith("<") else f"{what} = {text}"
 
 
-def span(lower: float, upper: float, digits: int, leading_zero: bool = False) -> str:
+def span(lower: float, upper: float, digits: int, leading_zero: bool = True) -> str:
     """Write an interval."""
     if math.isnan(lower) or math.isnan(upper):
         return MISSING

@@ -34,7 +34,7 @@ from alikely.estimates.contrasts import contrast
 from alikely.estimates.pairs import compare
 from alikely.estimates.remarks import apart as without_trials
 from alikely.estimates.result import Result
-from alikely.estimates.sentences import cautions, interval_words, is_wide, population_words
+from alikely.estimates.sentences import cautions, interval_words, population_words
 from alikely.inference.influence import TINY, covariance_of, of_items, of_sums
 from alikely.metrics import Metric
 
@@ -228,10 +228,10 @@ def sentence(
     table = result.summary(intervals=shown, ci_prob=ci_prob, ci_kind=ci_kind)
     table = table[table["group"] == ALL].set_index("contrast")
     lower, upper = bound_names("", ci_kind, ci_prob)
-    zero, name = is_wide(result.metric), interval_words(shown[0], ci_kind, ci_prob)
+    name = interval_words(shown[0], ci_kind, ci_prob)
     said = {
-        statement: f"{number(row['estimate'], digits, zero).replace(MISSING, 'undefined')}, {name} "
-        f"{span(row[lower], row[upper], digits, zero)}"
+        statement: f"{number(row['estimate'], digits).replace(MISSING, 'undefined')}, {name} "
+        f"{span(row[lower], row[upper], digits)}"
         for statement, row in table.iterrows()
     }
     whom = population_words(result.metric, shown[0], result.data.attrs)

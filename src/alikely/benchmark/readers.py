@@ -328,7 +328,7 @@ def _said(row: pd.Series, ci_prob: float, digits: int) -> str:
     if "other" in row:
         what = f"Difference between {row['modality']} and {row['other']}"
         p = ", p < 0.001" if row["p_value"] < 0.001 else f", p = {row['p_value']:.3f}"
-    value, low, high = (number(row[n], digits, True) for n in ("estimate", lower, upper))
+    value, low, high = (number(row[n], digits) for n in ("estimate", lower, upper))
     return (
         f"{what} (means over readers): {value}, {100 * ci_prob:g}% CI [{low}, {high}]{p} "
         f"({row['n_readers']} readers, {row['n_cases']} cases)."

@@ -143,7 +143,7 @@ def population_of(scores: Result, generalize_to: Population | None) -> Populatio
         return generalize_to or "both"
     if generalize_to is not None:
         raise ValueError(
-            "population= cannot be set for scores made from a result, which determines what "
+            "generalize_to= cannot be set for scores made from a result, which determines what "
             "intervals generalize to; leave it out"
         )
     return "images"
@@ -171,7 +171,7 @@ def methods_shown(
     for name in chosen:
         if name not in there:
             why = _why_absent(scores, name, generalize_to)
-            raise ValueError(f"no {name} interval for population {generalize_to!r}: {why}")
+            raise ValueError(f"no {name} interval for generalize_to={generalize_to!r}: {why}")
     return chosen
 
 
@@ -525,7 +525,7 @@ def compared(
         raise ValueError(
             few
             or f"differences need two models with a score and its error, got {len(names)} at "
-            f"level {level!r} for population {generalize_to!r}"
+            f"level {level!r} for generalize_to={generalize_to!r}"
         )
     weights = every[[systems.index(name) for name in names]]
     if groups is None:

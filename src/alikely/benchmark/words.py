@@ -31,7 +31,6 @@ from alikely.estimates.sentences import (
     bounds_of,
     capital,
     cautions,
-    is_wide,
     population_words,
 )
 
@@ -223,7 +222,6 @@ def ceiling_sentence(
 ) -> str:
     """Say the consistency of humans, and how near models come to it."""
     prob, kind = scores.interval_options(None, None)
-    zero = is_wide(scores.metric)
     row = table.set_index("level").loc[level]
     n_humans, n_met = int(row["n_humans"]), _behind(scores, level)[0]
     every = f" of all {len(dataset_names(scores))} data sets" if n_met < n_humans else ""
@@ -232,11 +230,11 @@ def ceiling_sentence(
         test = f"; that this is above 0, {p_words('p', row['p_human_human'])} (one-sided)"
     text = TEMPLATES["ceiling"].format(
         humans=counted(n_humans, "human"), every=every, test=test,
-        value=number(row["human_human"], digits, zero),
-        se=number(row["human_human_se"], digits, zero),
+        value=number(row["human_human"], digits),
+        se=number(row["human_human_se"], digits),
         generalize_to=_speaks(scores, generalize_to),
     )  # fmt: skip
-    low, high = (number(row[f"noise_ceiling_{end}"], digits, zero) for end in ("lower", "upper"))
+    low, high = (number(row[f"noise_ceiling_{end}"], digits) for end in ("lower", "upper"))
     if MISSING not in (low, high):
         text += TEMPLATES["consensus"].format(
             low=low, high=high, generalize_to=_speaks(scores, "images")
@@ -249,12 +247,10 @@ def ceiling_sentence(
     reached = int(((shares[ends[0]] <= 1) & (shares[ends[1]] >= 1)).sum())
     met = ""
     if every:
-        ceiling = number(
-            level_scores(scores, level)[system_names(scores).index(CEILING)], digits, zero
-        )
+        ceiling = number(level_scores(scores, level)[system_names(scores).index(CEILING)], digits)
         met = f" ({ceiling}, of the {counted(n_met, 'human')} of data sets with models)"
     least, most = (
-        number(x, digits, leading_zero=True)
+        number(x, digits)
         for x in (shares["ceiling_normalized"].min(), shares["ceiling_normalized"].max())
     )
     return text + TEMPLATES["shares"].format(
@@ -368,7 +364,7 @@ def _plain(value: float) -> str:
 
 def _probability(p: float, *, equals: str = "") -> str:
     if p < 0.001:
-        return "< .001"
+        return "< 0.001"
     if p > 0.999:
-        return "> .999"
-    return equals + f"{p:.3f}".lstrip("0")
+        return "> 0.999"
+    return f"{equals}{p:.3f}"

@@ -205,7 +205,7 @@ def prior_of(text: str) -> Any:
             values = ()
         if len(values) != 1 + len(equal):
             raise ValueError(
-                f"--prior expects NAME=A:B,..., such as u=.5:.5,v=.5:.5, got {entry!r}"
+                f"--prior expects NAME=A:B,..., such as u=0.5:0.5,v=0.5:0.5, got {entry!r}"
             )
         found[name.strip() or str(len(found))] = values
     alone = [value for (value, *rest) in found.values() if not rest]
@@ -240,7 +240,7 @@ TEXTS = {
     "prior": Text(
         str,
         "Prior on the four cells of a pair: Beta parameters NAME=A:B,... such as "
-        "p_a=1:1,u=.5:.5,v=.5:.5 (the default), or four Dirichlet parameters such as 1,1,1,1",
+        "p_a=1:1,u=0.5:0.5,v=0.5:0.5 (the default), or four Dirichlet parameters such as 1,1,1,1",
         prior_of,
     ),
     "cluster": Text(str, "Column of FILE that assigns items to clusters of dependent responses, "

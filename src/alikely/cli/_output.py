@@ -204,8 +204,8 @@ def share(value: float) -> str:
     if value != value:
         return DASH
     if value < 5e-4:
-        return "< 0.1 %"
-    return f"{100 * value:.1f} %" if value < 0.9995 else "100 %"
+        return "< 0.1%"
+    return f"{100 * value:.1f}%" if value < 0.9995 else "100%"
 
 
 def interval_of(frame: pd.DataFrame, start: str = "") -> str:

@@ -119,7 +119,7 @@ def _show_families(tree: al.benchmark.Families) -> None:
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
     said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"
     if tree.n_resamples:
-        said = f"{len(sure)} of {len(branches)} branches of the tree have a support of at least .95"
+        said = f"{len(sure)} of {len(branches)} branches of the tree have support of 0.95 or more"
     say("", said)
     for _, row in sure.head(10).iterrows():
         names = listed(row["members"], most=4)

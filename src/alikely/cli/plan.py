@@ -140,8 +140,8 @@ def _metric(o: Options) -> Metric:
 
 def _from_assumptions(o: Options, metric: Metric) -> Answer:
     """One pair of observers with stated accuracies and consistency."""
-    a, b = _stated(o.accuracy, "--accuracy", (2,), "two accuracies, such as .75 .75")
-    (ec,) = _stated(o.ec, "--ec", (1,), "one error consistency, such as .5")
+    a, b = _stated(o.accuracy, "--accuracy", (2,), "two accuracies, such as 0.75 0.75")
+    (ec,) = _stated(o.ec, "--ec", (1,), "one error consistency, such as 0.5")
     study = {"ci_prob": o.ci_prob, "metric": metric, "rng": o.seed}
     tested = o.width is None and o.n_trials is None
     if tested:
@@ -306,12 +306,12 @@ def _covered(o: Options) -> list[str]:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.4g} %"
+    return f"{100 * value:.4g}%"
 
 
 def _say_tested(n: int, what: str, power: float, who: str, how: str = "") -> None:
     say(
-        f"Show {n:,} trials to {who}: under these assumptions {100 * power:.0f} % of experiments "
+        f"Show {n:,} trials to {who}: under these assumptions {100 * power:.0f}% of experiments "
         f"will find{how} that {what}."
     )
 

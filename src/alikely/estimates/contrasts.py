@@ -51,7 +51,6 @@ from alikely.estimates.sentences import (
     cautions,
     chosen_interval,
     interval_words,
-    is_wide,
     method_words,
     pair_words,
     place_words,
@@ -285,8 +284,8 @@ def _of_scores(
 def _without_population(result: Result, generalize_to: Population | None, level: str) -> None:
     if generalize_to is not None or level != "overall":
         raise ValueError(
-            "population= and level= are options of scores (alikely.benchmark_scores); leave them "
-            "out"
+            "generalize_to= and level= are options of scores (alikely.benchmark_scores); leave "
+            "them out"
         )
 
 
@@ -929,7 +928,7 @@ def contrast_sentence(
     >>> result = al.error_consistency(trials, "human-human", n_draws=0, n_resamples=0, rng=1)
     >>> text = al.estimates.contrast_sentence(result, {"observer": "human_1"})
     >>> print(text)  # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-    The mean error consistency of the 3 comparisons with observer human_1 was .40, 95 % CI ...
+    The mean error consistency of the 3 comparisons with observer human_1 was 0.40, 95% CI ...
     """
     of_kind(result, "pair")
     if interval is not None and chosen_interval(result, interval) == "bca":
@@ -955,17 +954,17 @@ def contrast_sentence(
         )
     method = str(table.index[0])
     estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
-    row, wide = table.loc[method], is_wide(result.metric)
+    row = table.loc[method]
     lower, upper = (float(row[name]) for name in bound_names("", kind, prob))
-    ends = span(lower, upper, 2, wide)
-    value = number(estimate, 2, wide)
+    ends = span(lower, upper, 2)
+    value = number(estimate, 2)
     text = f"{capital(head)} was {value}, "
     name = interval_words(method, kind, prob)
     if ends == MISSING:
         reason = f" ({row['note']})" if row["note"] else ""
         return f"{text}without {name}{reason}."
     if method == "posterior":
-        text += f"posterior median {number(float(row['estimate']), 2, wide)}, "
+        text += f"posterior median {number(float(row['estimate']), 2)}, "
     used = chosen[~apart(result)[chosen]]
     ground = trial_words(result.summary(intervals=[]).iloc[used], result)
     whom = population_words(result.metric, method, result.data.attrs)
@@ -977,7 +976,7 @@ def contrast_sentence(
     # A difference is judged against 0; a mean against independent errors, where that is one value.
     chance = result.metric.independent if second is None else 0.0
     if chance is not None:
-        text += f" It {side_words(lower, upper, chance)} {number(chance, 0, leading_zero=True)}"
+        text += f" It {side_words(lower, upper, chance)} {number(chance, 0)}"
         text += f"{_odds(row, method) if chance == 0 else ''}."
     return " ".join(filter(None, [text, cautions(pd.Series([row["note"]]), "")]))
 

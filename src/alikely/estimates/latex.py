@@ -1,4 +1,4 @@
-"""Tables for papers: intervals joined with what they are of, numbers as APA has them, LaTeX."""
+"""Tables for papers: intervals joined with what they are of, rounded numbers, LaTeX."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ VALUES = ("estimate", "difference", "correlation", "score")
 HEADINGS = {
     "observer_a": "observer", "observer_b": "other observer", "n_trials": "trials",
     "p_value": "p", "p_null": "p (independence)", "p_null_bh": "p (independence, adjusted)",
-    "p_fisher": "p (Fisher)", "prob_positive": "share above 0", "log_bf10": "log Bayes factor",
-    "p_value_simultaneous": "p (all at once)", "p_value_bh": "p (adjusted)",
+    "p_fisher": "p (Fisher)", "prob_positive": "probability above 0",
+    "log_bf10": "log Bayes factor",
+    "p_value_simultaneous": "p (simultaneous)", "p_value_bh": "p (adjusted)",
 }  # fmt: skip
 # Rows of tables that have one for each method of inference.
 METHODS = {"analytic", "bootstrap", "posterior", "cohort"}
@@ -55,7 +56,7 @@ def latex_table(
     label: str | None = None,
     environment: Environment | None = None,
     headings: Mapping[str, str] | None = None,
-    leading_zero: bool | None = None,
+    leading_zero: bool = True,
 ) -> str:
     r"""Lay any table of this package out as LaTeX.
 
@@ -72,15 +73,15 @@ def latex_table(
         pages and needs the package of its name.
     headings : mapping of str to str, optional
         Of columns, in place of their names.
-    leading_zero : bool, optional
-        Whether 0 is written before the point; by default in columns with a number beyond 1.
+    leading_zero : bool, default True
+        Whether 0 is written before the point. False gives APA style, such as ``.43``.
 
     Returns
     -------
     str
-        With booktabs. Bounds stand in one column, ``.164 [.150, .181]``, with what they are of; all
-        text is escaped, missing numbers are dashes. What stands in ``note`` is marked by letters
-        and follows the table, which no row leaves.
+        Table in booktabs style. An estimate and its bounds share a column, such as
+        ``0.164 [0.150, 0.181]``. Text is escaped, and missing numbers are dashes. Letters mark the
+        notes, which follow the table.
 
     Raises
     ------
@@ -96,9 +97,9 @@ def latex_table(
     % needs \usepackage{booktabs}
     \begin{tabular}{ll}
     \toprule
-    system & estimate [95 \% CI] \\
+    system & estimate [95\% CI] \\
     \midrule
-    a\_1 & .164 [.150, .181] \\
+    a\_1 & 0.164 [0.150, 0.181] \\
     \bottomrule
     \end{tabular}
     """
@@ -133,7 +134,7 @@ def printed(
     *,
     digits: int = 3,
     headings: Mapping[str, str] | None = None,
-    leading_zero: bool | None = None,
+    leading_zero: bool = True,
 ) -> Printed:
     """Turn a table into text: bounds joined, numbers rounded."""
     if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
@@ -209,11 +210,10 @@ def _joined(
     center: str | None,
     names: Mapping[str, str],
     digits: int,
-    leading_zero: bool | None,
+    leading_zero: bool,
 ) -> tuple[str, list[str]]:
     """Heading and cells of an interval, behind what it is of."""
     used = [f"{stem}_lb", f"{stem}_ub", *([center] if center else [])]
-    zero = _zero(table[used], leading_zero)
     whole = all(pd.api.types.is_integer_dtype(table[name]) for name in used)
     digits = 0 if whole else digits
     match, method = BOUND.match(stem), _method(stem)
@@ -224,20 +224,20 @@ def _joined(
         said = "" if of_centre else method.replace("_", " ")
         level = " ".join(filter(None, [percent(float(match["percent"]) / 100), said, kind]))
     spans = [
-        span(low, high, digits, zero)
+        span(low, high, digits, leading_zero)
         for low, high in table[[f"{stem}_lb", f"{stem}_ub"]].astype(float).to_numpy().tolist()
     ]
     if center is None:
         return names.get(stem, level), spans
     heading = f"{names.get(center, center.replace('_', ' '))} [{level if match else 'range'}]"
-    values = [number(value, digits, zero) for value in table[center].astype(float)]
+    values = [number(value, digits, leading_zero) for value in table[center].astype(float)]
     return heading, [
         value if ends == MISSING else f"{value} {ends}"
         for value, ends in zip(values, spans, strict=True)
     ]
 
 
-def _texts(column: pd.Series, digits: int, leading_zero: bool | None) -> list[str]:
+def _texts(column: pd.Series, digits: int, leading_zero: bool) -> list[str]:
     if pd.api.types.is_bool_dtype(column):
         return ["yes" if value else "no" for value in column]
     if not pd.api.types.is_numeric_dtype(column):
@@ -245,15 +245,8 @@ def _texts(column: pd.Series, digits: int, leading_zero: bool | None) -> list[st
     if pd.api.types.is_integer_dtype(column):
         return [str(value) for value in column]
     if str(column.name).startswith("p_"):
-        return [p_number(value) for value in column]
-    zero = _zero(column.to_frame(), leading_zero)
-    return [number(value, digits, zero) for value in column]
-
-
-def _zero(columns: pd.DataFrame, leading_zero: bool | None) -> bool:
-    if leading_zero is not None:
-        return leading_zero
-    return bool((columns.abs() > 1).any(axis=None))
+        return [p_number(value, leading_zero) for value in column]
+    return [number(value, digits, leading_zero) for value in column]
 
 
 def _free(heading: str, taken: Collection[str]) -> str:

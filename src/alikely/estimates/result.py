@@ -22,7 +22,7 @@ from alikely._base.intervals import CiKind, Intervals, check_interval
 from alikely._base.names import listed
 from alikely.data.trials import Trials
 from alikely.estimates.latex import Environment, latex_table, printed
-from alikely.estimates.sentences import bounds_of, is_wide
+from alikely.estimates.sentences import bounds_of
 from alikely.inference.cell_limits import WITHOUT_DRAWS
 from alikely.metrics import Metric, get_metric, metrics
 from alikely.metrics.cell_priors import CellPrior, cell_prior
@@ -36,7 +36,7 @@ LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 CHAINS = "chains"
 Population = Literal["images", "observers", "both"]
 # Headings of tables for papers where they are not the columns.
-HEADINGS = {"ceiling_normalized": "share of ceiling", "n_entries": "entries"}
+HEADINGS = {"ceiling_normalized": "ceiling-normalized", "n_entries": "entries"}
 # Layout of the files; a change counts it up.
 FORMAT = 2
 ATTRIBUTES = ("kind", "metric", "ci_prob", "ci_kind", "alikely_version")
@@ -426,7 +426,6 @@ class Result:
             label=label,
             environment=environment,
             headings={**HEADINGS, "estimate": self.metric.label},
-            leading_zero=is_wide(self.metric) or None,
         )
 
     def _page(
@@ -445,7 +444,6 @@ class Result:
         cells, numbers, _ = printed(
             self._page(first, method, prob, kind, **more),
             headings={**HEADINGS, "estimate": self.metric.label},
-            leading_zero=is_wide(self.metric) or None,
         )
         return html_of(
             repr(self)[1:-1],

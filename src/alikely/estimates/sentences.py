@@ -30,7 +30,6 @@ __all__ = [
     "cautions",
     "chosen_interval",
     "interval_words",
-    "is_wide",
     "matrix_sentence",
     "merged_remarks",
     "method_words",
@@ -203,7 +202,7 @@ def posterior_words(metric: Metric, median: float, digits: int) -> str:
     """The median of a posterior, and of what it is if not of the estimand."""
     of = metric.posterior_label
     of = "posterior" if of == "posterior" else f"{of} posterior"
-    return f"{of} median {number(median, digits, is_wide(metric))}"
+    return f"{of} median {number(median, digits)}"
 
 
 def cautions(notes: pd.Series, what: str) -> str:
@@ -245,29 +244,24 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def is_wide(metric: Metric) -> bool:
-    """Whether an estimand can be beyond 1: then numbers keep the 0 before their point."""
-    return not all(-1 <= bound <= 1 for bound in metric.bounds)
-
-
 class Phrases:
     """Phrases about the rows of one table."""
 
     def __init__(self, metric: Metric, method: str, prob: float, kind: CiKind, digits: int) -> None:
         self.metric, self.method, self.digits = metric, method, digits
-        self.prob, self.kind, self.zero = prob, kind, is_wide(metric)
+        self.prob, self.kind = prob, kind
         self.lower, self.upper = bounds_of(method, kind, prob)
 
     def value(self, value: float) -> str:
         """A number as it is printed."""
-        return number(value, self.digits, self.zero)
+        return number(value, self.digits)
 
     def interval(self, row: pd.Series) -> str:
         """The interval of a row, and what it is called; of a posterior its median too."""
         if not self.method:
             return ""
         name = interval_words(self.method, self.kind, self.prob)
-        ends = span(row[self.lower], row[self.upper], self.digits, self.zero)
+        ends = span(row[self.lower], row[self.upper], self.digits)
         if ends == MISSING:
             return f"without {name}"
         median = row.get("posterior_median", np.nan)
@@ -313,7 +307,7 @@ class Phrases:
         if chance is None:
             return ""
         side = side_words(row[self.lower], row[self.upper], chance)
-        given = number(chance, 0, leading_zero=True)
+        given = number(chance, 0)
         return f"; it {side} {given}, which independent errors would give"
 
 

@@ -46,7 +46,7 @@ type Value = Callable[[float, float], Any]
 MOST_ANSWERS = 5_000_000
 # Values that differ by rounding alone count as equal.
 SLACK = 1e-12
-SHARE = "give it as a share, such as 0.05 for 5 %"
+SHARE = "give it as a share, such as 0.05 for 5%"
 TARGET = "no finite number is perfect, try 0.9"
 CORRELATION = "a perfect correlation leaves nothing to plan, try 0.99"
 FIXES = {"target": TARGET, "power": TARGET, "dmc": CORRELATION, "against": CORRELATION}

@@ -140,7 +140,7 @@ def _band(n_trials: np.ndarray) -> tuple[pd.DataFrame | None, list[Any]]:
     if n > MOST_TRIALS:
         text = f"independent observers:\nnot drawn above {MOST_TRIALS:,} trials"
         return None, [key(text, linestyle="")]
-    text = f"independent observers,\n{n} trials, 95 %"
+    text = f"independent observers,\n{n} trials, 95%"
     if len(numbers) > 1:
         text += f"\n(as {counts.max()} of {len(n_trials)} pairs have)"
     return null.null_percentiles(n, 0.95), [Patch(color="0.85", label=text)]

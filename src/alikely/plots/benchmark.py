@@ -322,13 +322,7 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
                 ax.plot([i, j], [j, i], ".", color=color, markersize=2.5)
             continue
         # Without reliable variance there is no number.
-        text = (
-            "n/a"
-            if np.isnan(value)
-            else f"{value:.2f}".replace("0.", ".")
-            if abs(value) < 0.995
-            else f"{value:.2f}"
-        )
+        text = "n/a" if np.isnan(value) else f"{value:.2f}"
         for x, y in ((i, j), (j, i)):
             ax.text(
                 x, y, text, ha="center", va="center", fontsize=6, color=color,

@@ -92,7 +92,7 @@ def plot_calibration(
     >>> grid = al.calibration.default_grid().head(2)
     >>> study = al.calibration.coverage_study(grid, n_datasets=100, rng=1)
     >>> al.plot_calibration(study, "coverage").get_ylabel()
-    'coverage of 95 % intervals'
+    'coverage of 95% intervals'
     """
     return draw_kind(plot_calibration, locals())
 
@@ -174,7 +174,7 @@ def _coverage(
     ax.set_xticks(range(len(places)), [f"{place:,g}" for place in places])
     ax.set_ylim(top=1.01)
     ax.set_xlabel("trials" if x == "n_trials" else x.replace("_", " "))
-    ax.set_ylabel("coverage of 95 % intervals")
+    ax.set_ylabel("coverage of 95% intervals")
     legend(ax, handles)
     return ax
 

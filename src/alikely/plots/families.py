@@ -39,8 +39,8 @@ MOST_NAMED = 60
 MOST_NAMED_IN_COLUMN = 25
 # Classes of support: least, what the key says, and how a branch is drawn.
 SUPPORT = (
-    (0.95, "at least .95", "black", 1.8),
-    (0.8, ".80 to .95", "0.35", 1.2),
+    (0.95, "at least 0.95", "black", 1.8),
+    (0.8, "0.80 to 0.95", "0.35", 1.2),
     (0.0, "below .80", "0.65", 0.7),
 )
 # Of more groups colors cannot be told apart: those for the colour-blind, full, half and pale.

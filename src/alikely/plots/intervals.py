@@ -134,7 +134,7 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
         kind, percent = re.findall(r"_([a-z]+)([\d.]+)_lb$", lower)[0]
         # What is corrected for noise is another number than the estimate, and named so.
         name = result.metric.posterior_label if method == "posterior" else method
-        label = f"{name}, {percent} % {kind.upper()}"
+        label = f"{name}, {percent}% {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)
     if not drawn:
         ax.plot(frame["estimate"], position, "o", color="0.3", markersize=4, label="estimate")

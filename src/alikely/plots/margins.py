@@ -306,7 +306,7 @@ def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
 def _title(what: str, p: float | None) -> str:
     if p is None or np.isnan(p):
         return f"{what}: not tested"
-    return f"{what}: p = {p:.3f}" if p >= 0.001 else f"{what}: p < .001"
+    return f"{what}: p = {p:.3f}" if p >= 0.001 else f"{what}: p < 0.001"
 
 
 def _bend_panel(

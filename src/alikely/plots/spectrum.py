@@ -348,7 +348,7 @@ def _legend(
     dot: dict[str, Any] = {"marker": "o", "markersize": 4, "linewidth": 0.9}
     percent = lower.split("_")[1].lstrip("etihd")
     handles: list[Line2D | Patch] = [key(name, color=colors[name], **dot) for name in order]
-    handles.append(key(f"condition, {percent} % interval", color="0.3", **dot))
+    handles.append(key(f"condition, {percent}% interval", color="0.3", **dot))
     if drawn:
         handles.append(Patch(label="density of conditions", **VIOLIN))
     return handles + not_drawn(int(own["estimate"].isna().sum()), len(own))

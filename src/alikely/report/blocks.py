@@ -124,7 +124,6 @@ def table_of(
     *,
     sort: str | Sequence[str] | None = None,
     headings: Mapping[str, str] | None = None,
-    leading_zero: bool | None = None,
     rows: int = ROWS,
     folded: bool = False,
 ) -> Block:
@@ -136,9 +135,7 @@ def table_of(
     rows = len(frame) if len(frame) <= 1.5 * rows else rows
     if "note" in frame and not (frame["note"] != "").any():
         frame = frame.drop(columns="note")
-    cells, numbers, joined = printed(
-        frame, headings=HEADINGS | dict(headings or {}), leading_zero=leading_zero
-    )
+    cells, numbers, joined = printed(frame, headings=HEADINGS | dict(headings or {}))
     right = {*numbers, *joined}
     heads = [str(name) for name in cells]
     n_kept, rest = _as_json(cells) if len(cells) > rows else (len(cells), "")

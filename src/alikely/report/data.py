@@ -126,7 +126,7 @@ def _described(summary: xr.Dataset) -> list[Block]:
 
 
 def _share(n: int, of: int) -> str:
-    return f"{n:,} of {of:,} ({number(100 * n / of, 1, leading_zero=True)} %)"
+    return f"{n:,} of {of:,} ({number(100 * n / of, 1)}%)"
 
 
 def _rules(result: Result) -> list[str]:

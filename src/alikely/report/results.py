@@ -36,7 +36,6 @@ from alikely.estimates.sentences import (
     METHODS,
     PLACES,
     capital,
-    is_wide,
     population_words,
 )
 from alikely.plots.agreement import plot_agreement
@@ -142,7 +141,6 @@ def _estimates(result: Result, kinds: Mapping[str, str] | None, alone: list[str]
         "Highest estimates first." if len(frame) > 1 else "The estimate.",
         sort="-estimate",
         headings={"estimate": metric.label, "posterior_median": f"{metric.posterior_label} median"},
-        leading_zero=is_wide(metric) or None,
     )
     return [Text(ONE_INTERVAL + undefined * (lost > 0)), table, *_figures(result, kinds)]
 
@@ -316,14 +314,13 @@ def _for(scores: Result, generalize_to: Population = BOTH) -> str:
 
 def _scores(scores: Result) -> list[Block]:
     heads = {"estimate": scores.metric.label, "level": "data set"}
-    zero = is_wide(scores.metric) or None
 
     def table(generalize_to: Population | None, what: str, level: str | None = OVERALL) -> Block:
         frame = scores.summary(generalize_to, level)
         own = ["level"] if level is not None else []
         sort = "-estimate" if level is not None else ["level", "-estimate"]
         return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
-                        leading_zero=zero, rows=60 if level is not None else 20)  # fmt: skip
+                        rows=60 if level is not None else 20)  # fmt: skip
 
     if not is_analytic(scores):
         figure = figure_of(lambda: plot_benchmark(scores), "Scores with their intervals.")
