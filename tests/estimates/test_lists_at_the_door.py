@@ -56,7 +56,7 @@ def test_two_lists_are_analysed_with_one_call() -> None:
         assert row["r_within_class_lb"] < row["r_within_class"] < row["r_within_class_ub"]
         assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
         assert row["estimate"] < row["ceiling"]
-        assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
+        assert row["disattenuated"] == pytest.approx(row["estimate"] / row["ceiling"])
         assert "2 lists that no observer ties: compared within them" in row["note"]
     ceilings = result.data["ceilings"]
     assert ceilings["undefined"].item() == ""

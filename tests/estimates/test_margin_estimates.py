@@ -89,7 +89,7 @@ def test_reliability_and_correction() -> None:
     assert (ceiling["system"], ceiling["n_observers"], ceiling["n_items"]) == ("human", 12, 80)
     row = result.summary(columns="all").iloc[0]
     assert row["reliability"] == ceiling["reliability"]
-    assert row["corrected"] == pytest.approx(row["estimate"] / np.sqrt(other.reliability))
+    assert row["disattenuated"] == pytest.approx(row["estimate"] / np.sqrt(other.reliability))
     assert ceiling["lower"] < ceiling["reliability"] < ceiling["upper"]
 
 

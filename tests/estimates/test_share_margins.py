@@ -77,7 +77,7 @@ def test_the_door_gives_the_limits_of_the_moments() -> None:
     ends = moment_limits(found["within"], [0.025, 0.975])
     assert row[["r_within_class_lb", "r_within_class_ub"]].tolist() == pytest.approx(ends.tolist())
     assert row["ceiling"] == pytest.approx(np.sqrt(row["reliability"]))
-    assert row["corrected"] == pytest.approx(row["estimate"] / row["ceiling"])
+    assert row["disattenuated"] == pytest.approx(row["estimate"] / row["ceiling"])
     assert result.data.attrs["model"] == result.data.attrs["sampler"] == "moments"
 
 

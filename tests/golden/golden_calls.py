@@ -761,7 +761,7 @@ def items(_: int) -> pd.DataFrame:
 def choose_images(rng: int) -> pd.DataFrame:
     models = data.noise().select(kind="model")
     plan = al.planning.choose_images(models, 60, ("model_1", "model_4"), rng=1)
-    simulated = plan.simulate(accuracy=[0.7], follows=[0.5], n_designs=20, rng=rng)
+    simulated = plan.simulate(accuracy=[0.7], difficulty_correlation=[0.5], n_designs=20, rng=rng)
     return stacked(
         table=frame(plan.table)[["item", "stratum", "inclusion"]].head(20),
         sizes=frame(plan.sizes()).head(12),

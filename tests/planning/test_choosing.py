@@ -86,7 +86,7 @@ def test_systematic_samples_keep_their_probabilities() -> None:
 def test_few_images_that_tell_leave_room_for_others() -> None:
     """Models of one accuracy: where they agree an answer moves nothing."""
     size = np.repeat([2.0, 0.0], [5, 95])
-    pi = probabilities(size, 24, even=0.15)
+    pi = probabilities(size, 24, uniform_fraction=0.15)
     assert pi.sum() == pytest.approx(24)
     np.testing.assert_allclose(pi[5:], 19 / 95)
     assert (pi[:5] == 1).all()
@@ -172,7 +172,7 @@ def test_lists_classes_and_images_shown_before() -> None:
     truth = np.repeat(list("abcd"), 60)
     said = np.where(x, truth, "e")
     named = al.Trials.from_arrays(said, truth, classes=list("abcde"), kind=["model"] * 6)
-    even = al.planning.choose_images(named, 40, by_class=True, even=1.0, rng=1)
+    even = al.planning.choose_images(named, 40, by_class=True, uniform_fraction=1.0, rng=1)
     assert even.table["truth"].value_counts().max() <= 11
     np.testing.assert_allclose(even.table["inclusion"], 40 / 240)
 
@@ -187,7 +187,7 @@ def test_lists_classes_and_images_shown_before() -> None:
         (40, ("m0", "twin"), {}, "right and wrong on the same images in all all: no image tells"),
         (40, "all pairs", {"models": "net"}, "no observer is of kind 'net'; kinds are model"),
         (40, "all pairs", {"n_humans": 0}, "n_humans must be whole numbers of at least 1, got 0"),
-        (40, "all pairs", {"even": 2.0}, "even must be a share in"),
+        (40, "all pairs", {"uniform_fraction": 2.0}, "uniform_fraction must be a share in"),
         (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
         (40.5, "all pairs", {}, "n must be whole numbers of at least 2, got 40.5"),
     ],
@@ -204,13 +204,13 @@ def test_what_cannot_be_planned(n: Any, target: Any, more: dict[str, Any], messa
 def test_plans_are_tried_on_simulated_people() -> None:
     x, _ = pool()
     plan = al.planning.choose_images(trials(x), 60, ("m0", "m1"), rng=1)
-    simulated = plan.simulate(accuracy=[0.7], follows=[0.8], n_designs=30, rng=1)
+    simulated = plan.simulate(accuracy=[0.7], difficulty_correlation=[0.8], n_designs=30, rng=1)
     assert simulated["design"].tolist() == ["random", "chosen", "strata"]
     assert (simulated["trials_saved"][1:] > 1).all()
     more: dict[str, Any]
     for more, message in (
         ({"accuracy": [1.2]}, "accuracy must lie strictly"),
-        ({"follows": [1.2]}, "follows must lie in"),
+        ({"difficulty_correlation": [1.2]}, "difficulty_correlation must lie in"),
         ({"n_designs": 5}, "n_designs must be whole numbers of at least 20"),
         ({"n_humans": 0}, "n_humans must be whole numbers of at least 1"),
     ):

@@ -354,13 +354,13 @@ def choose(
         "all pairs" if not target else target[0] if len(target) == 1 else tuple(target),
         models=models if names else models.split(","),
         rng=o.seed,
-        **o.pick("n_humans", "by_class", "even"),
+        **o.pick("n_humans", "by_class", "uniform_fraction"),
     )
     say(plan.sentence(), "")
     columns = ["condition", "n_images", "design", "se_pool:3=se, these", "se_images:3=se, others"]
     show(plan.expected, columns)
     for note in plan.notes:
-        say(f"note: {worded(note, ('--by-class', '--even'))}", hanging="      ")
+        say(f"note: {worded(note, ('--by-class', '--uniform-fraction'))}", hanging="      ")
     if o.out is None:
         print("\nNothing was written; --out FILE keeps the plan.")
         return

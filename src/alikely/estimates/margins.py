@@ -227,7 +227,7 @@ def _corrected(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
     root = np.sqrt(np.where(reliability > 0, reliability, np.nan))
-    return {"reliability": reliability, "ceiling": root, "corrected": estimates / root}
+    return {"reliability": reliability, "ceiling": root, "disattenuated": estimates / root}
 
 
 # Options that only this kind of door has.

@@ -533,7 +533,7 @@ def decision_margin_consistency(  # noqa: PLR0913
         One entry per pair of systems and group of trials; ``n_trials`` counts items common to both.
 
         - ``reliability`` (of the groups' proportions, by split halves), its root ``ceiling``, and
-          ``corrected``, the estimate divided by it
+          ``disattenuated``, the estimate divided by it
         - ``scale`` of the correlation corrected for noise: ``"share"``, ``"strength"``, or
           ``"margin"`` for two models
         - with ``"moments"`` and classes, ``r_within_class`` with its interval, of deviations from

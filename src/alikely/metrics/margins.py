@@ -255,10 +255,10 @@ DECISION_MARGIN_CONSISTENCY = register(
         scale="fisher",
         # Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
         beside=(
-            "reliability", "ceiling", "corrected",
+            "reliability", "ceiling", "disattenuated",
             "scale", "r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class",
         ),
-        requested=("corrected",),
+        requested=("disattenuated",),
         draws="margins",
         posterior_label="noise-corrected",
         sources=("AlvarezKonkle2024",),

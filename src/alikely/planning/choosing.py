@@ -245,7 +245,8 @@ FEWEST_TO_SPLIT, FEWEST = 16, 4
 EVEN = 0.15
 HARD = (
     "people see {share:.0%} images that half of the models or more get wrong ({pool:.0%} of the "
-    "pool): they may expect hard ones and grow careful or tired; even=0.3 mixes in ordinary ones"
+    "pool): they may expect hard ones and grow careful or tired; uniform_fraction=0.3 mixes in "
+    "ordinary ones"
 )
 CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
 # From here on a share of hard images is worth a note.
@@ -376,16 +377,18 @@ def fewest_images(number: NDArray[np.intp]) -> int:
     return int(np.minimum(FEWEST, np.bincount(number)).sum())
 
 
-def probabilities(size: Floats, n: int, even: float = EVEN) -> Floats:
+def probabilities(size: Floats, n: int, uniform_fraction: float = EVEN) -> Floats:
     """Inclusion probabilities in proportion to size, with a share spread evenly."""
     count, telling = len(size), int((size > 0).sum())
     if not telling:
         return np.full(count, n / count)
-    base = even * n / count
+    base = uniform_fraction * n / count
     if telling + base * (count - telling) < n:
         # All that tell are certain to be shown, and leave room for others.
         return np.where(size > 0, 1.0, (n - telling) / max(count - telling, 1))
-    more = _multiple(size / size.sum() * n, np.zeros(count), np.full(count, 1 - base), n - even * n)
+    more = _multiple(
+        size / size.sum() * n, np.zeros(count), np.full(count, 1 - base), n - uniform_fraction * n
+    )
     return np.asarray(base + more)
 
 
@@ -395,7 +398,7 @@ class Drawing(NamedTuple):
     inclusion: Floats
     stratum: NDArray[np.intp] | None = None
     classes: NDArray[np.intp] | None = None
-    even: float | None = None
+    uniform_fraction: float | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """Draw positions of images, ascending [M49]_."""
@@ -419,23 +422,33 @@ class Drawing(NamedTuple):
 
 
 def drawing_of(
-    pool: Pool, size: Floats, target: Target, n: int, even: float | None, by_class: bool
+    pool: Pool, size: Floats, target: Target, n: int, uniform_fraction: float | None, by_class: bool
 ) -> Drawing:
     """Design of one pool: strata where one or two models make them, else by sizes."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     models = target.of_strata(len(pool.models))
     if not len(models):
-        if even == 0 and not size.all():
+        if uniform_fraction == 0 and not size.all():
             raise ValueError(
-                f"even must be above 0: {int((size == 0).sum())} images of {pool.name} tell "
+                f"uniform_fraction must be above 0: {int((size == 0).sum())} images of "
+                f"{pool.name} tell "
                 "nothing of the target and would never be shown, whatever else is asked later"
             )
-        return Drawing(probabilities(size, n, EVEN if even is None else even), None, classes, even)
+        return Drawing(
+            probabilities(size, n, EVEN if uniform_fraction is None else uniform_fraction),
+            None,
+            classes,
+            uniform_fraction,
+        )
     stratum = strata_of(pool.correct, models)
     # Spread evenly over the pool: as if each image had at least that size.
-    mixed = size if not even else np.sqrt((1 - even) * size**2 + even * np.mean(size**2))
+    mixed = (
+        size
+        if not uniform_fraction
+        else np.sqrt((1 - uniform_fraction) * size**2 + uniform_fraction * np.mean(size**2))
+    )
     inclusion = allocation(stratum, mixed, n) / np.bincount(stratum)
-    return Drawing(inclusion[stratum], stratum, classes, even)
+    return Drawing(inclusion[stratum], stratum, classes, uniform_fraction)
 
 
 def expected_of(
@@ -455,7 +468,7 @@ def expected_of(
         for n in numbers:
             if least <= n <= pool.n_images:
                 by_class = drawing.classes is not None
-                other = drawing_of(pool, size, target, n, drawing.even, by_class)
+                other = drawing_of(pool, size, target, n, drawing.uniform_fraction, by_class)
                 tables.append(_expected(pool, size, target, other))
     if not tables:
         raise ValueError(
@@ -652,11 +665,15 @@ def by_strata(
 
 
 def simulated_people(
-    ease: Floats, accuracy: float, follows: float, n_humans: int, rng: np.random.Generator
+    ease: Floats,
+    accuracy: float,
+    difficulty_correlation: float,
+    n_humans: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
     """People who find images as easy as models do, more or less."""
     own = rng.normal(size=len(ease))
-    logit = 1.5 * (follows * ease + np.sqrt(1 - follows**2) * own)
+    logit = 1.5 * (difficulty_correlation * ease + np.sqrt(1 - difficulty_correlation**2) * own)
     level = optimize.brentq(lambda x: special.expit(logit + x).mean() - accuracy, -30.0, 30.0)
     return np.asarray(rng.random((n_humans, len(ease))) < special.expit(logit + level))
 
@@ -732,7 +749,7 @@ def choose_images(
     models: str | Sequence[str] = "model",
     n_humans: int | None = None,
     by_class: bool = False,
-    even: float | None = None,
+    uniform_fraction: float | None = None,
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
@@ -760,7 +777,7 @@ def choose_images(
         and nothing of people among themselves. Default: one list for all.
     by_class : bool
         Draw as many of each true class as a stratum or the sizes allow.
-    even : float, optional
+    uniform_fraction : float, optional
         Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
         between. Default: 0.15 if images are drawn by size, otherwise 0.
     shown : collection of str
@@ -799,8 +816,10 @@ def choose_images(
     of_type(trials, Trials, "make them with Trials.read, of the models")
     if n_humans is not None:
         check_whole(n_humans, "n_humans", 1)
-    if even is not None and not (isinstance(even, numbers.Real) and 0 <= even <= 1):
-        raise ValueError(f"even must be a share in [0, 1], got {even!r}")
+    if uniform_fraction is not None and not (
+        isinstance(uniform_fraction, numbers.Real) and 0 <= uniform_fraction <= 1
+    ):
+        raise ValueError(f"uniform_fraction must be a share in [0, 1], got {uniform_fraction!r}")
     seen = [str(item) for item in entries("shown", shown)]
     pools = pools_of(trials, models, seen)
     if by_class and not trials.has_classes:
@@ -824,7 +843,9 @@ def choose_images(
         "fewer n_humans",
     )
     for pool, seed in zip(pools, seeds, strict=True):
-        drawing = drawing_of(pool, sizes(pool.correct, wanted.contrasts), wanted, n, even, by_class)
+        drawing = drawing_of(
+            pool, sizes(pool.correct, wanted.contrasts), wanted, n, uniform_fraction, by_class
+        )
         generator = np.random.default_rng(seed)
         for number in tracked(range(1, lists + 1), lists):
             at = generator.permutation(drawing.draw(generator))
@@ -1003,19 +1024,19 @@ class StimulusPlan:
         self,
         *,
         accuracy: Sequence[float] = (0.5, 0.65, 0.8, 0.92),
-        follows: Sequence[float] = (0.0, 0.5, 0.9),
+        difficulty_correlation: Sequence[float] = (0.0, 0.5, 0.9),
         n_humans: int = 1,
         n_designs: int = 200,
         rng: RandomState = None,
     ) -> pd.DataFrame:
         """Try the plan on simulated people, before money is spent.
 
-        People find images as hard as models do to the degree `follows`. Intervals are those for
-        the pool.
+        People find images as hard as models do to the degree `difficulty_correlation`. Intervals
+        are those for the pool.
 
         Parameters
         ----------
-        accuracy, follows : sequence of float
+        accuracy, difficulty_correlation : sequence of float
             Values of simulated people, in (0, 1) and [0, 1].
         n_humans : int
             Number of simulated people, who see the same images; the mean over them is estimated.
@@ -1028,8 +1049,8 @@ class StimulusPlan:
         -------
         pandas.DataFrame
             A row for each condition, person and ``design`` (``random``; ``chosen``, weighted;
-            ``strata``, their posterior): ``accuracy, follows``, ``effect`` (root mean
-            square of the true contrasts), ``rmse``, ``trials_saved`` against random sampling,
+            ``strata``, their posterior): ``accuracy, difficulty_correlation``, ``effect`` (root
+            mean square of the true contrasts), ``rmse``, ``trials_saved`` against random sampling,
             ``coverage`` of 95 % intervals over all contrasts, ``worst_coverage``, ``power`` (share
             of intervals that do not hold 0), ``starved`` (share of estimates that would be
             flagged).
@@ -1042,15 +1063,17 @@ class StimulusPlan:
         check_whole(n_designs, "n_designs", FEWEST_DESIGNS)
         check_whole(n_humans, "n_humans", 1)
         check_between(accuracy, "accuracy", "try 0.75")
-        if not all(0 <= value <= 1 for value in follows):
-            raise ValueError(f"follows must lie in [0, 1], got {list(follows)}")
+        if not all(0 <= value <= 1 for value in difficulty_correlation):
+            raise ValueError(
+                f"difficulty_correlation must lie in [0, 1], got {list(difficulty_correlation)}"
+            )
         generator, rows = np.random.default_rng(seed_sequence(rng)), []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
             place = {"dataset": pool.dataset, "condition": pool.condition}
             each, ease = self._target.each(len(pool.models)), easiness(pool.correct)
-            for share, degree in itertools.product(accuracy, follows):
+            for share, degree in itertools.product(accuracy, difficulty_correlation):
                 people = simulated_people(ease, share, degree, n_humans, generator)
-                known = {**place, "accuracy": share, "follows": degree}
+                known = {**place, "accuracy": share, "difficulty_correlation": degree}
                 tried = _tried(pool.correct, people, each, drawing, n_designs, generator)
                 rows += [{**known, **row} for row in tried]
         return pd.DataFrame(rows)
