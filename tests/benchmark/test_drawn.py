@@ -184,7 +184,7 @@ def test_missing_entries_are_refused_or_counted(
     trials, margins = made
     lacking = margins[(margins["observer"] != "far") | (margins["dataset"] != "t")]
     part = al.decision_margin_consistency(trials, lacking, n_resamples=0, n_draws=400, rng=1)
-    with pytest.raises(ValueError, match="'far' has no entry with 'human' in t:x; its mean would"):
+    with pytest.raises(ValueError, match="'far' has no pair with 'human' in t:x, so its mean"):
         al.benchmark.scores_from_result(part)
     undefined = result.draws("posterior").copy()
     undefined[:, 0] = np.nan
@@ -249,7 +249,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
     with pytest.raises(ValueError, match="this result has none: n_draws="):
         scores_from_result(none)
     consistency = al.error_consistency(al.load_example(), n_resamples=0, n_draws=400, rng=1)
-    with pytest.raises(ValueError, match="name whom systems are scored against"):
+    with pytest.raises(ValueError, match="name the observers that systems are scored against"):
         scores_from_result(consistency)
     apart = result.data.copy()
     apart["posterior"].attrs["joint"] = 0

@@ -101,7 +101,10 @@ def test_coverage_of_within_minus_between(
     [
         ("familyy", r"between must be a label of the observers \(.*family\), got 'familyy'; did"),
         ({"observer_0": "a"}, "observer 'observer_1' has no group"),
-        ("kind", "there must be two groups, one of them with two observers, got observer"),
+        (
+            "kind",
+            "between must give at least two groups, one with at least two observers, got observer",
+        ),
     ],
 )
 def test_bad_groups(between: Any, message: str) -> None:

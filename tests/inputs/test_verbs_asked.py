@@ -205,7 +205,7 @@ WORKS => margins t.csv --margins m.csv --n-resamples 0 --n-draws 0 --quiet --out
     --n-resamples 1000000000000 --quiet => FM
 no column 'vendor'; the columns => margins t.csv --group vendor
 WORKS => margins t.csv --margins m.csv --group observer $Q => FM
-no entry compares a system with => margins t.csv --scores $Q
+no pair compares a system with => margins t.csv --scores $Q
 WORKS => margins t.csv --margins m.csv --scores $Q --out o => FM
 two rows for observer => margins t.csv --margins m.csv m.csv $Q => FM
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': w.text(P.assign(correct=(P.truth ==

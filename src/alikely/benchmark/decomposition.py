@@ -1,13 +1,13 @@
-"""The variance of scores at every level: what images and people each add, and how well it is known.
+"""Variance of scores at every level: contributions of images and humans, degrees of freedom.
 
-One set of influences of images on the scores serves every mean, difference and ratio: the variance
-of new images and new people is that of images, plus what people add beyond the noise of their
-answers, computed for each contrast separately.
+One set of influences of images on the scores serves all means, differences and ratios. For new
+images and new humans, the variance is that of images, plus the variance between humans in excess of
+trial-level noise. It is computed for each contrast separately.
 
-A decomposition is a data set of one level: ``interval_center`` and ``df_humans`` (system),
-``influence`` (system, image), ``pseudocount_variance``, ``people``, ``shared`` (system,
-system_other), and ``most_df``, the most degrees of freedom of images: clusters of these may be few,
-or of unequal size.
+A decomposition is a data set of one level. ``interval_center`` and ``df_humans`` have the dimension
+system, ``influence`` (system, image), and ``pseudocount_variance``, ``humans`` and ``shared``
+(system, system_other). ``most_df`` limits the degrees of freedom of images, because clusters of
+images may be few or of unequal size.
 
 References
 ----------
@@ -74,21 +74,22 @@ __all__ = [
     "weighted_sums",
 ]
 
-# The least that is added to each of the four cells of a pair, and the most, of one pair and block.
+# Smallest and largest pseudocount in each of the four cells of a pair; the largest is for one pair
+# and block.
 LEAST, MOST = 0.1, 0.5
-# For each trial of independent answers that is added, so many more that all answer alike: people
-# find hard what others do, and few images may carry nearly all errors. Chosen on 300 benchmarks of
-# each of six designs near the ceiling: without them human-human of 40 people held .84, with as many
-# as of the others its intervals were twice as wide as need be; so .99, and 1.3 times as wide.
+# Pseudo-trials on which all observers agree, per independent pseudo-trial: observers find the same
+# images hard, and few images may cause nearly all errors. Chosen on 300 benchmarks of each of six
+# near-ceiling designs. For the human-human score of 40 humans, coverage was 0.84 with a value of 0,
+# and 0.99 with 0.2, with intervals 1.3 times as wide as needed. With 1, they were twice as wide.
 ALIKE = 0.2
 ROUNDING = 1e-12
-# Four values on the patterns n11, n10, n01, n00, as a mean and what hangs on the first, the second
-# and on both answers.
+# Values on the patterns n11, n10, n01, n00, as a mean and the effects of the first response, the
+# second and their product.
 WAVES = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 4
-# Quantile at which limits of two parts are made one.
+# Quantile at which limits of two variance components are combined.
 AT = 0.975
-# Of the noise of answers in the variance between people, the share that does not count as theirs
-# when degrees of freedom are counted.
+# Fraction of trial-level noise in the variance between humans that is excluded when degrees of
+# freedom are computed.
 NOISE = 0.25
 
 
@@ -101,7 +102,7 @@ def decomposition(
     df_humans: Floats,
     most_df: float = np.inf,
 ) -> xr.Dataset:
-    """Scores of systems at one level, and the parts of their variance."""
+    """Collect the scores of systems at one level and the components of their variance."""
     both = ("system", "system_other")
     return xr.Dataset(
         {
@@ -191,7 +192,7 @@ def _level(
     moved = np.zeros((n_humans, size))
     crowds: list[list[tuple[NDArray[np.intp], float]]] = [[] for _ in range(size)]
     lost = np.zeros(size, dtype=bool)
-    # Images that parts share belong together before squares are taken.
+    # Images that several parts share are summed before squaring.
     apart = n_images == sum(len(own) for own in shown.values())
     both = np.zeros((n_humans, size, 0 if apart else n_images))
     for d, own in of_part.items():
@@ -209,7 +210,7 @@ def _level(
         at = column[shown[d]]
         part_both = np.zeros((part.n_humans, size, len(at)))
         for block, (_, slopes, waves) in zip(own, found, strict=True):
-            # An image that a block shows more than once is one image.
+            # An image that a block shows repeatedly counts once.
             own_images, number = np.unique(unit[block.trials], return_inverse=True)
             if clustered:
                 of_image = block_clusters(block, metric, added, number)
@@ -235,7 +236,7 @@ def _level(
     df = [np.nan if lost[s] else degrees_of_people(crowds[s], n_humans) for s in range(size)]
     most_df = np.inf
     if clustered:
-        # By the influence of trials on scores.
+        # From the influence of trials on scores.
         met = single.any(axis=0)
         total = (single**2).sum(axis=1, keepdims=True)
         squares = np.divide(single**2, total, out=np.zeros_like(single), where=total > 0)
@@ -245,24 +246,24 @@ def _level(
 
 
 def n_distinct_blocks(images: Sequence[NDArray[np.intp]]) -> float:
-    """How many blocks there are with images of their own; between, where some are shared."""
+    """Number of blocks with distinct images; fractional if some images are shared."""
     shown = [len(np.unique(block)) for block in images]
     return len(np.unique(np.concatenate(images))) / float(np.mean(shown))
 
 
 def _summed(columns: Floats, number: NDArray[np.intp]) -> Floats:
-    """Sums of the columns of each number from 0 on."""
+    """Sum the columns that have the same number, from 0 on."""
     which = sparse.csr_array((np.ones(len(number)), (np.arange(len(number)), number)))
     return np.asarray(columns @ which)
 
 
 def added_count(n_blocks: float, n_humans: float) -> float:
-    """What is added to each of the four cells of a pair."""
+    """Pseudocount of each of the four cells of a pair."""
     return max(LEAST, MOST / float(np.sqrt(n_blocks * np.sqrt(n_humans))))
 
 
 def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats, Floats, Floats]:
-    """Values of the pairs of a block, and what each trial and each added trial does to them."""
+    """Values of the pairs of a block, and the influence of each trial and pseudo-trial."""
     shares = block.shares()
     if metric.counts == "correctness":
         if block.chosen:
@@ -290,7 +291,7 @@ def block_influence(block: Block, metric: Metric, added: float) -> tuple[Floats,
 
 
 def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[np.intp]) -> Floats:
-    """What each cluster of images moves the pairs of a block by, each left out: (pair, cluster)."""
+    """Change in the pairs of a block if each cluster of images is left out: (pair, cluster)."""
     if metric.counts != "correctness":
         moved, _ = cluster_influence(evaluator(block, metric), numbers)
         return np.nan_to_num(moved)
@@ -298,7 +299,7 @@ def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[
     shares = block.shares().astype(np.float64)
     parted = (shares.reshape(-1, shares.shape[2]) @ membership).reshape(*shares.shape[:2], -1)
     cells = shares.sum(axis=2)
-    # Differences of counts fall a few ulp below 0.
+    # Rounding puts differences of counts slightly below 0.
     without = np.maximum(cells[..., None] - parted, 0.0).transpose(0, 2, 1)
     n = parted.any(axis=1).sum(axis=1, keepdims=True)
     moved = metric.value(cells + added)[:, None] - metric.value(without + added)
@@ -309,16 +310,16 @@ def block_clusters(block: Block, metric: Metric, added: float, numbers: NDArray[
 def invented_spread(
     weights: Floats, waves: Floats, a: NDArray[np.intp], b: NDArray[np.intp], added: float
 ) -> Floats:
-    """Covariance of scores from the trials added to one block."""
+    """Covariance of scores that the pseudocounts of one block add."""
     n_observers = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     first, second = (np.eye(n_observers)[side] for side in (a, b))
     features = [
         weights @ waves[:, :1],
         weights @ (waves[:, 1:2] * first + waves[:, 2:3] * second),
-        # A pair in both orders is one pair of answers.
+        # A pair in both orders has the same responses.
         weights @ (waves[:, 3:] * _pairs(a, b, n_observers)),
     ]
-    # All right or all wrong: the product of two answers is 1.
+    # All correct or all incorrect: the product of two responses is 1.
     hard_for_all = [
         weights @ (waves[:, :1] + waves[:, 3:]),
         weights @ (waves[:, 1:2] + waves[:, 2:3]),
@@ -330,16 +331,17 @@ def invented_spread(
 
 
 def _pairs(a: NDArray[np.intp], b: NDArray[np.intp], n_observers: int) -> Floats:
-    """Which pair of observers each entry is of, whatever their order: (entry, pair)."""
+    """Indicate the pair of observers of each entry, in either order: (entry, pair)."""
     code = np.minimum(a, b) * n_observers + np.maximum(a, b)
     found, number = np.unique(code, return_inverse=True)
     return np.eye(len(found))[number]
 
 
 def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> pd.DataFrame:
-    """Variance of contrasts of scores for new images, new people, or both.
+    """Compute the variance of contrasts of scores for new images, new humans, or both.
 
-    Columns: variance, its degrees of freedom, what people add to it, and whether answers are alike.
+    Columns: ``variance``, its ``df``, ``humans`` (variance that humans add), and ``alike`` (whether
+    responses are identical).
     """
     score, images, people = (
         parts[name].values for name in ("interval_center", "influence", "humans")
@@ -348,7 +350,7 @@ def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> p
     influence = contrasts @ images
     n_images = influence.shape[1]
     square = (influence**2).sum(axis=1)
-    # What rounding leaves is no influence.
+    # Influences at the size of rounding errors count as 0.
     alike = square <= ROUNDING * contrasts**2 @ (images**2).sum(axis=1)
     v_images = n_images / max(n_images - 1, 1) * square + _form(
         contrasts, parts["pseudocount_variance"].values
@@ -356,10 +358,10 @@ def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> p
     unknown = (involved & np.isnan(score)).any(axis=1)
     v_images[unknown] = np.nan
     df_images = np.minimum(degrees_of_images(influence), float(parts["most_df"]))
-    # People are unknown where a system has too few of them, and only if it takes part.
+    # The variance between humans is unknown if a system in the contrast has too few of them.
     none = (involved & np.isnan(np.diag(people))).any(axis=1) | unknown
     v_humans = _form(contrasts, np.nan_to_num(people))
-    # Nor is it a variance: scores that differ alike for all people.
+    # Differences that are equal for all humans have no variance, except for rounding.
     size = contrasts**2 @ (np.nan_to_num(score) ** 2 + np.nan_to_num(np.diag(people)))
     v_humans = np.where(np.abs(v_humans) <= ROUNDING * size, 0.0, v_humans)
     v_humans = np.where(none, np.nan, v_humans)
@@ -377,14 +379,14 @@ def spread(parts: xr.Dataset, contrasts: Floats, generalize_to: Population) -> p
 
 
 def _form(contrasts: Floats, matrix: Floats) -> Floats:
-    """Quadratic form of each contrast."""
+    """Evaluate the quadratic form of each contrast."""
     return np.asarray(((contrasts @ matrix) * contrasts).sum(axis=1))
 
 
 def joint_covariance(
     parts: xr.Dataset, generalize_to: Population, systems: Sequence[int] | None = None
 ) -> Floats:
-    """Covariance of the scores of all systems, or of some, for joint statements."""
+    """Covariance of the scores of all or some systems, for simultaneous intervals."""
     some = np.arange(parts.sizes["system"]) if systems is None else np.asarray(systems)
     pairs = np.ix_(some, some)
     influence = parts["influence"].values[some]
@@ -409,7 +411,7 @@ def joint_covariance(
 
 
 def weighted_sums(values: NDArray[np.floating], weights: Floats) -> Floats:
-    """Sums over the last axis; an undefined value matters only where it has a weight."""
+    """Sum over the last axis; undefined values count only where they have weight."""
     hole = np.isnan(values)
     if not hole.any():
         return np.asarray(values @ weights.T)
@@ -424,14 +426,14 @@ def student_bounds(
     ci_prob: float,
     limits: tuple[float | Floats, float | Floats] = (-np.inf, np.inf),
 ) -> Floats:
-    """Bounds of Student's intervals: shape (..., 2)."""
+    """Bounds of Student's t intervals: shape (..., 2)."""
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
-    # The part of the interval in the range has the same coverage.
+    # Clipping to the range leaves coverage unchanged.
     return np.clip(np.stack([center - half, center + half], axis=-1), *limits)
 
 
 def pooled_df(found: pd.DataFrame, df_humans: Floats, generalize_to: Population) -> Floats:
-    """Degrees of freedom of differences (as returned by `spread`) that are judged together."""
+    """Pooled degrees of freedom for simultaneous inference on differences (from `spread`)."""
     people = found["humans"].to_numpy()
     known = np.isfinite(people) & (people > 0)
     df = found["df"].to_numpy()
@@ -442,7 +444,7 @@ def pooled_df(found: pd.DataFrame, df_humans: Floats, generalize_to: Population)
 
 
 def largest_of_differences(df: Floats, n_systems: int, ci_prob: float) -> Floats:
-    """Critical values of all differences of systems at once."""
+    """Critical values for simultaneous intervals of all differences of systems."""
     range_ = stats.studentized_range.ppf(ci_prob, n_systems, np.inf)
     return np.asarray(stats.t.isf(special.ndtr(-range_ / np.sqrt(2)), df))
 
@@ -454,7 +456,7 @@ def shares_of_ceiling(
     generalize_to: Population,
     ci_prob: float,
 ) -> pd.DataFrame:
-    """Scores over their ceiling, neither clipped nor made absolute.
+    """Divide scores by their ceiling, without clipping or absolute values.
 
     Columns: ratio, its standard error, bounds, and whether Fieller's bounds are finite.
     """
@@ -488,7 +490,7 @@ def fieller_interval(
     ci_prob: float = 0.95,
     df: float = np.inf,
 ) -> tuple[float, float]:
-    """Confidence set of a ratio of two normal estimates [F54]_."""
+    """Compute the confidence set of a ratio of two normal estimates [F54]_."""
     if not np.isfinite([variance_numerator, variance_denominator, covariance]).all():
         return np.nan, np.nan
     z2 = stats.t.ppf((1 + ci_prob) / 2, df) ** 2
@@ -499,7 +501,7 @@ def fieller_interval(
 
 
 def fieller_set(a: float, b: float, c: float) -> tuple[float, float]:
-    """Where ``a x**2 - 2 b x + c`` is at most 0; everywhere if it has no bounds."""
+    """Solve ``a x**2 - 2 b x + c <= 0``; the whole line if the set is unbounded."""
     if a <= 0:
         return -np.inf, np.inf
     half = np.sqrt(max(b**2 - a * c, 0.0))
@@ -513,7 +515,7 @@ def pair_contrasts(n_systems: int) -> Floats:
 
 
 def normal_deviates(parts: xr.Dataset, systems: Sequence[int], generalize_to: Population) -> Floats:
-    """Normal deviates as unlikely as the standardized differences of all pairs of systems."""
+    """Normal deviates with the same tail probabilities as the differences of all systems."""
     n = len(systems)
     contrasts = pair_contrasts(n) @ np.eye(parts.sizes["system"])[systems]
     found = spread(parts, contrasts, generalize_to)
@@ -525,7 +527,7 @@ def normal_deviates(parts: xr.Dataset, systems: Sequence[int], generalize_to: Po
 
 
 def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
-    """Normal deviates as unlikely as Student's t of all pairs: (system, system)."""
+    """Normal deviates with the tail probabilities of t statistics: (system, system)."""
     deviates = np.zeros((n_systems, n_systems))
     tail = stats.t.sf(np.abs(t), df)
     deviates[np.triu_indices(n_systems, 1)] = np.sign(t) * -special.ndtri(tail)
@@ -533,7 +535,7 @@ def deviates_of_pairs(t: Floats, df: Floats, n_systems: int) -> Floats:
 
 
 def degrees_of_people(crowds: Sequence[tuple[NDArray[np.intp], float]], n_humans: int) -> float:
-    """Degrees of freedom of a variance between people who take part in several data sets [S46]_."""
+    """Degrees of freedom of the variance between humans who did several data sets [S46]_."""
     matrix = np.zeros((n_humans, n_humans))
     for people, weight in crowds:
         n = len(people)
@@ -559,11 +561,11 @@ def degrees_of_images(influence: Floats) -> Floats:
 def crossed_degrees(
     images: Floats, people: Floats, both: Floats, df_images: Floats, df_humans: Floats
 ) -> Floats:
-    """Degrees of freedom of a variance over new images and new people: the fewer of two."""
-    # Without influence no image tells anything: people alone.
+    """Degrees of freedom of a variance over images and humans: the smaller of two estimates."""
+    # If images have no influence, only humans count.
     known = np.nan_to_num(df_images, nan=np.inf)
     added = np.maximum(people - both, 0.0)
-    # Noise makes the variance of people who do not differ uncertain, but it is hardly added then.
+    # For equal humans, noise makes their variance uncertain, but it adds little to the total.
     counted = np.maximum(people - NOISE * both, 0.0)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         rest = np.maximum(images - both, 0.0) ** 2 / known
@@ -571,7 +573,7 @@ def crossed_degrees(
         limits = special.stdtrit(known, AT) ** 2 * images
         limits = limits + special.stdtrit(df_humans, AT) ** 2 * added
         half = np.sqrt(limits / (images + added))
-    # To rounding a normal limit, of which there is no inverse.
+    # Here the limit is normal, except for rounding, and has no inverse.
     normal = half < special.ndtri(AT) * (1 + 1e-9)
     howe = np.where(normal, np.inf, special.stdtridf(AT, np.where(normal, 2.0, half)))
     return np.maximum(np.minimum(df, howe), np.minimum(df_humans, known))

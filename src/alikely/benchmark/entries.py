@@ -1,4 +1,4 @@
-"""Scores of systems against a reference, from the entries of a result: means draw by draw.
+"""Scores of systems against a reference, from posterior draws of pairs.
 
 References
 ----------
@@ -27,7 +27,7 @@ from alikely.estimates.result import Result, of_kind
 
 __all__ = ["scores_from_result"]
 
-# Limits of error similarity are made for each mean anew, see `alikely.errors.limits.mean_draws`.
+# Limits of error similarity are computed for each mean, see `alikely.errors.limits.mean_draws`.
 POPULATIONS = "populations"
 
 
@@ -35,16 +35,19 @@ def scores_from_result(
     result: Result,
     reference: str | Sequence[str] | None = None,
 ) -> Result:
-    """Score systems by the entries of a result: means over conditions, members and data sets.
+    """Score systems against a reference by the posterior draws of a result.
+
+    A score is the mean over conditions, then members of the reference, then data sets.
 
     Parameters
     ----------
     result : Result
-        With posterior draws, of any metric whose draws of entries average: those of error
-        similarity do not.
+        Result with posterior draws, for any metric except error similarity, whose draws cannot be
+        averaged over pairs.
     reference : str or sequence of str, optional
-        Whom the others are scored against, by name: of margins the groups of people if not given.
-        Entries of two of them make the row ``human-human``; those of none of them take no part.
+        Names of the observers that systems are scored against. Default for margins: the groups of
+        humans. Pairs of two reference observers form the row ``human-human``; pairs without a
+        reference observer are excluded.
 
     Returns
     -------
@@ -53,19 +56,19 @@ def scores_from_result(
     Raises
     ------
     TypeError
-        If the result is of another kind; trials are scored by `alikely.benchmark_scores`.
+        If the result is of another kind; score trials with `alikely.benchmark_scores`.
     ValueError
-        If it has no posterior, a name is unknown, a system lacks an entry, or draws of entries
-        do not average.
+        If it has no posterior, or its draws cannot be averaged over pairs.
+        If a name is unknown, or a system lacks a pair that others have.
 
     Notes
     -----
-    Unweighted means over conditions, then members of the reference, then data sets, draw by draw.
-    Draws of entries hang together by the items that they share; entries of other items, such as
-    those of other data sets, are independent. A mean of correlations that cannot be above 1 lies
-    below 1 for sure, even if all are 1: where entries give a correlation of 1 some probability,
-    these are put together (the mean of their normal deviates [SS49]_) to that of a score of 1,
-    and of -1 alike.
+    Means are unweighted and computed for each draw. Draws of pairs that share items are joint.
+    Draws of pairs without common items, such as those of different data sets, are independent. A
+    mean of correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
+    correlations are 1. Where all pairs have a positive posterior probability of a correlation of 1,
+    these are combined by the mean of their normal deviates [SS49]_ to the probability of a score of
+    1. The same is done for -1.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def scores_from_result(
     datasets = list(dict.fromkeys(entries["dataset"]))
     refuse_own_names("data set", datasets, (OVERALL,))
     if not systems:
-        raise ValueError(f"no entry compares a system with the reference {listed(names)}")
+        raise ValueError(f"no pair compares a system with the reference {listed(names)}")
     if (entries["system"] == HUMANS).any():
         systems.append(HUMANS)
     joint = _belong_together(result, entries)
@@ -141,10 +144,10 @@ def scores_from_result(
 def _entries(
     result: Result, reference: str | Sequence[str] | None
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Entries that take part, by position: system, member of the reference, data set, condition."""
+    """Pairs with a reference observer, by position, and the names of the reference."""
     of_kind(result, "pair")
     if "posterior" not in result.data.children:
-        raise ValueError("scores are made of posterior draws, and this result has none: n_draws=")
+        raise ValueError("scores need posterior draws, and this result has none; set n_draws=")
     if POPULATIONS in result.data.children:
         raise ValueError(
             f"posterior draws of {result.metric.label} do not average over pairs; score trials "
@@ -160,8 +163,8 @@ def _entries(
         names = [name for name in everybody if name not in models]
     else:
         raise ValueError(
-            "name whom systems are scored against, reference=[...], of "
-            f"{listed(everybody)}; of margins that is the groups of people"
+            "name the observers that systems are scored against, reference=[...], from "
+            f"{listed(everybody)}; for margins these are the groups of humans"
         )
     for name in names:
         if name not in everybody:
@@ -177,21 +180,21 @@ def _entries(
 
 
 def _belong_together(result: Result, entries: pd.DataFrame) -> bool:
-    """Whether draws of different systems do; refuses if those that make one score do not."""
+    """Whether draws of different systems are joint; an error if those of one score are not."""
     if int(result.data["posterior"].attrs["joint"]):
         return True
     groups = result.table["pair_group"].values[entries.index]
     shared = pd.DataFrame({"system": entries["system"].to_numpy(), "group": groups})
     if shared.duplicated().any():
         raise ValueError(
-            "posterior drawn pair by pair: no joint draws of entries that share trials; use "
+            "posterior drawn pair by pair: no joint draws of pairs that share trials; use "
             "sampler='exact' with a prior that treats both observers alike, such as the default"
         )
     return not pd.Series(groups).duplicated().any()
 
 
 def _require_all(entries: pd.DataFrame) -> None:
-    """Refuse systems that lack an entry which others have."""
+    """Raise an error if a system lacks a pair that others have."""
     models = entries[entries["system"] != HUMANS]
     columns = ["dataset", "condition", "member"]
     wanted = list(dict.fromkeys(models[columns].itertuples(index=False, name=None)))
@@ -201,8 +204,8 @@ def _require_all(entries: pd.DataFrame) -> None:
         if lacking:
             dataset, condition, member = lacking[0]
             raise ValueError(
-                f"{system!r} has no entry with {member!r} in {dataset}:{condition}; its mean would "
-                "be over others than that of other systems: leave out one of them"
+                f"{system!r} has no pair with {member!r} in {dataset}:{condition}, so its mean "
+                "is not comparable with those of other systems; leave out one of them"
             )
 
 
@@ -221,14 +224,14 @@ def _reason(result: Result, undefined: pd.Index) -> str:
 
 
 def _weights(entries: pd.DataFrame) -> Floats:
-    """Of each entry, in the mean over conditions, then members, then data sets."""
+    """Weight of each pair in the mean over conditions, then members, then data sets."""
     by_member = entries.groupby(["dataset", "member"])["system"].transform("size")
     members = entries.groupby("dataset")["member"].transform("nunique")
     return np.asarray(1 / (by_member * members * entries["dataset"].nunique()), dtype=np.float64)
 
 
 def _mean(draws: Floats, weights: Floats) -> Floats:
-    """Weighted mean of entries draw by draw, with what is possible at the bounds."""
+    """Weighted mean of pairs for each draw, with the probability of scores at the bounds."""
     mean = within(draws @ weights, -1)
     if len(weights) == 1 or np.isnan(mean).any():
         return np.asarray(mean)

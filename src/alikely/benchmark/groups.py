@@ -1,4 +1,4 @@
-"""Groups of observers without a reference: alike within, alike between, and each with the rest.
+"""Agreement within and between groups of observers, and of each observer with all others.
 
 References
 ----------
@@ -85,44 +85,51 @@ def group_scores(
     trials : Trials
         Aligned responses of all observers.
     between : str or mapping of str to str
-        Label of the observers, such as ``"family"``, or the group of each observer by name.
+        Groups: a label of the observers, such as ``"family"``, or a mapping from each observer's
+        name to its group.
     metric : str or Metric
-        As in `alikely.compare`; a symmetric one.
+        A symmetric metric, as in `alikely.compare`.
     ci_prob : float
-        Of all intervals, in (0, 1).
+        Probability of all intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **options
-        Of `alikely.compare`, such as ``by="dataset"`` or ``n_resamples=0``.
+        Options of `alikely.compare`, such as ``by="dataset"`` or ``n_resamples=0``.
 
     Returns
     -------
     Result
-        - ``summary()``: a row per ``contrast`` (``"within"``, ``"between"``, ``"within -
-          between"``), ``group``, ``other`` and ``method``: ``n_pairs``, of which
-          ``n_pairs_no_overlap`` share no trial in a condition and are excluded there, and the
-          columns of `alikely.contrast`
-        - `alikely.benchmark.ranks`: a row per observer: ``group``, ``n_pairs`` and
-        ``n_pairs_no_overlap``,
-          the mean with all others (``estimate, se``) and ranks with the sets that admit ties
-          [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`; ``note`` says why a mean
-          or its rank is missing
-        - `alikely.benchmark.differences`: differences of these means
-        - ``table``, ``pairs`` and ``undefined`` are those of all pairs
+        ``summary()`` has one row per ``contrast`` (``"within"``, ``"between"``, ``"within -
+        between"``), ``group``, ``other`` and ``method``, with columns
+
+        - ``n_pairs``: number of pairs
+        - ``n_pairs_no_overlap``: pairs without a common trial in a condition, excluded there
+        - the columns of `alikely.contrast`
+
+        `alikely.benchmark.ranks` returns one row per observer, with columns
+
+        - ``group``, ``n_pairs``, ``n_pairs_no_overlap``
+        - ``estimate``, ``se``: mean agreement with all other observers
+        - ranks and their sets [MRSW24]_, as returned by `alikely.benchmark.ranking.rank_sets`
+        - ``note``: the reason if a mean or its rank is missing
+
+        `alikely.benchmark.differences` returns the differences of these means. ``table``,
+        ``pairs`` and ``undefined`` describe all pairs.
 
     Raises
     ------
     TypeError
-        If `trials` is none, or `between` neither.
+        If `trials` or `between` has another type.
     ValueError
-        If there are no such labels, an observer has none, there are fewer than two groups or no
-        group of two, the metric is directed, or as in `alikely.compare`.
+        If the label is unknown, an observer has no group, there are fewer than two groups, or no
+        group has two observers.
+        If the metric is directed, or as in `alikely.compare`.
 
     Notes
     -----
-    Pairs of a group, or of two groups, weigh alike, as do conditions; groups weigh alike in the
-    means over all of them, however many observers they have. Intervals are of these observers and
-    new items.
+    Pairs within a group, or between two groups, have equal weights, and so do conditions. In means
+    over all groups, groups have equal weights, whatever their number of observers. Intervals
+    generalize to new items with these observers.
 
     Examples
     --------
@@ -138,8 +145,8 @@ def group_scores(
     result = compare(trials, metric, "all", ci_prob=ci_prob, rng=rng, **options)
     if not result.metric.symmetric:
         raise ValueError(
-            f"{result.metric.name} depends on the order of a pair; groups need a metric that does "
-            "not"
+            f"{result.metric.name} is directed; group_scores needs a symmetric metric, such as "
+            "error_consistency"
         )
     tree = result.data.copy()
     labels = xr.Dataset({"group": ("observer", list(group.values()))}, {"observer": list(group)})
@@ -148,16 +155,16 @@ def group_scores(
     return Result(tree)
 
 
-# What every kind of result has
+# Functions that every kind of result has
 
 
 def schema(_: xr.DataTree) -> Any:
-    """Groups and variables that a file must have."""
+    """Return the groups and variables that a file must have."""
     return {**pair_result.SCHEMA, "groups": {"group": ("observer",)}}
 
 
 def of_pairs(result: Result) -> Result:
-    """The pairs that groups are made of."""
+    """Return the result of all pairs."""
     tree = result.data.copy()
     tree.attrs = {**tree.attrs, "kind": "pair"}
     return Result(tree)
@@ -177,14 +184,14 @@ def observers(result: Result) -> list[str]:
 
 
 def draws(result: Result, method: str) -> Floats:
-    """Replicates or draws of all pairs, (draw, pair)."""
+    """Replicates or draws of all pairs: (draw, pair)."""
     return np.asarray(pair_result.draws(result, method))
 
 
 def summary(
     result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
-    """Means within and between groups, and their differences."""
+    """Tabulate means within and between groups, and their differences."""
     group, pairs = _members(result), of_pairs(result)
     ends = pairs.pairs[["observer_a", "observer_b"]]
     names = list(dict.fromkeys(group.values()))
@@ -223,7 +230,7 @@ def summary(
 def sentence(
     result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
 ) -> str:
-    """Say the means within and between all groups, and their difference."""
+    """Write the means within and between all groups, and their difference, as a sentence."""
     shown = [method(result, interval)]
     table = result.summary(intervals=shown, ci_prob=ci_prob, ci_kind=ci_kind)
     table = table[table["group"] == ALL].set_index("contrast")
@@ -244,7 +251,7 @@ def sentence(
 
 
 def method(result: Result, interval: str | None = None) -> str:
-    """The one method whose interval a page shows."""
+    """Choose the method whose interval a page shows."""
     if interval is not None:
         return interval
     pairs = of_pairs(result)
@@ -254,31 +261,31 @@ def method(result: Result, interval: str | None = None) -> str:
 
 
 def page_columns(_: Result, frame: pd.DataFrame, __: Sequence[str]) -> list[str]:
-    """The columns of a summary that a page has room for."""
+    """Choose the columns of a summary that a page shows."""
     bounds = [str(name) for name in frame if str(name).endswith(("_lb", "_ub"))]
     return ["contrast", "group", "other", "n_pairs", "estimate", *bounds]
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """The first rows, and how many there are."""
+    """Return the first rows, and the number of rows."""
     frame = result.summary(intervals=methods)
     return frame.head(ROWS), len(frame), {}
 
 
 def describe(result: Result) -> str:
-    """What there is, in a line."""
+    """Describe the size of the result in one line."""
     n = len(set(_members(result).values()))
     return f"{counted(n, 'group')}, {pair_result.describe(of_pairs(result))}"
 
 
 def ranks(result: Result, *, ci_prob: float, rng: RandomState = None) -> pd.DataFrame:
-    """Observers by their mean with all others."""
+    """Rank observers by their mean agreement with all others."""
     seed = _seed(result) if rng is None else rng
     return _observers(of_pairs(result), _members(result), ci_prob, seed)[0]
 
 
 def differences(result: Result, *, ci_prob: float) -> pd.DataFrame:
-    """Differences of these means, two by two."""
+    """Tabulate the differences of these means for all pairs of observers."""
     return _observers(of_pairs(result), _members(result), ci_prob, _seed(result))[1]
 
 
@@ -310,8 +317,8 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
     sizes = pd.Series(group).value_counts()
     if len(sizes) < 2 or sizes.max() < 2:
         raise ValueError(
-            f"there must be two groups, one of them with two observers, got {listed(sizes.index)}; "
-            "choose another label, or al.compare for single pairs"
+            "between must give at least two groups, one with at least two observers, got "
+            f"{listed(sizes.index)}; choose another label, or al.compare for single pairs"
         )
     return group
 
@@ -319,7 +326,7 @@ def _groups(trials: Trials, between: str | Mapping[str, str]) -> dict[str, str]:
 def _statements(
     names: Sequence[str], known: Container[Key]
 ) -> Iterator[tuple[str, str, str, list[Key], list[Key]]]:
-    """What is said of which groups, with the pairs of groups within and between that it is of."""
+    """Contrasts, their groups, and the pairs of groups within and between that they average."""
     within: list[Key] = [(name, name) for name in names]
     between: list[Key] = list(itertools.combinations(names, 2))
     for key in within:
@@ -338,7 +345,7 @@ def _statements(
 
 
 def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
-    """Weights of a mean over conditions of means over pairs that have common trials."""
+    """Weights of a mean over conditions and over the pairs with common trials in each."""
     used = which & ~without_trials(result)
     if not used.any():
         return None
@@ -352,7 +359,7 @@ def _mean_over(result: Result, which: NDArray[np.bool_]) -> Floats | None:
 def _observers(
     result: Result, group: Mapping[str, str], ci_prob: float, rng: RandomState
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Means of each observer with all others, those without any last; and their differences."""
+    """Mean of each observer with all others (undefined ones last), and their differences."""
     table, metric, value = result.table, result.metric, result.estimates["estimate"].values
     ends = result.pairs[["observer_a", "observer_b"]]
     means = {name: _mean_over(result, (ends == name).any(axis=1).to_numpy()) for name in group}
@@ -366,7 +373,7 @@ def _observers(
     if cluster is not None and of_items(table, cluster):
         sums = of_sums(table, metric, cluster, np.concatenate([w, contrasts @ w]))
         variances, df, *_ = sums[:, len(told) :]
-        # The variance of each mean is that of its own number of clusters.
+        # The variance of each mean uses its number of clusters.
         factor = np.sqrt(sums[0, : len(told)] / np.maximum(np.diag(spread), TINY))
         spread *= np.outer(factor, factor)
         student = {"variances": variances, "df": df}

@@ -1,4 +1,4 @@
-"""The humans of a benchmark: noise ceilings, and whether all are equally accurate.
+"""The humans of a benchmark: noise ceilings and a test of equal accuracy.
 
 References
 ----------
@@ -28,29 +28,29 @@ from alikely.metrics import Metric
 
 __all__ = ["noise_ceilings", "note_on_alike", "test_equal_accuracy"]
 
-# Level at which a note says that humans differ. Four people on 160 images reach it when their
-# accuracies spread by some .2 logits.
+# Significance level of the note that humans differ in accuracy. Four humans on 160 images reach it
+# if the standard deviation of their accuracies is about 0.2 logits.
 ALPHA = 0.01
-# Equal shares differ by rounding of their mean.
+# Equal proportions differ from their mean by rounding.
 NO_SPREAD = 1e-12
 
 
 def noise_ceilings(
     trials: Trials, metric: Metric, *, humans: str = "human", no_response: str = "error"
 ) -> pd.DataFrame:
-    """Bounds on how consistent any model could be with these humans [NK14]_.
+    """Compute bounds on the consistency that any model could reach with these humans [NK14]_.
 
-    The consensus is the majority of humans on a trial; where as many are right as wrong it is half
-    right. Where items came back, an item is a trial, and a vote the share of a human's right
-    answers. Its consistency with a human who took part in it is an upper bound, with a human left
-    out of it a lower one: a model below the lower bound misses what humans share.
+    The consensus is the majority of humans on a trial; a tie counts as half correct. For repeated
+    items, an item is a trial, and the vote of a human is its proportion correct. The upper bound is
+    the consistency of each human with the consensus of all humans, the lower bound that with the
+    consensus of the other humans. Models below the lower bound miss regularities that humans share.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     metric : Metric
-        Estimand of the cells ``n11, n10, n01, n00``, with its influence function.
+        A function of the cells ``n11, n10, n01, n00``, with its influence function.
     humans : str
         Kind of the observers.
     no_response : {"error", "drop"}
@@ -59,14 +59,14 @@ def noise_ceilings(
     Returns
     -------
     pandas.DataFrame
-        One row per data set, and ``overall``: ``level, lower, lower_se, upper, upper_se``, means
-        over conditions, then humans, then data sets; errors generalizes to new images and these
-        humans.
+        One row per data set and ``overall``, with columns ``level``, ``lower``, ``lower_se``,
+        ``upper`` and ``upper_se``. Bounds are means over conditions, then humans, then data sets.
+        Standard errors generalize to new images with these humans.
 
     Raises
     ------
     ValueError
-        If a data set has fewer than three humans, of which two are left to agree.
+        If a data set has fewer than three humans.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def noise_ceilings(
                 block = correct[np.ix_(people, np.flatnonzero(here & (conditions == condition)))]
                 parts.append(_with_consensus(block, leave_out, metric))
             values = np.array([value for value, _ in parts])
-            # Per human, the mean over conditions in which the consensus has a value.
+            # Mean of each human over the conditions in which the consensus has a value.
             counts = np.isfinite(values).sum(axis=0)
             weight = np.isfinite(values) / np.maximum(counts, 1) / max((counts > 0).sum(), 1)
             row[name] = float(np.where(np.isfinite(values), weight * values, 0).sum())
@@ -120,13 +120,13 @@ def noise_ceilings(
 def _with_consensus(
     correct: NDArray[Any], leave_out: bool, metric: Metric
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Consistency of each human with the consensus, and the influence of each trial on it."""
+    """Consistency of each human with the consensus, and the influence of each trial."""
     answered = correct != LEFT_OUT
     right, total = np.where(answered, correct, 0), answered.astype(np.float64)
     votes, voters = right.sum(axis=0)[None], total.sum(axis=0)[None]
     if leave_out:
         votes, voters = votes - right, voters - total
-    # Shares of items that came back are tied but for rounding.
+    # Without rounding, tied proportions of repeated items may differ slightly.
     margin = np.sign(np.round(2 * votes - voters, 9))
     consensus = np.broadcast_to((1 + margin) / 2, correct.shape)
     used = answered & (np.broadcast_to(voters, correct.shape) > 0)
@@ -150,27 +150,32 @@ def _with_consensus(
 
 
 def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFrame:
-    """Do the humans of a condition differ in accuracy? Cochran's Q test [C50]_.
+    """Test whether the humans in each condition have the same accuracy.
+
+    Cochran's Q test [C50]_ on the trials that all humans were shown. A small p-value says that
+    accuracies differ. The test does not detect humans who are equally accurate on different images.
 
     The cohort model with ``human_effects=False`` treats humans as exchangeable. If p is below 0.01
-    over all conditions, the table of `alikely.benchmark.cohort_scores` has a note. The test is
-    silent about humans who are equally accurate on different images.
+    over all conditions, the table of `alikely.benchmark.cohort_scores` has a note.
 
     Parameters
     ----------
     trials : Trials
-        Aligned responses; a missing response is an error. Trials that a human of the condition
-        was not shown are left out, and counted in ``n_incomplete``. With repeated items, trials
-        are items, and a human's answer to one is the share of right answers.
+        Aligned responses. Missing responses count as errors. For repeated items, an item is a
+        trial, and the response of a human is its proportion correct.
     humans : str
         Kind of the observers to test.
 
     Returns
     -------
     pandas.DataFrame
-        One row per condition: ``dataset, condition, n_humans, n_trials, n_incomplete``, the lowest
-        and highest ``accuracy_min, accuracy_max``, ``q`` and its ``p_value``, chi-square with
-        ``n_humans - 1`` degrees of freedom; NaN where no trial divides the humans.
+        One row per condition, with columns
+
+        - ``dataset``, ``condition``, ``n_humans``, ``n_trials``
+        - ``n_incomplete``: excluded trials that some human of the condition was not shown
+        - ``accuracy_min``, ``accuracy_max``: lowest and highest accuracy
+        - ``q``, ``p_value``: Cochran's Q and its p-value (chi-square, ``n_humans - 1`` degrees of
+          freedom); NaN if all humans agree on every trial
 
     Raises
     ------
@@ -201,7 +206,7 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
             continue
         x = here[:, complete]
         per_human, k = x.sum(axis=1), len(x)
-        # What a trial's answers differ by: of 0 and 1, right times wrong over k.
+        # Variation of the responses to a trial: for 0 and 1, correct times incorrect over k.
         divided = ((x - x.mean(axis=0)) ** 2).sum()
         between = ((per_human - per_human.mean()) ** 2).sum()
         q = (k - 1) * between / divided if divided > NO_SPREAD else np.nan
@@ -227,11 +232,11 @@ def test_equal_accuracy(trials: Trials, *, humans: str = "human") -> pd.DataFram
 
 
 def note_on_alike(trials: Trials, humans: str, instead: bool | str) -> str:
-    """Note where Cochran's Q of all conditions contradicts a model of exchangeable humans."""
+    """Return a note if Cochran's Q of all conditions contradicts exchangeable humans."""
     try:
         table = test_equal_accuracy(of_type(trials, Trials, MAKE), humans=humans)
     except ValueError:
-        # One human cannot differ from others.
+        # A single human cannot differ from others.
         return ""
     table = table[table["q"].notna()]
     p = float(stats.chi2.sf(table["q"].sum(), (table["n_humans"] - 1).sum()))
