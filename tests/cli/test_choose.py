@@ -21,7 +21,7 @@ def test_plan_goes_to_a_file_that_trials_take(
     assert main([*line, "--out", str(out), "--quiet"]) == 0
     told = capsys.readouterr().out
     assert (
-        "Show 40 of the 160 images. They should tell as much about whether model_1 or model_2"
+        "Show 40 of the 160 images. They should be as informative about whether model_1 or"
         in " ".join(told.split())
     )
     assert max(map(len, told.splitlines()[:-2])) <= 80

@@ -130,7 +130,7 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--pilot {pilot} --width .2 --metric CLES", "--metric CLES has no plan"),
         ("--accuracy .7 .7 --ec .5 --width .2 --assurance 1", "assurance must lie strictly"),
         ("--pilot {pilot} --width .2 --max-images 40", "--max-images goes with --budget"),
-        ("--pilot {pilot} --budget 2000 --max-repeats 2", "without repeats in the pilot nobody"),
+        ("--pilot {pilot} --budget 2000 --max-repeats 2", "the pilot has no repeats"),
         ("--pilot {pilot}", "--pilot needs --width W, --n-trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),
     ],

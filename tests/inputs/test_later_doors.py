@@ -62,20 +62,20 @@ inputs must broadcast, got shapes => items([0.6, 0.7], [0.1, 0.2, 0.3])
 n_items must be whole numbers of at least => items(0.6, n_items=1.5)
 shares must be two or more => items(0.6, 0.2, shares='ab')
 shares must be two or more => items(0.6, 0.2, shares=[nan, 0.5])
-missing must be a share => items(0.6, 0.2, missing='x')
+missing must be a proportion => items(0.6, 0.2, missing='x')
 against must lie in => items(0.6, 0.2, against='x')
 metric must be one of => items(0.6, 0.2, coefficient=ODD)
-and plans go through at => items(0.6, 0.2, n_readers=10 ** 9)
+rating patterns, more than the limit => items(0.6, 0.2, n_readers=10 ** 9)
 expected Trials, got DataFrame => images(P, 16)
 n must be one whole number of at least 2, got \[16, 16\] => images(t(), [16, 16])
 n must be whole numbers of at least 2, got nan => images(t(), nan)
 n must be one whole number of at least 2, got {} => images(t(), {})
 target must name a pair .*; got => images(t(), 16, None)
 target must name a pair .*; got int => images(t(), 16, 3)
-a contrast is of two models => images(t(), 16, [1, 2])
+a contrast must name two models => images(t(), 16, [1, 2])
 models must be a list => images(t(), 16, models=None)
 models has 'net_a' twice; name => images(t(), 16, models=['net_a', 'net_a'])
-uniform_fraction must be a share in \[0, 1\] => images(t(), 16, uniform_fraction='x')
+uniform_fraction must be a proportion in \[0, 1\] => images(t(), 16, uniform_fraction='x')
 shown must be a list, .* => images(t(), 16, shown='img01')
 shown must be a list, .* got => images(t(), 16, shown=None)
 n_humans must be whole numbers => images(t(), 16, n_humans=1.5)
@@ -119,9 +119,9 @@ attribute must be => al.papers.cue_bias(t(), pd.Series({'img01': 'bear'}))
 parameter --n requires an argument => run('choose t.csv')
 n must be a whole number of at least 2, got -4|--n => run('choose t.csv --n -4')
 must be at most 24 => run('choose t.csv --n 999999')
-a contrast is of two => run('choose t.csv --n 16 --target net_a net_a')
-no model 'net_z' => run('choose t.csv --n 16 --target net_z')
---uniform-fraction must be a share in \[0, 1\] => run('choose t.csv --n 16 --uniform-fraction nan')
+a contrast must name two => run('choose t.csv --n 16 --target net_a net_a')
+unknown model 'net_z' => run('choose t.csv --n 16 --target net_z')
+--uniform-fraction must be a proportion in \[0, 1\] => run('choose t.csv --n 16 --uniform-fraction nan')
 '\.'|--out => run('choose t.csv --n 16 --out .')
 --out must be in a => run('choose t.csv --n 16 --out t.csv/p.csv')
 --out 't.csv' is one of => run('choose t.csv --n 16 --out t.csv')
@@ -154,7 +154,7 @@ CASES += [
     Case("items twice", lambda f: f["n_items"].nunique() == 1, lambda: items([0.6, 0.6], 0.2)),
     Case(
         "images shown unknown",
-        lambda p: "1 items of shown are none of these trials: zzz" in p.notes,
+        lambda p: "1 items of shown are not in these trials: zzz" in p.notes,
         lambda: images(t(), 16, shown=["zzz", "img01"], rng=1),
     ),
     Case(

@@ -85,5 +85,5 @@ def test_readers_with_nothing_in_common_can_be_planned(coefficient: str) -> None
     value = (equal - by_chance) / (1 - by_chance)
     asked: dict[str, Any] = {"coefficient": coefficient, "shares": shares.tolist()}
     assert items_for_agreement(value, n_items=100, **asked)["se"][0] > 0
-    with pytest.raises(ValueError, match=r"must be at least .* share nothing but how often"):
+    with pytest.raises(ValueError, match=r"must be at least .* share only the class freq"):
         items_for_agreement(value - 0.01, n_items=100, **asked)

@@ -109,8 +109,8 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     assert expected.loc["chosen", "se_pool"] < expected.loc["random", "se_pool"]
     assert expected.loc["all", "se_pool"] == 0
     assert plan.sentence().startswith(
-        "Show 60 of the 240 images. They should tell as much about whether m0 or m1 errs more like "
-        "a person (error consistency) as "
+        "Show 60 of the 240 images. They should be as informative about whether m0 or m1 "
+        "errs more like a person (error consistency) as "
     )
     for layout, column in (("plan", "inclusion"), ("psychopy", "item"), ("jspsych", "stimulus")):
         path = plan.to_csv(tmp_path / f"{layout}.csv", layout)
@@ -180,14 +180,14 @@ def test_lists_classes_and_images_shown_before() -> None:
 @pytest.mark.parametrize(
     ("n", "target", "more", "message"),
     [
-        (300, "all pairs", {}, "n must be at most 240, the images of all all that people can"),
+        (300, "all pairs", {}, "n must be at most 240, the images of all all that people have"),
         (10, ("m0", "m1"), {}, "n must be at least .* up to 4 images for each of"),
-        (40, ("m0", "m9"), {}, "no model 'm9'; there are: m0, m1"),
-        (40, ("m0", "m0"), {}, "a contrast is of two models, got 'm0', 'm0'"),
-        (40, ("m0", "twin"), {}, "right and wrong on the same images in all all: no image tells"),
+        (40, ("m0", "m9"), {}, "unknown model 'm9'; the models are: m0, m1"),
+        (40, ("m0", "m0"), {}, "a contrast must name two models, got 'm0', 'm0'"),
+        (40, ("m0", "twin"), {}, "are correct on the same images in all all: their difference"),
         (40, "all pairs", {"models": "net"}, "no observer is of kind 'net'; kinds are model"),
         (40, "all pairs", {"n_humans": 0}, "n_humans must be whole numbers of at least 1, got 0"),
-        (40, "all pairs", {"uniform_fraction": 2.0}, "uniform_fraction must be a share in"),
+        (40, "all pairs", {"uniform_fraction": 2.0}, "uniform_fraction must be a proportion in"),
         (40, "all pairs", {"by_class": True}, "by_class needs true classes"),
         (40.5, "all pairs", {}, "n must be whole numbers of at least 2, got 40.5"),
     ],

@@ -92,7 +92,7 @@ def test_without_repeats_noise_is_part_of_the_interaction(known: pd.DataFrame) -
     assert once[["observer_noise", "pair_noise"]].isna().all(axis=None)
     for stable, noise in (("observer_images", "observer_noise"), ("pair_images", "pair_noise")):
         np.testing.assert_allclose(once[stable], known[stable] + known[noise], rtol=0.1, atol=1e-9)
-    with pytest.raises(ValueError, match="n_repeats must be 1: without repeats in the pilot"):
+    with pytest.raises(ValueError, match="n_repeats must be 1: the pilot has no repeats"):
         al.planning.expected_errors(once, 10, 100, 2)
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
         item=trials.data["item"].values.tolist(),
     )  # fmt: skip
     table = al.planning.variance_components(perfect)
-    assert table["note"].str.contains("is undefined somewhere").all()
+    assert table["note"].str.contains("is undefined in a condition").all()
     with pytest.raises(ValueError, match="are unknown"):
         al.planning.expected_errors(table, 4, 100)
 

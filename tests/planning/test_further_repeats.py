@@ -53,4 +53,4 @@ def test_who_answered_once_may_stay_so() -> None:
     table = plan_repeats(result, [1, 2], [8, 8])
     assert np.isfinite(table["se"].iloc[0])
     assert np.isnan(table["se"].iloc[1])
-    assert table["note"].iloc[1].startswith("observer_a gave one answer to each item")
+    assert table["note"].iloc[1].startswith("observer_a responded once to each item")

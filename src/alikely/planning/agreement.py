@@ -1,4 +1,4 @@
-"""How many items readers must read for their agreement to be known.
+"""Numbers of items for intervals of inter-rater agreement.
 
 References
 ----------
@@ -35,12 +35,12 @@ from alikely.planning.numbers import check_whole, check_width, grid, smallest_wi
 
 __all__ = ["items_for_agreement"]
 
-# Items of a population: what corrects for a small sample vanishes.
+# Items of a population, so large that small-sample corrections vanish.
 ENDLESS = 1e9
-# Numbers of readings of each class that are gone through.
+# Maximum number of rating patterns that are enumerated.
 MOST_PATTERNS = 200_000
 MOST_ITEMS = 1e9
-# Halves of the range, to 1e-7 of it.
+# Bisection steps: they locate a value to 1e-7 of its range.
 BISECTIONS = 24
 
 
@@ -58,56 +58,64 @@ def items_for_agreement(
 ) -> pd.DataFrame:
     """Compute the number of items for an interval width of agreement, or the reverse.
 
-    Of readers who are alike and read all items but those that are missing at random; for readers
-    who are a sample of readers there is `alikely.planning.plan_reader_study`, and from a pilot
+    The plan assumes exchangeable readers who rate all items, except ratings missing at random. If
+    readers are a random sample, use `alikely.planning.plan_reader_study`. With a pilot, use
     `alikely.planning.plan_from`.
 
     Parameters
     ----------
     value : array_like
-        True value of the coefficient, below 1 and at least that of readings which have nothing in
-        common but how often each class is given.
+        True value of the coefficient, below 1. The lower limit is the value for readers whose
+        ratings are independent given the class frequencies.
     width : array_like, optional
         Width of the interval, in (0, 2]. It broadcasts with `value`.
     n_items : array_like of int, optional
-        In place of `width`: items, at least 2.
+        Number of items, at least 2. Give it instead of `width`.
     coefficient : str
-        As in `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
+        Coefficient of `alikely.agreement`: ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"gwet_ac1"``,
         ``"krippendorff_alpha"``, ``"brennan_prediger"`` or ``"raw_agreement"``.
     n_readers : int
-        At least 2.
+        Number of readers, at least 2.
     shares : sequence of float
-        How often each class is given; above 0, with the sum 1.
+        Frequency of each class. All are above 0, and their sum is 1.
     missing : float
-        Share of readings that are missing, in [0, 1).
+        Proportion of ratings that are missing, in [0, 1).
     against : float, optional
-        Value that the interval is to lie beside.
+        Value that the interval should exclude.
     ci_prob : float
-        In (0, 1).
+        Probability of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per value and width or number: ``value``, ``n_items`` to be shown, ``se``, the
-        analytic interval ``lower, upper`` of a study that finds the value itself and its ``width``,
-        ``n_minority_ratings`` (expected items times the share of readings outside the most frequent
-        class), with `against` the ``power`` to have an interval beside it, and ``note``, which says
-        where so few items are rare that intervals fall short.
+        One row per value and width (or number of items), with columns
+
+        - ``value``, ``n_items``: true value, number of items to show
+        - ``se``: standard error
+        - ``lower``, ``upper``, ``width``: analytic interval of a study whose estimate equals the
+          true value
+        - ``n_minority_ratings``: expected number of items times the proportion of ratings outside
+          the most frequent class
+        - ``power``: probability that the interval excludes `against`, if given
+        - ``note``: a warning where coverage is low because ratings outside the most frequent class
+          are few
 
     Raises
     ------
     ValueError
-        If a number is out of range or the coefficient unknown, both or neither of `width` and
-        `n_items` are given, or there are too many readers and classes to go through.
+        If a number is out of range or the coefficient is unknown. If both or neither of `width` and
+        `n_items` are given. If there are too many readers and classes to enumerate all rating
+        patterns.
 
     Notes
     -----
-    Each item has probabilities of its classes, Dirichlet about `shares`, from which every reader
-    draws [M62]_: of two classes the model of a common correlation [DE92]_. Of all numbers of
-    readings of each class the coefficient's influence is known; its variance over `n_items` gives
-    the error [G08]_, on the logit scale, as in `alikely.agreement`. Half of all studies have a
-    wider interval, and other readers with the same agreement other errors where there are more than
-    two.
+    Each item has its own class probabilities, from a Dirichlet distribution with mean `shares`, and
+    every reader's rating is drawn from these [M62]_. With two classes this is the
+    common-correlation model [DE92]_. The influence function of the coefficient is evaluated at
+    every rating pattern. Its variance over `n_items` gives the standard error [G08]_, on the logit
+    scale as in `alikely.agreement`. Half of all studies have a wider interval than planned. With
+    more than two readers, standard errors also depend on the higher-order dependence between
+    readers.
 
     Examples
     --------
@@ -124,7 +132,7 @@ def items_for_agreement(
     check_interval(ci_prob, "eti")
     _check(n_readers, missing, len(frequency))
     if (n_items is None) == (width is None):
-        raise ValueError("give either width or n_items, and not both")
+        raise ValueError("give either width or n_items, not both or neither")
     if width is None:
         plan = grid(value=value, n_items=n_items)
         check_whole(plan["n_items"], "n_items")
@@ -136,12 +144,12 @@ def items_for_agreement(
         float(metric.value(_population(counts, _chances(counts, seen, frequency, rho))))
         for rho in (0.0, 1.0)
     )
-    # Rounding of endlessly many items.
+    # Tolerance for rounding in the limit of infinitely many items.
     bad = ~((plan["value"] >= low - 1e-8) & (plan["value"] < high))
     if bad.any():
         raise ValueError(
-            f"{metric.name} must be at least {low:.3g}, that of readers who share nothing but how "
-            f"often they give each class, and below {high:.3g}; got {plan['value'][bad].iloc[0]:g}"
+            f"{metric.name} must be at least {low:.3g}, the value for readers who share only the "
+            f"class frequencies, and below {high:.3g}; got {plan['value'][bad].iloc[0]:g}"
         )
     z = float(special.ndtri((1 + ci_prob) / 2))
 
@@ -170,8 +178,8 @@ def _metric(coefficient: str) -> Metric:
     metric = get_metric(coefficient)
     if metric.counts != "readings":
         raise ValueError(
-            f"{metric.name} is of {metric.counts}, and this plans agreement of readings; for error "
-            "consistency there is trials_for_width"
+            f"coefficient must be a measure of agreement of ratings, got {metric.name} (for "
+            f"{metric.counts}); to plan error consistency use trials_for_width"
         )
     return metric
 
@@ -189,36 +197,36 @@ def _frequency(shares: Sequence[float]) -> Floats:
 def _check(n_readers: int, missing: float, n_classes: int) -> None:
     check_whole(n_readers, "n_readers")
     if not (isinstance(missing, numbers.Real) and 0 <= missing < 1):
-        raise ValueError(f"missing must be a share in [0, 1), got {missing!r}")
+        raise ValueError(f"missing must be a proportion in [0, 1), got {missing!r}")
     number = math.comb(int(n_readers) + n_classes, n_classes)
     if number > MOST_PATTERNS:
         raise ValueError(
-            f"{n_readers} readers can give {n_classes} classes in {number:,} ways, and plans go "
-            f"through at most {MOST_PATTERNS:,}; join rare classes, or plan from a pilot with "
+            f"{n_readers} readers and {n_classes} classes have {number:,} rating patterns, more "
+            f"than the limit of {MOST_PATTERNS:,}; merge rare classes, or plan from a pilot with "
             "plan_from"
         )
 
 
 def _patterns(n_readers: int, k: int, missing: float) -> tuple[Floats, Floats]:
-    """Readings of each class, (pattern, class), and the chance of each number of readings."""
+    """Counts of ratings per class (pattern, class), and the probability of each total count."""
     number = np.arange(n_readers + 1)
     seen = special.comb(n_readers, number) * (1 - missing) ** number
     seen = seen * missing ** (n_readers - number)
-    # Two readers are compared on the items that both read.
+    # Two readers are compared on the items that both rated.
     fewest = 2 if n_readers == 2 else 1
     counts = [row for r in range(fewest, n_readers + 1) if seen[r] for row in _ways(r, k)]
     return np.array(counts, dtype=np.float64), np.asarray(seen)
 
 
 def _ways(total: int, k: int) -> Iterator[list[int]]:
-    """All ways to divide a number among classes, as bars between stars."""
+    """All ways to distribute a number among classes (stars and bars)."""
     for bars in itertools.combinations(range(total + k - 1), k - 1):
         ends = [-1, *bars, total + k - 1]
         yield [right - left - 1 for left, right in itertools.pairwise(ends)]
 
 
 def _chances(counts: Floats, seen: Floats, frequency: Floats, rho: float) -> Floats:
-    """Of each pattern, by Polya's urn; `rho` is the correlation of two readings."""
+    """Probability of each pattern by Polya's urn; `rho` is the correlation of two ratings."""
     total = counts.sum(axis=1)
     if rho >= 1:
         alike = counts.max(axis=1) == total
@@ -234,7 +242,7 @@ def _chances(counts: Floats, seen: Floats, frequency: Floats, rho: float) -> Flo
 
 
 def _sums(counts: Floats) -> list[Floats]:
-    """What an item of each pattern adds to `Readings`, (pattern, ...); `given` by all readers."""
+    """Contribution of one item of each pattern to `Readings`; `given` is summed over readers."""
     total = counts.sum(axis=1)
     many = total > 1
     ways = np.maximum(total * (total - 1), 1)
@@ -244,7 +252,7 @@ def _sums(counts: Floats) -> list[Floats]:
 
 
 def _population(counts: Floats, chance: Floats) -> Readings:
-    """Sums over endlessly many items, of two readers alike: more differ in nothing."""
+    """Sums over infinitely many items for two exchangeable readers, which is sufficient."""
     items, equal, coincident, shares, paired, given = (
         ENDLESS * np.tensordot(chance, part, axes=1) for part in _sums(counts)
     )
@@ -255,10 +263,10 @@ def _population(counts: Floats, chance: Floats) -> Readings:
 def _unit_error(
     metric: Metric, counts: Floats, seen: Floats, frequency: Floats, rho: float
 ) -> float:
-    """Standard error over one item."""
+    """Standard error for one item."""
     chance = _chances(counts, seen, frequency, rho)
     slopes = metric.derivative(_population(counts, chance))
-    # Readers are alike, and so is what a reading of any of them does.
+    # Readers are exchangeable, and so is the effect of a rating by any of them.
     by_sum = [*slopes[:5], slopes.given[0]]
     moved = [
         part @ np.asarray(slope) if part.ndim > 1 else part * slope
@@ -269,7 +277,7 @@ def _unit_error(
 
 
 def _number(metric: Metric, value: float, unit: float, goal: float, z: float) -> int:
-    """Least number of items with an interval that is no wider, by bisection."""
+    """Smallest number of items whose interval is at most as wide as the goal, by bisection."""
 
     def width(n: float) -> float:
         ends = analytic_interval(metric, np.asarray(value), np.asarray(unit / np.sqrt(n)), z)
@@ -277,7 +285,7 @@ def _number(metric: Metric, value: float, unit: float, goal: float, z: float) ->
 
     if width(MOST_ITEMS) > goal:
         raise ValueError(
-            f"a width of {goal:g} takes more than {MOST_ITEMS:.0e} items; ask for a larger one"
+            f"a width of {goal:g} needs more than {MOST_ITEMS:.0e} items; use a larger width"
         )
     return smallest_with(lambda n: -width(n), -goal)
 
@@ -285,7 +293,7 @@ def _number(metric: Metric, value: float, unit: float, goal: float, z: float) ->
 def _power(
     metric: Metric, value: float, unit: Callable[[float], float], n: int, against: float, z: float
 ) -> float:
-    """Chance of an interval beside a value: that of an estimate far enough from it."""
+    """Probability that the interval excludes a value."""
     low, high = metric.bounds
     if not (isinstance(against, numbers.Real) and low < against < high):
         raise ValueError(f"against must lie in ({low:g}, {high:g}), got {against!r}")

@@ -1,7 +1,7 @@
-"""Which images and conditions to show people, chosen from what models answered.
+"""Choose images and conditions to show people, based on the responses of models.
 
-The size of an image is how far an answer to it may move the target. It is known from the answers of
-the models before anybody is tested.
+The size of an image is the root mean square change of the target that a response to it can cause.
+It is computed from the responses of the models, before any human is tested.
 
 References
 ----------
@@ -65,13 +65,13 @@ __all__ = ["StimulusPlan", "choose_conditions", "choose_images"]
 
 WhatFor = str | Sequence[str] | Sequence[Sequence[str]]
 ALL = ("all pairs", "ranking")
-# Models whose cells are strata.
+# Strata are cells of the responses of at most so many models.
 MOST_OF_STRATA = 2
-SEVERAL = "such a difference (root mean square)"
+SEVERAL = "these differences (root mean square)"
 
 
 class Pool(NamedTuple):
-    """Images of one condition, and what models made of them."""
+    """Images of one condition, and the responses of models to them."""
 
     dataset: str
     condition: str
@@ -88,19 +88,19 @@ class Pool(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name used in messages."""
         return f"{self.dataset} {self.condition}"
 
 
 def pools_of(
     trials: Trials, models: str | Sequence[str], shown: Collection[str] = ()
 ) -> list[Pool]:
-    """Gather what models answered, condition by condition."""
+    """Collect the responses of models in each condition."""
     data = trials.data
     at = _positions(trials, models)
     raw, frame = data["correct"].values[at], data["item"].values.astype(str)
-    correctness(raw, "error")  # refuses responses without true classes
-    # Attributes are read one by one: a table of trials times models would be large.
+    correctness(raw, "error")  # raises an error for responses without true classes
+    # Attributes are read one by one, because a table of trials times models would be large.
     groups = pd.DataFrame({key: data[key].values for key in ("dataset", "condition")})
     pools = []
     for (dataset, condition), rows in groups.groupby(
@@ -111,14 +111,14 @@ def pools_of(
         items = pd.Series(frame[own].astype(object))
         if (again := items.duplicated()).any():
             raise ValueError(
-                f"item {items[again].iloc[0]!r} of condition {condition!r} recurs, and is one "
-                "image: choose an answer of each model with "
+                f"items must be shown once, item {items[again].iloc[0]!r} of condition "
+                f"{condition!r} is repeated; select one response per model with "
                 f"trials.select(repeat={data['repeat'].values.min()})"
             )
         if not len(own) and seen.any():
             raise ValueError(
-                f"no image of condition {condition!r} was seen by all {len(at)} models; name "
-                "those that were with models="
+                f"no image of condition {condition!r} was shown to all {len(at)} models; name "
+                "models that share images with models="
             )
         if len(own):
             truth = np.full(len(own), "", object)
@@ -129,7 +129,7 @@ def pools_of(
             correct, images = raw[:, own] == 1, items.to_numpy()
             pools.append(Pool(str(dataset), str(condition), names, correct, images, truth, lost))
     if not pools:
-        raise ValueError("no image was seen by these models; read their trials first")
+        raise ValueError("trials has no image shown to these models; add their trials")
     return pools
 
 
@@ -145,7 +145,7 @@ def _positions(trials: Trials, models: str | Sequence[str]) -> NDArray[np.intp]:
 
 
 class Target(NamedTuple):
-    """Contrasts of models that a plan is made for; None for all pairs."""
+    """Contrasts of models that a plan estimates; None for all pairs."""
 
     text: str
     contrasts: Floats | None
@@ -153,7 +153,7 @@ class Target(NamedTuple):
     error: str
 
     def each(self, n_models: int) -> Floats:
-        """Contrasts one by one."""
+        """All contrasts, one per row."""
         if self.contrasts is not None:
             return self.contrasts
         first, second = np.triu_indices(n_models, 1)
@@ -161,13 +161,13 @@ class Target(NamedTuple):
         return np.asarray(eye[first] - eye[second])
 
     def of_strata(self, n_models: int) -> NDArray[np.intp]:
-        """Models whose answers make strata: one or two, otherwise none."""
+        """Models whose responses define strata (one or two), otherwise none."""
         used = np.flatnonzero(self.each(n_models).any(axis=0))
         return used if len(used) <= MOST_OF_STRATA else used[:0]
 
 
 def target_of(target: WhatFor, models: Sequence[str]) -> Target:
-    """Read what a user wants to know."""
+    """Parse the target of a plan."""
     eye, number = np.eye(len(models)), len(models)
     if isinstance(target, str):
         if target in ALL and target not in models:
@@ -190,7 +190,7 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
     for entry in wanted:
         names = [str(n) for n in entry] if isinstance(entry, list | tuple) else [str(entry)]
         if len(names) != 2 or names[0] == names[1]:
-            raise ValueError(f"a contrast is of two models, got {listed(map(repr, names))}")
+            raise ValueError(f"a contrast must name two models, got {listed(map(repr, names))}")
         pairs.append(names)
     at = np.array([_numbers(names, models, ALL) for names in pairs])
     single = len(pairs) == 1
@@ -207,71 +207,71 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
 def _numbers(names: Sequence[str], known: Sequence[str], more: Sequence[str] = ()) -> list[int]:
     if unknown := [name for name in names if name not in known]:
         raise ValueError(
-            f"no model {unknown[0]!r}; there are: {listed(known)}"
+            f"unknown model {unknown[0]!r}; the models are: {listed(known)}"
             f"{nearest(unknown[0], [*known, *more])}{'; or all pairs' if more else ''}"
         )
     return [list(known).index(name) for name in names]
 
 
 def require_apart(pool: Pool, target: Target) -> None:
-    """Refuse models that answered every image alike (`ValueError`): nothing tells them apart."""
+    """Raise `ValueError` if models responded identically to all images."""
     x = pool.correct
     for row in [] if target.contrasts is None else target.contrasts:
         own = np.flatnonzero(row)
         if len(own) == 2 and np.array_equal(x[own[0]], x[own[1]]):
             a, b = (pool.models[i] for i in own)
             raise ValueError(
-                f"{a!r} and {b!r} are right and wrong on the same images in {pool.name}: no "
-                "image tells them apart, and their difference is 0 with anybody"
+                f"{a!r} and {b!r} are correct on the same images in {pool.name}: their difference "
+                "is 0 for every observer, whatever the images"
             )
     if target.contrasts is None and (x == x[:1]).all():
         raise ValueError(
-            f"all models are right and wrong on the same images in {pool.name}: no image tells "
-            "them apart"
+            f"all models are correct on the same images in {pool.name}: their differences are 0, "
+            "whatever the images"
         )
 
 
-# What people might be like. One guess can be worse than chance sampling; the mean over these is
-# not.
+# Assumed accuracies and consistencies of humans. A design for a single value can be worse than
+# random sampling; a design for the mean over these is not.
 ACCURACIES = (0.5, 0.65, 0.8, 0.92)
 CONSISTENCIES = (0.1, 0.35)
-# Models that are all right, or all wrong, leave an image this far from certain.
+# If all models are correct (or incorrect), the assumed probability differs from 1 (or 0) by this.
 MARGIN = 0.05
-# Images taken at a time: bounds the memory of the influences of many models.
+# Number of images processed at a time: limits the memory for influences of many models.
 CHUNK = 4_096
-# Fewest images of a stratum that is split in two, and fewest of one that are shown.
+# Minimum number of images in a stratum that is split, and of images shown per stratum.
 FEWEST_TO_SPLIT, FEWEST = 16, 4
-# Proportion of the trials that are spread evenly, whatever the sizes say.
+# Default proportion of the sample that is spread evenly, independent of sizes.
 EVEN = 0.15
 HARD = (
-    "people see {share:.0%} images that half of the models or more get wrong ({pool:.0%} of the "
-    "pool): they may expect hard ones and grow careful or tired; uniform_fraction=0.3 mixes in "
-    "ordinary ones"
+    "{share:.0%} of the images shown are ones that at least half of the models got wrong (pool: "
+    "{pool:.0%}): people may become cautious or tired; uniform_fraction=0.3 adds "
+    "images of ordinary difficulty"
 )
-CLASSES = "classes are not as frequent as in the pool; by_class=True balances them"
-# From here on a share of hard images is worth a note.
+CLASSES = "class frequencies differ from those of the pool; by_class=True balances them"
+# Excess proportion of hard images above which a note is added.
 MUCH = 0.1
-# Likewise a class: by so many times what equal drawing gives, and so many images; in fewer nobody
-# sees the difference from chance.
+# Overrepresentation of a class above which a note is added, and minimum number of its images.
 SKEWED, SKEWED_IMAGES = 2.0, 20
 
 
 def easiness(correct: NDArray[np.bool_]) -> Floats:
-    """How easy an image seems, from the models: standardized logit of their accuracy."""
+    """Easiness of an image: standardized logit of the accuracy of models."""
     share = correct.mean(axis=0)
     logit = np.log((share + MARGIN) / (1 + MARGIN - share))
     spread = logit.std()
-    # Equal logits differ by rounding.
+    # Equal logits differ by rounding errors.
     return np.asarray((logit - logit.mean()) / spread if spread > 1e-9 else np.zeros_like(logit))
 
 
 def effects(shares: Floats, accuracy: float, consistency: float) -> tuple[Floats, Floats]:
-    """Influence of an answer on each model's error consistency with a person, at a guess."""
+    """Influence of a response on each model's error consistency with a human, under assumptions."""
     right = np.array([[0.0], [1.0]])
     p, h = np.asarray(shares)[None, :], accuracy
     chance = p * h + (1 - p) * (1 - h)
     agreement = consistency * (1 - chance) + chance
-    # A model that is always right or always wrong has a chance of 1 only with a person who is.
+    # A model that is always correct or incorrect has an expected agreement of 1 only with a human
+    # who is, too.
     rest = 1 - consistency
     constant = (1 - right) - agreement - rest * ((2 * p - 1) * (right - h) - (2 * h - 1) * p)
     slope = (2 * right - 1) - rest * (2 * h - 1)
@@ -281,10 +281,10 @@ def effects(shares: Floats, accuracy: float, consistency: float) -> tuple[Floats
 def _moved(
     correct: NDArray[np.bool_], contrasts: Floats | None, part: slice = slice(None)
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """At each guess: chance of a right answer, and what a wrong and a right one move targets by."""
+    """Probability of a correct response, and changes of targets by either response."""
     ease = easiness(correct)[part]
     if contrasts is not None:
-        # The others only say how easy an image is.
+        # The other models only indicate how easy an image is.
         used = contrasts.any(axis=0)
         correct, contrasts = correct[used], contrasts[:, used]
     shares, x = correct.mean(axis=1), correct[:, part].astype(np.float64)
@@ -300,7 +300,7 @@ def _moved(
 
 
 def sizes(correct: NDArray[np.bool_], contrasts: Floats | None) -> Floats:
-    """Root mean square of what an image's answer may move the contrasts by; None for all pairs."""
+    """Root mean square change of the contrasts by the response to each image; None: all pairs."""
     square = np.zeros(correct.shape[1])
     for start in range(0, len(square), CHUNK):
         part = slice(start, start + CHUNK)
@@ -313,7 +313,7 @@ def sizes(correct: NDArray[np.bool_], contrasts: Floats | None) -> Floats:
 def _variances(
     correct: NDArray[np.bool_], contrasts: Floats, number: NDArray[np.intp]
 ) -> tuple[Floats, float]:
-    """Variance of an image's influence within strata and overall, averaged over contrasts."""
+    """Variance of the images' influence within strata and overall, averaged over contrasts."""
     member = np.eye(int(number.max()) + 1)[number]
     member /= member.sum(axis=0)
     found = []
@@ -328,21 +328,21 @@ def _variances(
 
 
 def strata_of(correct: NDArray[np.bool_], models: ArrayLike) -> NDArray[np.intp]:
-    """Stratum of each image: a cell of models' answers, in an easier and a harder half."""
+    """Stratum of each image: cell of the models' responses, split into easier and harder halves."""
     ease, right = easiness(correct), correct[np.asarray(models)].astype(np.intp)
     cell = (1 << np.arange(len(right))[::-1]) @ right
     half = np.zeros(len(cell), dtype=np.intp)
     for number in np.unique(cell):
         own = np.flatnonzero(cell == number)
         if len(own) >= FEWEST_TO_SPLIT:
-            # By rank, so that halves are equal however many images tie.
+            # By rank, so that halves are equal in size even with ties.
             order = np.argsort(-ease[own], kind="stable")
             half[own[order[(len(own) + 1) // 2 :]]] = 1
     return np.unique(2 * cell + half, return_inverse=True)[1]
 
 
 def _multiple(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats:
-    """A multiple of what is wanted, each within its bounds, that sums to a total; by bisection."""
+    """Multiple of the wanted values, clipped to bounds, with a given sum; by bisection."""
     some = wanted > 0
     lower, upper = 0.0, float((high[some] / wanted[some]).max())
     for _ in range(200):
@@ -355,36 +355,36 @@ def _multiple(wanted: Floats, low: Floats, high: Floats, total: float) -> Floats
 
 
 def allocation(number: NDArray[np.intp], size: Floats, n: int) -> NDArray[np.intp]:
-    """Images to show of each stratum: Neyman's, at least four where there are so many [N34]_."""
+    """Number of images to show per stratum: Neyman allocation with a minimum of four [N34]_."""
     held = np.bincount(number)
     least = np.minimum(FEWEST, held)
     if n < least.sum():
         raise ValueError(
             f"n must be at least {least.sum()}, up to {FEWEST} images for each of {len(held)} "
-            f"strata of answers that these models give; got {n}"
+            f"strata of model responses; got {n}"
         )
     wanted = held * np.sqrt(np.bincount(number, size**2) / held)
     share = _multiple(np.maximum(wanted, 1e-12), least.astype(float), held.astype(float), n)
     whole = np.floor(share + 1e-9).astype(np.intp)
-    # The largest remainders, where there is room.
+    # Largest remainders, within the sizes of the strata.
     order = np.argsort(-np.where(whole < held, share - whole, -1.0), kind="stable")
     whole[order[: n - int(whole.sum())]] += 1
     return whole
 
 
 def fewest_images(number: NDArray[np.intp]) -> int:
-    """Images that strata need at least: four of each that has so many."""
+    """Minimum number of images: four per stratum, or all of a smaller stratum."""
     return int(np.minimum(FEWEST, np.bincount(number)).sum())
 
 
 def probabilities(size: Floats, n: int, uniform_fraction: float = EVEN) -> Floats:
-    """Inclusion probabilities in proportion to size, with a share spread evenly."""
+    """Inclusion probabilities proportional to size, with a proportion spread evenly."""
     count, telling = len(size), int((size > 0).sum())
     if not telling:
         return np.full(count, n / count)
     base = uniform_fraction * n / count
     if telling + base * (count - telling) < n:
-        # All that tell are certain to be shown, and leave room for others.
+        # All informative images are certain to be shown; the rest is left for the others.
         return np.where(size > 0, 1.0, (n - telling) / max(count - telling, 1))
     more = _multiple(
         size / size.sum() * n, np.zeros(count), np.full(count, 1 - base), n - uniform_fraction * n
@@ -393,7 +393,7 @@ def probabilities(size: Floats, n: int, uniform_fraction: float = EVEN) -> Float
 
 
 class Drawing(NamedTuple):
-    """How images of a pool are drawn: strata of known sizes, or systematically in random order."""
+    """Sampling design of a pool: stratified, or systematic in random order."""
 
     inclusion: Floats
     stratum: NDArray[np.intp] | None = None
@@ -401,9 +401,10 @@ class Drawing(NamedTuple):
     uniform_fraction: float | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Draw positions of images, ascending [M49]_."""
+        """Draw ascending positions of images [M49]_."""
         pi, stratum, classes = self.inclusion, self.stratum, self.classes
-        # Neighbors are seldom drawn together: those of a class, if classes are to be balanced.
+        # Systematic sampling seldom draws neighbors together: images are sorted by class to balance
+        # it.
         keys = () if stratum is None else (stratum,)
         if classes is not None:
             keys = (rng.permutation(int(classes.max(initial=0)) + 1)[classes], *keys)
@@ -424,15 +425,14 @@ class Drawing(NamedTuple):
 def drawing_of(
     pool: Pool, size: Floats, target: Target, n: int, uniform_fraction: float | None, by_class: bool
 ) -> Drawing:
-    """Design of one pool: strata where one or two models make them, else by sizes."""
+    """Sampling design of one pool: strata for one or two models, otherwise by size."""
     classes = np.unique(pool.truth.astype(str), return_inverse=True)[1] if by_class else None
     models = target.of_strata(len(pool.models))
     if not len(models):
         if uniform_fraction == 0 and not size.all():
             raise ValueError(
-                f"uniform_fraction must be above 0: {int((size == 0).sum())} images of "
-                f"{pool.name} tell "
-                "nothing of the target and would never be shown, whatever else is asked later"
+                f"uniform_fraction must be above 0: {int((size == 0).sum())} images of {pool.name} carry no "
+                "information on the target and would never be shown"
             )
         return Drawing(
             probabilities(size, n, EVEN if uniform_fraction is None else uniform_fraction),
@@ -441,7 +441,7 @@ def drawing_of(
             uniform_fraction,
         )
     stratum = strata_of(pool.correct, models)
-    # Spread evenly over the pool: as if each image had at least that size.
+    # Equivalent to a minimum size for all images of the pool.
     mixed = (
         size
         if not uniform_fraction
@@ -457,7 +457,7 @@ def expected_of(
     target: Target,
     numbers: Sequence[int] | None = None,
 ) -> pd.DataFrame:
-    """Expected standard errors of a plan, or of plans like it with other numbers of images."""
+    """Expected standard errors of a plan, or of the same plan with other numbers of images."""
     tables = []
     for pool, drawing in zip(pools, drawings, strict=True):
         size = sizes(pool.correct, target.contrasts)
@@ -472,7 +472,7 @@ def expected_of(
                 tables.append(_expected(pool, size, target, other))
     if not tables:
         raise ValueError(
-            f"none of these numbers of images is one that a pool and its strata allow: {numbers}"
+            f"numbers has no number of images that a pool and its strata allow: got {numbers}"
         )
     return pd.concat(tables, ignore_index=True)
 
@@ -481,7 +481,7 @@ def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.
     """Standard errors of random sampling, the design and all images, from the models alone."""
     count, models, pi = pool.n_images, len(pool.models), drawing.inclusion
     n = round(float(pi.sum()))
-    # Of all pairs sizes sum over models, each against their mean.
+    # For all pairs, sizes sum over models, each minus their mean.
     many = 2 / (models - 1) if target.contrasts is None else 1 / len(target.contrasts)
     square = size**2 * many
     per_image = float(square.mean())
@@ -492,7 +492,7 @@ def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.
         shown = np.round(np.bincount(drawing.stratum, pi))
         ours = float((held**2 * (1 / shown - 1 / held) * within).sum()) / count**2
     variance = np.array([per_image * (1 / n - 1 / count), ours, 0.0])
-    # Of an image beyond the pool all that the pool leaves open is added.
+    # For images beyond the pool, the sampling variance of the pool is added.
     beyond = per_image / count
     needed = per_image / (ours + beyond) if ours + beyond > 0 else np.nan
     return pd.DataFrame(
@@ -509,7 +509,7 @@ def _expected(pool: Pool, size: Floats, target: Target, drawing: Drawing) -> pd.
 
 
 def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) -> pd.DataFrame:
-    """Rows of the table of a plan for some images."""
+    """Rows of a plan's table for some images."""
     frame = pd.DataFrame(
         {"dataset": pool.dataset, "condition": pool.condition, "item": pool.items[at]}
     )
@@ -544,7 +544,7 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
 def _strata_names(
     right: NDArray[np.bool_], models: Sequence[str], stratum: NDArray[np.intp]
 ) -> NDArray[np.object_]:
-    """Name of each stratum; a whole cell has no halves to name."""
+    """Name of each stratum; a cell that is not split has no halves to name."""
     first = np.unique(stratum, return_index=True)[1]
     cells = [
         ", ".join(f"{m} {'right' if r else 'wrong'}" for m, r in zip(models, row, strict=True))
@@ -558,12 +558,12 @@ def _strata_names(
 
 
 def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
-    """What people may make of the images, and what was left out."""
+    """Notes on how the selection may affect people, and on excluded images."""
     notes, pi = [], drawing.inclusion
     where = f"{pool.name}: " if several else ""
     if pool.lost:
         notes.append(
-            f"{pool.name}: {pool.lost} images that not every model saw are left out of the pool"
+            f"{pool.name}: {pool.lost} images not shown to every model are excluded from the pool"
         )
     hard = pool.correct.mean(axis=0) <= 0.5
     share, usual = float(pi[hard].sum() / pi.sum()), float(hard.mean())
@@ -579,14 +579,14 @@ def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
 
 N_DRAWS = 1_000
 FEWEST_DESIGNS = 20
-# Limits that are the truth but for rounding.
+# Intervals that equal the truth up to rounding.
 EQUAL = 1e-9
 
 
 def true_contrasts(
     correct: NDArray[np.bool_], people: NDArray[np.bool_], contrasts: Floats
 ) -> Floats:
-    """Contrasts of error consistency with the mean person, from all images."""
+    """Contrasts of error consistency with the mean human, from all images."""
     block, weights = _pairs(correct, people, np.ones(correct.shape[1]), contrasts, "pool")
     return np.asarray(weights @ ERROR_CONSISTENCY.value(block.shares().sum(axis=2)))
 
@@ -599,7 +599,7 @@ def _pairs(
     generalize_to: Population,
     stratum: NDArray[np.intp] | None = None,
 ) -> tuple[Block, Floats]:
-    """Each person with each model of the contrasts, and the weights of these pairs in them."""
+    """Each human with each model of the contrasts, and the weights of these pairs in them."""
     used = contrasts.any(axis=0)
     n, m = len(people), int(used.sum())
     first, second = np.repeat(np.arange(n), m), n + np.tile(np.arange(m), n)
@@ -621,9 +621,9 @@ def by_weights(
     ci_prob: float = 0.95,
     stratum: NDArray[np.intp] | None = None,
 ) -> Floats:
-    """Estimate contrasts from chosen images by weighted influence.
+    """Estimate contrasts from chosen images with inclusion weights.
 
-    Values, limits and effective numbers of images: (4, contrast).
+    Returns values, limits and effective numbers of images: (4, contrast).
     """
     block, weights = _pairs(correct, people, inclusion, contrasts, generalize_to, stratum)
     ready, n = evaluator(block, ERROR_CONSISTENCY), len(inclusion)
@@ -635,7 +635,7 @@ def by_weights(
     half = student_deviate(df, ci_prob) * np.sqrt(total)
     middle = weights @ ready.values(np.ones((1, n)))[0]
     without = middle - weights @ ready.bias()
-    # Where all images are certain to be shown nothing is left open.
+    # If all images are certain to be shown, there is no sampling variance.
     settled = generalize_to == "pool" and bool((inclusion == 1).all())
     effective = np.where(settled, np.inf, effective_images(moved))
     return np.stack([without, *holding(middle - half, middle + half, without), effective])
@@ -652,9 +652,9 @@ def by_strata(
     rng: np.random.Generator,
     ci_prob: float = 0.95,
 ) -> Floats:
-    """Estimate contrasts of the models that make the strata by their posterior, as `by_weights`.
+    """Posterior estimates of contrasts of the models that define the strata, as `by_weights`.
 
-    ``number`` is the stratum of each image shown, and ``held`` how many images each has.
+    ``number`` is the stratum of each image shown, ``held`` the number of images in each stratum.
     """
     block, weights = _pairs(correct, people, np.ones(len(number)), contrasts, generalize_to)
     cells = cells_of_strata(block, number, held, ~block.asked, n_draws, rng)
@@ -671,7 +671,7 @@ def simulated_people(
     n_humans: int,
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """People who find images as easy as models do, more or less."""
+    """Simulated people, for whom images are about as difficult as for the models."""
     own = rng.normal(size=len(ease))
     logit = 1.5 * (difficulty_correlation * ease + np.sqrt(1 - difficulty_correlation**2) * own)
     level = optimize.brentq(lambda x: special.expit(logit + x).mean() - accuracy, -30.0, 30.0)
@@ -686,7 +686,7 @@ def _tried(
     n_designs: int,
     rng: np.random.Generator,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of known people: random sampling and the plan, by each of its estimators."""
+    """Results for known people: random sampling, and the plan with each of its estimators."""
     truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
     shown = round(float(drawing.inclusion.sum()))
     found: dict[str, list[Floats]] = {"random": [], "chosen": [], "strata": []}
@@ -708,7 +708,7 @@ def _tried(
             continue
         value, lower, upper, effective = np.array(estimates).transpose(1, 0, 2)[:, :, defined]
         square = float(np.nanmean((value - truth[defined]) ** 2))
-        # Where all that matters was shown, limits are the truth but for rounding.
+        # If all informative images were shown, limits equal the truth up to rounding.
         inside = (lower <= truth[defined] + EQUAL) & (truth[defined] - EQUAL <= upper)
         covered = inside.mean(axis=0)
         per_image = chance / (1 / shown - 1 / n) if shown < n else np.nan
@@ -729,11 +729,11 @@ def _tried(
         }
 
 
-# Of a row of the table, as it is put together: its texts are shared, its columns are not.
+# Bytes per row while a table is built: strings are shared, columns are not.
 TABLE_BYTES = 300
 Layout = Literal["plan", "psychopy", "jspsych"]
 FOR_PEOPLE = ("list", "dataset", "condition", "item", "truth")
-# Other names of columns.
+# Column names in other programs.
 LAYOUTS: dict[str, dict[str, str]] = {
     "plan": {},
     "psychopy": {"truth": "corrAns"},
@@ -753,55 +753,64 @@ def choose_images(
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that tell most about models and people, by the models' answers.
+    """Choose the images that are most informative on models and people.
 
-    Images on which models agree tell little of which is closer to people, and models answer
-    every image for nothing. A design is made within each condition, whose difficulty would
-    otherwise pass for consistency.
+    The choice uses the models' responses. Images on which models agree carry little information on
+    which model is closer to people, and models can respond to every image at no cost. Each
+    condition has its own design, because differences in difficulty between conditions inflate
+    consistency.
 
     Parameters
     ----------
     trials : Trials
-        Answers of the models to all images that could be shown; people take no part.
+        Responses of the models to all images that could be shown. Humans in it are ignored.
     n : int
-        Images to show in each condition, at least 2.
+        Number of images to show in each condition, at least 2.
     target : str, (str, str) or sequence of (str, str)
-        What is wanted of the models' consistency with people: the difference of two
-        (``("A", "B")``), several differences, ``"all pairs"`` (or ``"ranking"``), or that of one
-        model (``"A"``). For one or two models images are drawn by strata of their answers
-        [N34]_, and have a posterior; for more by size, and are weighted [SSW92]_.
+        Estimand, in terms of error consistency with people:
+
+        - ``("A", "B")``: difference of two models; a sequence of such pairs gives several
+          differences
+        - ``"all pairs"`` or ``"ranking"``: differences of all pairs of models
+        - ``"A"``: consistency of one model
+
+        With one or two models, images are drawn from strata of their responses [N34]_, and
+        estimates have a posterior. With more, images are drawn by size and weighted [SSW92]_.
     models : str or sequence of str
-        Kind of the models, or their names. All of them say how hard an image is.
+        Kind of the models, or their names. The difficulty of images is estimated from all of them.
     n_humans : int, optional
-        Draw a separate list for each of so many people, which tells more of the mean over people
-        and nothing of people among themselves. Default: one list for all.
+        Number of people who each get a separate list of images. This makes the mean over people
+        more precise, but people share few images with each other. Default: one list for all.
     by_class : bool
-        Draw as many of each true class as a stratum or the sizes allow.
+        Balance the true classes as far as strata or sizes allow.
     uniform_fraction : float, optional
-        Share of the images in [0, 1] that does not hang on what they tell: ordinary ones in
-        between. Default: 0.15 if images are drawn by size, otherwise 0.
+        Proportion of the sample that is drawn independently of how informative images are, in [0,
+        1]. It adds images of ordinary difficulty. Default: 0.15 if images are drawn by size,
+        otherwise 0.
     shown : collection of str
-        Items that people have seen already: left out of the pool.
+        Items that people have already seen. They are excluded.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same plan.
 
     Returns
     -------
     StimulusPlan
-        Join its table to the answers, `alikely.Trials.with_inclusion`; every estimate heeds it.
+        Plan whose table `alikely.Trials.with_inclusion` joins to the responses. All estimates then
+        account for the sampling design.
 
     Raises
     ------
     TypeError
-        If `trials` is no `Trials`.
+        If `trials` is not of class `Trials`.
     ValueError
-        If a model or an option is unknown, `n` is larger than a pool or less than its strata
-        need, models answer alike, or classes are wanted and not known.
+        If a model or an option is unknown. If `n` is larger than a pool or smaller than its strata
+        need. If models respond identically to all images, or `by_class` is set without true
+        classes.
 
     Notes
     -----
-    A design for differences makes the consistencies themselves less precise, and one for two models
-    may leave too few for others; every result marks estimates from few images.
+    A design for differences reduces the precision of the consistencies themselves. A design for two
+    models may leave too few informative images for others. Results flag estimates from few images.
 
     Examples
     --------
@@ -819,11 +828,13 @@ def choose_images(
     if uniform_fraction is not None and not (
         isinstance(uniform_fraction, numbers.Real) and 0 <= uniform_fraction <= 1
     ):
-        raise ValueError(f"uniform_fraction must be a share in [0, 1], got {uniform_fraction!r}")
+        raise ValueError(
+            f"uniform_fraction must be a proportion in [0, 1], got {uniform_fraction!r}"
+        )
     seen = [str(item) for item in entries("shown", shown)]
     pools = pools_of(trials, models, seen)
     if by_class and not trials.has_classes:
-        raise ValueError("by_class needs true classes; these trials hold correctness only")
+        raise ValueError("by_class needs true classes; these trials contain correctness only")
     wanted = target_of(target, pools[0].models)
     seeds = seed_sequence(rng).spawn(len(pools))
     rows, drawings, notes, lists = [], [], _unknown(trials, seen), n_humans or 1
@@ -833,8 +844,8 @@ def choose_images(
     for pool in pools:
         if n > pool.n_images:
             raise ValueError(
-                f"n must be at most {pool.n_images}, the images of {pool.name} that people can "
-                f"still see; got {n}"
+                f"n must be at most {pool.n_images}, the images of {pool.name} that people have "
+                f"not seen; got {n}"
             )
         require_apart(pool, wanted)
     check_memory(
@@ -865,35 +876,45 @@ def choose_images(
 
 
 def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
-    """A note of items that people saw and that models did not: a name may be misspelt."""
+    """Note on items that people saw but models did not, for example misspelled ones."""
     lost = sorted(set(shown).difference(trials.data["item"].values.astype(str).tolist()))
     if not lost:
         return []
-    return [f"{len(lost)} items of shown are none of these trials: {listed(lost, most=3)}"]
+    return [f"{len(lost)} items of shown are not in these trials: {listed(lost, most=3)}"]
 
 
 @dataclasses.dataclass(frozen=True)
 class StimulusPlan:
-    """Which images to show, with which probability each was chosen.
+    """Images to show, with their inclusion probabilities.
 
-    Made by `alikely.planning.choose_images`.
+    Returned by `alikely.planning.choose_images`.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        Images to show, in random order within a list and condition: ``list`` (who sees it, from 1),
-        ``dataset, condition, item, truth`` (where known), ``inclusion``, ``pool_images``,
-        ``reason``, and of plans for one or two models ``stratum, stratum_images, model_a`` and
-        ``model_b``. `alikely.Trials.with_inclusion` needs nothing else, also if it is
-        read from a file.
+        Images to show, in random order within a list and condition, with columns
+
+        - ``list``: number of the person who sees the list, from 1
+        - ``dataset``, ``condition``, ``item``, ``truth`` (if known): the image
+        - ``inclusion``: inclusion probability
+        - ``pool_images``: number of images in the pool
+        - ``reason``: why the image is informative
+        - ``stratum``, ``stratum_images``, ``model_a``, ``model_b``: in plans for one or two models
+
+        This table, also when read from a file, is all that `alikely.Trials.with_inclusion` needs.
     expected : pandas.DataFrame
-        For each condition and ``design`` (``random``, ``chosen``, ``all``): ``n_images``,
-        ``se_pool, se_images`` (expected standard error for one person, of several contrasts their
-        root mean square), ``trials_saved``. By the models alone: `simulate` knows better.
+        One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
+
+        - ``n_images``: number of images
+        - ``se_pool``, ``se_images``: expected standard error for one person, for these images or
+          for new ones (root mean square over contrasts)
+        - ``trials_saved``: number of random images per chosen image, for equal precision
+
+        It is computed from the models alone; `simulate` is more accurate.
     target : str
-        What it is for, in words.
+        Estimand of the plan.
     notes : tuple of str
-        What was left out, and what to mind.
+        Excluded images, and possible effects on people.
     """
 
     table: pd.DataFrame
@@ -906,7 +927,7 @@ class StimulusPlan:
 
     @property
     def n_images(self) -> int:
-        """Images that each person sees."""
+        """Number of images that each person sees."""
         return int((self.table["list"] == 1).sum())
 
     def to_csv(self, path: str | Path, layout: Layout = "plan") -> Path:
@@ -915,12 +936,16 @@ class StimulusPlan:
         Parameters
         ----------
         path : str or path
-            File; one that stands there is replaced.
+            Path of the file. An existing file is overwritten.
         layout : {"plan", "psychopy", "jspsych"}
-            The whole `table`; a conditions file with ``item, condition, corrAns``; or
-            ``stimulus, condition, correct_response``, as JSON where the name ends in ``.json``
-            (``timeline_variables``). Both carry ``list``, and ``inclusion`` stays in the plan: keep
-            that file, too.
+            Format of the file:
+
+            - ``"plan"``: the whole `table`
+            - ``"psychopy"``: a conditions file with ``item, condition, corrAns``
+            - ``"jspsych"``: ``stimulus, condition, correct_response``; as JSON
+              (``timeline_variables``) if the name ends in ``.json``
+
+            The last two include ``list`` but not ``inclusion``: keep the plan, too.
 
         Returns
         -------
@@ -945,7 +970,7 @@ class StimulusPlan:
         return target
 
     def sentence(self) -> str:
-        """Say what the plan does, as a colleague would.
+        """Summarize the plan in sentences.
 
         Returns
         -------
@@ -957,47 +982,53 @@ class StimulusPlan:
         needed = float((chosen["n_images"] * chosen["trials_saved"].fillna(1)).sum())
         saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
         where = f" in {len(chosen)} conditions" if several else ""
-        apart = ", drawn apart for each person" if self.table["list"].nunique() > 1 else ""
+        apart = ", drawn separately for each person" if self.table["list"].nunique() > 1 else ""
         person = "one person in one condition" if several else "one person"
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
-            f"Show {self.n_images} of the {pool} images{where}{apart}. They should tell as much "
-            f"about {self._target.question} (error consistency) as {round(needed)} images drawn at "
-            f"random ({saved:.1f} times as many). Expected standard error of {self._target.error}, "
-            f"{person}: {these} if you ask about these {pool} images only, {beyond} if about all "
-            "images like them."
+            f"Show {self.n_images} of the {pool} images{where}{apart}. They should be as "
+            f"informative about {self._target.question} (error consistency) as {round(needed)} "
+            f"images drawn at random ({saved:.1f} times as many). Expected standard error of "
+            f"{self._target.error}, {person}: {these} for these {pool} images, {beyond} for new "
+            "images of the same kind."
         )
 
     def precision(self, numbers: Sequence[int]) -> pd.DataFrame:
-        """Compute expected standard errors of plans like this with other numbers of images.
+        """Compute expected standard errors of the same plan with other numbers of images.
 
         Parameters
         ----------
         numbers : sequence of int
-            Images in each condition; those that a pool or its strata do not allow are left out.
+            Numbers of images in each condition. Numbers that a pool or its strata do not allow are
+            skipped.
 
         Returns
         -------
         pandas.DataFrame
-            As `expected`.
+            Table like `expected`.
 
         Raises
         ------
         ValueError
-            If none is allowed.
+            If no number is allowed.
         """
         return expected_of(self._pools, self._drawings, self._target, list(numbers))
 
     def sizes(self) -> pd.DataFrame:
-        """Tabulate how much each image of the pool may tell.
+        """Tabulate how informative each image of the pool is.
 
         Returns
         -------
         pandas.DataFrame
-            ``dataset, condition, item, size`` (root mean square of what an answer moves the target
-            by, over people of several accuracies), ``inclusion``, ``shown`` (whether it is in the
-            plan), ``right`` (share of models that are right), and of plans by strata
-            ``stratum``, a number.
+            One row per image, with columns
+
+            - ``dataset``, ``condition``, ``item``: the image
+            - ``size``: root mean square change of the target by a response, over people with
+              several accuracies
+            - ``inclusion``: inclusion probability
+            - ``shown``: whether the plan includes it
+            - ``right``: proportion of models that are correct
+            - ``stratum``: number of the stratum, in plans by strata
         """
         parts = []
         for pool, drawing in zip(self._pools, self._drawings, strict=True):
@@ -1029,31 +1060,36 @@ class StimulusPlan:
         n_designs: int = 200,
         rng: RandomState = None,
     ) -> pd.DataFrame:
-        """Try the plan on simulated people, before money is spent.
+        """Simulate the plan with artificial people.
 
-        People find images as hard as models do to the degree `difficulty_correlation`. Intervals
-        are those for the pool.
+        The difficulty of images for people and for models has the correlation
+        `difficulty_correlation`. Intervals are for the images of the pool.
 
         Parameters
         ----------
         accuracy, difficulty_correlation : sequence of float
-            Values of simulated people, in (0, 1) and [0, 1].
+            Values for the simulated people, in (0, 1) and in [0, 1].
         n_humans : int
-            Number of simulated people, who see the same images; the mean over them is estimated.
+            Number of simulated people. They see the same images; the mean over them is estimated.
         n_designs : int
-            Draws of the images for each, at least 20.
+            Number of samples of images for each setting, at least 20.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
             Source of randomness.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each condition, person and ``design`` (``random``; ``chosen``, weighted;
-            ``strata``, their posterior): ``accuracy, difficulty_correlation``, ``effect`` (root
-            mean square of the true contrasts), ``rmse``, ``trials_saved`` against random sampling,
-            ``coverage`` of 95 % intervals over all contrasts, ``worst_coverage``, ``power`` (share
-            of intervals that do not hold 0), ``starved`` (share of estimates that would be
-            flagged).
+            One row per condition, person and ``design`` (``random``, ``chosen`` with weights,
+            ``strata`` with a posterior), with columns
+
+            - ``accuracy``, ``difficulty_correlation``: the setting
+            - ``effect``: root mean square of the true contrasts
+            - ``rmse``: root mean square error
+            - ``trials_saved``: number of random images per chosen image, for equal precision
+            - ``coverage``, ``worst_coverage``: coverage of 95% intervals over all contrasts, and
+              the lowest
+            - ``power``: proportion of intervals that exclude 0
+            - ``starved``: proportion of estimates that would be flagged
 
         Raises
         ------
@@ -1085,7 +1121,7 @@ class StimulusPlan:
         return "\n".join([head, *(f"  note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        """What notebooks show: what is expected, and notes."""
+        """HTML for notebooks: expected precision, and notes."""
         shown = self.expected.round(4).astype(str)
         return html_of(
             repr(self).splitlines()[0][1:-1],
@@ -1098,15 +1134,15 @@ class StimulusPlan:
 
 
 def _range(errors: pd.Series) -> str:
-    """Smallest to largest of the conditions' standard errors; one number where they print alike."""
+    """Range of the standard errors of conditions; one number if all are displayed alike."""
     low, high = f"{errors.min():.3f}", f"{errors.max():.3f}"
     return low if low == high else f"{low} to {high}"
 
 
 FEWEST_ITEMS = 8
-# Sets of conditions drawn at random in each split.
+# Number of random sets of conditions in each split.
 N_RANDOM = 20
-# Answers of people and models in a condition; scores of models, and the covariance of these.
+# Responses of humans and models in a condition; scores of models, and their covariance.
 type Place = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 type Part = tuple[Floats, Floats]
 
@@ -1122,51 +1158,55 @@ def choose_conditions(
 ) -> pd.DataFrame:
     """Choose conditions in which error consistency with people separates models [K25]_.
 
-    One condition after the other is added, whichever raises the separation most [NWF78]_. Whatever
-    is chosen on data looks better on them than on others: the choice is repeated on random halves
-    of images and people, and judged on the other halves.
+    Conditions are added one at a time; each step adds the one that increases the separation most
+    [NWF78]_. A choice looks better on the data it was made on than on new data. The choice is
+    therefore repeated on random halves of images and people, and evaluated on the other halves.
 
     Parameters
     ----------
     trials : Trials
-        Models that all took part in all conditions, and people, of whom each condition has at
-        least two.
+        Models that saw all conditions, and at least two humans in each condition.
     n_conditions : int, optional
-        How many to choose. Default: all, in order.
+        Number of conditions to choose. Default: all.
     models, humans : str
         Kinds of the observers.
     n_splits : int
-        Random halves, at least 2.
+        Number of random splits, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        A row per condition in the order of choice: ``n`` (how many are chosen by then),
-        ``condition`` (as ``dataset:condition``), ``separation`` of the models by the first n,
-        ``as_early``: share of the splits in which it is among the first n, too. Of as many
-        conditions: ``own``, the separation on that half of images and people that chose them;
-        ``held_out``, on the other half, with ``held_out_lb, held_out_ub``, its central 95 % over
-        splits; ``random``, that of as many conditions at random, there; ``gain``, held out minus
-        random, with ``gain_lb, gain_ub``.
+        One row per condition in the order of choice, with columns
+
+        - ``n``: number of conditions chosen so far
+        - ``condition``: name, ``dataset:condition``
+        - ``separation``: separation of the models by the first n conditions
+        - ``as_early``: proportion of splits in which it is among the first n
+        - ``own``: separation by n conditions on the half that they were chosen on
+        - ``held_out``, ``held_out_lb``, ``held_out_ub``: separation on the other half, mean and
+          central 95% over splits
+        - ``random``: separation by n random conditions on the other half
+        - ``gain``, ``gain_lb``, ``gain_ub``: held out minus random
 
     Raises
     ------
     TypeError
-        If `trials` is not of that class.
+        If `trials` is not of class `Trials`.
     ValueError
-        If there are fewer than two models or conditions, a condition has fewer than two people or
-        8 images, a model lacks one, a number is out of range, or images came back within a
-        condition, which would be in both halves.
+        If there are fewer than two models or conditions. If a condition has fewer than two humans
+        or 8 images, or a model lacks one. If a number is out of range. If a condition has repeated
+        images, which would be in both halves.
 
     Notes
     -----
-    The separation of a set is the variance of the models' means over the mean variance of their
-    differences, halved, for new images: how far models are apart in units of their errors,
-    squared. 1 is what noise alone gives. It knows the errors of images, not those of new people. A
-    model that never errs in a condition has an error consistency of 0 with everybody there, and
-    no error of it: near the ceiling conditions seem to tell more than they do.
+    The separation of a set is the variance of the models' mean scores, divided by half the mean
+    variance of their differences for new images. It is a squared signal-to-noise ratio, and 1 is
+    expected from noise alone. It includes the sampling variance of images but not of people. A
+    model without errors in a condition has an error consistency of 0 with all humans, without
+    sampling variance. Conditions with accuracies near 1 therefore seem more informative than they
+    are.
 
     Examples
     --------
@@ -1214,7 +1254,7 @@ def choose_conditions(
 
 
 def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
-    """Right answers of people and models, condition by condition."""
+    """Correctness of humans and models in each condition."""
     data = trials.data
     kinds = data["kind"].values.astype(str)
     known_kind("models", models, kinds)
@@ -1233,49 +1273,51 @@ def _places(trials: Trials, models: str, humans: str) -> dict[str, Place]:
         people = there & (kinds == humans)
         if (lacking := model & ~there).any():
             lacks = trials.observers[int(np.argmax(lacking))]
-            raise ValueError(f"model {lacks!r} lacks trials of {name}; leave out one")
+            raise ValueError(
+                f"model {lacks!r} must see all trials, but lacks some of {name}; exclude either"
+            )
         if people.sum() < 2 or own.shape[1] < FEWEST_ITEMS:
             raise ValueError(
-                f"{name} must have at least 2 people who saw all and {FEWEST_ITEMS} images, got "
-                f"{people.sum()} and {own.shape[1]}"
+                f"{name} must have at least 2 humans who saw all images, and {FEWEST_ITEMS} "
+                f"images; got {people.sum()} and {own.shape[1]}"
             )
         found[name] = own[people] == 1, own[model] == 1
     if len(found) < 2:
-        raise ValueError("there must be at least two conditions to choose from")
+        raise ValueError(f"trials must have at least two conditions, got {len(found)}")
     return found
 
 
 def _part(people: NDArray[np.bool_], models: NDArray[np.bool_]) -> Part:
-    """Mean error consistency of each model with the people, and its covariance over images."""
+    """Mean error consistency of each model with the humans, and its covariance over images."""
     a, b = people[:, None], models[None]
     table = np.stack([a & b, a & ~b, ~a & b, ~a & ~b], axis=-1)
     cells = table.sum(axis=2)
     score = mean_of_defined(ERROR_CONSISTENCY.value(cells))
     psi = ERROR_CONSISTENCY.influence(cells)
     each = np.einsum("hmic,hmc->hmi", table, np.nan_to_num(psi))
-    # Over the people with whom it is defined.
+    # Over the humans with whom it is defined.
     defined = np.maximum(np.isfinite(psi).all(axis=-1).sum(axis=0), 1)
     mean = each.sum(axis=0) / defined[:, None]
     return score, mean @ mean.T / mean.shape[1] ** 2
 
 
 def _separation(parts: Sequence[Part]) -> float:
-    """Spread of the models over the errors of their differences."""
+    """Variance of the models' scores over the error variance of their differences."""
     score = np.mean([part[0] for part in parts], axis=0)
     covariance = np.sum([part[1] for part in parts], axis=0) / len(parts) ** 2
     m = len(score)
-    # The mean variance of a difference, halved.
+    # Half the mean variance of a difference.
     noise = np.trace(covariance) / m - (covariance.sum() - np.trace(covariance)) / (m * (m - 1))
     return float(score.var(ddof=1) / noise) if noise > 0 else np.nan
 
 
 def _separations(parts: Sequence[Part], order: Sequence[int]) -> list[float]:
-    """Separation by the first, the first two, ... of conditions in order."""
+    """Separation by the first, the first two, ... conditions of an order."""
     return [_separation([parts[c] for c in order[: n + 1]]) for n in range(len(order))]
 
 
 def _greedy(parts: Sequence[Part], most: int) -> tuple[list[int], list[float]]:
-    """Conditions in order, and the separation by the first so many of them."""
+    """Conditions in the order of choice, and the separation by the first n of them."""
     chosen: list[int] = []
     for _ in range(most):
         left = [c for c in range(len(parts)) if c not in chosen]
@@ -1285,7 +1327,7 @@ def _greedy(parts: Sequence[Part], most: int) -> tuple[list[int], list[float]]:
 
 
 def _halves(place: Place, generator: np.random.Generator) -> tuple[Place, Place]:
-    """Two halves without a common person or image."""
+    """Two halves without common humans or images."""
     people, models = place
     h = generator.permutation(len(people))
     i = generator.permutation(models.shape[1])

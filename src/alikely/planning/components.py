@@ -74,12 +74,12 @@ COMPONENTS = (
     "pair_noise",
 )
 PLANNED = {"n_observers": 2, "n_images": 2, "n_repeats": 1}
-# Of variances that a study will estimate, over which widths and power are averaged: between humans,
-# readers, cases.
+# Numbers of quantiles of the variances between humans, readers and cases that a study may estimate;
+# widths and power are averaged over them.
 N_QUANTILES, N_OF_READERS, N_OF_CASES = 40, 100, 40
-# Designs with fewer images in a condition are not worth their name.
+# Designs with fewer images in a condition are not considered.
 FEWEST_IMAGES = 10
-ALONE = "observer_{side} gave one answer to each item: what more would do is not known"
+ALONE = "observer_{side} responded once to each item: the effect of repeats is unknown"
 
 
 def variance_components(
@@ -90,23 +90,23 @@ def variance_components(
     metric: str | Metric = "error_consistency",
     no_response: Literal["error", "drop"] = "error",
 ) -> pd.DataFrame:
-    """Estimate variance components of a mean over humans: people, images, both [CGR72]_.
+    """Estimate variance components of a mean over humans: humans, images, both [CGR72]_.
 
-    The mean is a model's error consistency with humans, or that of pairs of humans (the noise
-    ceiling), which is a round robin [WK79]_ and a U-statistic [H48]_: a person counts in all pairs
-    that contain it. Estimates are the mean squares of influences of single trials, each
-    freed of the levels below it; they may be negative, and are stated as they are.
+    The mean is a model's error consistency with humans, or the mean over pairs of humans (the noise
+    ceiling). The latter is a round robin [WK79]_ and a U-statistic [H48]_, because each human is
+    part of several pairs. Estimates come from mean squares of the influence of single trials, minus
+    the components of lower levels. Negative estimates are reported as they are.
 
     Parameters
     ----------
     trials : Trials
-        A pilot in which all observers of a data set answered the same trials; items with the same
-        label are repeats.
+        A pilot in which all observers of a data set responded to the same trials. Items with the
+        same label are repeats.
     models, humans : str
-        Kinds of the observers to score, and to score them against.
+        Kinds of the observers to score, and of the observers they are compared with.
     metric : str or Metric
-        What is averaged, first over conditions: any metric of trials. Where the order of a pair
-        matters, humans are the reference of models, and a pair of humans has the mean of both
+        Any metric of trials; it is averaged over conditions first. If the order of a pair matters,
+        the human is the reference of the model, and the value of two humans is the mean of both
         orders.
     no_response : {"error", "drop"}
         As in `alikely.benchmark_scores`.
@@ -114,18 +114,24 @@ def variance_components(
     Returns
     -------
     pandas.DataFrame
-        One row per data set and system (``human-human`` last): ``mean``, ``n_observers,
-        n_conditions, n_images`` (of a condition), ``n_repeats``, and the variances of
-        `COMPONENTS`: for the mean over conditions ``observers`` and ``observer_pairs``; for one
-        trial of one condition ``images, observer_images, pair_images`` (with the noise of single
-        answers, unless there are repeats) and ``observer_noise, pair_noise`` (NaN without
-        repeats). Those of pairs are 0 for a model. ``note``: which are below 0, or why there
-        are none.
+        One row per data set and system (``human-human`` last), with columns
+
+        - ``mean``: mean of the metric
+        - ``n_observers``, ``n_conditions``, ``n_repeats``: numbers in the pilot
+        - ``n_images``: number of images in each condition
+        - ``observers``, ``observer_pairs``: variances of the mean over conditions
+        - ``images``, ``observer_images``, ``pair_images``: variances of one trial of one condition;
+          without repeats they include trial-by-trial variability
+        - ``observer_noise``, ``pair_noise``: variances of one trial that repeats reduce (NaN
+          without repeats)
+        - ``note``: which components are negative, or why there are none
+
+        Components of pairs are 0 for a model.
 
     Raises
     ------
     ValueError
-        If there are fewer than 4 humans in a data set, observers saw different trials, or images
+        If a data set has fewer than 4 humans, observers saw different trials, or images have
         different numbers of repeats.
 
     Examples
@@ -146,7 +152,7 @@ def variance_components(
         both_orders=not estimand.symmetric,
         repeats="paired",
     )
-    # A pair is one entry here: the mean of both orders, where there are two.
+    # Each pair is one entry: the mean of both orders, if there are two.
     layout = layout_of(table, kinds_of_observers(trials), humans)
     refuse_own_names("model", layout.models, (HUMANS,))
     value = estimate(table, estimand)["estimate"].values
@@ -157,7 +163,7 @@ def variance_components(
         if part.n_humans < FEWEST_HUMANS:
             raise ValueError(
                 f"variance components need at least {FEWEST_HUMANS} humans in a data set, "
-                f"{part.name!r} has {part.n_humans}; leave it out with trials.select(dataset=[...])"
+                f"{part.name!r} has {part.n_humans}; exclude it with trials.select(dataset=[...])"
             )
         model_names = [layout.models[m] for m in part.models]
         entries = {name: part.mixed[:, :, m] for m, name in enumerate(model_names)}
@@ -177,37 +183,41 @@ def expected_errors(
 ) -> pd.DataFrame:
     """Compute the standard error of a mean over humans in a plan, and its interval's width.
 
-    The interval is the crossed analytic one of `alikely.benchmark_scores`: Student's, with degrees
-    of freedom that are few where people are few and differ. The design with the smallest standard
-    error therefore need not have the narrowest interval. Near the ceiling intervals are wider than
-    planned, because the plan ignores the pseudocounts.
+    The interval is the analytic one of `alikely.benchmark_scores` for new humans and new images. It
+    uses Student's *t*, with few degrees of freedom if humans are few and differ. The design with
+    the smallest standard error therefore need not have the narrowest interval. With accuracies near
+    1, intervals are wider than planned, because the plan ignores pseudocounts.
 
     Parameters
     ----------
     components : pandas.DataFrame
-        As from `variance_components`, or your own with the columns ``system`` (``human-human`` for
-        pairs of humans), ``n_conditions`` and `COMPONENTS`. A component below 0 is taken as 0.
+        As returned by `variance_components`, or a table with the columns ``system``
+        (``human-human`` for pairs of humans), ``n_conditions`` and `COMPONENTS`. Negative
+        components are replaced by 0.
     n_observers : array_like of int
-        Humans, at least 2.
+        Number of humans, at least 2.
     n_images : array_like of int
-        Images of each condition, at least 2.
+        Number of images in each condition, at least 2.
     n_repeats : array_like of int
-        Times that each human sees each image. All three broadcast.
+        Number of times that each human sees each image. All three inputs broadcast.
     ci_prob : float
         Probability of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per row of `components` and design: ``n_observers, n_images, n_repeats``, ``se``
-        over new humans and new images, its squared parts ``from_observers, from_images,
-        from_both`` (humans with images, and noise), and the mean ``width`` of the interval (NaN
-        with 2 humans, for whom benchmarks give none).
+        One row per row of `components` and design, with columns
+
+        - ``n_observers``, ``n_images``, ``n_repeats``: the design
+        - ``se``: standard error for new humans and new images
+        - ``from_observers``, ``from_images``, ``from_both``: its squared parts; the last is the
+          interaction of humans with images, and noise
+        - ``width``: mean width of the interval (NaN with 2 humans, for which benchmarks give none)
 
     Raises
     ------
     ValueError
-        If a column is missing, a number is out of range, or repeats are asked for and the pilot
+        If a column is missing or a number is out of range. If repeats are requested but the pilot
         had none.
 
     Examples
@@ -227,16 +237,17 @@ def expected_errors(
     humans, images, repeats = designs.to_numpy().T
     if (repeats > 1).any() and components["observer_noise"].isna().any():
         raise ValueError(
-            "n_repeats must be 1: without repeats in the pilot nobody knows what they would do; "
-            "state observer_noise and pair_noise, or run a pilot that shows images twice"
+            "n_repeats must be 1: the pilot has no repeats, so their effect is unknown; give "
+            "values of observer_noise and pair_noise, or run a pilot that shows images twice"
         )
     plans = []
     for _, row in components.iterrows():
         variance = row[list(COMPONENTS)].astype(float).fillna(0).clip(lower=0)
         one, two, seen = 1 / humans, np.zeros_like(humans), np.zeros_like(humans)
         if row["system"] == HUMANS:
-            # Every human is in n - 1 of the n (n - 1) / 2 pairs, so that the variance between
-            # humans that an interval sees has more of that between pairs.
+            # Each human is in n - 1 of the n (n - 1) / 2 pairs. The estimated variance between
+            # humans therefore contains more of the variance between pairs than the variance of the
+            # mean does.
             one, two = 4 / humans, 2 / (humans * (humans - 1))
             seen = 4 / (humans * np.maximum(humans - 2, 1))
         trials = row["n_conditions"] * images
@@ -262,7 +273,7 @@ def expected_errors(
 
 
 def _quantiles(df: NDArray[Any], number: int) -> Floats:
-    """Quantiles of an estimated variance over the true one, (quantile, design)."""
+    """Quantiles of the ratio of estimated to true variance, (quantile, design)."""
     middle = (np.arange(number) + 0.5) / number
     return np.asarray(stats.chi2.ppf(middle[:, None], df) / df)
 
@@ -270,7 +281,7 @@ def _quantiles(df: NDArray[Any], number: int) -> Floats:
 def _mean_width(
     humans: Floats, between: Floats, answers: Floats, images: Floats, ci_prob: float
 ) -> Floats:
-    """Mean width of crossed intervals, over what the variance between humans may come out as."""
+    """Mean width of the intervals over possible estimates of the variance between humans."""
     df = np.maximum(humans - 1, 1)
     people = (between + answers) * _quantiles(df, N_QUANTILES)
     variance = images + np.maximum(people - answers, 0.0)
@@ -295,33 +306,37 @@ def best_design(
     Parameters
     ----------
     components : pandas.DataFrame
-        As in `expected_errors`; of several rows the root mean squares of their errors and widths
-        count.
+        As in `expected_errors`. With several rows, the root mean square of their standard errors
+        and widths counts.
     budget : float
-        What may be spent.
+        Total cost of the study, in the unit of the costs.
     cost_per_trial : float
         Cost of one response, above 0.
     cost_per_observer : float
         Cost of one human before the first response, at least 0.
     max_images : int, optional
-        Images of each condition that exist.
+        Number of images available in each condition. Default: no limit.
     max_observers, max_repeats : int
-        Humans that can be found, and times that an image may be shown to each.
+        Number of humans available, and maximum number of times that each sees an image.
     ci_prob : float
         Probability of the interval, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of humans and repeats, that of the narrowest interval first:
-        ``n_observers, n_images`` (of each condition), ``n_repeats``, ``trials_per_observer``,
-        ``cost``, ``se``, ``width``; last what is too few people for an interval.
+        One row per number of humans and repeats, sorted by the width of the interval, with columns
+
+        - ``n_observers``, ``n_images`` (in each condition), ``n_repeats``: the design
+        - ``trials_per_observer``, ``cost``: what it takes
+        - ``se``, ``width``: standard error, mean width of the interval
+
+        Designs with too few humans for an interval are last.
 
     Raises
     ------
     ValueError
-        If a cost is out of range, or the budget buys less than 2 humans with 10 images of each
-        condition: the message says what that costs.
+        If a cost is out of range. If the budget is too small for 2 humans with 10 images in each
+        condition; the message gives that cost.
 
     Examples
     --------
@@ -348,13 +363,13 @@ def best_design(
     least = 2 * (cost_per_observer + FEWEST_IMAGES * conditions * cost_per_trial)
     if not budget >= least:
         raise ValueError(
-            f"budget must be at least {least:g}, what 2 humans with {FEWEST_IMAGES} images of each "
-            f"of {conditions} conditions cost; got {budget:g}"
+            f"budget must be at least {least:g}, the cost of 2 humans with {FEWEST_IMAGES} images "
+            f"in each of {conditions} conditions; got {budget:g}"
         )
     numbers = np.meshgrid(np.arange(2, max_observers + 1), np.arange(1, max_repeats + 1))
     humans, repeats = map(np.ravel, numbers)
     per_human = budget / humans - cost_per_observer
-    # A unit in the last place must not cost an image.
+    # Rounding in the last digit must not cost an image.
     affordable = np.floor(per_human / (cost_per_trial * conditions * repeats) * (1 + 1e-12))
     images = np.minimum(affordable, limit)
     bought = images >= FEWEST_IMAGES
@@ -389,7 +404,7 @@ def _check_components(components: pd.DataFrame) -> None:
     unknown = components[list(COMPONENTS[:5])].isna().any(axis=1)
     if unknown.any():
         system = components.loc[unknown, "system"].iloc[0]
-        raise ValueError(f"components of {system!r} are unknown (its note says why); leave it out")
+        raise ValueError(f"components of {system!r} are unknown (see its note); exclude it")
 
 
 def _influences(table: xr.Dataset, metric: Metric) -> list[tuple[slice, Floats]]:
@@ -401,10 +416,10 @@ def _influences(table: xr.Dataset, metric: Metric) -> list[tuple[slice, Floats]]
         if (block.correct < 0).any():
             condition = table["condition"].values[block.rows.start]
             raise ValueError(
-                f"all observers must answer the same trials, not so in condition {condition!r}; "
-                "select those who do, and no_response='error'"
+                f"all observers must respond to the same trials, not so in condition "
+                f"{condition!r}; select observers who do, with no_response='error'"
             )
-        # The slopes are of the estimate; times the number of trials, of one trial.
+        # Slopes of the estimate times the number of trials are influences of single trials.
         psi = evaluator(block, metric).slopes() * block.correct.shape[1]
         psi = (psi + psi[other[block.rows] - block.rows.start]) / 2
         _, image, times = np.unique(items[block.trials], return_inverse=True, return_counts=True)
@@ -428,7 +443,7 @@ def _row(
     found: dict[str, object] = {"dataset": part.name, "system": system, "mean": np.nan}
     found |= {"n_observers": part.n_humans, "n_conditions": len(index)}
     if (index < 0).any() or np.isnan(value[index]).any():
-        why = "did not see every condition" if (index < 0).any() else "is undefined somewhere"
+        why = "did not see every condition" if (index < 0).any() else "is undefined in a condition"
         unknown = dict.fromkeys(("n_images", "n_repeats", *COMPONENTS), np.nan)
         return found | unknown | {"note": f"unknown: {system} {why}"}
     psi = [
@@ -442,19 +457,19 @@ def _row(
     negative = [name for name, variance in components.items() if variance < 0]
     found |= {"mean": float(value[index].mean())}
     found |= {"n_images": float(np.mean([x.shape[1] for x in psi])), "n_repeats": n_repeats}
-    note = f"below 0, to be taken as 0: {', '.join(negative)}" if negative else ""
+    note = f"negative, treated as 0: {', '.join(negative)}" if negative else ""
     return found | components | {"note": note}
 
 
 def _components(part: Part, system: str, means: Floats, psi: list[Floats]) -> dict[str, float]:
-    """Mean squares of each level, freed of those of the levels below it."""
+    """Mean squares of each level, minus the components of lower levels."""
     n = part.n_humans
     effects = spread = np.eye(n)
     freedom, leak, weights = 0, 0.0, np.array([1 / n, 0.0])
     if system == HUMANS:
         spread = np.zeros((len(part.i), n))
         spread[np.arange(len(part.i)), part.i] = spread[np.arange(len(part.i)), part.j] = 1
-        # Centered entries: sums over the pairs of an observer are (n - 2) times its effect.
+        # Entries are centered: the sum over an observer's pairs is (n - 2) times its effect.
         effects, leak = spread.T / (n - 2), 1 / (n - 2)
         freedom, weights = len(part.i) - n, np.array([4 / n, 1 / len(part.i)])
 
@@ -470,7 +485,7 @@ def _components(part: Part, system: str, means: Floats, psi: list[Floats]) -> di
     top, seen, noise, images = squares(means), np.zeros(2), np.zeros(2), 0.0
     for x in psi:
         n_images, mean = x.shape[1], x.mean(axis=2)
-        # Influences have mean 0 over the trials, which costs a degree of freedom.
+        # Influences have mean 0 over the trials, which uses one degree of freedom.
         own = squares(mean) * n_images / (n_images - 1)
         seen += share * own
         top -= share**2 * own / n_images
@@ -496,37 +511,43 @@ def plan_reader_study(
     Parameters
     ----------
     study : Result
-        A pilot, from `alikely.benchmark.reader_study`.
+        A pilot, as returned by `alikely.benchmark.reader_study`.
     n_readers, n_cases : array_like of int
-        At least 2; they are broadcast together.
+        Numbers of readers and of cases, at least 2. They broadcast together.
     difference : float, optional
-        True difference of two modalities that is to be found, or true mean of a pilot with one
-        modality that is to be told from 0.
+        True difference of two modalities to detect. For a pilot with one modality, the true mean to
+        detect as different from 0.
     ci_prob : float
-        Probability of the interval, in (0, 1); the test is two-sided at 1 minus this level.
+        Probability of the interval, in (0, 1). The level of the two-sided test is ``1 - ci_prob``.
 
     Returns
     -------
     pandas.DataFrame
-        One row per statement of the pilot (each two modalities; of one modality its mean) and
-        design: ``modality, other, n_readers, n_cases``, ``se``, the expected ``width`` of the
-        interval, ``power`` to find the `difference`, and ``power_lb, power_ub``: power if readers
-        are as unlike, or as alike, as the pilot's own interval of the variance over them allows.
+        One row per contrast of the pilot (each pair of modalities, or the mean of a single
+        modality) and design, with columns
+
+        - ``modality``, ``other``: the modalities
+        - ``n_readers``, ``n_cases``: the design
+        - ``se``, ``width``: standard error, expected width of the interval
+        - ``power``: probability to detect `difference`
+        - ``power_lb``, ``power_ub``: power at the largest and smallest variances in the pilot's
+          intervals
 
     Raises
     ------
     TypeError
-        If `study` is none.
+        If `study` is not a reader study.
     ValueError
         If a number is out of range.
 
     Notes
     -----
-    ``V = V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are means over
-    the variances that such a study may estimate, with the interval that
-    `alikely.benchmark.reader_study` makes of each [H07]_. The pilot's own interval is that of one
-    such estimate, and with few readers may be much narrower or wider. A small pilot says little
-    about how much readers differ; ``power_lb, power_ub`` show how much.
+    The variance is ``V_readers / R + V_cases / N + V_both / (R N)`` [HOB11]_. Width and power are
+    averaged over the variances that such a study may estimate, with the interval of
+    `alikely.benchmark.reader_study` for each [H07]_. The pilot's interval comes from a single
+    estimate of the variances. With few readers it may be much narrower or wider than the mean. A
+    small pilot provides little information on the variance between readers, which ``power_lb`` and
+    ``power_ub`` show.
 
     Examples
     --------
@@ -575,10 +596,10 @@ def _half_widths(
     n: NDArray[np.int64],
     ci_prob: float,
 ) -> tuple[Floats, Floats]:
-    """Standard error (design,) and half widths (quantile, design): variances are estimated."""
+    """Standard error (design,) and half widths (quantile, design), with estimated variances."""
     by_both = pilot["var_residual"] / (r * n)
     by_readers, by_cases = of_readers / r + by_both, of_cases / n + by_both
-    # Without an influence of any case degrees of freedom are unknown, and matter to nothing.
+    # If cases have no influence, degrees of freedom are undefined and irrelevant.
     df_cases = np.fmin(pilot["df_cases"] / max(pilot["n_cases"] - 1, 1), 1.0) * (n - 1)
     variance, df = study_variance(
         by_readers * _quantiles(r - 1, N_OF_READERS)[:, None],
@@ -592,14 +613,14 @@ def _half_widths(
 
 
 def _power(difference: float, se: Floats, half: Floats) -> Floats:
-    # Without any error every difference is found.
+    # With a standard error of 0 every difference is detected.
     with np.errstate(divide="ignore", invalid="ignore"):
         away = [stats.norm.cdf((sign * difference - half) / se) for sign in (1, -1)]
     return np.asarray(np.sum(away, axis=0).mean(axis=0))
 
 
 def _allowed(row: dict[str, float], ci_prob: float) -> list[tuple[float, float]]:
-    """Least and greatest variances of one reader and one case that a pilot allows."""
+    """Smallest and largest variances of readers and of cases in the pilot's intervals."""
     n_readers, n_cases = row["n_readers"], max(row["n_cases"], 1)
     by_both = row["var_residual"] / (n_readers * n_cases)
     df_cases = np.fmin(row["df_cases"], max(n_cases - 1, 1))
@@ -623,36 +644,41 @@ def plan_repeats(
 ) -> pd.DataFrame:
     """Predict standard errors for other numbers of items and of responses per item.
 
-    The variance of an estimate over items is that of what the items are, and of the noise of single
-    answers of either observer: components of a design in which answers are nested in items [B01]_,
-    here of the influences of items on the estimate [H74]_.
+    The variance of an estimate has two sources: differences between items, and trial-by-trial
+    variability of either observer. They are variance components of a design with responses nested
+    in items [B01]_, computed from the influence of items on the estimate [H74]_.
 
     Parameters
     ----------
     result : Result
         Result of a metric of correctness, such as error consistency, on trials with repeats.
     n_repeats_a, n_repeats_b : array_like of int
-        Answers of the first and of the second observer to each item, at least 1; they are broadcast
-        together. Default of `n_repeats_b`: `n_repeats_a`.
+        Number of responses of the first and of the second observer to each item, at least 1. They
+        broadcast together. Default of `n_repeats_b`: `n_repeats_a`.
     n_items : int, optional
-        Items of the new study, at least 2. Default: those of the pilot.
+        Number of items of the new study, at least 2. Default: as in the pilot.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry and design: labels, ``n_items``, ``n_repeats_a, n_repeats_b``, ``se``, and
-        the shares of the variance that are due to ``items`` (which no repeats reduce), to
-        ``answers_a``, to ``answers_b`` (what depends on both is divided between them). NaN with the
-        reason in ``note`` where an observer answered every item once and more answers are asked
-        for.
+        One row per entry and design, with columns
+
+        - the labels of the entry
+        - ``n_items``, ``n_repeats_a``, ``n_repeats_b``: the design
+        - ``se``: standard error
+        - ``items``: fraction of the variance due to items, which repeats do not reduce
+        - ``answers_a``, ``answers_b``: fractions due to responses of either observer; their
+          interaction is divided equally
+        - ``note``: the reason for NaN, for example more repeats for an observer with one response
+          per item
 
     Raises
     ------
     TypeError
-        If `result` is none.
+        If `result` is not a result.
     ValueError
-        If it has no items that recur, or some in several conditions of a group, is of no metric
-        of correctness, or a number is out of range.
+        If the result has no repeated items, its metric is not one of correctness, or an item occurs
+        in several conditions of a group. If a number is out of range.
 
     Examples
     --------
@@ -667,14 +693,14 @@ def plan_repeats(
     metric, table = result.metric, result.table
     if metric.counts != "correctness" or "answers" not in table:
         raise ValueError(
-            "a pilot must be a result of a metric of correctness on trials with repeats, got "
-            f"{metric.name}{'' if 'answers' in table else ' without any'}; without repeats nobody "
-            "knows what they would do"
+            "result must be of a metric of correctness on trials with repeats, got "
+            f"{metric.name}{'' if 'answers' in table else ' without repeats'}; the effect of "
+            "repeats is unknown without repeats in the pilot"
         )
     if result.data.attrs["cluster"] and table.attrs["by"] != "condition":
         raise ValueError(
-            "items stand in several conditions of a group of trials; plan within conditions, from "
-            "a result by='condition'"
+            "result must not have items in several conditions of a group of trials; use a result "
+            "by='condition'"
         )
     second = n_repeats_a if n_repeats_b is None else n_repeats_b
     designs = grid(n_repeats_a=n_repeats_a, n_repeats_b=second)
@@ -699,7 +725,7 @@ def plan_repeats(
 def _of_items(
     block: Block, pair: int, answers: NDArray[np.int64], metric: Metric
 ) -> tuple[Floats, int]:
-    """Variance of what one item adds, by items, answers of a, of b, of both; number of items."""
+    """Variance of an item's contribution by source, and the number of items."""
     share = block.correct[[block.a[pair], block.b[pair]]]
     common = (share != LEFT_OUT).all(axis=0)
     if not common.any():
@@ -707,11 +733,11 @@ def _of_items(
     (p, q), (n_a, n_b) = share[:, common], answers[:, common].astype(np.float64)
     cells = block.shares()[pair].sum(axis=1)
     n11, n10, n01, n00 = np.where(cells > 0, metric.influence(cells), 0.0)
-    # What an item adds is linear in either observer's share of right answers.
+    # An item's contribution is linear in the proportion correct of either observer.
     at_a, at_b, at_both = n10 - n00, n01 - n00, n11 - n10 - n01 + n00
     whole = np.mean((n00 + at_a * p + at_b * q + at_both * p * q) ** 2)
     one_a, one_b = _of_one_answer(p, n_a), _of_one_answer(q, n_b)
-    # The square of an estimated slope is too large by its own noise.
+    # The square of an estimated slope is biased upwards by its noise.
     slope_a = (at_a + at_both * q) ** 2 - at_both**2 * np.nan_to_num(one_b / n_b)
     slope_b = (at_b + at_both * p) ** 2 - at_both**2 * np.nan_to_num(one_a / n_a)
     parts = np.array([slope_a * one_a, slope_b * one_b, at_both**2 * one_a * one_b])
@@ -724,7 +750,7 @@ def _of_items(
 
 
 def _of_one_answer(share: Floats, n: Floats) -> Floats:
-    """Variance of one answer to each item; NaN where there was but one."""
+    """Variance of one response to each item; NaN if there was only one."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(n > 1, share * (1 - share) * n / (n - 1), np.nan)
 
@@ -736,7 +762,7 @@ def _expected(parts: Floats, n_a: int, n_b: int, n_items: int, note: str) -> dic
         note = ALONE.format(side=alone[0])
     if note:
         return dict.fromkeys(("se", "items", "answers_a", "answers_b"), np.nan) | {"note": note}
-    # The noise of who answered once is in what items are: that stays as it is.
+    # For an observer with one response per item, noise is part of the variance of items.
     a, b, both = np.nan_to_num([a / n_a, b / n_b, both / (n_a * n_b)])
     variance = items + a + b + both
     shares = {"items": items, "answers_a": a + both / 2, "answers_b": b + both / 2}

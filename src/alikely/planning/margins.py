@@ -1,8 +1,8 @@
-"""Planning experiments with decision margins: how many participants, items and repeats.
+"""Plan experiments on decision margins: numbers of participants, items and repeats.
 
-All array_like inputs broadcast; every table has one row for each of their combinations. People of
-a group are alike but for noise: given an item, their answers are independent and right with the
-accuracy of that item.
+All array_like inputs broadcast, and every table has one row per combination. The participants of a
+group are exchangeable: given an item, their responses are independent and correct with the accuracy
+of that item.
 
 References
 ----------
@@ -44,11 +44,11 @@ __all__ = [
 type Value = Callable[[float, float], Any]
 
 MOST_ANSWERS = 5_000_000
-# Values that differ by rounding alone count as equal.
+# Values that differ only by rounding count as equal.
 SLACK = 1e-12
-SHARE = "give it as a share, such as 0.05 for 5%"
-TARGET = "no finite number is perfect, try 0.9"
-CORRELATION = "a perfect correlation leaves nothing to plan, try 0.99"
+SHARE = "give it as a proportion, such as 0.05 for 5%"
+TARGET = "it cannot be reached with a finite number, try 0.9"
+CORRELATION = "a correlation of 1 needs no plan, try 0.99"
 FIXES = {"target": TARGET, "power": TARGET, "dmc": CORRELATION, "against": CORRELATION}
 FEWEST = {"n_answers": 1, "n_observers": 1, "n_items": FEWEST_ITEMS}
 
@@ -63,39 +63,43 @@ def item_precision(
 ) -> pd.DataFrame:
     """Compute how far the proportion of correct responses to an item may lie from its accuracy.
 
-    Without `n_answers`, the smallest number that suffices together with every larger one: the exact
-    probability is jagged, and one answer more may widen what is outside. Chernoff's bound [C52]_
-    holds from some number on; below it, exact probabilities are searched downwards.
+    Without `n_answers`, find the smallest number such that it and all larger numbers suffice. One
+    more response can increase the exact probability, which is not monotonic. Above some number
+    Chernoff's bound [C52]_ applies; below it, exact probabilities are searched downwards.
 
     Parameters
     ----------
     accuracy : array_like
         Probability of a correct response, in (0, 1).
     n_answers : array_like of int, optional
-        Answers to the item, at least 1: participants times repeats.
+        Number of responses to the item (participants times repeats), at least 1.
     tolerance : array_like
-        Distance that would still do, in (0, 1).
+        Largest acceptable distance, in (0, 1).
     ci_prob : float
-        In (0, 1).
+        Probability of the central range, in (0, 1).
     outside : array_like
-        Without `n_answers`: highest probability of a larger distance, in (0, 1).
+        Highest acceptable probability of a larger distance, in (0, 1). Used without `n_answers`.
 
     Returns
     -------
     pandas.DataFrame
-        ``accuracy``, ``tolerance``, ``n_answers``; ``outside``: exact binomial probability that the
-        proportion lies further than `tolerance` from the accuracy, one just so far off being
-        inside; ``lower`` and ``upper``: its central range; ``sd``: its standard deviation.
+        One row per combination, with columns
+
+        - ``accuracy``, ``tolerance``, ``n_answers``: inputs, or the number found
+        - ``outside``: exact binomial probability that the distance between proportion and accuracy
+          is larger than `tolerance` (a distance equal to it counts as inside)
+        - ``lower``, ``upper``: central range of the proportion
+        - ``sd``: standard deviation of the proportion
 
     Raises
     ------
     ValueError
-        If a number is out of range, or millions of answers would be needed.
+        If a number is out of range, or more than millions of responses would be needed.
 
     Notes
     -----
-    For an accuracy of .75, [AK24]_ print 47.3 %, 44.6 % and 4 % outside with 10, 20 and 300
-    answers, from simulations.
+    For an accuracy of 0.75, [AK24]_ report 47.3%, 44.6% and 4% outside with 10, 20 and 300
+    responses, from simulations.
 
     Examples
     --------
@@ -124,15 +128,16 @@ def item_precision(
 
 
 def _outside(p: ArrayLike, n: ArrayLike, tolerance: ArrayLike) -> Floats:
-    """Probability that a share of n answers lies further than the tolerance from p."""
-    # Counts, with slack: 14 of 20 is not further than .05 from .75, whatever rounding says.
+    """Probability that a proportion of n differs from p by more than the tolerance."""
+    # Counts, with slack: 14 of 20 is not further than 0.05 from 0.75, despite rounding.
     p, n, reach = np.asarray(p), np.asarray(n), np.asarray(tolerance) + SLACK
     first, last = np.ceil(n * (p - reach)), np.floor(n * (p + reach))
     return within(stats.binom.cdf(first - 1, n, p) + stats.binom.sf(last, n, p))
 
 
 def _answers(p: float, tolerance: float, outside: float) -> int:
-    # Per answer: how fast the bounds of both tails fall. A share beyond 0 or 1 does not occur.
+    # Exponential decrease of both tail bounds per response. Proportions outside [0, 1] cannot
+    # occur.
     rate = min(
         special.rel_entr(q, p) + special.rel_entr(1 - q, 1 - p) if 0 <= q <= 1 else np.inf
         for q in (p - tolerance, p + tolerance)
@@ -140,8 +145,8 @@ def _answers(p: float, tolerance: float, outside: float) -> int:
     certain = max(int(np.ceil(min(np.log(2 / outside) / rate, 1e18))), 1)
     if certain > MOST_ANSWERS:
         raise ValueError(
-            f"a tolerance of {tolerance:g} with a share of {outside:g} outside may need more than "
-            f"{MOST_ANSWERS:,} answers to each item; raise tolerance or outside"
+            f"a tolerance of {tolerance:g} with a probability of {outside:g} outside may need more "
+            f"than {MOST_ANSWERS:,} responses to each item; raise tolerance or outside"
         )
     while certain > 1:
         start = max(certain - 10_000, 1)
@@ -161,34 +166,37 @@ def item_reliability(
     target: ArrayLike = 0.9,
     of: Literal["r_truth", "reliability", "split_half"] = "r_truth",
 ) -> pd.DataFrame:
-    """Compute the reliability of the mean accuracies of items over a group, or the group for one.
+    """Compute the reliability of items' mean accuracies in a group, or the size of the group.
 
-    A single answer has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``, which
-    Spearman and Brown [S10]_ step up to that of a group. Without `n_observers`, the fewest
-    participants that reach the `target`.
+    A single response has the reliability ``item_sd**2 / (item_mean * (1 - item_mean))``. The
+    Spearman-Brown formula [S10]_ gives that of a group. Without `n_observers`, find the smallest
+    number of participants that reaches the `target`.
 
     Parameters
     ----------
     item_mean : array_like
         Mean of the true accuracies of items, in (0, 1).
     item_sd : array_like
-        Their standard deviation without the noise of answers, above 0 and below
-        ``sqrt(item_mean * (1 - item_mean))``.
+        Standard deviation of the true accuracies of items, without response noise. Above 0 and
+        below ``sqrt(item_mean * (1 - item_mean))``.
     n_observers : array_like of int, optional
-        Participants, each of whom answers every item once; at least 1.
+        Number of participants, at least 1. Each responds to every item once.
     target : array_like
-        Without `n_observers`: value to reach, in (0, 1).
+        Value to reach, in (0, 1). Used without `n_observers`.
     of : {"r_truth", "reliability", "split_half"}
-        Which value is to reach the target.
+        Quantity that should reach the target.
 
     Returns
     -------
     pandas.DataFrame
-        ``item_mean``, ``item_sd``, ``n_observers``; ``reliability``,
-        ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``; ``r_truth``, correlation of the
-        item means with the true accuracies, the root of the reliability [S04]_; ``split_half``,
-        correlation of two halves of the group, one larger by a participant if the number is odd.
-        NaN for one participant, who has no halves.
+        One row per combination, with columns
+
+        - ``item_mean``, ``item_sd``, ``n_observers``: inputs, or the number found
+        - ``reliability``: ``item_sd**2 / (item_sd**2 + E[p (1 - p)] / n_observers)``
+        - ``r_truth``: correlation of the item means with the true accuracies, the square root of
+          the reliability [S04]_
+        - ``split_half``: correlation of two halves of the group, which differ by one participant if
+          the number is odd; NaN for one participant
 
     Raises
     ------
@@ -197,10 +205,11 @@ def item_reliability(
 
     Notes
     -----
-    [AK24]_ find correlations with the truth above .9 with 20 to 40 participants. So many are
-    needed if items make 9.6 to 18.3 % of the variance of single answers: at a mean of .75, with a
-    standard deviation of .134 to .185. Repeats of one observer count as participants, if `item_sd`
-    is ``sqrt(kappa * item_mean * (1 - item_mean))`` with its self-consistency ``kappa``.
+    [AK24]_ find correlations with the truth above 0.9 with 20 to 40 participants. These formulas
+    agree if items account for 9.6% to 18.3% of the variance of single responses. At a mean of 0.75,
+    this is a standard deviation of 0.134 to 0.185. Repeats of one observer count as participants if
+    `item_sd` is ``sqrt(kappa * item_mean * (1 - item_mean))``, where ``kappa`` is the observer's
+    self-consistency.
 
     Examples
     --------
@@ -230,15 +239,15 @@ def item_reliability(
 
 
 def _single_answer(rows: dict[str, Floats]) -> Floats:
-    """Reliability of single answers: the share of their variance that items make."""
+    """Reliability of single responses: the fraction of their variance due to items."""
     mean, sd = rows["item_mean"], rows["item_sd"]
     bound = np.sqrt(mean * (1 - mean))
     bad = np.flatnonzero(~((sd > 0) & (sd < bound)))
     if len(bad):
         raise ValueError(
-            f"item_sd must be above 0 and below {bound[bad[0]]:.3g} for accuracies of mean "
-            f"{mean[bad[0]]:g}, which lie between 0 and 1, got {sd[bad[0]]:g}; give the spread of "
-            "accuracies as shares, without the noise of answers"
+            f"item_sd must be above 0 and below {bound[bad[0]]:.3g} for accuracies with mean "
+            f"{mean[bad[0]]:g}, got {sd[bad[0]]:g}; give the standard deviation of true accuracies "
+            "as proportions, without response noise"
         )
     return np.asarray(sd**2 / bound**2)
 
@@ -248,7 +257,7 @@ def _truth(single: float, n: float) -> Floats:
 
 
 def _halves(single: float, n: float) -> Floats:
-    # Halves share nothing but the truth: their correlation is the product of theirs with it.
+    # Halves share only the truth: their correlation is the product of their correlations with it.
     return _truth(single, n // 2) * _truth(single, n - n // 2) if n > 1 else np.asarray(np.nan)
 
 
@@ -257,7 +266,7 @@ def _each(value: Value, known: Floats, n: Floats) -> Floats:
 
 
 def _fewest(value: Value, known: Floats, goals: Floats, least: int) -> Floats:
-    """Fewest people, repeats or items with which a value reaches its goal, row by row."""
+    """Smallest numbers of participants or items at which a value reaches its goal, row by row."""
     return np.array(
         [
             smallest_with(functools.partial(value, each), goal - SLACK, least)
@@ -278,41 +287,47 @@ def items_for_margins(
     *,
     n_items: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """Find the items that separate a model's decision-margin consistency from a value.
+    """Compute the number of items to detect that decision-margin consistency differs from a value.
 
-    Without `n_items`, the fewest with the wanted `power`. The noise of the group shrinks `dmc` and
-    `against` by the root of the reliability [S04]_. Correlations are normal on Fisher's z scale
-    [F21]_ with variance ``1 / (n_items - 3)``, which holds for normal margins and is close for
-    others that are not heavy-tailed.
+    Without `n_items`, find the smallest number with the given `power`. Noise in the group's
+    responses attenuates `dmc` and `against` by the square root of the reliability [S04]_.
+    Correlations are normal on Fisher's z scale [F21]_ with variance ``1 / (n_items - 3)``. This is
+    valid for normal margins, and approximately for others without heavy tails.
 
     Parameters
     ----------
     dmc : array_like
         Correlation of the model's margins with the true accuracies of items, in (-1, 1).
     n_observers, item_mean, item_sd : array_like, optional
-        The group and its items, as in `item_reliability`; without them, the true accuracies are
-        treated as known.
+        The group and its items, as in `item_reliability`. Give all three or none. Default: the true
+        accuracies are known.
     power : float
         Power to reach, in (0, 1).
     alpha : float
-        Level of the two-sided test, in (0, 1).
+        Significance level of the two-sided test, in (0, 1).
     against : array_like
-        Consistency under the null hypothesis, in (-1, 1), noise-corrected as `dmc` is.
+        Consistency under the null hypothesis, in (-1, 1), noise-corrected like `dmc`.
     n_items : array_like of int, optional
-        Numbers of items whose power is wanted, at least 5.
+        Numbers of items at which to compute power, at least 5.
 
     Returns
     -------
     pandas.DataFrame
-        ``dmc``, ``against``, ``n_items``, ``n_observers`` (NaN if not given); ``reliability`` of
-        the item means; ``observed``: the correlation to expect with these means; ``lower`` and
-        ``upper``: its range in a share ``1 - alpha`` of experiments; ``power``, both tails.
+        One row per combination, with columns
+
+        - ``dmc``, ``against``, ``n_items``: inputs, or the number found
+        - ``n_observers``: number of participants (default NaN)
+        - ``reliability``: reliability of the item means
+        - ``observed``: expected correlation with the item means
+        - ``lower``, ``upper``: range of this correlation in a proportion ``1 - alpha`` of
+          experiments
+        - ``power``: two-sided power
 
     Raises
     ------
     ValueError
-        If a number is out of range, the group is described in part, or a number of items is to be
-        found and `dmc` and `against` are the same.
+        If a number is out of range, or only part of the group is described. If `dmc` equals
+        `against` and `n_items` is not given.
 
     Examples
     --------
@@ -344,11 +359,11 @@ def items_for_margins(
     root = np.sqrt(reliability)
     z, null = np.arctanh(rows["dmc"] * root), np.arctanh(rows["against"] * root)
     if n_items is None:
-        # So small a difference needs more items than whole numbers can be told apart.
+        # A smaller difference needs more items than integers can represent.
         if len(same := rows["dmc"][np.abs(z - null) < 1e-7]):
             raise ValueError(
-                "a difference of zero cannot be found with any number of items: dmc and against "
-                f"must differ, both are {same[0]:g}; state what difference matters"
+                "dmc and against must differ, got the same value "
+                f"{same[0]:g}; use the smallest difference that matters"
             )
         goals = np.full(len(z), power)
         rows["n_items"] = _fewest(
@@ -361,15 +376,15 @@ def items_for_margins(
 
 
 def _power(shift: Floats | float, alpha: float) -> Floats:
-    """Probability that a normal number of unit variance around the shift is significant."""
+    """Probability that a normal variate with unit variance and this mean is significant."""
     critical = -special.ndtri(alpha / 2)
     return np.asarray(special.ndtr(shift - critical) + special.ndtr(-shift - critical))
 
 
 def _rows(**inputs: ArrayLike) -> dict[str, Floats]:
-    """Inputs as columns, a row for each combination."""
+    """Broadcast inputs to columns, one row per combination."""
     rows = {str(name): column.to_numpy() for name, column in grid(**inputs).items()}
-    # What spread is possible depends on the mean: that is checked where they meet.
+    # The possible range of item_sd depends on the mean: it is checked where both are known.
     for name in rows.keys() - {"item_sd"}:
         _check(name, rows[name])
     return rows
@@ -384,7 +399,7 @@ def _check(name: str, values: ArrayLike) -> None:
 
 
 def _table(rows: dict[str, Floats], **more: Floats) -> pd.DataFrame:
-    """Columns as a table, with numbers of people and items as whole numbers where known."""
+    """Make a table, with numbers of participants and items as integers where known."""
     table = pd.DataFrame(rows | more)
     return table.astype(
         {name: np.int64 for name in FEWEST if name in table and table[name].notna().all()}

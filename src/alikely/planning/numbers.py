@@ -1,4 +1,4 @@
-"""What users state of a study to be planned, checked, and searches for numbers of trials."""
+"""Checks of planning inputs, and searches for numbers of trials."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def _numbers(values: ArrayLike | None, name: str) -> Floats:
 
 
 def grid(**inputs: ArrayLike | None) -> pd.DataFrame:
-    """Broadcast inputs to columns, a row for each combination."""
+    """Broadcast inputs to columns, one row per combination."""
     given = {name: _numbers(x, name) for name, x in inputs.items()}
     try:
         shape = np.broadcast_shapes(*(x.shape for x in given.values()))
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for name, x in given.items())
         raise ValueError(
-            f"inputs must broadcast, got shapes {shapes}; for all combinations give one of them as "
-            "a column, such as x[:, None]"
+            f"inputs must broadcast, got shapes {shapes}; to cross two inputs make one a column, "
+            "such as x[:, None]"
         ) from None
     return pd.DataFrame({name: np.broadcast_to(x, shape).ravel() for name, x in given.items()})
 
@@ -45,7 +45,7 @@ def grid(**inputs: ArrayLike | None) -> pd.DataFrame:
 def check_between(
     values: ArrayLike, name: str, fix: str, low: float = 0.0, high: float = 1.0
 ) -> None:
-    """Refuse numbers that are not strictly between two others (`ValueError`)."""
+    """Raise `ValueError` unless all numbers lie strictly between two others."""
     numbers = _numbers(values, name)
     bad = ~((numbers > low) & (numbers < high))
     if bad.any():
@@ -56,7 +56,7 @@ def check_between(
 
 
 def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
-    """Refuse numbers that are not whole or below the fewest (`ValueError`)."""
+    """Raise `ValueError` unless all numbers are integers of at least the minimum."""
     numbers = _numbers(values, name)
     bad = ~((numbers >= fewest) & np.isfinite(numbers) & (numbers == np.floor(numbers)))
     if bad.any():
@@ -66,7 +66,7 @@ def check_whole(values: ArrayLike, name: str, fewest: int = 2) -> None:
 
 
 def check_width(values: ArrayLike, of: str = "error consistency") -> None:
-    """Refuse widths outside (0, 2] (`ValueError`)."""
+    """Raise `ValueError` unless all widths lie in (0, 2]."""
     widths = _numbers(values, "width")
     bad = ~((widths > 0) & (widths <= 2))
     if bad.any():
@@ -89,15 +89,15 @@ def simulated_number(
     slack: float = 0.02,
     rounds: int = 2,
 ) -> int:
-    """Number of trials at which a simulated width is at most a goal, or power at least."""
-    # A width is a power of the number of trials; power is normal in its root.
+    """Number of trials at which a simulated width falls to a goal, or power rises to one."""
+    # Width is nearly a power of the number of trials; probit power is linear in its root.
     scale, number = (np.sqrt, np.square) if power else (np.log, np.exp)
 
     def gain(n: int) -> float:
-        # A stream of random numbers for each number of trials.
+        # A separate stream of random numbers for each number of trials.
         own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n))
         found = value(n, own)
-        # All estimates alike: nothing narrower is to be had.
+        # Identical estimates have width 0, whose logarithm is infinite.
         with np.errstate(divide="ignore"):
             return float(special.ndtri(found) if power else -np.log(found))
 
@@ -108,22 +108,22 @@ def simulated_number(
         gains = np.nan_to_num([gain(n) for n in tried], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         known = np.isfinite(gains)
         if known.sum() < 2:
-            # All is gained around here, or next to nothing: look elsewhere.
+            # Power is close to 0 or 1 here: halve or double the number.
             guess *= 0.5 if gains.max() > wanted else 2.0
             continue
         slope, level = np.polyfit(scale(np.array(tried))[known], gains[known], 1)
         reached = number((wanted - level) / slope) if slope > 0 else 2 * guess
-        # One round does not go further than the line can be trusted.
+        # Limit extrapolation in one round.
         guess = float(np.clip(reached, guess / 3, guess * 3))
     found = int(np.ceil(np.clip(guess, FEWEST, MOST)))
-    # With very few trials gains go by steps, which no line follows.
+    # With very few trials the curve has steps, so that extrapolation fails.
     while not gain(found) >= wanted - slack and found < MOST:
         found = min(int(np.ceil(1.02 * found)) + 1, MOST)
     return found
 
 
 def smallest_with(power: Callable[[int], float], goal: float, fewest: int = 2) -> int:
-    """Smallest number from the fewest on with a power, which grows with it."""
+    """Smallest number, from the minimum on, that reaches a power that increases with it."""
     low, high = fewest - 1, fewest
     while power(high) < goal:
         low, high = high, 2 * high
