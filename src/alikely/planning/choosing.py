@@ -431,8 +431,8 @@ def drawing_of(
     if not len(models):
         if uniform_fraction == 0 and not size.all():
             raise ValueError(
-                f"uniform_fraction must be above 0: {int((size == 0).sum())} images of {pool.name} carry no "
-                "information on the target and would never be shown"
+                f"uniform_fraction must be above 0: {int((size == 0).sum())} images of {pool.name} "
+                "carry no information on the target and would never be shown"
             )
         return Drawing(
             probabilities(size, n, EVEN if uniform_fraction is None else uniform_fraction),
