@@ -234,6 +234,6 @@ def test_metrics_of_margins_are_refused(trials: Trials) -> None:
         lambda: al.benchmark_scores(trials, metric="decision_margin_consistency"),
         lambda: al.condition_alignment(trials, metrics=["decision_margin_consistency"]),
     ):
-        with pytest.raises(ValueError, match="metric must be one of answers to trials, and dec"):
+        with pytest.raises(ValueError, match="metric must be a metric of trials, got dec"):
             call()
     assert COPY_PROBABILITY.symmetric is False

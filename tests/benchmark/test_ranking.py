@@ -100,7 +100,7 @@ def test_undefined_draws_are_left_out() -> None:
         (lambda: ranking.rank_sets([0.1, np.nan], np.eye(2)), "must be finite; leave out systems"),
         (
             lambda: ranking.rank_sets([0.1, 0.2, 0.3], [[1, 1, 0], [1, 1, 0], [0, 0, 1]]),
-            "systems 0 and 1 have a difference without variance: they gave the same answers",
+            "systems 0 and 1 have a difference without variance: their responses are identical",
         ),
         (lambda: ranking.probability_greater([0.1, 0.2]), r"shape \(draw, system\) .* got \(2,\)"),
         (lambda: ranking.kendall_tau([1] * 5, np.ones((2, 5))), "ranking 5 systems needs at least"),

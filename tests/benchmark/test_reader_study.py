@@ -476,7 +476,7 @@ def test_bad_input() -> None:
         reader_study(trials, "AI", readers="robot")
     with pytest.raises(ValueError, match="at least 3 readers of kind 'human', got 2"):
         reader_study(trials.select(observer=["reader_0", "reader_1", "AI"]))
-    with pytest.raises(ValueError, match="depends on the order of a pair"):
+    with pytest.raises(ValueError, match="is directed, but readers among themselves"):
         reader_study(trials, metric="copy_probability")
     with pytest.raises(TypeError, match="expected Trials"):
         reader_study("x", "AI")  # type: ignore[arg-type]

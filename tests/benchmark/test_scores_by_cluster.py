@@ -124,7 +124,7 @@ def test_clusters_of_one_value_few_clusters_and_chosen_items() -> None:
     assert notes.str.contains("4 clusters of 'template'").all()
     plan = pd.DataFrame({"item": few.data["item"].values, "inclusion": 0.5})
     chosen = few.with_inclusion(plan, generalize_to="pool")
-    with pytest.raises(ValueError, match="chosen by a plan, whose variance knows no clusters"):
+    with pytest.raises(ValueError, match="chosen by a plan, whose variance assumes no clusters"):
         al.benchmark_scores(chosen, cluster="template", **LIGHT)
 
 

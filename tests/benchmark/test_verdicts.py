@@ -83,7 +83,7 @@ def test_identical_answers_are_no_difference() -> None:
         "no difference to judge"
         in (al.benchmark.test_difference(same, "observer_4", "observer_5")["sentence"])
     )
-    with pytest.raises(ValueError, match="identical answers"):
+    with pytest.raises(ValueError, match="all responses are identical"):
         al.benchmark.test_equality(same)
 
 

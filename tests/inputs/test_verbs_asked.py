@@ -157,7 +157,7 @@ no data set may be => benchmark t.csv $Q --out o => {'t.csv': csv(dataset='overa
 no data set may be called 'overall', a row that tables of scores add => benchmark t.csv $Q
     --human-ids shared --out o => {'t.csv': w.text(pd.concat([P.assign(dataset='overall'),
     P.assign(dataset='other')]))}
-label 'anna' answers in 2 data sets, one person or as many\? Say => benchmark t.csv $Q =>
+label 'anna' occurs in 2 data sets, one person or several\? Set => benchmark t.csv $Q =>
     {'t.csv': w.text(pd.concat([P.assign(dataset='x'), P.assign(dataset='y')]))}
 WORKS => benchmark t.csv $Q --out o => {'t.csv': csv(response=P.truth)}
 WORKS => benchmark t.csv $Q --verdict net_a net_b

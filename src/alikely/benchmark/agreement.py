@@ -50,11 +50,13 @@ class AgreementRegression:
     Attributes
     ----------
     data : xarray.DataTree
-        Group ``posterior``, in the format of ArviZ: coefficients ``b`` (chain, draw, predictor),
-        effects of observers ``u`` (.., observer) and of families ``v`` (.., group), and standard
-        deviations ``tau``, ``sigma`` and ``omega``. Group ``constant_data``: the predictors ``x``
-        (pair, predictor), ``se``, and both observers of a pair. Group ``observed_data``:
-        ``estimate``.
+        Groups in the format of ArviZ:
+
+        - ``posterior``: coefficients ``b`` (chain, draw, predictor), effects of observers ``u``
+          (.., observer) and of families ``v`` (.., group), and their standard deviations ``tau``,
+          ``sigma`` (residual) and ``omega``
+        - ``constant_data``: the predictors ``x`` (pair, predictor), ``se``, and the observers
+        - ``observed_data``: ``estimate``
     """
 
     data: xr.DataTree
@@ -231,8 +233,8 @@ def agreement_regression(
 
     Error consistency depends on accuracies, most of all on their difference. We simulated families
     that differ in accuracy but have no excess agreement (`docs/validation`). There, a regression
-    without accuracies overestimates the family effect by 0.03 to 0.05, with the mean accuracy and
-    its square by 0.007 to 0.02, and with the gap by less than 0.0005.
+    without accuracies overestimates the family effect by 0.03 to 0.05. The bias is 0.007 to 0.02
+    with the mean accuracy and its square, and below 0.0005 with the gap as well.
 
     All pairs of a matrix share the same questions, so their estimates have correlated sampling
     errors. The resulting variance of the coefficients, estimated from the influence of each

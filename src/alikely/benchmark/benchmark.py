@@ -453,8 +453,10 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     Returns
     -------
     pandas.DataFrame
-        As returned by `rank_correlations` for new images, with further columns
+        One row per pair of data sets that share at least 4 models, with columns
 
+        - ``level``, ``other``, ``n_systems``
+        - ``correlation``: Spearman correlation, with its bootstrap interval for new images
         - ``pearson``: Pearson correlation of the scores (centers of the intervals)
         - ``reliability``, ``reliability_other``: fraction of the variance over models that is not
           noise of images and humans
@@ -467,7 +469,7 @@ def score_correlations(scores: Result, *, ci_prob: float | None = None) -> pd.Da
     TypeError
         If the result is of another kind.
     ValueError
-        If there are no bootstrap replicates, or as in `rank_correlations`.
+        If there are no bootstrap replicates, or no two data sets share 4 models.
     """
     prob, _ = of_kind(scores, "model").interval_options(ci_prob, None)
     names, models = dataset_names(scores), model_names(scores)
@@ -589,7 +591,17 @@ def ranks(
     Returns
     -------
     pandas.DataFrame
-        As returned by `alikely.benchmark.ranking.rank_sets`, with a ``note`` if no set is valid.
+        One row per model, the highest score first, with columns
+
+        - ``system``, ``estimate``, ``se``
+        - ``rank``: 1 for the highest score; ties share the better rank
+        - ``rank_lb``, ``rank_ub``: joint confidence sets, for all ranks simultaneously
+        - ``marginal_lb``, ``marginal_ub``: confidence sets for each rank separately
+        - ``tier``: group of models; the best model of a tier is not significantly better than the
+          others
+        - ``tied_with_top``: whether no significant difference from the best model was found
+        - ``note``: only if no set is valid
+
         Scores from posterior draws are ranked by the median of the draws.
 
     Raises

@@ -135,7 +135,6 @@ def fit_cohort(
         Groups to add, as in `alikely.inference.extended`. In the log likelihood of the evaluated
         models, ``model_right``, a row contains all responses of a model to the trials of a
         condition that the same number of humans got right.
-        many humans got right.
 
     Returns
     -------

@@ -67,8 +67,8 @@ def scores_from_result(
     Draws of pairs without common items, such as those of different data sets, are independent. A
     mean of correlations with an upper limit of 1 is below 1 in nearly all draws, even if all true
     correlations are 1. Where all pairs have a positive posterior probability of a correlation of 1,
-    these are combined by the mean of their normal deviates [SS49]_ to the probability of a score of
-    1. The same is done for -1.
+    these probabilities are combined by their normal deviates [SS49]_. The result is the probability
+    that the score is 1. The same is done for -1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether judges prefer systems that fail as they do.
+"""Correlation of judges' scores with the agreement between judges and candidates.
 
 References
 ----------
@@ -35,9 +35,9 @@ from alikely.inference.influence import indicator
 
 __all__ = ["judge_agreement", "partial_correlation"]
 
-# Fewer candidates leave no degrees of freedom worth the name.
+# With fewer candidates, too few degrees of freedom are left.
 FEWEST = 6
-# Where noise makes up more of the variance of agreements, what is left over is mostly noise too.
+# Above this fraction of noise in the variance of agreements, the result has a note.
 MOST_NOISE = 0.5
 
 
@@ -47,47 +47,53 @@ def judge_agreement(
     *,
     ci_prob: float | None = None,
 ) -> pd.DataFrame:
-    """Correlate how alike a judge and its candidates fail with how the judge scores them [G25]_.
+    """Correlate a judge's scores of candidates with its error agreement with them [G25]_.
 
-    Better candidates are scored higher, and agree more with good judges for that alone: what counts
-    is the partial correlation given accuracy [F24]_. Agreements and accuracies rest on a finite
-    number of questions; the noise of both, and what they have of it in common, is taken out of
-    their covariances before correlating [S04]_.
+    More accurate candidates are scored higher and also agree more with good judges. The quantity of
+    interest is therefore the partial correlation given accuracy [F24]_. Agreements and accuracies
+    are estimated from a finite number of questions. The variances and the covariance of their
+    sampling errors are subtracted before correlating [S04]_.
 
     Parameters
     ----------
     matrix : Result
-        As from `alikely.pairwise_matrix`, of a symmetric metric; holds judges and candidates.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric, with judges and
+        candidates.
     scores : mapping of str to (mapping of str to float), or pandas.DataFrame
-        Judge to its score of each candidate (a column for each judge, a row for each candidate), on
-        any scale, from work other than these questions: scores of the same answers share their
-        noise, which is then taken out wrongly. A judge's score of itself is left out, and counted
-        in `note`.
+        Scores of the candidates by each judge, on any scale: a mapping by judge, or a table with a
+        column per judge and a row per candidate. They must come from other questions than the
+        matrix, because scores of the same responses share their noise, which biases the correction.
+        A judge's score of itself is excluded, with a note.
     ci_prob : float, optional
-        As in the analysis if not given.
+        Probability of the intervals, in (0, 1). Default: as in the analysis.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by judge: ``n_candidates``; ``correlation`` of agreement and score; ``partial``,
-        given accuracy, corrected for noise, with its interval (candidates resampled) and ``p``;
-        ``partial_raw``, noise left in; ``noise``, share of the variance of agreements that
-        questions make; ``note``.
+        One row per judge, with columns
+
+        - ``n_candidates``
+        - ``correlation``: correlation of agreement and score
+        - ``partial``: partial correlation given accuracy, noise-corrected, with its interval over
+          candidates and ``p``
+        - ``partial_raw``: partial correlation without noise correction
+        - ``noise``: fraction of the variance of agreements that is due to the sample of questions
+        - ``note``
 
     Raises
     ------
     TypeError
-        If `scores` are neither.
+        If `scores` has another type.
     ValueError
-        If a judge or candidate is not in the matrix or named twice, scores are not finite numbers,
-        there are fewer than 6 candidates, or the metric is directed.
+        If a judge or candidate is not in the matrix, or given twice.
+        If scores are not finite numbers, or a judge has fewer than 6 candidates.
+        If the metric is directed.
 
     Notes
     -----
-    The interval is that of the jackknife over candidates on Fisher's z scale, with Student's t of
-    one degree of freedom for each candidate beyond four. Error consistency of candidates with
-    unlike accuracies is bounded by these: a partial correlation given accuracy removes what is
-    linear in it.
+    The interval is a jackknife over candidates on Fisher's z scale, with quantiles of Student's t
+    and ``n_candidates - 4`` degrees of freedom. If accuracies of candidates differ, their error
+    consistency is bounded. The partial correlation removes only the linear part of this dependence.
 
     Examples
     --------
@@ -112,7 +118,7 @@ def judge_agreement(
 
 
 def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
-    """Scores of candidates of each judge, of a mapping or of a table with a column for each."""
+    """Scores of the candidates by judge, from a mapping or a table with a column per judge."""
     found = {}
     entries = scores.items() if isinstance(scores, Mapping | pd.DataFrame) else [("", None)]
     for judge, given in entries:
@@ -125,7 +131,7 @@ def _by_judge(scores: Any) -> dict[str, dict[str, float]]:
         names = [str(name) for name in given.keys()]  # noqa: SIM118
         twice = [name for name in names if names.count(name) > 1]
         if twice or judge in found:
-            raise ValueError(f"scores have {(twice or [judge])[0]!r} twice; give it once")
+            raise ValueError(f"scores have {(twice or [judge])[0]!r} twice; give each name once")
         found[str(judge)] = dict(zip(names, (value for _, value in given.items()), strict=True))
     return found
 
@@ -152,9 +158,9 @@ def _of_judge(
         )
     agreement, accuracy, influence = _known(matrix, judge, candidates)
     defined = np.isfinite(agreement)
-    notes = ["its score of itself left out"] if judge in scores else []
+    notes = ["its score of itself is excluded"] if judge in scores else []
     if not defined.all():
-        notes.append(f"{(~defined).sum()} candidates without a defined agreement left out")
+        notes.append(f"{(~defined).sum()} candidates without a defined agreement excluded")
     if defined.sum() < FEWEST:
         raise ValueError(f"fewer than {FEWEST} candidates of {judge!r} have a defined agreement")
     agreement, accuracy, score = agreement[defined], accuracy[defined], score[defined]
@@ -164,9 +170,9 @@ def _of_judge(
     n = len(score)
     bounds, p = _interval(agreement, score, accuracy, influence, found, prob)
     if noise > MOST_NOISE:
-        notes.append("mostly noise of questions: more questions, not more candidates, would help")
+        notes.append("agreements are mostly sampling noise: add questions, not candidates")
     if not np.isfinite(found):
-        notes.append("too little variance is left beside the noise of questions: see partial_raw")
+        notes.append("noise correction leaves too little variance: report partial_raw")
     names_of_bounds = bound_names("analytic", "ci", prob)
     return {
         "n_candidates": n,
@@ -187,7 +193,7 @@ def partial_correlation(
     covariance = np.cov(np.stack([agreement, accuracy, score]))
     observed = covariance[0, 0]
     if influence is not None:
-        # What all candidates have in common of a question's chance shifts all, and no covariance.
+        # Components of a question's influence that all candidates share do not change covariances.
         own = influence - influence.mean(axis=1, keepdims=True)
         covariance[:2, :2] -= np.einsum("acq,bcq->ab", own, own) / (len(score) - 1)
     noise = float(1 - covariance[0, 0] / observed) if observed > 0 else np.nan
@@ -195,17 +201,17 @@ def partial_correlation(
     left_x, left_y = xx - xz**2 / zz, yy - zy**2 / zz
     if zz <= 0 or left_x <= 1e-12 * observed or left_y <= 1e-12 * yy:
         return float("nan"), noise
-    # What is left of each is at least 1e-12 of it: so much less sure is their quotient.
+    # Residual variances are at least 1e-12 of the total, so their ratio has a larger error.
     partial = float(within((xy - xz * zy / zz) / np.sqrt(left_x * left_y), -1, 1, 1e-9))
     return partial if abs(partial) <= 1 else float("nan"), noise
 
 
 def _known(matrix: Result, judge: str, candidates: Sequence[str]) -> tuple[Floats, Floats, Floats]:
-    """Agreement with the judge and accuracy, means over places, and influences of questions."""
+    """Agreement with the judge and accuracy, means over conditions, and question influences."""
     everyone = [judge, *candidates]
     part = matrix.sel(observer=everyone)
     n_places = len(place_names(part))
-    # Pairs of the first observer come first.
+    # Pairs with the first observer come first.
     n = len(candidates)
     value = part.estimates["estimate"].values.reshape(n_places, -1)[:, :n]
     each = np.eye(n, part.estimates.sizes["pair"])
@@ -220,7 +226,7 @@ def _known(matrix: Result, judge: str, candidates: Sequence[str]) -> tuple[Float
         both.append(np.stack([agreement, np.where(shown, right - mean, 0.0) / n_shown]))
     influence = np.concatenate(both, axis=2) / n_places
     if cluster_column(matrix):
-        # Questions of a cluster are one draw.
+        # The questions of a cluster are one sampling unit.
         summed = indicator(np.concatenate(cluster_numbers(part)))[0]
         number = summed.shape[1]
         flat = influence.reshape(-1, influence.shape[-1]) @ summed
@@ -236,7 +242,7 @@ def _interval(
     found: float,
     prob: float,
 ) -> tuple[NDArray[np.float64], float]:
-    """Jackknife over candidates on the scale of Fisher's z, with Student's t."""
+    """Jackknife interval over candidates on Fisher's z scale, with Student's t, and p-value."""
     n = len(score)
     nothing = np.array([np.nan, np.nan]), float("nan")
     if not abs(found) < 1:

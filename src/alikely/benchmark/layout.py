@@ -1,8 +1,8 @@
-"""Which entries of a count table make a score, and the nested means over them.
+"""Layout of a count table for scores: the pairs of each score, and nested means over them.
 
-A part is a data set, or a condition of one: whatever a table of scores has as its level. Scores of
-data sets and alignment by condition are means over the same layout: over conditions, then humans,
-then data sets.
+A part is a data set, or a condition of one, depending on the levels of the table of scores. Scores
+of data sets and alignment by condition use the same layout, with means over conditions, then
+humans, then data sets.
 
 References
 ----------
@@ -74,22 +74,22 @@ __all__ = [
     "undefined_entries",
 ]
 
-# What intervals generalize to: new images, new humans, or both.
+# Populations that intervals generalize to: new images, new humans, or both.
 Population = Literal["images", "observers", "both"]
 POPULATIONS: tuple[Population, ...] = ("images", "observers", "both")
-# What makes two answers those of one person.
+# Scope in which a label identifies one human.
 People = Literal["shared", "per_dataset"]
-# The rows that tables of scores add to those of models, and to the levels of the data. Users
-# select by these names, so no model and no data set may bear them.
+# Rows that tables of scores add to models and to levels. Users select rows by these names, so
+# models and data sets must not have them.
 HUMANS, CEILING, OVERALL = "human-human", "ceiling", "overall"
 HUMAN = "human"
-# With fewer the spread over humans cannot be estimated at all well.
+# With fewer, the variance over humans is poorly estimated.
 FEWEST_HUMANS = 4
-# With fewer nothing can be said of new people: leaving one out leaves no pair.
+# With fewer, intervals cannot generalize to new humans: leaving one out leaves no pair.
 FEWEST_PEOPLE = 3
 # Last rows of all arrays of scores, after the models, as in `Layout.systems`.
 HUMAN_ROWS = HUMAN_ROW, CEILING_ROW = -2, -1
-# What makes two trials those of one image.
+# Scope in which an item label identifies one image.
 Items = Literal["dataset", "label", "condition"]
 SAME_IMAGE: dict[Items, list[str]] = {
     "label": ["item"],
@@ -97,10 +97,10 @@ SAME_IMAGE: dict[Items, list[str]] = {
     "condition": ["trial_dataset", "trial_condition", "item"],
 }
 Exclusions = Mapping[str, Sequence[str]]
-# Attribute of trials: what was left out.
+# Attribute of trials: the excluded conditions.
 EXCLUDED = "excluded"
-
-# Conditions that the model-vs-human benchmark leaves out of its scores: undistorted ones, where
+# Conditions that the model-vs-human benchmark excludes: undistorted ones, in which humans make too
+# few errors, and those at chance [G21]_.
 # humans make no errors to be consistent with, and those at chance [G21]_.
 EXCLUSIONS: dict[str, Exclusions] = {
     "model-vs-human": {
@@ -124,7 +124,7 @@ KEYS: dict[Level, list[str]] = {"dataset": ["dataset"], "condition": ["dataset",
 
 
 class Part(NamedTuple):
-    """Entries of one data set, or of one condition: positions on the ``pair`` dim, -1 for none."""
+    """Pairs of one data set or condition: positions on the ``pair`` dim, -1 if missing."""
 
     name: str
     dataset: str
@@ -137,7 +137,7 @@ class Part(NamedTuple):
 
     @property
     def n_humans(self) -> int:
-        """Number of humans who took part."""
+        """Number of humans who responded."""
         return len(self.people)
 
 
@@ -187,7 +187,7 @@ def metric_of_trials(metric: str | Metric) -> Metric:
     found = get_metric(metric)
     if found.counts == "margins":
         raise ValueError(
-            f"metric must be one of answers to trials, and {found.name} is one of margins; score "
+            f"metric must be a metric of trials, got {found.name}, a metric of margins; use "
             "alikely.benchmark.scores_from_result(alikely.decision_margin_consistency(trials, "
             "margins))"
         )
@@ -202,7 +202,7 @@ def refuse_repeats_for(trials: Trials, *metrics: Metric) -> None:
 
 
 def require_trials(trials: object) -> None:
-    """Refuse what is no `Trials`."""
+    """Raise an error if this is not `Trials`."""
     if isinstance(trials, Trials):
         return
     way_out = "make them with Trials.from_table"
@@ -221,7 +221,7 @@ def _in_both_orders(table: xr.Dataset, kind: Mapping[str, str], humans: str) -> 
     alike = [kind[name] == humans for name in table["observer_b"].values.tolist()]
     n_pairs, again = table.sizes["pair"], np.flatnonzero(alike)
     position = np.concatenate([np.arange(n_pairs), again])
-    # Entries of one group of trials stand together.
+    # Pairs of one group of trials are adjacent.
     order = np.argsort(table["pair_group"].values[position], kind="stable")
     turned = order >= n_pairs
     both = table.isel(pair=position[order])
@@ -238,7 +238,7 @@ def _in_both_orders(table: xr.Dataset, kind: Mapping[str, str], humans: str) -> 
 
 
 def in_other_order(table: xr.Dataset) -> NDArray[np.intp]:
-    """Position of each pair in the other order: its own, where the table has but one."""
+    """Position of each pair in the other order; the same position if there is one order."""
     columns = [table[name].values.tolist() for name in ("pair_group", "first", "second")]
     place = {key: position for position, key in enumerate(zip(*columns, strict=True))}
     return np.array([place.get((g, b, a), at) for (g, a, b), at in place.items()], dtype=np.intp)
@@ -253,7 +253,7 @@ def layout_of(
     both_orders: bool = False,
     groups: Mapping[str, str] | None = None,
 ) -> Layout:
-    """Find the entries of each part."""
+    """Find the pairs of each part."""
     frame = pd.DataFrame(
         {name: table[name].values for name in ("dataset", "condition", "observer_a", "observer_b")}
     )
@@ -271,7 +271,7 @@ def layout_of(
 
 
 def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str, list[int]]:
-    """Parts of each level, in order of their first."""
+    """Parts of each level, in order of first appearance."""
     label = {name: name for name in names} if groups is None else groups
     lacking = [name for name in names if name not in label]
     if lacking:
@@ -288,7 +288,7 @@ def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str
 def _part(
     key: list[str], frame: pd.DataFrame, models: Mapping[str, int], both_orders: bool
 ) -> Part:
-    """Lay out the entries in the rows of `frame`, whose index is their position."""
+    """Lay out the pairs in the rows of `frame`, whose index is their position."""
     alike = frame["alike"].to_numpy()
     people = list(pd.unique(pd.concat([frame["observer_a"], frame.loc[alike, "observer_b"]])))
     if len(people) < 2:
@@ -326,7 +326,7 @@ def people_drawn(
     seed: np.random.SeedSequence,
     human_ids: People = "per_dataset",
 ) -> list[NDArray[np.float64]]:
-    """How often each human of each part is drawn; one draw for all parts of a data set."""
+    """How often each human of each part is resampled; one sample for all parts of a data set."""
     generator = np.random.default_rng(seed)
     drawn: list[NDArray[np.float64]] = [np.empty(0)] * len(parts)
     for together in crowds(parts, human_ids):
@@ -340,7 +340,7 @@ def people_drawn(
 
 
 def crowds(parts: Sequence[Part], human_ids: People) -> list[list[int]]:
-    """Parts whose humans are drawn together: of a data set, or with people in common."""
+    """Parts whose humans are resampled together: of one data set, or with shared humans."""
     keys = [
         [
             (part.dataset, None),
@@ -353,7 +353,7 @@ def crowds(parts: Sequence[Part], human_ids: People) -> list[list[int]]:
 
 
 def require_balance(layout: Layout) -> None:
-    """Refuse models that lack some data sets."""
+    """Raise an error if a model is missing in a data set."""
     with_models = [part for part in layout.parts if len(part.models)]
     if not with_models:
         raise ValueError("no data set has a model to score; check the kinds of the observers")
@@ -361,13 +361,13 @@ def require_balance(layout: Layout) -> None:
         absent = np.setdiff1d(np.arange(len(layout.models)), part.models)
         if len(absent):
             raise ValueError(
-                f"model {layout.models[absent[0]]!r} is missing in data set {part.name!r}; its "
-                "mean would be over other data sets than that of others: leave out one of them"
+                f"model {layout.models[absent[0]]!r} is missing in data set {part.name!r}, so its "
+                "mean is not comparable with those of other models; leave out one of them"
             )
 
 
 def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> None:
-    """Refuse models or data sets that bear the name of a row that tables add."""
+    """Raise an error if a model or data set has the name of a row that tables add."""
     taken = [name for name in own if name in names]
     if taken:
         raise ValueError(
@@ -379,7 +379,7 @@ def refuse_own_names(what: str, names: Collection[str], own: Sequence[str]) -> N
 def system_labels(
     trials: Trials, systems: Sequence[str], own: Collection[str]
 ) -> dict[str, tuple[str, NDArray[Any]]]:
-    """Labels of the observers, for the systems among them, as coordinates."""
+    """Labels of the observers that are systems, as coordinates."""
     data = trials.data
     described = {"observer", "kind"}
     names = [str(c) for c in data.coords if data[c].dims == ("observer",) and c not in described]
@@ -402,7 +402,7 @@ def system_labels(
 def checked_labels(
     trials: Trials, humans: str, human_ids: str | None, items: str
 ) -> tuple[People, Items]:
-    """What labels of people and of images mean, if that is known."""
+    """Check the scopes of human and item labels, and set their defaults."""
     if human_ids is not None:
         one_of("human_ids", human_ids, ("shared", "per_dataset"))
     one_of("item_scope", items, tuple(SAME_IMAGE))
@@ -412,16 +412,15 @@ def checked_labels(
         name, places = _most_places(trials, humans)
         if places > 1:
             raise ValueError(
-                f"label {name!r} answers in {places} data sets, one person or as many? Say "
-                "human_ids='shared' if a label is the same person everywhere, human_ids='dataset' "
-                "if "
-                "each data set has people of its own"
+                f"label {name!r} occurs in {places} data sets, one person or several? Set "
+                "human_ids='shared' if a label identifies the same person in all data sets, "
+                "human_ids='per_dataset' if each data set has different people"
             )
     return cast("People", said or "shared"), cast("Items", items)
 
 
 def _check_truths(trials: Trials, item_scope: Items) -> None:
-    """Refuse one image with several true classes: then a label is several images."""
+    """Raise an error if one image has several true classes, so that its label is ambiguous."""
     data = trials.data
     if "truth" not in data:
         return
@@ -441,18 +440,18 @@ def _check_truths(trials: Trials, item_scope: Items) -> None:
         for row in (other, here)
     ]
     ways = {
-        "label": "pass item_scope='dataset' or 'condition' if labels recur by habit, or ",
-        "dataset": "pass item_scope='condition' if labels recur by habit, or ",
+        "label": "pass item_scope='dataset' or 'condition' if labels are reused, or ",
+        "dataset": "pass item_scope='condition' if labels are reused, or ",
         "condition": "",
     }
     raise ValueError(
         f"item {here['item']!r} has the true class {said[0]}, and {said[1]}, but an image has one: "
-        f"{ways[item_scope]}give images labels of their own"
+        f"{ways[item_scope]}give each image a unique label"
     )
 
 
 def _most_places(trials: Trials, humans: str) -> tuple[str, int]:
-    """The person whose label occurs in most data sets, and in how many."""
+    """The human whose label occurs in most data sets, and the number of data sets."""
     data = trials.data
     own = np.flatnonzero(data["kind"].values == humans)
     shown = data["correct"].values[own] != NOT_SHOWN
@@ -483,7 +482,7 @@ def nested_scores(
     values: NDArray[np.floating],
     people: Sequence[NDArray[np.floating]] | None = None,
 ) -> Floats:
-    """Scores of every part from the values of all entries."""
+    """Compute the scores of all parts from the values of all pairs."""
     if people is None and not np.isnan(values).any():
         return _plain_scores(layout, values)
     n_draws = max(len(values), 1 if people is None else len(people[0]))
@@ -501,7 +500,7 @@ def nested_scores(
 
 
 def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
-    """Scores where nothing is undefined: the same weights in every draw, one matrix product."""
+    """Scores if all values are defined: one matrix product, with equal weights in all draws."""
     out = np.full((len(values), len(layout.parts), len(layout.systems)), np.nan)
     for d, part in enumerate(layout.parts):
         entries = np.union1d(part.alike, part.mixed)
@@ -511,7 +510,7 @@ def _plain_scores(layout: Layout, values: NDArray[np.floating]) -> Floats:
         there = weights.any(axis=1)
         used = values[:, entries]
         means = used @ weights[there].T.astype(values.dtype)
-        # A mean lies between what it is taken over, however its weights are rounded.
+        # A mean lies within the range of its values, despite rounding of weights.
         out[:, d, there] = within(means, used.min(initial=np.inf), used.max(initial=-np.inf))
     return out
 
@@ -521,7 +520,7 @@ def _take(values: NDArray[np.floating], index: NDArray[np.intp]) -> NDArray[np.f
 
 
 def by_level(layout: Layout, scores: Floats) -> Floats:
-    """Scores of all levels: means over their parts, and at last over levels."""
+    """Scores of all levels: means over their parts, then the mean over levels."""
     levels = [
         scores[:, own[0]] if len(own) == 1 else _mean(scores[:, own])
         for own in layout.levels.values()
@@ -531,7 +530,7 @@ def by_level(layout: Layout, scores: Floats) -> Floats:
 
 def _mean(scores: Floats) -> Floats:
     """Mean over parts, (draw, part, system) to (draw, system)."""
-    # A part that a system never took part in is no hole; one undefined replicate is.
+    # A part without this system is skipped; one undefined replicate makes the mean undefined.
     absent = np.isnan(scores).all(axis=0)
     filled = np.where(absent, 0.0, scores)
     count = (~absent).sum(axis=0)
@@ -541,7 +540,7 @@ def _mean(scores: Floats) -> Floats:
 
 
 def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
-    """Number of undefined entries behind each score."""
+    """Number of undefined pairs of each score."""
     hole = np.isnan(value)
     counts = np.zeros((len(layout.parts), len(layout.systems)), dtype=np.int64)
     for d, part in enumerate(layout.parts):
@@ -555,7 +554,7 @@ def undefined_entries(layout: Layout, value: Floats) -> NDArray[np.int64]:
 
 
 def _weights(layout: Layout, part: Part, defined: NDArray[np.bool_], times: Floats) -> Floats:
-    """Weight of every entry in the scores of one part: shape (system, pair)."""
+    """Weight of every pair in the scores of one part: shape (system, pair)."""
     weights = np.zeros((len(layout.systems), len(defined)))
     for index, people, rows in (
         (part.alike[:, :, None], times[part.i] * times[part.j], [HUMAN_ROW]),
@@ -580,8 +579,8 @@ def human_shifts(
 ) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
     """Leave out each human of a part in turn [ES81]_.
 
-    Returns weights of the entries in the scores (system, pair), how each human changes them (human,
-    system, pair), which systems have too few humans, and who takes part (human, system).
+    Returns weights of the pairs in the scores (system, pair), their changes without each human
+    (human, system, pair), systems with too few humans, and who responded (human, system).
     """
     full = _weights(layout, part, defined, np.ones(part.n_humans))
     others = 1.0 - np.eye(part.n_humans)
@@ -604,15 +603,16 @@ def human_shifts(
 
 
 def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
-    """Leave out conditions of data sets.
+    """Exclude conditions of data sets.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     exclude : str or mapping of str to sequence of str
-        Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are compared
-        after `alikely.datasets.loaders.normalize_condition`, so that ``0.00`` is ``0``.
+        Name of a preset (``"model-vs-human"``), or conditions by data set. Labels are normalized by
+        `alikely.datasets.loaders.normalize_condition` before comparison, so that ``0.00`` matches
+        ``0``.
 
     Returns
     -------
@@ -621,8 +621,8 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
     Raises
     ------
     ValueError
-        If the preset is unknown, a data set of the trials lacks a condition that a mapping names
-        for it, or nothing is left.
+        If the preset is unknown, or all conditions are excluded.
+        If a data set lacks a condition that the mapping names.
 
     Examples
     --------
@@ -652,16 +652,16 @@ def exclude_conditions(trials: Trials, exclude: str | Exclusions) -> Trials:
             )
         drop |= here & np.isin(conditions, list(wanted))
     if drop.all():
-        raise ValueError("nothing is left: every condition is excluded")
+        raise ValueError("exclude removes every condition; keep at least one")
     kept = trials.data.isel(trial=~drop).assign_attrs({EXCLUDED: str(exclude)})
     return Trials(kept).select()
 
 
 def in_kinds(text: str, kind: str) -> str:
-    """Say of observers of which kind a text is, in place of humans."""
+    """Replace humans by observers of another kind in a text."""
     if kind == HUMAN:
         return text
     text = text.replace(f"{HUMAN}-{HUMAN}", f"{kind}-{kind}")
-    # A kind may itself be named after humans.
+    # The kind itself may contain the word "human".
     word = r"(?<!of kind )(?<![-\w])human(s?)(?![-\w])"
     return re.sub(word, lambda found: f"observer{found[1]} of kind {kind}", text)

@@ -1,4 +1,4 @@
-"""Names, scores and draws of a result of scores, at each level (a data set, or all of them)."""
+"""Names, scores and draws of results of scores, at each level (a data set, or all of them)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 Method = Literal["bootstrap", "posterior"]
 BY = ("level", "system")
-# Where the draws of a method come from, and what they generalize to.
+# Group of the draws of a method, and what they generalize to.
 SOURCES = {
     "bootstrap": "pass n_resamples=10_000 to benchmark_scores",
     "posterior": "pass n_draws=4_000 to benchmark_scores",
@@ -37,16 +37,16 @@ SOURCES = {
 
 
 def is_analytic(scores: Result) -> bool:
-    """Whether there are analytic intervals: scores of trials have them."""
+    """Whether scores have analytic intervals; those of trials have."""
     return "decomposition" in scores.data.children
 
 
 def require_analytic(scores: Result, what: str) -> None:
-    """Refuse scores that are posterior draws of a result alone."""
+    """Raise an error for scores that have only posterior draws of a result."""
     if not is_analytic(scores):
         raise ValueError(
-            f"{what} need scores of trials, and these are joint posterior draws of a result; make "
-            "some with alikely.benchmark_scores"
+            f"{what} need scores of trials, got posterior draws of a result; score trials with "
+            "alikely.benchmark_scores"
         )
 
 
@@ -61,7 +61,7 @@ def model_names(scores: Result) -> list[str]:
 
 
 def human_kind(scores: Result) -> str:
-    """Kind of those whom models are scored against."""
+    """Kind of the observers that models are scored against."""
     return str(scores.data.attrs.get("humans", HUMAN))
 
 
@@ -77,7 +77,7 @@ def level_scores(scores: Result, level: str = OVERALL) -> Floats:
 
 
 def level_parts(scores: Result, level: str = OVERALL) -> xr.Dataset:
-    """What the analytic intervals of one level are made of."""
+    """Variance components of the analytic intervals at one level."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
     require_analytic(scores, "analytic intervals")
     group = scores.data["decomposition"].to_dataset()
@@ -89,7 +89,7 @@ def level_parts(scores: Result, level: str = OVERALL) -> xr.Dataset:
 def level_draws(
     scores: Result, method: str, variable: str = "score", level: str = OVERALL
 ) -> Floats:
-    """Replicates (``images``, ``observers``, ``both``) or draws (``score``), (draw, system)."""
+    """Replicates (``images``, ``observers``, ``both``) or draws (``score``): (draw, system)."""
     if method not in scores.data.children or variable not in scores.data[method]:
         reason = SOURCES.get(method, "draws are of bootstrap or posterior")
         raise ValueError(f"these scores have no {method} draws of {variable!r}; {reason}")

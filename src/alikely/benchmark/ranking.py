@@ -1,4 +1,4 @@
-"""Rankings that admit ties: confidence sets for ranks, posterior ranks, stability, correlations.
+"""Rankings with ties: confidence sets for ranks, posterior ranks, stability, correlations.
 
 References
 ----------
@@ -48,12 +48,12 @@ __all__ = [
     "spearman",
 ]
 
-# Differences held at a time, about 160 MB.
+# Differences in memory at a time, about 160 MB.
 CHUNK = 20_000_000
 FEWEST_DRAWS = 100
 # Reliability below which scores are mostly noise.
 RELIABLE = 0.5
-# Where both are exceeded: with reliabilities of .87 and a true correlation of 1 intervals held .83.
+# Limits of a note: with reliabilities of 0.87 and a true correlation of 1, coverage was 0.83.
 SURE, NEARLY_ONE = 0.8, 0.9
 
 
@@ -68,7 +68,7 @@ def significantly_greater(
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> NDArray[np.bool_]:
-    """Which system is above which, with the probability of any wrong claim controlled."""
+    """Test which systems score higher than others, with familywise error control."""
     x, sigma = (np.asarray(values, dtype=np.float64) for values in (estimates, covariance))
     if not (np.isfinite(x).all() and np.isfinite(sigma).all()):
         raise ValueError(
@@ -91,8 +91,8 @@ def significantly_greater(
     if flat.any():
         one, other = j[flat][0], k[flat][0]
         raise ValueError(
-            f"systems {one} and {other} have a difference without variance: they gave the same "
-            "answers, or a covariance is missing; leave one of them out"
+            f"systems {one} and {other} have a difference without variance: their responses are "
+            "identical, or a covariance is missing; leave one of them out"
         )
     sd = np.sqrt(variance)
     if deviates is None:
@@ -136,7 +136,7 @@ def rank_sets(
     n_draws: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Confidence sets for the ranks of all systems, joint and marginal [MRSW24]_."""
+    """Compute joint and marginal confidence sets for the ranks of all systems [MRSW24]_."""
     joint_seed, *seeds = seed_sequence(rng).spawn(len(np.atleast_1d(np.asarray(estimates))) + 1)
     above = functools.partial(
         significantly_greater,
@@ -193,12 +193,12 @@ def _draws(draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def _ranks(draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Ranks within each draw, 1 for the greatest; ties share the better rank."""
+    """Rank systems within each draw, 1 for the highest; ties share the better rank."""
     return np.asarray(stats.rankdata(-draws, method="min", axis=1), dtype=np.intp)
 
 
 def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
-    """Posterior probability that one score is above another, for all pairs."""
+    """Compute the posterior probability that one score is higher, for all pairs of systems."""
     complete = _draws(draws)
     out = np.array([(column[:, None] > complete).mean(axis=0) for column in complete.T])
     np.fill_diagonal(out, np.nan)
@@ -206,24 +206,24 @@ def probability_greater(draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
-    """Kendall's tau-b between a ranking and that of each replicate or draw [K38]_.
+    """Compute Kendall's tau-b between a ranking and each replicate or draw [K38]_.
 
     Parameters
     ----------
     estimates : array_like, shape (system,)
-        Scores whose ranking is examined.
+        Scores of the ranking.
     draws : array_like, shape (draw, system)
-        Replicates or draws; those with an undefined score are left out.
+        Replicates or draws. Those with an undefined score are excluded.
 
     Returns
     -------
     ndarray, shape (complete draw,)
-        In [-1, 1]; its distribution says how stable the ranking is.
+        Kendall's tau-b, in [-1, 1]. Values near 1 indicate a stable ranking.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, or there are fewer complete draws than systems.
+        If shapes do not match, or there are fewer complete draws than systems.
 
     Examples
     --------
@@ -243,21 +243,22 @@ def kendall_tau(estimates: ArrayLike, draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[np.float64]:
-    """Percentiles of the ranks of bootstrap replicates: the usual practice, for comparison only.
+    """Compute percentiles of bootstrap ranks, the usual practice, for comparison only.
 
-    These are no confidence sets for ranks: where systems tie, a replicate ranks them all the same,
-    and the percentiles miss the tie. Use `rank_sets`.
+    These are not confidence sets for ranks. They cannot represent ties, because every replicate
+    breaks them. Use `rank_sets`.
 
     Parameters
     ----------
     draws : array_like, shape (draw, system)
         Bootstrap replicates.
     ci_prob : float
-        In (0, 1).
+        Probability of the percentile interval, in (0, 1).
 
     Returns
     -------
     ndarray, shape (system, 2)
+        Lower and upper percentile of each rank.
 
     Raises
     ------
@@ -278,12 +279,12 @@ def percentile_ranks(draws: ArrayLike, ci_prob: float | None = None) -> NDArray[
 def rank_correlations(
     levels: Sequence[str], estimates: ArrayLike, draws: ArrayLike, ci_prob: float = 0.95
 ) -> pd.DataFrame:
-    """Spearman correlations between levels (data sets) of the scores of systems [S04]_."""
+    """Compute Spearman correlations of the scores of systems between data sets [S04]_."""
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must lie strictly between 0 and 1, got {ci_prob}; try 0.95")
     x, replicates = np.asarray(estimates, float), np.asarray(draws, float)
     if not len(replicates):
-        raise ValueError("correlations need bootstrap replicates; ask for some with n_resamples")
+        raise ValueError("correlations need bootstrap replicates; set n_resamples, such as 10_000")
     rows = []
     for a, b in itertools.combinations(range(len(levels)), 2):
         shared = np.isfinite(x[a]) & np.isfinite(x[b])
@@ -291,20 +292,20 @@ def rank_correlations(
             continue
         estimate = spearman(x[None, a, shared], x[None, b, shared])[0]
         deviates = spearman(replicates[:, a][:, shared], replicates[:, b][:, shared])
-        # A correlation of one has no finite z.
+        # A correlation of 1 has an infinite z.
         limit = 1 - 1e-9
         z = np.arctanh(np.clip(deviates[np.isfinite(deviates)], -limit, limit))
         center = np.arctanh(np.clip(estimate, -limit, limit))
         tails = np.quantile(z - np.median(z), [(1 - ci_prob) / 2, (1 + ci_prob) / 2])
         rows.append((levels[a], levels[b], int(shared.sum()), estimate, *np.tanh(center + tails)))
     if not rows:
-        raise ValueError("no two data sets share 4 models; correlations need that many")
+        raise ValueError("correlations need two data sets that share at least 4 models")
     bounds = bound_names("bootstrap", "ci", ci_prob)
     return pd.DataFrame(rows, columns=["level", "other", "n_systems", "correlation", *bounds])
 
 
 def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row-wise rank correlations; NaN for a row without spread."""
+    """Row-wise rank correlations; NaN for constant rows."""
     ranks = [stats.rankdata(values, axis=1) for values in (a, b)]
     one, other = (r - r.mean(axis=1, keepdims=True) for r in ranks)
     scale = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
@@ -314,13 +315,13 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 
 def score_noise(parts: xr.Dataset) -> tuple[float, float]:
-    """Noise of scores that tells models apart, for new images and new people, and its df."""
+    """Noise variance of differences of scores for new images and humans, and its df."""
     influence = parts["influence"].values
     n, n_images = influence.shape
     center = np.eye(n) - 1 / n
     square = ((center @ influence) ** 2).sum(axis=0)
     people, both = (float(np.trace(center @ parts[name].values)) for name in ("humans", "shared"))
-    # Trials that are added to the cells do not make scores vary.
+    # Pseudocounts add no variance to scores.
     images = n_images / max(n_images - 1, 1) * float(square.sum())
     if np.isnan(people):
         return np.nan, np.nan
@@ -336,7 +337,7 @@ def latent_correlation(
     noise_other: tuple[float, float],
     ci_prob: float = 0.95,
 ) -> dict[str, Any]:
-    """Correlation of two sets of scores with attenuation removed [S04]_, with its bounds [F54]_."""
+    """Compute the disattenuated correlation of two sets of scores [S04]_ with bounds [F54]_."""
     n = len(x)
     x, y = x - x.mean(), y - y.mean()
     raw = np.array([x @ x, y @ y, x @ y]) / (n - 1)
@@ -359,7 +360,7 @@ def latent_correlation(
     square = ((x**2 - x @ x / n) * ratio + (y**2 - y @ y / n) / ratio) / 2
     t2 = stats.t.ppf((1 + ci_prob) / 2, n - 2) ** 2
     each = t2 * n / (n - 1) ** 3
-    # Twice the squared noise over its degrees of freedom is the variance of a variance.
+    # The variance of a variance estimate: twice its square over its degrees of freedom.
     unsure = (v / reliable[0]) ** 2 / df + (w / reliable[1]) ** 2 / df_other
     a = scale**2 * (1 - t2 * unsure / 2) - each * square @ square
     b = raw[2] * scale - each * product @ square
@@ -378,7 +379,7 @@ def latent_correlation(
 
 
 def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.DataFrame:
-    """Latent correlations of pairs of data sets, for a table of them."""
+    """Tabulate latent correlations for pairs of data sets."""
     parts = {name: level_parts(scores, name) for name in dataset_names(scores)}
     score = {
         name: parts[name]["interval_center"].values[: len(model_names(scores))] for name in parts
@@ -396,12 +397,12 @@ def latent_columns(scores: Result, pairs: pd.DataFrame, ci_prob: float) -> pd.Da
 
 
 def _shared(scores: Result) -> str:
-    """Note that data sets share images or people, so that their noise is correlated."""
+    """Note that data sets share images or humans, so that their noise is correlated."""
     attrs = scores.data.attrs
     found = ["images"] if attrs.get("item_scope") == "label" else []
     df = scores.data["decomposition"].to_dataset()["df_humans"].sel(system=model_names(scores))
     each = df.sel(level=dataset_names(scores)).sum("level", skipna=False)
-    # The same people have the degrees of freedom of one crowd.
+    # Shared humans have the degrees of freedom of one data set.
     if bool((df.sel(level=OVERALL) < each - 0.5).any()):
         found.insert(0, "humans")
     if not found:

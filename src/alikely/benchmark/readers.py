@@ -1,4 +1,4 @@
-"""Reader studies: readers on the same cases, with an AI or among themselves, by modality.
+"""Reader studies: agreement of readers with an AI or with one another, by modality.
 
 References
 ----------
@@ -69,19 +69,19 @@ __all__ = [
     "summary",
 ]
 
-# With fewer, coverage falls below the nominal one where a minority of readers differs strongly.
+# With fewer readers, coverage is below nominal if a minority of readers differs strongly.
 FEWEST_READERS = 6
-# With more, coverage is .93 at least also where they form two groups that differ strongly.
+# With more readers, coverage is at least 0.93, also if they form two groups that differ strongly.
 MOST_READERS = 15
-# Variance over readers, in multiples of that of single readings, that counts as strong.
+# Ratio of the variance over readers to that of single ratings above which it counts as strong.
 STRONG = 3.0
-# Differences that a sentence names.
+# Maximum number of differences in a sentence.
 MOST_SENTENCES = 3
 POPULATION = (
     "Intervals generalize to new readers and new cases; they are not adjusted for multiple "
     "comparisons."
 )
-# Numbers held at a time, about 32 MB.
+# Numbers in memory at a time, about 32 MB.
 CHUNK = 4_000_000
 FEW = (
     "Only {} readers: the interval is approximate, and too narrow if a few readers differ strongly"
@@ -106,66 +106,75 @@ def reader_study(
 ) -> Result:
     """Estimate mean agreement of readers with an AI or among themselves, by modality.
 
-    Readers and cases are both random: intervals generalizes to new readers and new cases.
-    Modalities are conditions; the same label of a case, or of a reader, in several modalities is
-    the same one, so that readers may read all cases in all modalities (fully crossed), or readers
-    or cases may be of one modality only (split plot).
+    Readers and cases are both random: intervals generalize to new readers and new cases. Modalities
+    are conditions. A label identifies the same case, or reader, in all modalities. The design can
+    be fully crossed (all readers read all cases in all modalities) or split-plot (readers or cases
+    occur in one modality only).
 
     Parameters
     ----------
     trials : Trials
-        Of one data set.
+        Responses of one data set.
     ai : str, optional
-        Name of the observer that readers are compared with; readers with one another if not given.
+        Name of the observer that readers are compared with. Default: readers are compared with one
+        another.
     metric : str or Metric
-        As in `alikely.compare`, of answers to trials; of readers among themselves a symmetric one.
+        A metric of trials, as in `alikely.compare`. Without `ai` it must be symmetric.
     readers : str
         Kind of the readers.
     no_response : {"error", "drop"}
-        Count missing readings as errors, or exclude them, as `alikely.agreement` does. Default
-        ``"drop"``: a case that was not read says nothing about the reader.
+        Count missing ratings as errors, or exclude them, as `alikely.agreement` does. Default
+        ``"drop"``: a case that was not read contains no information about the reader.
     cluster : str, optional
-        Column of cases whose readings are dependent, such as ``"patient"`` for lesions: new
-        patients are drawn in place of new cases.
+        Column that defines clusters of dependent cases, such as ``"patient"`` for lesions. Clusters
+        are then the sampling units instead of cases.
     n_resamples : int
-        Replicates, of readers and cases resampled; 0 for none.
+        Number of bootstrap replicates, with readers and cases resampled. 0 disables them.
     ci_prob : float
-        Of the intervals, in (0, 1).
+        Probability of the intervals, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Result
-        - ``summary()``: a row per modality. ``estimate``, the mean over readers of their agreement
-          with the AI, or over pairs of readers; ``se`` for new readers and new cases, of which
-          ``se_readers`` and ``se_cases`` are what either brings alone; ``df`` of Student's
-          interval, its bounds; ``n_readers``, ``n_cases``; ``note``. ``of_readers, of_cases,
-          of_both``: variance components, of one reader, one case, and one reading; ``df_cases``,
-          degrees of freedom of ``se_cases``. With replicates their interval, and
-          ``frac_undefined`` of them without a value.
-        - `alikely.benchmark.differences`: the same of each two modalities, with ``p_value``
-        - `alikely.benchmark.reader_means`: means and cases of each reader
+        ``summary()`` has one row per modality, with columns
+
+        - ``estimate``: mean over readers of their agreement with the AI, or mean over pairs of
+          readers
+        - ``se``: standard error for new readers and new cases
+        - ``se_readers``, ``se_cases``: standard errors for new readers or new cases alone
+        - ``df``, ``df_cases``: degrees of freedom of ``se`` and ``se_cases``
+        - limits of the Student t interval, and of the bootstrap interval with replicates
+        - ``frac_undefined``: fraction of replicates without a value
+        - ``var_reader``, ``var_case``, ``var_residual``: variance components of one reader, one
+          case and one rating
+        - ``n_readers``, ``n_cases``, ``note``
+
+        `alikely.benchmark.differences` returns the differences between modalities, with
+        ``p_value``, and `alikely.benchmark.reader_means` the mean and the number of cases of each
+        reader.
 
     Raises
     ------
     TypeError
-        If `trials` is none.
+        If `trials` is not a `Trials`.
     ValueError
-        If there are several data sets, no such observer, fewer than two readers (of readers among
-        themselves three), the metric is one of margins, or directed without an AI.
+        If there are several data sets, or no observer named `ai`.
+        If there are fewer than two readers (three without `ai`).
+        If the metric is one of margins, or directed without `ai`.
 
     Notes
     -----
-    The variance clusters by readers and by cases [CGM11]_: ``V_readers + V_cases - V_both``, where
-    ``V_both`` is the variance of single readings, but at least ``V_cases``, the variance for fixed
-    readers. ``V_readers`` is the jackknife over readers [ES81]_: the mean square of a mean over
-    readers; for a mean over pairs each step leaves out all pairs of one reader. Degrees of freedom
-    are Satterthwaite's [H07]_, from ``R - 1`` of readers and those of cases.
+    The variance accounts for clustering by readers and by cases [CGM11]_:
+    ``V_readers + V_cases - V_both``, where ``V_both`` is the variance of single ratings. It is at
+    least ``V_cases``, the variance for fixed readers. ``V_readers`` is the jackknife over readers
+    [ES81]_. For a mean over pairs, each step leaves out all pairs with one reader. Degrees of
+    freedom are Satterthwaite's [H07]_, from ``R - 1`` for R readers and from those of cases.
 
-    A replicate draws readers and cases, each the same in all modalities, among those of the same
-    modalities. It counts what single readings bring more than once [O07]_, and with few readers
-    knows too little of how unlike these are: the analytic interval is the one to report.
+    Each replicate resamples readers and cases, the same ones in all modalities, within groups that
+    occur in the same modalities. It counts the variance of single ratings more than once [O07]_,
+    and it underestimates differences between few readers. Report the analytic interval.
 
     Examples
     --------
@@ -188,8 +197,8 @@ def reader_study(
     refuse_repeats_for(trials, estimand)
     if ai is None and not estimand.symmetric:
         raise ValueError(
-            f"{estimand.name} depends on the order of a pair, and readers among themselves have "
-            "none; name an ai, or take a metric that does not"
+            f"{estimand.name} is directed, but readers among themselves have no reference; "
+            "name an ai, or use a symmetric metric, such as error_consistency"
         )
     pairs = _pairs(trials, ai, readers)
     table = joint_correctness(
@@ -224,11 +233,11 @@ def reader_study(
     return Result(tree)
 
 
-# What every kind of result has
+# Functions that every kind of result has
 
 
 def schema(_: xr.DataTree) -> Any:
-    """Groups and variables that a file must have."""
+    """Return the groups and variables that a file must have."""
     return {"estimates": {"estimate": ("modality",), "member": ("reader", "pair")}}
 
 
@@ -238,7 +247,7 @@ def observers(result: Result) -> list[str]:
 
 
 def draws(result: Result, method: str) -> Floats:
-    """Replicates of the means, (resample, modality)."""
+    """Replicates of the means: (resample, modality)."""
     if method not in result.data.children:
         raise ValueError(f"this reader study has no {method} draws; pass n_resamples=10_000")
     return np.asarray(result.data[method]["estimate"].values)
@@ -247,7 +256,7 @@ def draws(result: Result, method: str) -> Floats:
 def summary(
     result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
-    """Means of each modality."""
+    """Tabulate the mean of each modality."""
     names = result.estimates["modality"].values.tolist()
     row = _rows(result, ci_prob, ci_kind, intervals)
     frame = pd.DataFrame([{"modality": name, **row({name: 1.0})} for name in names])
@@ -257,7 +266,7 @@ def summary(
 def differences(
     result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
-    """Differences of each two modalities."""
+    """Tabulate the differences between all pairs of modalities."""
     rows, row = [], _rows(result, ci_prob, ci_kind, intervals)
     for one, other in itertools.combinations(result.estimates["modality"].values.tolist(), 2):
         told = row({one: 1.0, other: -1.0})
@@ -269,7 +278,7 @@ def differences(
 
 
 def _rows(result: Result, ci_prob: float, ci_kind: CiKind, intervals: Intervals) -> Any:
-    """What makes a row of weights of modalities."""
+    """Return the function that computes a row from weights of modalities."""
     there = [name for name in ("analytic", "bootstrap") if name in ("analytic", *result.data)]
     known = ("analytic", "bootstrap")
     shown = there if intervals is None else chosen_methods(intervals, known, there, "analytic")
@@ -285,7 +294,7 @@ def _rows(result: Result, ci_prob: float, ci_kind: CiKind, intervals: Intervals)
 
 
 def reader_means(result: Result) -> pd.DataFrame:
-    """List the mean of each reader in each modality.
+    """Tabulate the mean of each reader in each modality.
 
     Parameters
     ----------
@@ -295,8 +304,8 @@ def reader_means(result: Result) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per modality and reader: ``estimate``, with the AI or the mean with the other
-        readers, and ``n_cases``.
+        One row per modality and reader: ``estimate`` (agreement with the AI, or mean agreement with
+        the other readers) and ``n_cases``.
 
     Raises
     ------
@@ -310,7 +319,7 @@ def reader_means(result: Result) -> pd.DataFrame:
 
 
 def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
-    """Say the differences between modalities, or the mean of the only one."""
+    """Write the differences between modalities, or the mean of a single one, as a sentence."""
     table = result.summary(ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"])
     if len(table) > 1:
         table = differences(
@@ -336,12 +345,12 @@ def _said(row: pd.Series, ci_prob: float, digits: int) -> str:
 
 
 def method(_: Result, interval: str | None = None) -> str:
-    """The one method whose interval a page shows."""
+    """Choose the method whose interval a page shows."""
     return interval or "analytic"
 
 
 def page_columns(_: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[str]:
-    """The columns of a summary that a page has room for."""
+    """Choose the columns of a summary that a page shows."""
     return [
         "modality",
         "estimate",
@@ -353,13 +362,13 @@ def page_columns(_: Result, frame: pd.DataFrame, bounds: Sequence[str]) -> list[
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """The first rows, and how many there are."""
+    """Return the first rows, and the number of rows."""
     frame = result.summary(intervals=methods)
     return frame.head(ROWS), len(frame), {}
 
 
 def describe(result: Result) -> str:
-    """What there is, in a line."""
+    """Describe the size of the result in one line."""
     sizes = result.estimates.sizes
     modalities = counted(sizes["modality"], "modality", "modalities")
     return f"{modalities}, {counted(sizes['reader'], 'reader')}, {counted(sizes['case'], 'case')}"
@@ -382,9 +391,9 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
     chosen = [n for n, kind in zip(names, kinds, strict=True) if kind == readers and n != ai]
     fewest = 3 if ai is None else 2
     if len(chosen) < fewest:
-        beside = "" if ai is None else f" beside {ai!r}"
+        beside = "" if ai is None else f" other than {ai!r}"
         raise ValueError(
-            f"there must be at least {fewest} readers of kind {readers!r}{beside}, got "
+            f"a reader study needs at least {fewest} readers of kind {readers!r}{beside}, got "
             f"{len(chosen)}; kinds are {listed(sorted(set(kinds.tolist())))}; name another kind "
             "with readers="
         )
@@ -392,11 +401,11 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
 
 
 def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | None) -> xr.Dataset:
-    """Mean of each modality over readers with the AI, or over pairs of readers.
+    """Compute the mean of each modality over readers with the AI, or over pairs of readers.
 
-    Variables are what it loses with each reader (``of_reader``), what each case, each unit (a case
-    or a cluster of these) and each unit of a reader (``readings``) move it by, means and cases of
-    readers, and ``member``, whose entry each pair is: of nobody where it is undefined.
+    Variables are the influence of each reader (``of_reader``), case (``of_case``), unit (a case or
+    a cluster of cases, ``of_unit``) and unit of a reader (``readings``), means and cases of
+    readers, and ``member``, the readers of each defined pair.
     """
     cases = cluster_numbers(table, "item")
     units = cases if cluster is None else cluster_numbers(table, cluster)
@@ -418,8 +427,8 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
         name = str(table["condition"].values[block.rows.start])
         if n < 2 or not left.any(axis=1).all():
             raise ValueError(
-                f"fewer than {2 if ai else 3} readers are defined in modality {name!r}: "
-                f"{(~known).sum()} entries are not"
+                f"modality {name!r} has fewer than {2 if ai else 3} readers with a defined "
+                f"agreement ({(~known).sum()} pairs are undefined); leave it out with trials.select"
             )
         shift = np.zeros(own.shape)
         shift[there] = 1 / own.shape[1] - left / left.sum(axis=1, keepdims=True)
@@ -430,7 +439,7 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
         if cluster is not None:
             of_unit = np.zeros((len(value), n_units))
             of_unit[:, np.unique(unit)] = cluster_influence(ready, unit)[0]
-            # What each cluster would add to the variance if its cases were independent.
+            # Contribution of each cluster to the variance if its cases were independent.
             squares += np.bincount(unit, of_case[known][:, case].mean(axis=0) ** 2, n_units)
         value, of_case, of_unit = value[known], of_case[known], of_unit[known]
         shown = own.astype(np.int64) @ block.shares().any(axis=1)[known]
@@ -460,7 +469,7 @@ def _means(table: xr.Dataset, metric: Metric, cluster: str | None, ai: str | Non
 
 
 def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Floats:
-    """How often each is drawn, (replicate, one), among those of the same modalities."""
+    """Resample units within groups that occur in the same modalities: (replicate, unit)."""
     times = np.zeros((size, len(there)))
     _, stratum = np.unique(there, axis=0, return_inverse=True)
     for one in np.unique(stratum[there.any(axis=1)]):
@@ -472,7 +481,7 @@ def _drawn(rng: np.random.Generator, there: NDArray[np.bool_], size: int) -> Flo
 def _replicates(
     table: xr.Dataset, metric: Metric, means: xr.Dataset, n_resamples: int, rng: RandomState
 ) -> dict[str, Floats]:
-    """Means of each modality (replicate,), readers and cases resampled; NaN without a value."""
+    """Means of each modality with readers and cases resampled: (replicate,), NaN if undefined."""
     if not n_resamples:
         return {}
     generator = np.random.default_rng(seed_sequence(rng))
@@ -502,7 +511,7 @@ def study_variance(
     n_readers: ArrayLike,
     df_cases: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """Combine the variances over readers and over cases into that for new readers and new cases."""
+    """Combine variances over readers and over cases into that for new readers and new cases."""
     readers, cases = np.asarray(by_readers, float), np.asarray(by_cases, float)
     beyond = np.maximum(cases - by_both, 0.0)
     variance = np.maximum(readers + beyond, cases)
@@ -513,13 +522,13 @@ def study_variance(
 
 
 def _group_notes(of_reader: Floats) -> list[str]:
-    """Note if two groups explain more of the variance over readers than in 95 % of normal ones."""
+    """Return a note if two groups explain more reader variance than in 95% of normal samples."""
     x, n = np.sort(of_reader), len(of_reader)
     sizes = np.arange(1, n)
     sums = x.cumsum()[:-1]
     between = (sums - sizes * x.mean()) ** 2 * n / (sizes * (n - sizes))
     within = 1 - between.max() / ((x - x.mean()) ** 2).sum()
-    # Half of a normal distribution has 1 - 2 / pi of its variance; fitted to 6 to 30 readers.
+    # Each half of a normal distribution has 1 - 2 / pi of its variance; fitted to 6 to 30 readers.
     if within > 1 - 2 / np.pi - 0.72 / np.sqrt(n):
         return []
     size = int(sizes[between.argmax()])
@@ -534,7 +543,7 @@ def _row(
     drawn: dict[str, Floats],
     missing: str,
 ) -> dict[str, Any]:
-    """Weighted sum of means of modalities, for new readers and new cases."""
+    """Tabulate a weighted sum of means of modalities, for new readers and new cases."""
     part, cluster = means.sel(modality=list(weights)), means.attrs["cluster"]
 
     def total(name: str) -> Any:

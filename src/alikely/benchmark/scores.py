@@ -1,4 +1,4 @@
-"""Benchmarks: one score per model, its ceiling, and what new images and new humans would do.
+"""Benchmarks: scores of models, noise ceilings, and intervals for new images and new humans.
 
 References
 ----------
@@ -73,7 +73,7 @@ from alikely.metrics.consistency import ACCURACY_COLUMNS, accuracies
 __all__ = ["benchmark_scores"]
 
 N_CHAINS = 4
-# What entries are drawn of, for joint draws of scores.
+# Kinds of draws of pairs from which joint draws of scores are made.
 DRAWN = ("cells", "labels", "readings", "options", "trials", "rows")
 
 
@@ -93,46 +93,47 @@ def benchmark_scores(  # noqa: PLR0913
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Score models by how alike their errors and those of humans are, as benchmarks do [G21]_.
+    """Score models by the similarity of their errors to those of humans [G21]_.
 
-    Error consistency per human, model and condition; unweighted means over conditions, then
-    humans, then data sets. The human row takes pairs of humans in place of human and model.
+    A score is the mean error consistency of a model with all humans. Means are unweighted, over
+    conditions, then humans, then data sets. The row ``human-human`` is the mean over all pairs of
+    humans.
 
     Parameters
     ----------
     trials : Trials
         Aligned responses.
     metric : str or Metric
-        What is averaged: any metric of trials, see `alikely.metrics.metrics`. Where the order of a
-        pair matters, humans are the reference of models, and the human row takes every pair of
-        humans in both orders. noise ceilings are of metrics of correctness. Posterior draws of
-        error similarity come of Gibbs sweeps for every pair and condition, some .05 to .1 s each;
-        their quantiles are limits of the scores themselves (`alikely.errors.limits.mean_draws`),
-        since those of pairs do not average.
+        Any metric of trials, see `alikely.metrics.metrics`. For directed metrics, humans are the
+        reference of models, and the human-human mean averages both directions. Noise ceilings need
+        a metric of correctness. For error similarity, Gibbs sampling takes 0.05 to 0.1 s per pair
+        and condition. Its quantiles are limits of the scores themselves
+        (`alikely.errors.limits.mean_draws`), because draws of pairs cannot be averaged.
     models, humans : str
-        Kinds of the observers to score, and to score them against.
+        Kinds of the observers to score, and of those to score them against.
     human_ids : {"shared", "per_dataset"}, optional
-        Is a label of a human the same person in all data sets, or another in each? To be said
-        where a label recurs in several data sets, unless the loader of the trials has said it.
+        Whether a human label identifies the same person in all data sets, or one in each. Required
+        if a label occurs in several data sets, unless the loader of the trials has set it.
     item_scope : {"dataset", "label", "condition"}
-        Is a label of an item one image within a data set, everywhere, or within a condition only?
+        Whether an item label identifies one image within a data set, everywhere, or within a
+        condition.
     levels : mapping, pandas.Series or xarray.DataArray, optional
         Level of each condition (named ``dataset:condition``), such as
-        ``alikely.regimes(spectrum)["label"]``: a score is then the mean over the conditions of its
-        level, and the overall one that over levels. Without it, levels are the data sets.
+        ``alikely.regimes(spectrum)["label"]``. A score is then the mean over the conditions of its
+        level, and the overall score the mean over levels. Default: levels are the data sets.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or leave the trial out of that observer's pairs.
+        Count a missing response as an error, or exclude the trial from that observer's pairs.
     cluster : str, optional
-        Column of items whose responses are dependent, such as ``"template"``: new clusters of items
-        are drawn in place of new items.
+        Column that defines clusters of dependent items, such as ``"template"``. Clusters are then
+        the sampling units instead of items.
     n_resamples : int
         Number of bootstrap replicates, for the stability of ranks, correlations of data sets and
-        bootstrap intervals, which are too narrow near the ceiling. Default 0 (none).
+        bootstrap intervals, which are too narrow near ceiling accuracy. Default 0 (none).
     n_draws : int
         Number of posterior draws. 0 disables them.
     prior : mapping or sequence of four numbers, optional
-        Prior on the cells of each pair, as in `joint_draws`; of metrics of
-        readings as in `alikely.agreement`.
+        Prior on the cells of each pair, as in `joint_draws`. For metrics of ratings, as in
+        `alikely.agreement`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -143,30 +144,34 @@ def benchmark_scores(  # noqa: PLR0913
     Raises
     ------
     TypeError
-        If `trials` is not of that class; a result is scored by
-        `alikely.benchmark.scores_from_result`.
+        If `trials` is not a `Trials`; score a result with `alikely.benchmark.scores_from_result`.
     ValueError
-        If the metric is unknown or one of margins; if `human_ids` is to be said and is not; if
-        there are fewer than two humans in a data set, a model is missing in a data set with models,
-        or as in `alikely.data.joint_correctness`; if a model, a data set or a label bears a name
-        that the scores use themselves.
+        If the metric is unknown or one of margins, or `human_ids` is required.
+        If there are fewer than two humans in a data set, a model is missing in a data set with
+        models, or as in `alikely.data.joint_correctness`.
+        If a model, a data set or a label has a name that the scores reserve.
 
     Notes
     -----
-    Analytic intervals, all from one set of influences of trials on entries. Images: squares of the
-    influence of each, over all entries and conditions that show it. Humans: the jackknife [ES81]_
-    over people, over all data sets that they take part in. Both together, for each contrast of
-    scores: images plus what humans add beyond the noise of their answers, which either counts
-    [CGM11]_, if anything. Quantiles are Student's with the degrees of freedom of these parts
-    (`alikely.benchmark.decomposition.crossed_degrees`). For metrics of correctness, intervals are
-    centered on ``interval_center``, the score with a pseudocount in the four cells of each pair.
-    The pseudocount (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four
-    humans and 0.1 for a mean over many. The centers of a mean of levels and of the level
-    ``overall`` therefore differ. For metrics of labels, the center has chance agreement over
-    different joint errors. For other metrics, it is the estimate, and influences are increased
-    where errors are few. Bootstrap and posterior draw what `human_ids` and `item_scope` call one
-    human or one image once for all places where it is; the posterior of errors by class, which
-    cannot, has a note where it matters.
+    Analytic intervals use the influence of each trial on each pair. The variance for new images is
+    the sum of squared influences of each image, over all pairs and conditions that show it. The
+    variance for new humans is the jackknife [ES81]_ over humans, over all their data sets. For
+    both, humans add their variance in excess of trial-level noise, which both components contain
+    [CGM11]_. This is computed for each contrast of scores separately.
+
+    Quantiles are Student's t with the degrees of freedom of these components
+    (`alikely.benchmark.decomposition.crossed_degrees`).
+
+    For metrics of correctness, intervals are centered on ``interval_center``, the score with a
+    pseudocount in the four cells of each pair. The pseudocount
+    (`alikely.benchmark.decomposition.added_count`) is 0.35 for one block and four humans and 0.1
+    for a mean over many. The centers of a mean of levels and of the level ``overall`` therefore
+    differ. For metrics of labels, the center has chance agreement over different joint errors. For
+    other metrics, it is the estimate, and influences are increased where errors are few.
+
+    Bootstrap and posterior resample each human and each image, as identified by `human_ids` and
+    `item_scope`, once for all its occurrences. The posterior of errors by class cannot do so for
+    images, and has a note where this matters.
 
     Examples
     --------
@@ -237,7 +242,7 @@ def benchmark_scores(  # noqa: PLR0913
 def _dependence(
     table: xr.Dataset, layout: Layout, metric: Metric, human_ids: People, images: NDArray[np.intp]
 ) -> dict[str, str]:
-    """Whether replicates of levels hang together, and whether the posterior knows of it."""
+    """Whether replicates of levels are jointly sampled, and posterior draws share images."""
     level_of = {d: name for name, own in layout.levels.items() for d in own}
     group, level = table["trial_group"].values, table["pair_group"].values
     home = {g: level_of[layout.part_of_entry[i]] for i, g in enumerate(level.tolist())}
@@ -261,7 +266,7 @@ def _laid_out(
     no_response: Literal["error", "drop"],
     levels: Groups | None,
 ) -> tuple[xr.Dataset, Layout]:
-    """Count pairs and lay them out, refusing what no benchmark can be made of."""
+    """Count pairs and lay them out; raise an error if no benchmark is possible."""
     refuse_repeats_for(trials, metric)
     table, layout = laid_out(
         trials,
@@ -280,7 +285,7 @@ def _laid_out(
 
 
 def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: int) -> None:
-    """Refuse a prior that nothing would honor (`ValueError`)."""
+    """Raise an error for a prior that no posterior would use."""
     if prior is None:
         return
     require_cells(metric, prior)
@@ -289,8 +294,8 @@ def _check_prior(trials: Trials, metric: Metric, prior: Prior | None, n_draws: i
     if not n_draws or INCLUSION in trials.data:
         given = "images chosen by a plan" if n_draws else "n_draws=0"
         raise ValueError(
-            f"prior is of the four cells of a pair, which {given} makes no posterior of; leave out "
-            "one of them"
+            f"prior= needs a posterior of the cells of each pair, and {given} gives none; leave "
+            "one of them out"
         )
 
 
@@ -306,11 +311,11 @@ def _estimates(
     value: Floats,
     human_ids: People,
 ) -> xr.Dataset:
-    """Scores, and what stands behind them: humans, images, accuracies, undefined entries."""
+    """Scores with their numbers of humans and images, accuracies, and undefined pairs."""
     scores = by_level(layout, nested_scores(layout, value[None]))[0]
     every = [*layout.levels.values(), list(range(len(layout.parts)))]
     homes = [part.dataset if human_ids == "per_dataset" else "" for part in layout.parts]
-    # All humans, and those whom a model was met by: some parts have humans alone.
+    # All humans, and those paired with models: some parts have only humans.
     n_humans, n_met = (
         [len({(homes[d], name) for d in own for name in layout.parts[d].people}) for own in sets]
         for sets in (every, [[d for d in own if len(layout.parts[d].models)] for own in every])
@@ -343,7 +348,7 @@ def _estimates(
 def _behind(
     cells: NDArray[np.number], layout: Layout, metric: Metric
 ) -> dict[str, tuple[tuple[str, str], Floats]]:
-    """Means of accuracies and of what the metric has beside it, over the entries of each score."""
+    """Means of accuracies and derived columns of the metric, over the pairs of each score."""
     human, model = accuracies(cells)
     entries = {"accuracy": model, "accuracy_humans": human}
     beside = {**ACCURACY_COLUMNS, **metric.derived}
@@ -356,7 +361,7 @@ def _behind(
         name: by_level(layout, nested_scores(layout, values[None]))[0]
         for name, values in entries.items()
     }
-    # Among themselves humans are both sides, and which is first is no matter.
+    # In human-human pairs the order is arbitrary, so both accuracies are averaged.
     alike = (means["accuracy"] + means["accuracy_humans"])[:, HUMAN_ROWS] / 2
     means["accuracy"][:, HUMAN_ROWS] = means["accuracy_humans"][:, HUMAN_ROWS] = alike
     means["accuracy_gap"] = means["accuracy_humans"] - means["accuracy"]
@@ -372,10 +377,10 @@ def _consensus(
     *,
     own: bool,
 ) -> dict[str, tuple[str, Floats]]:
-    """Noise ceilings by level; NaN where they are not defined, or levels are no data sets."""
+    """Noise ceilings by level; NaN if undefined, or if levels are not data sets."""
     levels = _levels(layout)
     if INCLUSION in trials.data:
-        # A majority over chosen images is one of these.
+        # A majority over chosen images is not defined for all images.
         own = False
     if own and metric.counts == "correctness" and min(part.n_humans for part in layout.parts) > 2:
         table = noise_ceilings(trials, metric, humans=humans, no_response=no_response)
@@ -386,13 +391,13 @@ def _consensus(
 
 
 def _check_cluster(table: xr.Dataset, cluster: str | None, metric: Metric) -> None:
-    """Refuse clusters that are none of items, and what assumes independent items."""
+    """Raise an error for clusters that are not of items, or for methods that assume none."""
     if cluster is None:
         return
     require_clusters(table, cluster)
     if INCLUSION in table:
         raise ValueError(
-            "images were chosen by a plan, whose variance knows no clusters; leave cluster out"
+            "images were chosen by a plan, whose variance assumes no clusters; leave cluster out"
         )
     if metric.draws == "rows":
         raise ValueError(
@@ -416,7 +421,7 @@ def _analytic(
     item_scope: Items,
     cluster: str | None,
 ) -> dict[str, xr.Dataset]:
-    """Decompositions of all levels, and the covariances that they make."""
+    """Variance components of all levels, and the covariances of scores."""
     levels = decompositions(
         table, layout, metric, human_ids=human_ids, item_scope=item_scope, cluster=cluster
     )
@@ -478,7 +483,7 @@ def _posterior(
     prior: Prior | None,
     cluster: str | None,
 ) -> xr.Dataset:
-    """Scores of joint draws of all entries."""
+    """Scores from joint draws of all pairs."""
     per_chain = -(-n_draws // N_CHAINS)
     n = N_CHAINS * per_chain
 
@@ -488,7 +493,7 @@ def _posterior(
     if metric.draws == "cells":
         scores = nested(joint_draws(table, n, [metric], seed, images, prior)[metric.name])
     elif metric.draws == "rows":
-        # Limits of entries do not average: these are of the scores themselves.
+        # Limits of pairs cannot be averaged; these are of the scores themselves.
         drawn = paired_row_draws(table, n, metric, seed)
         scores = mean_draws(drawn.populations, nested)[0][:n]
     else:
@@ -504,7 +509,7 @@ def _posterior(
 
 
 def _images(trials: Trials, layout: Layout) -> list[int]:
-    """Trials of a condition, on average, by level; of all of them at the last level."""
+    """Mean number of trials per condition, by level; the last is over all levels."""
     items = presented(trials.data)
     data = trials.data if items is None else trials.data.isel(trial=items.first)
     names, number = condition_labels(data)

@@ -1,4 +1,4 @@
-"""Tables of scores: each row is a weighted sum of scores, by every method that there is.
+"""Tables of scores: each row is a weighted sum of scores, by every available method.
 
 References
 ----------
@@ -96,29 +96,29 @@ __all__ = [
 
 METHODS = ("analytic", "bootstrap", "posterior")
 CONSENSUS = ("lower", "lower_se", "upper", "upper_se")
-# What stands behind every score, whatever its metric.
+# Accuracy columns of every score, for any metric.
 ACCURACIES = ("accuracy", "accuracy_humans", *ACCURACY_COLUMNS)
-# What tables show in addition to bounds; other columns on request.
+# Default columns of tables, in addition to bounds; others on request.
 SCORE_COLUMNS = (
     "level", "system", "estimate", "ceiling", "posterior_median", "se", "bootstrap_se",
     "ceiling_normalized", "accuracy", "prob_positive", "n_entries", "note",
 )  # fmt: skip
 DIFFERENCE_COLUMNS = ("system", "other", "difference", "se", "prob_positive", "note")
-# Intervals of differences, one by one and for all at once, and their tests.
+# Kinds of intervals of differences, and their tests.
 TESTS = {"pointwise": "p_value", "simultaneous": "p_value_simultaneous"}
 NO_METHOD = told(note("no-valid-interval"))
-# A score that accuracies bound below this says more of them than of errors.
+# If accuracies bound a score below this, it depends mainly on accuracies.
 NARROW = 0.5
-# Measured (docs/validation): beyond, joint posteriors of means hold the truth in .65 to .90, and
-# bootstraps in .2 to .6.
+# Limit of the prior's shift, in posterior SDs. Beyond it (docs/validation), coverage of joint
+# posteriors of means was 0.65 to 0.90, and that of bootstraps 0.2 to 0.6.
 MOVED = 0.5
-# Up to this many the spread over humans is a rough guess.
+# Up to this many humans, the variance over humans is estimated poorly.
 FEW_HUMANS = 6
-# Probabilities from here on are read as claims.
+# Probabilities above this value are interpreted as claims.
 CLAIMED = 0.8
-# Grid of scales of true differences, as multiples of the one that is expected.
+# Grid of scales of true differences, as multiples of the expected scale.
 LEAST, MOST, STEPS = 0.04, 8.0, 60
-# Deviates beyond are as good as certain.
+# Deviates beyond this value count as certain.
 CERTAIN = 30.0
 
 
@@ -126,17 +126,17 @@ CERTAIN = 30.0
 
 
 def is_plug_in(metric: Metric) -> bool:
-    """Whether analytic and bootstrap intervals of its mean scores never reach their coverage."""
+    """Whether intervals of its mean scores never reach nominal coverage."""
     return bool(np.isinf(metric.trust.pooled[0]))
 
 
 def not_valid(metric: Metric) -> str:
-    """Why intervals, tests and ranks of its mean scores are not valid; empty if they are."""
+    """Reason why intervals, tests and ranks of its mean scores are not valid; empty if valid."""
     return NO_METHOD if is_plug_in(metric) else ""
 
 
 def population_of(scores: Result, generalize_to: Population | None) -> Population:
-    """What intervals generalize to: new images and new humans, unless something else is named."""
+    """Return the population that intervals generalize to. Default: new images and new humans."""
     if generalize_to is not None:
         one_of("generalize_to", generalize_to, POPULATIONS)
     if is_analytic(scores):
@@ -150,7 +150,7 @@ def population_of(scores: Result, generalize_to: Population | None) -> Populatio
 
 
 def drawn_methods(scores: Result, generalize_to: Population) -> dict[Method, str]:
-    """Methods whose draws generalize to a population, and the variables that hold them."""
+    """Methods whose draws generalize to a population, and the names of their variables."""
     found: dict[Method, str] = {"bootstrap": generalize_to}
     if generalize_to == "images":
         found["posterior"] = "score"
@@ -186,7 +186,7 @@ def _why_absent(scores: Result, method: str, generalize_to: Population) -> str:
 
 
 def absent_posterior(scores: Result, generalize_to: Population) -> str:
-    """Note that a table has no posterior; empty if it has one or its rows explain it already."""
+    """Note that a table has no posterior; empty if it has one or its rows have a note already."""
     there = drawn_methods(scores, generalize_to)
     if "posterior" in there or scores.data.attrs.get("posterior_withheld"):
         return ""
@@ -203,7 +203,7 @@ def analytic_rows(
     level: str,
     parts: xr.Dataset | None = None,
 ) -> pd.DataFrame:
-    """Estimate, center and standard error of weighted sums, with degrees of freedom."""
+    """Estimates, centers and standard errors of weighted sums, with degrees of freedom."""
     parts = level_parts(scores, level) if parts is None else parts
     found = spread(parts, weights, generalize_to)
     return pd.DataFrame(
@@ -218,7 +218,7 @@ def analytic_rows(
 
 
 def _limits(metric: Metric, weights: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest possible value of weighted sums."""
+    """Smallest and largest possible value of weighted sums."""
     ends = np.zeros((2, *weights.shape))
     for end, bound in zip(ends, metric.bounds, strict=True):
         end[weights != 0] = bound * weights[weights != 0]
@@ -234,12 +234,12 @@ def drawn_sums(
 
 
 def _bootstrap_se(scores: Result, generalize_to: Population, level: str, weights: Floats) -> Floats:
-    """Standard errors of weighted sums from the replicates, for the smallness of the samples."""
+    """Standard errors of weighted sums from replicates, corrected for small samples."""
     if level == OVERALL and scores.data.attrs.get("drawn") != "together":
         present = np.stack(
             [np.isfinite(level_scores(scores, name)) for name in dataset_names(scores)]
         )
-        # The part that each data set has in the mean over data sets.
+        # Weight of each data set in the mean over data sets.
         own = weights / np.maximum(present.sum(axis=0), 1)
         total = np.zeros(len(weights))
         for name, there in zip(dataset_names(scores), present, strict=True):
@@ -270,7 +270,7 @@ def posterior_rows(
     scores: Result, generalize_to: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], _named: bool,
 ) -> pd.DataFrame:  # fmt: skip
-    """Scores that are joint draws alone."""
+    """Tabulate scores that have only joint posterior draws."""
     draws, known = level_draws(scores, "posterior", level=level), scores.estimates.sel(level=level)
     bounds = interval(draws, ci_prob, ci_kind)
     defined = ~np.isnan(draws).all(axis=0)
@@ -295,7 +295,7 @@ def score_rows(
     scores: Result, generalize_to: Population, level: str, ci_prob: float, ci_kind: CiKind,
     methods: Sequence[str], named: bool,
 ) -> pd.DataFrame:  # fmt: skip
-    """Scores with the intervals of some methods, their ratio to the ceiling, and notes."""
+    """Tabulate scores with intervals, their ratio to the ceiling, and notes."""
     estimates = scores.estimates.sel(level=level)
     value, systems = estimates["estimate"].values, estimates["system"].values
     weights = np.eye(len(systems))
@@ -334,7 +334,7 @@ def score_rows(
     behind = [*ACCURACIES, *(name for name in scores.metric.derived if name not in ACCURACIES)]
     frame = frame.assign(**{name: estimates[name].values for name in behind})
     undefined = estimates["undefined_entries"].values
-    # Of metrics that the accuracies bound.
+    # For metrics that accuracies bound.
     bound = "kappa_max" in scores.metric.derived
     most = estimates["kappa_max"].values if bound else np.full(len(value), np.inf)
     away = (rows["interval_center"] - rows["estimate"]) / rows["se"]
@@ -360,7 +360,7 @@ def score_rows(
 
 
 def _student(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
-    """Center, variance and degrees of freedom."""
+    """Center, variance and degrees of freedom of each row."""
     return rows["interval_center"].to_numpy(), rows["se"].to_numpy() ** 2, rows["df"].to_numpy()
 
 
@@ -397,7 +397,7 @@ def _require_joint(scores: Result) -> None:
     if not int(scores.data.attrs.get("joint", 1)):
         raise ValueError(
             "posterior drawn pair by pair, so that differences and ranks have no joint draws; "
-            "of margins use model='moments' or 'strengths', else sampler='exact'"
+            "use model='moments' or 'strengths' for margins, else sampler='exact'"
         )
 
 
@@ -411,7 +411,7 @@ def contrast_table(
     ci_kind: CiKind,
     intervals: Intervals,
 ) -> pd.DataFrame:
-    """A weighted sum of scores, one row per method."""
+    """Tabulate a weighted sum of scores, one row per method."""
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
     generalize_to = population_of(scores, generalize_to)
@@ -461,11 +461,11 @@ def _student_row(
     ci_prob: float,
     ci_kind: CiKind,
 ) -> dict[str, Any]:
-    """The analytic row of a contrast."""
+    """Return the analytic row of a contrast."""
     w, text = weights[0], ""
     is_difference = abs(w.sum()) <= ROUNDING
     if row["alike"]:
-        # What was added to the cells tells nothing of them.
+        # Pseudocounts contain no information about them.
         row["se"], text = np.nan, note("identical-responses")
     elif row["se"] == 0 and is_difference:
         row["se"], text = np.nan, note("equal-differences")
@@ -477,7 +477,7 @@ def _student_row(
     return {
         "estimate": row["estimate"],
         "se": row["se"],
-        # Student's interval stands in the columns of the others, as in `alikely.contrast`.
+        # Student's t interval uses the columns of the other methods, as in `alikely.contrast`.
         **bound_columns("", ci_kind, ci_prob, bounds[0]),
         "p_value": float(2 * stats.t.sf(abs(row["interval_center"]) / row["se"], row["df"])),
         "prob_positive": _p_positive(scores, one, w, generalize_to, level)
@@ -490,7 +490,7 @@ def _student_row(
 def _p_positive(
     scores: Result, one: pd.DataFrame, w: Floats, generalize_to: Population, level: str
 ) -> float:
-    """Probability that a difference is above 0, as in the table of all; else NaN."""
+    """Probability that a difference is above 0, as in the table of all differences; else NaN."""
     center, variance, df = _student(one)
     if np.isnan(variance[0]):
         return np.nan
@@ -510,7 +510,7 @@ def compared(
     level: str,
     groups: str | Mapping[str, str] | None = None,
 ) -> tuple[list[str], Floats]:
-    """Models with a score and an error, or groups of them, and their weights."""
+    """Models with a score and a standard error, or groups of them, and their weights."""
     one_of("level", level, (*dataset_names(scores), OVERALL))
     systems = system_names(scores)
     every = np.eye(len(systems))
@@ -524,8 +524,8 @@ def compared(
         few = too_few_humans(scores, generalize_to, level) if is_analytic(scores) else ""
         raise ValueError(
             few
-            or f"differences need two models with a score and its error, got {len(names)} at "
-            f"level {level!r} for generalize_to={generalize_to!r}"
+            or f"differences need two models with a score and a standard error, got {len(names)} "
+            f"at level {level!r} for generalize_to={generalize_to!r}"
         )
     weights = every[[systems.index(name) for name in names]]
     if groups is None:
@@ -537,7 +537,7 @@ def compared(
 def _groups_of(
     scores: Result, groups: str | Mapping[str, str], names: Sequence[str]
 ) -> Mapping[str, str]:
-    """Group of each model, from a label of the observers if it is none that is given."""
+    """Group of each model, from a mapping or a label of the observers."""
     if not isinstance(groups, str):
         return groups
     labels = scores.estimates.coords
@@ -552,7 +552,7 @@ def _groups_of(
 
 
 def group_weights(names: Sequence[str], groups: Mapping[str, str]) -> tuple[list[str], Floats]:
-    """Weights of systems in the unweighted means of groups of them."""
+    """Weights of systems in the unweighted means of their groups."""
     unknown = [name for name in groups if name not in names]
     if unknown:
         raise ValueError(
@@ -574,7 +574,7 @@ def all_differences(
     ci_prob: float,
     ci_kind: CiKind,
 ) -> pd.DataFrame:
-    """All differences of models, or of groups of them, with every column."""
+    """Tabulate all differences of models, or of groups of them, with every column."""
     generalize_to = population_of(scores, generalize_to)
     names, weights = compared(scores, generalize_to, level, groups)
     least, most = scores.metric.bounds
@@ -599,13 +599,13 @@ def difference_table(
     limit: float = np.inf,
     weights: Floats | None = None,
 ) -> pd.DataFrame:
-    """All differences of scores, with intervals one by one and simultaneous ones."""
+    """Tabulate all differences of scores, with pointwise and simultaneous intervals."""
     n = len(names)
     weights = np.eye(n) if weights is None else weights
     contrasts = pair_contrasts(n) @ weights
     found = spread(parts, contrasts, generalize_to)
     alike, df = (found[name].to_numpy() for name in ("alike", "df"))
-    # Identical responses have no difference to speak of; what was added to their cells has.
+    # Identical responses have no standard error, although their pseudocounts have one.
     se = np.where(alike, np.nan, np.sqrt(found["variance"]))
     center = weighted_sums(parts["interval_center"].values, contrasts)
     used = parts["df_humans"].values[(weights != 0).any(axis=0)]
@@ -640,7 +640,7 @@ def difference_table(
 
 
 def _pairs(names: Sequence[str], columns: dict[str, Any]) -> pd.DataFrame:
-    """A table of all pairs of systems."""
+    """Return a table with one row per pair of systems."""
     j, k = np.triu_indices(len(names), k=1)
     label = np.array(names, dtype=object)
     return pd.DataFrame({"system": label[j], "other": label[k], **columns})
@@ -649,7 +649,7 @@ def _pairs(names: Sequence[str], columns: dict[str, Any]) -> pd.DataFrame:
 def _difference_notes(
     alike: NDArray[np.bool_], p: Floats, together: Floats, prob_positive: Floats, level: float
 ) -> list[str]:
-    """What to know of each difference."""
+    """Return the note of each difference."""
     undecided = not (together <= level).any()
     notes = []
     for same, one, among, above in zip(alike, p, together, prob_positive, strict=True):
@@ -665,7 +665,7 @@ def _difference_notes(
 def _drawn_differences(
     names: Sequence[str], draws: Floats, ci_prob: float, ci_kind: CiKind, limit: float
 ) -> pd.DataFrame:
-    """All differences of joint draws; the simultaneous interval is that of the largest."""
+    """Tabulate differences from joint draws; simultaneous intervals use the largest one."""
     apart = draws @ pair_contrasts(len(names)).T
     center, sd = np.median(apart, axis=0), apart.std(axis=0, ddof=1)
     varies = sd > 0
@@ -701,14 +701,14 @@ def pairwise_differences(
     variances: Floats | None = None,
     df: Floats | float = np.inf,
 ) -> pd.DataFrame:
-    """All differences of estimates with a known covariance, with simultaneous intervals.
+    """Tabulate differences of estimates with known covariance, with simultaneous intervals.
 
-    Differences may have variances of their own, with degrees of freedom of Student's distribution.
+    Differences may have separate variances, with degrees of freedom of Student's t.
     """
     contrasts = pair_contrasts(len(names))
     difference = contrasts @ estimates
     variance = ((contrasts @ matrix) * contrasts).sum(axis=1)
-    # Identical systems: what rounding leaves is no spread.
+    # Differences of identical systems have only rounding errors.
     size = np.abs(contrasts) @ np.diag(matrix)
     se = sd = np.sqrt(np.where(variance > 1e-12 * size, variance, np.nan))
     if variances is not None:
@@ -750,7 +750,7 @@ def differences_shown(
     hidden = {TESTS[name] for name in TESTS if name not in chosen}
     hidden |= {c for c in table if c.partition("_")[0] in {*TESTS} - {*chosen}}
     if not valid:
-        # The same variance is behind all of these.
+        # These columns use the same invalid variance.
         hidden |= set() if chosen else {"p_value_bh", "prob_positive"}
         table = table.assign(note=NO_METHOD)
     table = table[[name for name in table if name not in hidden]]
@@ -759,12 +759,12 @@ def differences_shown(
 
 
 def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Series:
-    """One of the differences of a table, of first minus second."""
+    """Return the row of a difference, with the sign of first minus second."""
     names = list(dict.fromkeys([*differences["system"], *differences["other"]]))
     for name in (first, second):
         if name not in names:
             raise ValueError(
-                f"no model with a score is named {name!r}; those are {listed(names)}"
+                f"no model with a score is named {name!r}; models are {listed(names)}"
                 f"{nearest(name, names)}; for other rows, see alikely.difference"
             )
     if first == second:
@@ -784,10 +784,10 @@ def one_difference(differences: pd.DataFrame, first: str, second: str) -> pd.Ser
 
 
 def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
-    """Are all equal? By the largest of all differences."""
+    """Test whether all scores are equal, by the largest of all differences."""
     p = differences["p_value_simultaneous"]
     if p.isna().all():
-        raise ValueError("no difference between the scores has variance: identical answers")
+        raise ValueError("no difference has variance: all responses are identical")
     row = differences.loc[p.idxmin()]
     n = len(set(differences["system"]) | set(differences["other"]))
     columns = {"p_value": float(row["p_value_simultaneous"]), "system": row["system"]}
@@ -801,16 +801,16 @@ def equality_test(differences: pd.DataFrame, reason: str = "") -> pd.Series:
 def scales_of_differences(
     center: Floats, variance: Floats, df: Floats, n_systems: int, expected: float
 ) -> tuple[Floats, Floats]:
-    """Learn the standard deviation of true differences from all of them [M83]_: values, weights."""
+    """Estimate the SD of true differences from all of them [M83]_: grid values and weights."""
     multiple = np.geomspace(LEAST, MOST, STEPS)
     sd = expected * multiple
-    # Half-Cauchy [G06]_, on a grid whose steps grow with the scale.
+    # Half-Cauchy prior [G06]_ on a grid whose steps grow with the scale.
     log_prior = np.log(multiple) - np.log1p(multiple**2)
     known = np.isfinite(variance)
     v = variance[known]
     d = _deviates(center[known], v, df[known]) * np.sqrt(v)
     total = sd**2 + v[:, None]
-    # Differences share systems: a composite likelihood [VRF11]_.
+    # Differences share systems, so this is a composite likelihood [VRF11]_.
     log_likelihood = -(d[:, None] ** 2 / total + np.log(total)).sum(axis=0) / n_systems
     return sd, special.softmax(log_prior + log_likelihood)
 
@@ -818,14 +818,14 @@ def scales_of_differences(
 def probability_positive(
     center: Floats, variance: Floats, df: Floats, sd: Floats, weight: Floats
 ) -> Floats:
-    """Posterior probability that a difference is above 0, from normal priors about 0."""
+    """Posterior probability that a difference is above 0, under normal priors with mean 0."""
     shrunk = np.sqrt(sd**2 / (sd**2 + np.asarray(variance)[..., None]))
     likely = special.ndtr(_deviates(center, variance, df)[..., None] * shrunk)
     return within(likely @ weight)
 
 
 def _deviates(center: Floats, variance: Floats, df: Floats) -> Floats:
-    """Normal deviates as unlikely as Student's."""
+    """Normal deviates with the tail probabilities of Student's t."""
     t = center / np.sqrt(variance)
     deviate = -special.ndtri(stats.t.sf(np.abs(t), df))
     return np.asarray(np.sign(t) * np.minimum(deviate, CERTAIN))
@@ -842,10 +842,10 @@ def _bootstrap_note(away: float) -> str:
 
 
 def _prior_shift(scores: Result, level: str) -> Floats:
-    """How far the prior of single entries moves the joint posterior of their means."""
+    """Shift of joint posterior means by the prior of single pairs, in posterior SDs."""
     size = len(system_names(scores))
     drawn = "posterior" in scores.data.children and scores.metric.draws == "cells"
-    # A prior that the user chose is to have its effect.
+    # Priors set by the user are meant to have an effect.
     if not drawn or not is_analytic(scores) or scores.prior != cell_prior(None):
         return np.zeros(size)
     draws = level_draws(scores, "posterior", level=level)
@@ -860,7 +860,7 @@ def _prior_shift(scores: Result, level: str) -> Floats:
 
 
 def _moved_notes(shifts: Sequence[float] | Floats, *, shown: bool) -> list[str]:
-    """Explain a biased joint posterior of means, not reported or shown: nothing, or one note."""
+    """Note on a biased joint posterior of means, reported or not; empty if unbiased."""
     largest = max(shifts, key=abs, default=0.0)
     if abs(largest) <= MOVED:
         return []
@@ -869,7 +869,7 @@ def _moved_notes(shifts: Sequence[float] | Floats, *, shown: bool) -> list[str]:
 
 
 def _few_counts(scores: Result, level: str) -> list[str]:
-    """Notes on scores that are based on too few counts a pair, by system; empty for others."""
+    """Notes on scores based on too few counts per pair, by system; empty for others."""
     least, few = scores.metric.trust.pooled
     if "rarest" not in scores.estimates:
         return [""] * len(system_names(scores))
@@ -880,7 +880,7 @@ def _few_counts(scores: Result, level: str) -> list[str]:
 def _shared_notes(
     scores: Result, generalize_to: Population, level: str, ceiling: float, *, bounded: bool
 ) -> list[str]:
-    """What to know of every score of a level."""
+    """Notes that apply to every score of a level."""
     attrs = scores.data.attrs
     apart = attrs.get("posterior_images") == "apart" and generalize_to == "images"
     found = [
@@ -894,7 +894,7 @@ def _shared_notes(
 
 
 def _cluster_notes(scores: Result, generalize_to: Population, level: str) -> NDArray[np.object_]:
-    """Note on each score of too few clusters of images."""
+    """Note on each score that is based on too few clusters of images."""
     group = scores.data["decomposition"].to_dataset().sel(level=level)
     size = len(system_names(scores))
     if "n_clusters" not in group or generalize_to == "observers":
@@ -904,7 +904,7 @@ def _cluster_notes(scores: Result, generalize_to: Population, level: str) -> NDA
 
 
 def levels_met(scores: Result) -> list[str]:
-    """Levels in which there are models; others have humans alone."""
+    """Levels with models; others have only humans."""
     known = scores.estimates["estimate"].sel(
         level=dataset_names(scores), system=model_names(scores)
     )
@@ -915,7 +915,7 @@ def levels_met(scores: Result) -> list[str]:
 def _human_notes(
     scores: Result, generalize_to: Population, level: str, *, alone: bool = False
 ) -> list[str]:
-    """Note if there are too few humans to generalize to others."""
+    """Note if there are too few humans to generalize to other humans."""
     if generalize_to == "images":
         return []
     own = [] if alone or level != OVERALL else levels_met(scores)
@@ -924,12 +924,12 @@ def _human_notes(
 
 
 def _fewest_humans(scores: Result, levels: Sequence[str]) -> int:
-    """A mean over data sets has the humans of all of them, but each must have enough."""
+    """Fewest humans of any level: every one needs enough for a mean over levels."""
     return int(scores.estimates["fewest_humans"].sel(level=list(levels)).min())
 
 
 def too_few_humans(scores: Result, generalize_to: Population, level: str) -> str:
-    """Why scores have no variance for new humans, and what to do; empty if they have one."""
+    """Reason why scores have no variance for new humans, and the fix; empty if they have one."""
     levels = levels_met(scores) if level == OVERALL else []
     fewest = _fewest_humans(scores, levels or [level])
     if generalize_to == "images" or fewest >= FEWEST_PEOPLE:
@@ -942,7 +942,7 @@ def too_few_humans(scores: Result, generalize_to: Population, level: str) -> str
 
 
 def few_notes(fewest: int, n_humans: int) -> list[str]:
-    """What few humans allow: nothing, or one note."""
+    """Note on the effect of few humans; empty if there are enough."""
     if fewest < FEWEST_PEOPLE:
         return [note("too-few-humans", n=fewest)]
     if fewest < FEWEST_HUMANS:

@@ -1,4 +1,4 @@
-"""Families of observers that fail alike, with the support that the trials give each branch.
+"""Hierarchical clustering of observers by agreement, with bootstrap support of each branch.
 
 References
 ----------
@@ -45,38 +45,38 @@ from alikely.metrics import Metric
 
 __all__ = ["Families", "block_means", "complete_estimates", "families", "require_symmetric"]
 
-# Replicates that one job draws.
+# Replicates per job.
 REPLICATES = 10
-# Above, leaves stand in the order in which branches were joined: the best order takes too long.
+# Maximum number of leaves in optimal order, which is slow to compute for more.
 MOST_ORDERED = 1_000
-# A replicate without an estimate of every pair has no tree; of more of these nothing is said.
+# Maximum fraction of replicates without a tree, because pairs are undefined.
 MOST_LOST = 0.05
-# Groups that bootstrap replicates share less than this (adjusted Rand index) are not advised: it
-# was at most 0.37 for 300 models without families, and 0.82 or more with ten.
+# Groups whose replicates have a lower mean adjusted Rand index are not advised: it was at most 0.37
+# for 300 models without families, and at least 0.82 with ten families.
 REPRODUCED = 0.5
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Families:
-    """A tree of observers by average linkage, and how well its branches are supported.
+    """Tree of observers by average linkage, with bootstrap support of its branches.
 
     Attributes
     ----------
     linkage : ndarray, shape (n_observers - 1, 4)
-        As of `scipy.cluster.hierarchy.linkage`; heights are greatest possible value less mean
-        estimate between both parts.
+        As returned by `scipy.cluster.hierarchy.linkage`. Heights are the maximum possible value
+        minus the mean estimate between the two parts.
     observers : list of str
         Names, in the order of the matrix.
     support : ndarray, shape (n_observers - 1,)
-        Share of bootstrap replicates in which the same observers form a branch, in [0, 1].
+        Proportion of bootstrap replicates in which the same observers form a branch, in [0, 1].
     metric : Metric
-        The estimand.
+        Metric of the matrix.
     n_resamples : int
-        Replicates that the support rests on.
+        Number of replicates.
     reproducibility : float
-        Mean adjusted Rand index [HA85]_ between the groups of these trials and those of bootstrap
-        replicates, each cut at its own advised number; at most 1, about 0 by chance, NaN without
-        replicates.
+        Mean adjusted Rand index [HA85]_ between the groups of the data and those of bootstrap
+        replicates, each with its advised number of groups. At most 1, about 0 by chance, NaN
+        without replicates.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Families:
 
     @property
     def branches(self) -> pd.DataFrame:
-        """All branches below the root, the best supported first.
+        """Table of all branches below the root, the best supported first.
 
         Columns ``size``, ``estimate`` (mean between its two parts), ``support`` and ``members``
         (names, in the order of leaves).
@@ -128,18 +128,18 @@ class Families:
 
     @property
     def advised(self) -> int:
-        """Advised number of groups, 1 where there are no families that replicate.
+        """Advised number of groups; 1 if groups do not replicate.
 
-        It maximizes the point-biserial correlation between estimates and membership in one group
-        [M81]_. Observers that resemble no other are groups of one, so the number usually exceeds
-        that of families.
+        It maximizes the point-biserial correlation between estimates and membership in the same
+        group [M81]_. Observers that resemble no others form groups of one, so the number usually
+        exceeds that of families.
         """
         n, families = self._advised()
         return n if families > 1 and not self.reproducibility < REPRODUCED else 1
 
     @property
     def note(self) -> str:
-        """How far the advised groups replicate, or why there are none."""
+        """How well the advised groups replicate, or why there are none."""
         n, families = self._advised()
         if families < 2:
             return "no families: all groups but one have a single member"
@@ -166,13 +166,15 @@ class Families:
         Returns
         -------
         pandas.DataFrame
-            Indexed by observer, in the order of leaves: ``family``, numbered from 1 in the order
-            of leaves, ``size`` and ``support`` of its branch (NaN of families of one).
+            One row per observer, in the order of leaves, with columns
+
+            - ``family``: numbered from 1, in the order of leaves
+            - ``size``, ``support``: of its branch; support is NaN for families of one
 
         Raises
         ------
         ValueError
-            If `n` is out of range.
+            If `n` is not from 1 to the number of observers.
         """
         n = self.advised if n is None else n
         if not 1 <= n <= len(self.observers):
@@ -191,7 +193,7 @@ class Families:
         )
 
     def members(self) -> pd.DataFrame:
-        """List the families of the advised cut that have at least two members, largest first.
+        """Tabulate the advised families with at least two members, largest first.
 
         Returns
         -------
@@ -207,7 +209,7 @@ class Families:
         )
 
     def _advised(self) -> tuple[int, int]:
-        """Advised number of groups, whether or not they replicate, and those of several."""
+        """Advised number of groups, whether or not they replicate, and the number of families."""
         n = _advised(self.linkage)
         return n, int((np.bincount(_cut(self.linkage, n)) > 1).sum())
 
@@ -220,19 +222,18 @@ class Families:
 
 
 def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = None) -> Families:
-    """Join observers that fail alike, and say how sure each branch is.
+    """Cluster observers by agreement, with bootstrap support for each branch.
 
-    Average linkage [SM58]_ of the estimates; the bootstrap draws trials anew, within each
-    condition, makes the tree again, and counts in how many trees a branch has the same members
-    [F85]_.
+    Average linkage [SM58]_ of the estimates. The bootstrap resamples trials within each condition,
+    computes the tree, and counts how often a branch has the same members [F85]_.
 
     Parameters
     ----------
     matrix : Result
-        As from `alikely.pairwise_matrix`, of a symmetric metric; of several conditions the mean is
-        taken.
+        As returned by `alikely.pairwise_matrix`, for a symmetric metric. Several conditions are
+        averaged.
     n_resamples : int
-        Bootstrap replicates; 0 for a tree without support.
+        Number of bootstrap replicates. 0 gives a tree without support.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -243,16 +244,17 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     Raises
     ------
     ValueError
-        If the metric is not symmetric, some pairs are undefined, more than 5 % of replicates leave
-        pairs undefined, or the matrix, of answers or probabilities, comes from a file and has not
-        been given its trials (`alikely.estimates.with_trials`).
+        If the metric is directed, or some pairs are undefined.
+        If more than 5% of replicates have undefined pairs.
+        If the matrix, of labels or probabilities, was read from a file and lacks its trials
+        (`alikely.estimates.with_trials`).
 
     Notes
     -----
-    The support of a branch is no probability that it is true, but close: in simulated trees of 10
-    to 30 observers (`docs/validation`) branches with support above .95 were right in nearly
-    all cases. Branches near the leaves of equal observers have little support: they are in no
-    order. Support is strict: large families have low support even if most of their members stay
+    Support is not the probability that a branch is true, but it is close. In simulated trees of 10
+    to 30 observers (`docs/validation`), branches with support above 0.95 were correct in nearly all
+    cases. Observers with equal agreement form branches in arbitrary order, which have little
+    support. Support is strict: large families have low support even if most of their members stay
     together. `Families.advised` is the recommended number of groups, and `Families.note` reports
     whether these replicate.
 
@@ -293,25 +295,24 @@ def families(matrix: Result, *, n_resamples: int = 1_000, rng: RandomState = Non
     n_lost, agreed, times = int(found[-1]), found[-2], found[:-2]
     if n_lost > MOST_LOST * n_resamples:
         raise ValueError(
-            f"{n_lost} of {n_resamples} replicates leave pairs undefined, as some observers hardly "
-            "ever err (or hardly ever do not); leave them out with sel"
+            f"{n_lost} of {n_resamples} replicates have undefined pairs, because some observers "
+            "make almost no or only errors; leave these observers out with sel"
         )
     n_kept = n_resamples - n_lost
     return Families(linkage, names, times / n_kept, metric, n_kept, float(agreed / n_kept))
 
 
 def require_symmetric(matrix: Result, what: str) -> None:
-    """Refuse what is no matrix, and matrices of directed metrics (`ValueError`)."""
+    """Raise an error if this is not a matrix, or its metric is directed."""
     metric = of_kind(matrix, "matrix").metric
     if not metric.symmetric:
         raise ValueError(
-            f"{what} needs a metric that does not depend on the order of a pair, and {metric.name} "
-            "is directed; take error_consistency"
+            f"{what} needs a symmetric metric, and {metric.name} is directed; use error_consistency"
         )
 
 
 def complete_estimates(matrix: Result, what: str) -> Floats:
-    """Estimates (place, pair) of a symmetric metric; refuse undefined ones (`ValueError`)."""
+    """Estimates (condition, pair) of a symmetric metric; an error if some are undefined."""
     require_symmetric(matrix, what)
     estimates, names = matrix.estimates["estimate"].values, matrix.observers
     value = estimates.reshape(-1, estimates.shape[-1])
@@ -328,23 +329,23 @@ def complete_estimates(matrix: Result, what: str) -> Floats:
 def block_means(
     matrix: Result, by: Mapping[str, str], *, ci_prob: float | None = None
 ) -> pd.DataFrame:
-    """Compute mean estimates within and between groups of observers, with their dependence.
+    """Compute mean estimates within and between groups of observers.
 
     Parameters
     ----------
     matrix : Result
-        As from `alikely.pairwise_matrix`.
+        As returned by `alikely.pairwise_matrix`.
     by : mapping of str to str
-        Group of every observer, such as its family.
+        Group of each observer, such as its family.
     ci_prob : float, optional
-        As in the analysis if not given.
+        Probability of the intervals, in (0, 1). Default: as in the analysis.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair of groups (``group_a, group_b``; the same twice: within), as from
-        `alikely.mean`. Observers are these: intervals generalizes to new trials. Groups of one
-        observer have no row of their own.
+        One row per pair of groups, ``group_a`` and ``group_b`` (equal for within), with the columns
+        of `alikely.mean`. Standard errors account for shared trials. Intervals generalize to new
+        trials with these observers. Groups of one observer have no row within.
 
     Raises
     ------
@@ -363,7 +364,7 @@ def block_means(
     names = of_kind(matrix, "matrix").observers
     of_type(by, Mapping, "give the group of each observer, such as {'anna': 'human'}")  # type: ignore[type-abstract]
     if missing := [name for name in names if name not in by]:
-        raise ValueError(f"by has no group of {listed(missing)}; name every observer of the matrix")
+        raise ValueError(f"by has no group for {listed(missing)}; name each observer of the matrix")
     members: dict[str, list[str]] = {}
     for name in names:
         members.setdefault(str(by[name]), []).append(name)
@@ -388,12 +389,12 @@ def _distances(metric: Metric, value: Floats) -> Floats:
 
 
 def _advised(linkage: Floats) -> int:
-    """The number of groups with the largest point-biserial correlation."""
+    """Number of groups with the largest point-biserial correlation."""
     n = len(linkage) + 1
     size = np.concatenate([np.ones(n), linkage[:, 3]])
     a, b = linkage[:, :2].astype(int).T
     pairs = size[a] * size[b]
-    # Heights of average linkage are means over the pairs that a join puts into one group.
+    # Heights in average linkage are means over the pairs that a merge puts into one group.
     within, distance = np.cumsum(pairs)[:-1], np.cumsum(pairs * linkage[:, 2])
     if n < 3:
         return 1
@@ -409,7 +410,7 @@ def _cut(linkage: Floats, n: int) -> NDArray[np.intp]:
 
 
 def _marks(linkage: Floats, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A number for each branch that its members alone decide."""
+    """Number of each branch that depends only on its members."""
     n = len(keys)
     marks = np.concatenate([keys, np.zeros(len(linkage), dtype=np.uint64)])
     for k, (a, b) in enumerate(linkage[:, :2].astype(int)):
@@ -418,7 +419,7 @@ def _marks(linkage: Floats, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _adjusted_rand(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
-    """Pairs that two groupings both join, above chance, as a share of the most (Hubert, Arabie)."""
+    """Adjusted Rand index of two groupings [HA85]_."""
     both, one, other = (
         comb(np.unique(labels, axis=-1, return_counts=True)[1], 2).sum()
         for labels in (np.stack([a, b]), a, b)
@@ -436,7 +437,7 @@ def _found(
     seed: np.random.SeedSequence,
     clusters: Sequence[NDArray[np.intp]] | None,
 ) -> Floats:
-    """In how many replicates each branch is found, agreement of groups, and lost replicates."""
+    """Count replicates with each branch; sum the agreement of groups; count lost replicates."""
     rng = np.random.default_rng(seed)
     marks, groups = own
     found = np.zeros(len(marks) + 2)
@@ -457,7 +458,7 @@ def _found(
 def _trials_drawn(
     rng: np.random.Generator, sizes: Sequence[int], clusters: Sequence[NDArray[np.intp]] | None
 ) -> Iterator[list[NDArray[np.intp]]]:
-    """Resample the trials of each place, without end; with clusters, all trials of a cluster."""
+    """Resample the trials of each condition, or whole clusters, without end."""
     while clusters is None:
         yield [rng.integers(0, size, size) for size in sizes]
     every = np.unique(np.concatenate(clusters))
@@ -470,7 +471,7 @@ def _trials_drawn(
 def _replicate(
     place: Packed | Mapping[str, xr.Variable], metric: Metric, n: int
 ) -> tuple[int, Callable[[NDArray[np.intp]], Floats]]:
-    """Number of trials, and estimates of all pairs from chosen ones."""
+    """Number of trials, and a function that estimates all pairs from some of them."""
     if isinstance(place, Packed):
         answers = place.unpacked(np.arange(n))
         return place.n_trials, lambda chosen: metric.value(

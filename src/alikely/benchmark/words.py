@@ -45,7 +45,7 @@ __all__ = [
     "score_sentence",
 ]
 
-# What intervals generalize to, and what stays as it is.
+# Populations that intervals generalize to, and what is fixed.
 SPEAKS: dict[Population, str] = {
     "images": "new images and these humans (humans and models fixed)",
     "observers": "new humans and these images (humans random; images and models fixed)",
@@ -83,14 +83,14 @@ TEMPLATES = {
 
 
 def _speaks(scores: Result, generalize_to: Population) -> str:
-    """What intervals generalize to; new clusters replace new images where they are resampled."""
+    """Population that intervals generalize to, with new clusters where these are resampled."""
     cluster = scores.data.attrs.get("cluster", "")
     new = f"new clusters of images ({cluster})" if cluster else "new images"
     return SPEAKS[generalize_to].replace("new images", new)
 
 
 def judged(scores: Result, frame: pd.DataFrame, generalize_to: Population, level: str) -> bool:
-    """Whether a sentence says how many differences are significant."""
+    """Whether a sentence reports the number of significant differences."""
     if is_analytic(scores):
         few = too_few_humans(scores, generalize_to, level)
         valid = not is_plug_in(scores.metric) and not few
@@ -108,7 +108,7 @@ def score_sentence(
     level: str,
     differences: pd.DataFrame | None,
 ) -> str:
-    """Say the scores of a benchmark."""
+    """Write the scores of a benchmark as a sentence."""
     method, prob = say.method, say.prob
     models = frame[frame["system"].isin(model_names(scores))]
     attrs = scores.data.attrs
@@ -117,7 +117,7 @@ def score_sentence(
         n_humans, fewest, n_images = _behind(scores, level)
         parts = [_scores(say, models, counted(n_humans, "human"), _where(scores, level))]
         known = frame[frame["estimate"].notna()].set_index("system")
-        # Of the humans just named: those whom models were met by, where there are any.
+        # The reference: humans paired with models, if there are any.
         for name in [name for name in (CEILING, HUMANS) if name in known.index][:1]:
             parts.append(TEMPLATES["humans"].format(reached=_reached(say, known.loc[name])))
         ground = _images_words(scores, level, n_humans, fewest, n_images)
@@ -129,7 +129,7 @@ def score_sentence(
         ground = f"from {fewest_entries}{counted(entries[1], 'entry', 'entries')} of the result"
         ground += " each" if len(models) > 1 else ""
         target = population_words(scores.metric, "posterior", attrs)
-    # Two humans tell nothing of new ones: there are no intervals to describe.
+    # Two humans do not generalize to others, so there are no intervals to describe.
     if method and not few:
         how = _method(scores, method, generalize_to, say.kind)
         if method == "analytic" and not np.allclose(models["interval_center"], models["estimate"]):
@@ -143,12 +143,12 @@ def score_sentence(
 
 
 def _reached(say: Phrases, row: pd.Series) -> str:
-    """A score with its interval."""
+    """Write a score with its interval."""
     return ", ".join(filter(None, [say.value(row["estimate"]), say.interval(row)]))
 
 
 def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> str:
-    """The score of one model, or the extremes of several."""
+    """Write the score of one model, or the extremes of several."""
     defined = models[models["estimate"].notna()]
     n = counted(len(models), "model")
     known: dict[str, Any] = {
@@ -172,10 +172,10 @@ def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> s
 
 
 def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_images: int) -> str:
-    """The images and humans that scores are based on."""
+    """Write the numbers of images and humans that scores are based on."""
     ground = f"over {counted(n_images, 'image')}"
     if level == OVERALL and len(levels_met(scores)) > 1:
-        # Of all levels the number is their sum.
+        # Over all levels, the number is their sum.
         ground += " in all, in each data set those of a condition on average"
         ground += "," if fewest < n_humans else ""
     else:
@@ -186,7 +186,7 @@ def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_imag
 
 
 def equality_sentence(scores: Result, test: pd.Series, generalize_to: Population) -> str:
-    """Say the test that all scores are equal, as returned by `alikely.benchmark.test_equality`."""
+    """Write the test of equal scores, as returned by `alikely.benchmark.test_equality`."""
     return TEMPLATES["equality"].format(
         n=test["n_systems"], p=p_words("p", test["p_value"]), system=test["system"],
         other=test["other"], generalize_to=_speaks(scores, generalize_to),
@@ -196,7 +196,7 @@ def equality_sentence(scores: Result, test: pd.Series, generalize_to: Population
 def rank_sentence(
     scores: Result, ranks: pd.DataFrame, generalize_to: Population, ci_prob: float
 ) -> str:
-    """Say which model leads a ranking, and which are tied with it."""
+    """Write which model leads a ranking, and which are tied with it."""
     n, first = len(ranks), ranks.iloc[0]
     names = ranks.loc[ranks["tied_with_top"], "system"].tolist()
     others = [str(name) for name in names if name != first["system"]]
@@ -220,7 +220,7 @@ def ceiling_sentence(
     level: str = OVERALL,
     digits: int = 2,
 ) -> str:
-    """Say the consistency of humans, and how near models come to it."""
+    """Write the consistency of humans, and how close models come to it."""
     prob, kind = scores.interval_options(None, None)
     row = table.set_index("level").loc[level]
     n_humans, n_met = int(row["n_humans"]), _behind(scores, level)[0]
@@ -260,7 +260,7 @@ def ceiling_sentence(
 
 
 def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind) -> str:
-    """How the interval of a method came about."""
+    """Write how the interval of a method was computed."""
     if method == "analytic":
         return "analytic, by Student's t"
     own, variable = next(
@@ -278,7 +278,7 @@ def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind
 
 
 def _where(scores: Result, level: str) -> str:
-    """The data set of a level, or over how many it is a mean."""
+    """Write the data set of a level, or the number of data sets averaged."""
     if level != OVERALL:
         return f" in {level}"
     n = len(dataset_names(scores))
@@ -293,7 +293,7 @@ def _where(scores: Result, level: str) -> str:
 
 
 def _behind(scores: Result, level: str) -> tuple[int, int, int]:
-    """Humans behind the scores of models, the fewest in any part, and images of a condition."""
+    """Humans paired with models, the fewest in any part, and images per condition."""
     at = scores.estimates.sel(level=level)
     own = levels_met(scores) if level == OVERALL else []
     if not own or len(own) == len(dataset_names(scores)):
@@ -304,7 +304,7 @@ def _behind(scores: Result, level: str) -> tuple[int, int, int]:
 
 
 def _told(n: int, of: int, prob: float) -> str:
-    """How many differences are significant after adjustment; nothing, if none could be."""
+    """Write the number of significant differences after adjustment; empty if none is possible."""
     if not of:
         return ""
     if of == 1:
@@ -325,7 +325,7 @@ def difference_sentence(
     level: str,
     prob: float,
 ) -> str:
-    """Say one of the differences of a table with its tests, alone and adjusted for all."""
+    """Write one of the differences of a table with its unadjusted and adjusted tests."""
     where = "" if level == OVERALL else f" in {level}"
     head = f"{scores.metric.label} with the humans{where}, {row['system']} minus {row['other']}"
     if np.isnan(row["se"]):
@@ -357,7 +357,7 @@ def _tested(row: pd.Series, p_value: str, stem: str, prob: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """Three decimals, or as many as show that it is not 0."""
+    """Write three decimals, or as many as show that a value is not 0."""
     digits = 3 if abs(value) >= 0.0005 or value == 0 else 6
     return f"{value:+.{digits}f}"
 
