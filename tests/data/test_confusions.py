@@ -57,9 +57,9 @@ def test_estimates_are_those_of_the_matrices() -> None:
 def test_nothing_is_told_of_differences_on_unknown_items() -> None:
     lost = al.error_similarity(matrices(), paired=True)
     first, second, _ = lost.table["pair"].values
-    with pytest.raises(ValueError, match="do not tell how sure a difference or mean is"):
+    with pytest.raises(ValueError, match="give no interval of a mean or difference"):
         al.mean(lost)
-    with pytest.raises(ValueError, match="do not tell how sure a difference or mean is"):
+    with pytest.raises(ValueError, match="give no interval of a mean or difference"):
         al.difference(lost, first, second)
 
 

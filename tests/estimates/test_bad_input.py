@@ -180,13 +180,13 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Matrices.
     (lambda: al.pairwise_matrix([[1, 0]]), "expected Trials or"),  # type: ignore[arg-type]
     (lambda: al.pairwise_matrix(trials().select(observer=["human_1"])), "observers, got 1"),
-    (lambda: al.pairwise_matrix(trials(), "error_similarity"), "is of metrics of correctness"),
+    (lambda: al.pairwise_matrix(trials(), "error_similarity"), "must count correctness"),
     (lambda: al.pairwise_matrix(trials(), intervals=["posterio"]), "did you mean 'posterior'"),  # type: ignore[list-item]
     (lambda: al.pairwise_matrix(trials(), cluster="item"), "cluster must be "),
     (
         lambda: al.pairwise_matrix(clustered(template=list("ppqq") * 2), cluster="template",
                           intervals=["posterior"]),
-        "limits without draws take items for independent",
+        "posterior limits treat items as independent",
     ),
     (lambda: pairwise_matrix().summary(top=0), "top must be at least 1, got 0"),
     (lambda: pairwise_matrix().summary(intervals=["bootstrap"]), "among analytic, posterior"),

@@ -91,19 +91,19 @@ __all__ = [
 Which = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 # Either observer of a pair.
 EITHER = "observer"
-# Of labels, by joint errors of each pair: means hold from so many on, differences.
+# Label metrics: fewest joint errors of each pair for valid intervals of means and of differences.
 FOR_MEANS, FOR_DIFFERENCES = 10, 40
-# A standard error below this is one of rounding: the entries have the same answers.
+# A standard error below this is rounding error: the entries have the same responses.
 ROUNDING = 1e-12
 PRIOR_ALONE = note("prior-alone")
 # Group of a result whose entries have limits, from which those of means are made.
 POPULATIONS = "populations"
 COPYING = note("prior-copying")
 TOGETHER = note("pair-by-pair")
-# Measured: the bootstrap covers less than .92 where the prior would have a larger part of the
-# entries than this (fewer than 17 disagreements expected by chance in each).
+# Measured: coverage of the bootstrap is below 0.92 if the prior would contribute more than this
+# fraction of the entries (fewer than 17 disagreements expected by chance in each).
 LARGEST_PART = 1 / 18
-# Cells of entries by cluster that are held at once; of more, first derivatives do.
+# Most cells of entries by cluster in memory; above, first derivatives are used.
 MOST_CELLS = 5_000_000
 NAMES = {
     "dataset": "data set",
@@ -112,7 +112,7 @@ NAMES = {
     "observer_a": "first observer",
     "observer_b": "second observer",
 }
-# So many labels of entries a sentence names.
+# Most labels of entries that a sentence names.
 MOST_LABELS = 3
 
 
@@ -128,40 +128,46 @@ def difference(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the difference of two entries of a result, or of the means of two sets of entries.
+    """Compute the difference between two entries of a result, or between means of two sets.
 
     Parameters
     ----------
     result : Result
         An analysis of pairs, a matrix, or scores of models.
     first, second : str, sequence of str, or mapping
-        Labels of entries, or a mapping from ``dataset, condition, observer_a, observer_b`` to the
-        label(s) wanted, such as ``{"observer_b": "resnet50"}``: all entries that match;
-        ``observer`` is either of the two. The order within a pair matters only where it does for
-        the metric: ``"a x b"`` finds what is stored as ``"b x a"``, and both observers of a
-        mapping may be named in either order. For a matrix: a mapping, a tuple of two observers, or
-        a list of observers for all pairs of these. For scores: names of systems.
+        Entries to select:
+
+        - Labels of entries.
+        - A mapping from ``dataset, condition, observer_a, observer_b`` or ``observer`` (either of
+          the two) to labels, such as ``{"observer_b": "resnet50"}``, for all entries that match.
+        - For a matrix: a mapping, a tuple of two observers, or a list of observers for all their
+          pairs.
+        - For scores: names of systems.
+
+        If the metric is symmetric, the order within a pair does not matter: ``"a x b"`` also
+        selects ``"b x a"``.
     generalize_to : {"images", "observers", "both"}, optional
-        For scores: what intervals generalize to, as in `alikely.Result.summary`.
+        For scores: population that intervals generalize to, as in `alikely.Result.summary`.
     level : str
         For scores: a data set, or ``"overall"``.
     rope : (float, float), optional
         Region of practical equivalence of the difference.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
+        Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Rows of the table: the recommended method, every valid one, or those that are named.
 
     Returns
     -------
     pandas.DataFrame
-        As from `contrast`, of ``first - second``. For a matrix the analytic row: over the
-        conditions or data sets in which all is defined, ``n_places``, each with the same weight.
+        As returned by `contrast`, for ``first - second``. For a matrix only the analytic row:
+        the mean, with equal weights, over the ``n_places`` conditions or data sets in which all
+        entries are defined.
 
     Raises
     ------
     TypeError
-        If `result` is none.
+        If `result` is not a Result of these kinds.
     ValueError
         If a selection matches nothing, or both match the same entries.
 
@@ -200,7 +206,7 @@ def mean(
     ci_kind: CiKind | None = None,
     intervals: Intervals = None,
 ) -> pd.DataFrame:
-    """Compute the unweighted mean of entries of a result, with the dependence between them.
+    """Compute the unweighted mean of entries of a result, accounting for shared trials.
 
     Parameters
     ----------
@@ -213,29 +219,30 @@ def mean(
     rope : (float, float), optional
         Region of practical equivalence of the mean.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
-        As in the analysis if not given.
+        Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
         Rows of the table: the recommended method, every valid one, or those that are named.
 
     Returns
     -------
     pandas.DataFrame
-        As from `contrast`. For a matrix the analytic row: the mean of the pairs that are defined,
-        over conditions or data sets with the same weight, ``n_pairs`` (the fewest in one of them)
-        and ``n_places``.
+        As returned by `contrast`. For a matrix only the analytic row: the mean of the defined
+        pairs, over ``n_places`` conditions or data sets with equal weights. ``n_pairs`` is the
+        smallest number of pairs in one of them.
 
     Raises
     ------
     TypeError
-        If `result` is none.
+        If `result` is not a Result of these kinds.
     ValueError
         If the selection matches nothing.
 
     Notes
     -----
-    The analytic interval of a mean is taken on the scale of the metric, as in
-    `alikely.Result.summary`. The posterior of error similarity has limits of the mean itself, since
-    those of pairs do not average (`alikely.errors.limits.mean_draws`).
+    The analytic interval of a mean is computed on the scale of the metric, as in
+    `alikely.Result.summary`. For error similarity, posterior limits are computed for the mean
+    itself, because averages of limits of pairs are not limits of the mean
+    (`alikely.errors.limits.mean_draws`).
 
     Examples
     --------
@@ -272,7 +279,7 @@ def _of_scores(
     ci_prob: float | None,
     **shown: Any,
 ) -> pd.DataFrame:
-    """Difference of two scores, or a mean of some."""
+    """Difference between two scores, or a mean of several."""
     prob, kind = scores.interval_options(ci_prob, shown.pop("ci_kind"))
     found: pd.DataFrame = scores._call(
         "contrast", first=first, second=second, generalize_to=generalize_to, level=level,
@@ -298,23 +305,23 @@ def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> 
 
 
 def nearest_observers(matrix: Result, observer: str, k: int = 10) -> pd.DataFrame:
-    """Find the observers that fail most like one.
+    """Find the observers whose errors are most similar to those of one observer.
 
     Parameters
     ----------
     matrix : Result
         As returned by `alikely.pairwise_matrix`.
     observer : str
-        The reference of metrics to which the order matters.
+        Name of the observer; the reference if the metric is not symmetric.
     k : int
         Number of observers. Default 10.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by the other observer, the nearest first: ``estimate``, ``se`` and the limits of
-        the analytic interval as returned by `mean`, over the ``n_places`` conditions in which the
-        pair is defined.
+        Indexed by the other observer, in descending order of similarity. Columns: ``estimate``,
+        ``se``, limits of the analytic interval as returned by `mean`, and ``n_places``, the number
+        of conditions or data sets in which the pair is defined.
 
     Raises
     ------
@@ -352,11 +359,11 @@ def _of_matrix(
     ci_prob: float | None,
     **unused: object,
 ) -> pd.DataFrame:
-    """Mean or difference of entries of a matrix, averaged over its places."""
+    """Mean or difference of entries of a matrix, averaged over conditions or data sets."""
     if given := [name for name, value in unused.items() if value is not None]:
         raise ValueError(
             f"means and differences of a matrix have only analytic intervals, got {given[0]}=; "
-            "leave it out, or use compare(trials, metric, pairs) for the other methods"
+            "leave it out, or use compare(trials, metric, pairs) for other methods"
         )
     metric, value = matrix.metric, matrix.estimates["estimate"].values.ravel()
     dim = place_dim(matrix)
@@ -373,7 +380,7 @@ def _of_matrix(
     if second is None or sides[0] == sides[1]:
         kept = _over_places(every, place, value)
     else:
-        # Different places: each side is a mean of its own.
+        # Different conditions or data sets: each side is averaged separately.
         means = [_over_places(side, place, value) for side in weights]
         kept = means[0] - means[1] if all(map(np.any, means)) else np.zeros(len(value))
     flat = np.flatnonzero(kept if kept.any() else every)
@@ -396,12 +403,12 @@ def _of_influences(
     place: NDArray[np.intp],
     ci_prob: float | None,
 ) -> pd.DataFrame:
-    """Weighted sum of entries that are not of correctness, by influences of trials."""
+    """Weighted sum of entries of metrics that do not count correctness, by influences of trials."""
     metric, prob = matrix.metric, matrix.interval_options(ci_prob, None)[0]
     if metric.all_influences is None or not metric.symmetric:
         raise ValueError(
-            f"differences and means within a matrix need influences, which {metric.name} has not; "
-            f"analyze these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
+            f"differences and means within a matrix need influences, which {metric.name} does not "
+            f"have; analyze these pairs with compare(trials, {metric.name!r}, pairs=[...]) instead"
         )
     full = np.zeros(len(place))
     full[flat] = weights
@@ -416,7 +423,7 @@ def _of_influences(
 
 
 def _over_places(weights: Floats, place: NDArray[np.intp], value: Floats) -> Floats:
-    """Weights of the defined entries of each place, averaged over the places that have any."""
+    """Weights of the defined entries, averaged over the conditions or data sets with any."""
     kept = np.zeros(len(weights))
     for k in np.unique(place[weights != 0]):
         here = (place == k) & (weights != 0)
@@ -425,7 +432,7 @@ def _over_places(weights: Floats, place: NDArray[np.intp], value: Floats) -> Flo
 
 
 def _of_defined(weight: Floats, defined: NDArray[np.bool_]) -> Floats:
-    """Weights of the entries that are defined: a mean is over these, a difference needs both."""
+    """Weights of the defined entries; a difference needs both sides."""
     if not defined.any() or ((weight < 0).any() and not defined.all()):
         return np.zeros(len(weight))
     kept = np.where(defined, weight, 0.0)
@@ -446,11 +453,11 @@ def contrast(
     Parameters
     ----------
     result : Result
-        An analysis.
+        An analysis of pairs.
     weights : array_like, shape (pair,)
-        Weight of each entry; entries of weight 0 take no part.
+        Weight of each entry; entries of weight 0 are excluded.
     rope : (float, float), optional
-        Region of practical equivalence; its posterior mass is given [K18]_.
+        Region of practical equivalence [K18]_; adds its posterior probability, ``rope_mass``.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Default: as in the analysis.
     intervals : None, "all" or sequence of {"analytic", "bootstrap", "posterior"}
@@ -459,33 +466,36 @@ def contrast(
     Returns
     -------
     pandas.DataFrame
-        A row for each method: ``analytic`` (influence functions, with the covariance over shared
+        One row per method: ``analytic`` (influence functions, with the covariance over shared
         trials), ``bootstrap`` (the same resampled trials for all entries), ``posterior`` (joint
-        draws). The recommended one is the analytic one for several tables of correctness, otherwise
-        that of `alikely.Result.summary`. With `rope` the posterior is included. Columns
+        draws). The analytic method is recommended for several tables of correctness, otherwise the
+        method of `alikely.Result.summary`. `rope` adds the posterior row. Columns:
 
-        - ``estimate``, for the posterior its median; ``se``; the interval
-        - ``p_value``, analytic, two-sided, of 0
-        - ``prob_positive``, share of draws above 0; ``rope_mass``; ``frac_undefined`` of draws
+        - ``estimate`` (for the posterior its median), ``se`` and the limits of the interval
+        - ``p_value``: analytic, two-sided test of 0
+        - ``prob_positive``: proportion of draws above 0
+        - ``rope_mass``: proportion of draws in `rope`
+        - ``frac_undefined``: fraction of undefined draws
         - with ``"all"``, ``center`` of the analytic interval and its degrees of freedom ``df``
-        - ``note``
+        - ``note``: why a value is undefined or unreliable
 
     Raises
     ------
     TypeError
         If the result is of another kind.
     ValueError
-        If there is not one finite weight per entry, all are 0, or the region, the interval or a
-        method is not valid.
+        If the weights are not one finite number per entry or all are 0, or if the region, the
+        interval or a method is invalid.
 
     Notes
     -----
-    Near the ceiling an estimate of few errors is biased and its standard error too small. The
-    analytic interval of several tables of correctness is centered on a sum with pseudo-trials in
+    Near perfect accuracy, estimates are biased and their standard errors too small. The analytic
+    interval of several tables of correctness is therefore centered on a sum with pseudo-trials in
     each entry. These have the accuracies of the entry and the error consistency of all entries with
     weights of the same sign. The interval includes the sum of the estimates. If entries have few
-    errors, the posterior is biased, because its prior expects independence in each entry, and the
-    bootstrap is too narrow. These rows are then omitted unless they are named in `intervals`.
+    errors, the posterior is biased, because its prior expects independence in each entry, and
+    bootstrap intervals are too narrow. These rows are then omitted unless they are named in
+    `intervals`.
 
     Examples
     --------
@@ -501,8 +511,8 @@ def contrast(
     of_kind(result, "pair")
     if result.data.attrs.get("pairing") == "lost":
         raise ValueError(
-            "these are confusion matrices of systems that answered the same items, which do not "
-            "tell how sure a difference or mean is; compare trials"
+            "confusion matrices of systems that answered the same items give no interval of a mean "
+            "or difference; compare trials instead"
         )
     ci_prob, ci_kind = result.interval_options(ci_prob, ci_kind)
     table = result.table
@@ -542,11 +552,11 @@ def contrast(
         }
     }
     wrong = _wrong(result, part, w, found)
-    # Of chosen images the posterior of several people may be too narrow.
+    # For images sampled by a plan, the posterior of several humans may be too narrow.
     several = "inclusion" in part and bool(several_people(part))
     methods = _methods(result, intervals, found, wrong, several)
     if intervals is None and rope is not None and "posterior" in result.data.children:
-        # The region is judged by posterior mass.
+        # The mass of the region is a posterior probability.
         methods = tuple(dict.fromkeys((*methods, "posterior")))
     for method in ("bootstrap", "posterior"):
         if method in methods and wrong.get(method) == TOGETHER:
@@ -577,7 +587,7 @@ def _of_draws(
     ci_kind: CiKind,
     rope: tuple[float, float] | None,
 ) -> tuple[dict[str, object], str]:
-    """Row of a method by its draws, and what there is to say of them."""
+    """Row of a method that has draws, and its note."""
     if method == "posterior" and POPULATIONS in result.data.children:
         draws, note = _of_populations(result, chosen, weights, (1 + ci_prob) / 2)
     else:
@@ -594,7 +604,7 @@ def _of_draws(
 
 
 class _Analytic(NamedTuple):
-    """The analytic row: Student's quantiles about the center."""
+    """The analytic row: an interval with Student's t quantiles around the center."""
 
     center: float
     se: float
@@ -607,7 +617,7 @@ class _Analytic(NamedTuple):
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of 0."""
+        """Two-sided p-value of 0."""
         return float(2 * stats.t.sf(abs(self.center) / self.se, self.df)) if self.se > 0 else np.nan
 
 
@@ -634,7 +644,7 @@ def _analytic(
         center, square, df = value, clusters.variance, clusters.df
     else:
         square = covariance_of(part, metric, cluster, w[None])[0, 0]
-        # Of chosen images about the weighted value, with the freedom that the design leaves.
+        # For images sampled by a plan: the weighted value, with the degrees of freedom of the plan.
         center, df, _ = of_design(part, estimates, metric, w)
     se = float(np.sqrt(square))
     lower, upper = _bounds(metric, w, center, se, df, ci_prob)
@@ -643,7 +653,7 @@ def _analytic(
 
 
 def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
-    """Note on a sum over too few clusters of items; empty of others."""
+    """Note on a sum over too few clusters of items; otherwise empty."""
     cluster = result.data.attrs["cluster"]
     if not cluster or not of_items(part, cluster):
         return ""
@@ -652,7 +662,7 @@ def _few_clusters(result: Result, part: xr.Dataset, w: Floats) -> str:
 
 
 def is_pooled(part: xr.Dataset, metric: Metric) -> bool:
-    """Whether a sum is of several tables of correctness, of images that no plan chose."""
+    """Check for a sum over several tables of correctness, of images not sampled by a plan."""
     several = part.sizes["pair"] > 1
     return several and metric.counts == "correctness" and "inclusion" not in part
 
@@ -666,7 +676,7 @@ def sum_interval(
     ci_prob: float,
     squares: Floats | None = None,
 ) -> _Analytic:
-    """Interval of a sum over tables of correctness; `squares_by_cluster` for clusters of items."""
+    """Compute the interval of a sum of correctness tables; `squares` for clusters of items."""
     n, square = len(moved), moved**2
     sampled = float(square.sum())
     se = float(np.sqrt(n / max(n - 1, 1) * sampled + sums.added))
@@ -685,7 +695,7 @@ def sum_interval(
 def _bounds(
     metric: Metric, weights: Floats, center: float, se: float, df: float, ci_prob: float
 ) -> Floats:
-    """Interval on the metric's own scale for a mean of entries, plain for a difference."""
+    """Interval on the scale of the metric for a mean of entries, untransformed for a difference."""
     deviate = float(student_deviate(np.array(df), ci_prob))
     if (weights > 0).all() and np.isclose(weights.sum(), 1):
         return analytic_interval(metric, np.array(center), np.array(se), deviate)
@@ -695,7 +705,7 @@ def _bounds(
 def _wrong(
     result: Result, entries: xr.Dataset, weights: Floats, found: _Analytic
 ) -> dict[str, str]:
-    """Methods that are known to be wrong for a sum, and why."""
+    """Methods that are invalid for a sum, with reasons."""
     wrong = dict(result.metric.unreliable)
     if "posterior" in result.data.children and not _draws_belong_together(result, entries):
         wrong["posterior"] = TOGETHER
@@ -709,7 +719,7 @@ def _wrong(
         return wrong
     if "copy_probability" in result.data.attrs["prior"]:
         wrong["posterior"] = COPYING
-    # As large as its standard error, a bias leaves .83 of intervals of 95 %.
+    # A bias as large as the standard error lowers the coverage of 95% intervals to 0.83.
     elif _part_of(result.prior.disagreements, found.disagreements, weights) > max(
         LARGEST_PART, found.se
     ):
@@ -718,7 +728,7 @@ def _wrong(
 
 
 def _part_of(added: float, disagreements: Floats, weights: Floats) -> float:
-    """Mean part of added disagreements in the entries of the sign where it is larger."""
+    """Mean fraction of added disagreements, for the sign of weights where it is larger."""
     part = added / (added + disagreements)
     signs = (weights > 0, weights < 0)
     return float(max(np.average(part[s], weights=np.abs(weights[s])) for s in signs if s.any()))
@@ -733,7 +743,7 @@ def _methods(
 ) -> tuple[str, ...]:
     there = [name for name in METHODS if name == "analytic" or name in result.data.children]
     valid = [name for name in there if name not in wrong]
-    # Draws of a sum are needed, and limits without draws have none.
+    # A sum needs draws; limits computed from counts have none.
     first: str
     pooled = found.disagreements is not None
     first = "analytic" if pooled or several else chosen_interval(result, None, "hdi")
@@ -741,7 +751,7 @@ def _methods(
         first = valid[-1] if valid else ""
     shown = chosen_methods(intervals, METHODS, valid, first)
     if intervals is None and "posterior" in valid and result.metric.posterior_label != "posterior":
-        # Of another quantity, such as a correlation corrected for noise.
+        # It describes another quantity, such as a noise-corrected correlation.
         shown = tuple(dict.fromkeys((*shown, "posterior")))
     return tuple(name for name in shown if name in there)
 
@@ -759,7 +769,7 @@ def _undefined_note(result: Result, chosen: NDArray[np.intp]) -> str:
 
 
 def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
-    """Whether entries that are corrected for noise on different scales are put together."""
+    """Note if entries are noise-corrected on different scales."""
     if "scale" not in result.estimates:
         return ""
     scales = sorted(set(result.estimates["scale"].values[chosen].tolist()))
@@ -769,7 +779,7 @@ def _scale_note(result: Result, chosen: NDArray[np.intp]) -> str:
 def _of_populations(
     result: Result, chosen: NDArray[np.intp], weights: Floats, sure: float
 ) -> tuple[Floats, str]:
-    """Draws of a weighted sum whose entries have limits rather than draws of their own."""
+    """Draws of a weighted sum of entries that have limits instead of draws."""
     one_by_one = result.draws("posterior")[:, chosen].astype(np.float64)
     populations = result.data[POPULATIONS].to_dataset().isel(pair=chosen)
     draws, note = np.zeros(len(one_by_one)), ""
@@ -797,11 +807,11 @@ def _few_note(part: xr.Dataset, weights: NDArray[np.float64], metric: Metric) ->
 
 
 def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], str]:
-    """Weights of a mean over the entries that have common trials, and how many have none."""
+    """Weights of a mean over the entries with common trials, and a text on the others."""
     weights = np.zeros(result.table.sizes["pair"])
     chosen = entries_of(result, which)
     met = ~apart(result)[chosen]
-    # Of none at all the mean is undefined, for the reason that each entry has.
+    # If no entry has common trials, the mean is undefined for the reason of each entry.
     used = chosen[met] if met.any() else chosen
     weights[used] = 1 / len(used)
     lost = len(chosen) - len(used)
@@ -815,12 +825,12 @@ def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
-    """Positions of the entries of a result that are selected (`ValueError` if there are none)."""
+    """Find the positions of the selected entries (`ValueError` if none match)."""
     if result.kind == "matrix":
         if isinstance(which, str):
             raise ValueError(
-                f"entries of a matrix are chosen by a mapping, a pair or a list of observers, got "
-                f"{which!r}; give {{'observer': {which!r}}} or [{which!r}, ...]"
+                f"entries of a matrix are selected by a mapping, a pair or a list of observers, "
+                f"got {which!r}; give {{'observer': {which!r}}} or [{which!r}, ...]"
             )
         if not isinstance(which, Mapping):
             pair = isinstance(which, tuple) and len(which) == 2
@@ -834,7 +844,7 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     labels = [which] if isinstance(which, str) else list(which)
     positions = index.get_indexer(labels)
     if result.metric.symmetric:
-        # The order within a pair is how it was stored, not what was asked.
+        # The order of a stored pair may differ from the requested one.
         a, b = (result.table[name].values for name in LABELS[2:])
         turned = [
             f"{two} x {one}" + label.removeprefix(f"{one} x {two}")
@@ -855,7 +865,7 @@ def _matching(
     symmetric: bool,
     which: Mapping[str, str | Sequence[str]],
 ) -> NDArray[np.intp]:
-    """Entries that have all the labels of a mapping."""
+    """Entries that match all labels of a mapping."""
     sides = LABELS[2:]
     either = symmetric and set(sides) <= set(which)
     found: dict[tuple[str, str], NDArray[np.bool_]] = {}
@@ -897,22 +907,23 @@ def contrast_sentence(
     *,
     interval: str | None = None,
 ) -> str:
-    """Say a mean of entries, or a difference of two, as papers report them.
+    """Describe a mean of entries, or a difference, in sentences, as reported in papers.
 
     Parameters
     ----------
     result : Result
+        An analysis of pairs.
     first, second : str, sequence of str, or mapping
-        As in `alikely.difference`; without `second` the mean of the first, as `alikely.mean` has
-        it.
+        As in `alikely.difference`. Without `second`, the mean of `first`, as returned by
+        `alikely.mean`.
     interval : {"analytic", "bootstrap", "posterior"}, optional
-        Whose interval, as in `alikely.Result.sentence`.
+        Method of the interval, as in `alikely.Result.sentence`.
 
     Returns
     -------
     str
-        The mean or difference with its interval, how that came about, for whom it speaks, and
-        whether it lies beside 0.
+        The mean or difference, its interval, the method, what the interval generalizes to, and
+        whether it excludes 0.
 
     Raises
     ------
@@ -933,7 +944,7 @@ def contrast_sentence(
     of_kind(result, "pair")
     if interval is not None and chosen_interval(result, interval) == "bca":
         raise ValueError(
-            "interval must be one that means have (analytic, bootstrap, posterior); got 'bca'"
+            "interval of a mean must be 'analytic', 'bootstrap' or 'posterior', got 'bca'"
         )
     prob, kind = result.interval_options(None, None)
     what, of = _named(result, first)
@@ -973,7 +984,7 @@ def contrast_sentence(
         f"{name} {ends} ({method_words(result, method, kind)}, over {ground}). The interval "
         f"generalizes to {whom}{shared}; it is not adjusted for multiple comparisons."
     )
-    # A difference is judged against 0; a mean against independent errors, where that is one value.
+    # Differences are tested against 0; means against independent errors, if that is one value.
     chance = result.metric.independent if second is None else 0.0
     if chance is not None:
         text += f" It {side_words(lower, upper, chance)} {number(chance, 0)}"
@@ -989,7 +1000,7 @@ def _sum(result: Result, which: Which) -> float:
 
 
 def _named(result: Result, which: Which) -> tuple[str, str]:
-    """What a selection of entries is: a mean or the metric itself, and of what."""
+    """Words for a selection of entries: the metric or its mean, and the pairs."""
     metric, chosen = result.metric, entries_of(result, which)
     if len(chosen) == 1:
         row = result.pairs.iloc[chosen[0]]
@@ -1008,7 +1019,7 @@ def _named(result: Result, which: Which) -> tuple[str, str]:
 
 
 def _odds(row: pd.Series, method: str) -> str:
-    """What a method says of the sign, besides the interval."""
+    """Words for the p-value or probability of the sign."""
     if method == "analytic":
         p = float(row["p_value"])
         return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
@@ -1046,7 +1057,7 @@ def model_means(
             stem = f"{method}_" if intervals is not None else ""
             row |= {f"{stem}lb": told_of[lower], f"{stem}ub": told_of[upper]}
             row |= {"method": method} if intervals is None else {}
-        # What is said of each of its pairs holds of their mean.
+        # Notes that all its pairs share apply to their mean.
         common = [note for note in notes[own[0]] if note and all(note in notes[i] for i in own)]
         told = dict.fromkeys([*(note for note in methods["note"] if note), *common])
         rows.append(row | {"note": "; ".join(told)})
@@ -1055,11 +1066,11 @@ def model_means(
 
 
 def _compared_observers(result: Result) -> list[str]:
-    """Observers whose means over their entries can be held against each other."""
+    """Observers whose means over their entries can be compared."""
     pairs = result.pairs
     first, second = pairs["observer_a"], pairs["observer_b"]
     if (first == second).any():
-        return []  # all readers of an entry at once
+        return []  # entries of all readers together
     alone = second[~second.isin(first)]
     if alone.nunique() > 1:
         return [str(name) for name in alone.unique()]
@@ -1072,7 +1083,7 @@ def observer_differences(result: Result, most: int = 66) -> pd.DataFrame:
     names, pairs = _compared_observers(result), result.pairs[["observer_a", "observer_b"]]
     value = pd.Series(result.estimates["estimate"].values)
     means = {name: value[(pairs == name).any(axis=1)].mean() for name in names}
-    # Those of whom nothing is defined come last.
+    # Observers without a defined entry come last.
     names.sort(key=lambda name: (np.isnan(means[name]), -means[name]))
     chosen = list(itertools.combinations(names, 2))
     if len(chosen) > most:

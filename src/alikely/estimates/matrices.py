@@ -1,4 +1,4 @@
-"""Matrices: all pairs of thousands of observers at once."""
+"""Matrices: comparisons of all pairs of thousands of observers."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from alikely.metrics.cell_priors import CellPrior, Prior, cell_prior
 __all__ = ["pairwise_matrix"]
 
 Method = Literal["analytic", "posterior"]
-# Bytes that an entry takes at most, measured of 1,500 observers: cells, estimate, error, limits and
-# test; of metrics that are not of correctness whole squares of sums and of what is made of them.
+# Most bytes of an entry, measured with 1,500 observers: cells, estimate, standard error, limits and
+# test; for metrics that do not count correctness, square matrices of sums and derived quantities.
 BYTES = 150
 BYTES_OF_SQUARES = 1_250
-# Pairs that one job works on: 30 MB of numbers.
+# Pairs per job: 30 MB of numbers.
 BLOCK = 250_000
-# Pairs that one job takes limits of kappa_p of.
+# Pairs per job for limits of kappa_p.
 FEW = 20_000
-# Numbers of one job: influences of so many pairs and trials.
+# Numbers per job: influences, pairs times trials.
 CHUNK = 8_000_000
 POSTERIOR = ("posterior_lower", "posterior_upper")
 
@@ -62,55 +62,59 @@ def pairwise_matrix(
     ci_prob: float | None = None,
     **options: Any,
 ) -> Result:
-    """Compare all pairs of many observers: matrices instead of a table.
+    """Compare all pairs of many observers.
 
-    Counts by bits, standard errors by influence, posterior limits and exact tests without draws:
-    ten million pairs take about a minute. Of fewer pairs `alikely.compare` says more.
+    Counts use bit operations, standard errors influence functions; posterior limits and exact tests
+    need no draws. Ten million pairs take about a minute. For fewer pairs, `alikely.compare` gives
+    more results.
 
     Parameters
     ----------
     trials : Trials or xarray.DataArray, dims (observer, trial)
-        Aligned responses; or 1 right, 0 wrong, -1 not shown or left out, which may be backed by a
-        chunked array (dask, zarr, netCDF): it is read slice by slice.
+        Aligned responses; or an array of 1 (correct), 0 (incorrect) and -1 (not shown or excluded).
+        A chunked array (dask, zarr, netCDF) is read slice by slice.
     metric : str or Metric
-        A metric of correctness, or one that has a way to all pairs at once, such as
-        ``"misclassification_agreement"`` or ``"kappa_p"`` (which have no test and no sums; limits
-        of a posterior only ``"kappa_p_discrete"``).
+        A metric of correctness, or a metric that supports all pairs, such as
+        ``"misclassification_agreement"`` or ``"kappa_p"``. The latter have no test, and no
+        posterior limits except for ``"kappa_p_discrete"``.
     by : {"condition", "dataset"} or None
-        Trials to keep apart; None pools all. A chunked array is always pooled.
+        Grouping of trials; groups are analyzed separately. None pools all trials. A chunked array
+        is always pooled.
     intervals : sequence of {"analytic", "posterior"}, optional
-        ``"posterior"`` keeps limits of the posterior, for metrics that have them without draws.
-        Analytic limits follow from the standard errors, which are always there. Default: both;
-        analytic limits alone for clusters of items.
+        ``"posterior"`` stores posterior limits, for metrics that have them without draws. Analytic
+        limits are computed from the standard errors and are always available. Default: both; for
+        clusters of items only ``"analytic"``.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells of each pair, as in `alikely.error_consistency`.
     tests : bool
-        Fisher's exact test of every pair, and p-values adjusted over all entries by Benjamini and
-        Hochberg; none for clusters of items, which it takes for independent.
+        Whether to compute Fisher's exact test for every pair, with p-values adjusted over all
+        entries (Benjamini-Hochberg). Not computed for clusters of items, because it assumes
+        independent items.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or leave the trial out of that observer's pairs.
+        Count a missing response as an error, or drop the trial from that observer's pairs.
     cluster : str, optional
-        Column of items whose answers are dependent, such as ``"template"``: standard errors are
-        those of clusters, limits Student's.
-        ``"trial"`` takes answers to items that come back as independent trials.
+        Column of items that defines clusters, such as ``"template"``. Standard errors are then
+        computed over clusters, and limits use Student's t. ``"trial"`` treats responses to repeated
+        items as independent trials.
     ci_prob : float
-        Probability of the posterior limits, and of others by default; in (0, 1).
+        Probability of the posterior limits, and the default for other limits; in (0, 1).
     **options
-        Of the metric.
+        Options of the metric.
 
     Returns
     -------
     Result
+        A matrix; see `alikely.Result`.
 
     Raises
     ------
     TypeError
-        If `trials` is neither.
+        If `trials` has the wrong type.
     MemoryError
-        If memory does not hold so many pairs, before any is counted.
+        If the matrix does not fit into memory; checked before pairs are counted.
     ValueError
-        If there are fewer than two observers, items come back, the metric has no way to all pairs,
-        or an option is invalid.
+        If there are fewer than two observers, items are repeated, the metric does not support all
+        pairs, or an option is invalid.
 
     References
     ----------
@@ -130,9 +134,8 @@ def pairwise_matrix(
     found = get_metric(get_metric(metric), **options)
     if found.counts != "correctness" and found.all_pairs is None:
         raise ValueError(
-            f"al.pairwise_matrix is of metrics of correctness and some others, and {found.name} "
-            f"is one of "
-            f"{found.counts}; take compare(trials, metric, pairs) for it"
+            f"metric of al.pairwise_matrix must count correctness or support all pairs, and "
+            f"{found.name} counts {found.counts}; use compare(trials, metric, pairs) instead"
         )
     check_interval(ci_prob, "eti")
     of_items = cluster not in (None, "trial")
@@ -146,8 +149,8 @@ def pairwise_matrix(
             )
     if of_items and "posterior" in methods:
         raise ValueError(
-            "limits without draws take items for independent, and cluster says that they are not; "
-            "leave intervals out, or take compare(trials, metric, pairs, cluster=...)"
+            "posterior limits treat items as independent, and cluster= declares dependent items; "
+            "leave intervals out, or use compare(trials, metric, pairs, cluster=...)"
         )
     own = _checked_prior(prior, found, methods)
     with step("answers as bits"):
@@ -211,7 +214,7 @@ def pairwise_matrix(
 
 
 def _clustered(result: Result) -> Result:
-    """Put in standard errors over clusters of items, their freedom and numbers."""
+    """Add standard errors over clusters of items, degrees of freedom and numbers of clusters."""
     estimates, n_trials = result.estimates, int(result.data["answers"]["n_trials"].max())
     size, each = estimates["estimate"].size, max(1, CHUNK // max(n_trials, 1))
     jobs = [(result, np.arange(k, min(k + each, size))) for k in range(0, size, each)]
@@ -233,35 +236,37 @@ def _over_clusters(result: Result, flat: NDArray[np.intp]) -> dict[str, NDArray[
 
 
 def _numbers(trials: Any, by: By, cluster: str | None) -> list[NDArray[np.intp]]:
-    """Which cluster each trial of each place is of."""
-    data = of_type(trials, Trials, "an array of right and wrong answers has no clusters").data
+    """Cluster of each trial, by condition or data set."""
+    data = of_type(
+        trials, Trials, "an array of correct and incorrect responses has no clusters"
+    ).data
     numbers = clusters_of(data, str(cluster))
     group, labels = groups_of_trials(data, by)
     return [numbers[group == g] for g in range(len(labels))]
 
 
 def _checked_prior(prior: Prior | None, metric: Metric, intervals: Sequence[Method]) -> CellPrior:
-    """The prior of all pairs, if there is a posterior for it (`ValueError` else)."""
+    """The prior of all pairs (`ValueError` if there is no posterior)."""
     own = cell_prior(prior)
     own.cells("a matrix")
     if prior is not None and not (metric.limits and "posterior" in intervals):
         raise ValueError(
-            f"prior is of the posterior, and this matrix of {metric.name} has none; leave it out, "
-            "or take intervals=['posterior'] of error_consistency or kappa_p_discrete"
+            f"prior applies to the posterior, and this matrix of {metric.name} has none; leave it "
+            "out, or use intervals=['posterior'] with error_consistency or kappa_p_discrete"
         )
     return own
 
 
 def _check_size(metric: Metric, n: int, n_places: int) -> None:
-    """Refuse matrices that memory does not hold, before any pair is counted."""
+    """Check that the matrix fits into memory, before any pair is counted."""
     n_pairs = n * (n - 1) // 2
     orders = 1 if metric.symmetric else len(ORDERS)
     each = BYTES * orders if metric.all_pairs is None else BYTES_OF_SQUARES
     check_memory(
         float(n_pairs) * n_places * each,
         f"{n:,} observers, {n_pairs:,} pairs" + (f" x {n_places} places" * (n_places > 1)),
-        "choose observers with trials.select(observer=[...]), pool with by=None, or take sets of "
-        "observers one after the other",
+        "select observers with trials.select(observer=[...]), pool with by=None, or analyze sets "
+        "of observers separately",
     )
 
 
@@ -276,7 +281,7 @@ def _own_cells(packed: Packed) -> Floats:
 def _of_matrices(
     cells: NDArray[np.int32], metric: Metric, found: Mapping[str, NDArray[Any]]
 ) -> dict[str, Any]:
-    """Variables of all pairs of one place, from square matrices."""
+    """Variables of all pairs of one condition or data set, from square matrices."""
     i, j = np.triu_indices(len(found["estimate"]), k=1)
     variables: dict[str, Any] = {"cells": (("pair", "cell"), cells)}
     for name, square in found.items():
@@ -291,7 +296,7 @@ def _of_matrices(
 def _option_limits(
     found: dict[str, NDArray[Any]], wanted: bool, ci_prob: float, prior: CellPrior
 ) -> dict[str, Any]:
-    """Posterior limits from what pairs chose, where the metric has such; taken out of the rest."""
+    """Posterior limits from the chosen options, which are removed from `found`."""
     chosen, n_options = found.pop("chosen", None), found.pop("n_options", None)
     if chosen is None or n_options is None or not wanted:
         return {}
@@ -312,7 +317,7 @@ def _of_pairs(
     tests: bool,
     ci_prob: float,
 ) -> dict[str, Any]:
-    """Variables of all pairs of one place."""
+    """Variables of all pairs of one condition or data set, from cells."""
     orders = 1 if metric.symmetric else len(ORDERS)
     value, se = np.empty((2, orders, len(cells)))
 
@@ -338,7 +343,7 @@ def _of_pairs(
 
 
 def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Estimates of tables in every order, (order, pair), and their errors; NaN where undefined."""
+    """Estimates (order, pair) and their standard errors; NaN if undefined."""
     values, errors = [], []
     for turn in ([0, 1, 2, 3], TURNED)[: 1 if metric.symmetric else len(ORDERS)]:
         counts = cells[:, turn].astype(np.float64)
@@ -353,7 +358,7 @@ def _estimated(metric: Metric, cells: NDArray[np.int32]) -> tuple[Floats, Floats
 def _as_bits(
     parts: Sequence[Packed], names: Sequence[str], places: xr.DataArray | None
 ) -> xr.Dataset:
-    """Answers of all places, one after the other."""
+    """Responses of all conditions or data sets as bits, concatenated."""
     variables: dict[str, Any] = {
         "right": (("observer", "word"), np.concatenate([part.right for part in parts], axis=1))
     }

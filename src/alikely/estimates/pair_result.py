@@ -1,4 +1,4 @@
-"""What a result of pairs shows: its table, sentences, draws and parts."""
+"""Results of pairs: table, sentences, draws and selection."""
 
 from __future__ import annotations
 
@@ -54,30 +54,30 @@ __all__ = [
 ]
 
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
-# What the tables of labels and of rows count, for every metric of theirs.
+# Counts in the tables of labels and of rows, for all their metrics.
 COUNTED = ("n_joint_errors", "n_errors_a", "n_errors_b")
-# Tests against independent observers: tables show the first that there is, others on request.
+# Tests against independent observers: tables show the first available, others on request.
 TESTS = ("p_null", "p_null_bh", "p_fisher", "log_bf10", "p_adjusted", "log10_p")
 NUMBERED = note("item-labels")
-# Of entries that pool data sets.
+# Label of entries that pool data sets.
 ALL_DATA = "all"
 FIRST = {"estimate": ("pair",), "se": ("pair",), "undefined": ("pair",)}
 SCHEMA = {"observed_data": {"first": ("pair",), "second": ("pair",)}, "estimates": FIRST}
 
 
 def schema(_: xr.DataTree) -> Any:
-    """Groups and variables that a file must have."""
+    """Return the groups and variables that a file must have."""
     return SCHEMA
 
 
 def observers(result: Result) -> list[str]:
-    """Names of all observers that take part."""
+    """Return the names of all observers in the entries."""
     names = result.pairs[["observer_a", "observer_b"]].to_numpy().ravel()
     return [str(name) for name in pd.unique(names)]
 
 
 def draws(result: Result, method: str) -> NDArray[np.floating]:
-    """Replicates or draws, (draw, pair)."""
+    """Return bootstrap replicates or posterior draws, (draw, pair)."""
     if method not in result.data.children:
         raise ValueError(
             f"this result has no {method} draws; ask for them when calling {result.metric.name}()"
@@ -86,12 +86,12 @@ def draws(result: Result, method: str) -> NDArray[np.floating]:
 
 
 def flat(values: xr.DataArray, last: str) -> Floats:
-    """Draws as a matrix, (draw, entry): chains one after the other."""
+    """Concatenate the chains of draws: a matrix (draw, entry)."""
     return np.asarray(values.values).reshape(-1, values.sizes[last])
 
 
 def select(result: Result, labels: dict[str, Any]) -> xr.DataTree:
-    """The entries that have all these labels."""
+    """Select the entries that match all labels."""
     pairs = result.pairs
     keep = np.ones(len(pairs), dtype=bool)
     for name, wanted in labels.items():
@@ -113,7 +113,7 @@ def select(result: Result, labels: dict[str, Any]) -> xr.DataTree:
 
 
 def _part(data: xr.DataTree, at: slice | NDArray[np.intp]) -> xr.DataTree:
-    """Some entries, with the groups that are of entries, and all others."""
+    """Some entries in all groups that have the dimension pair; other groups unchanged."""
     tree = data.copy()
     for name, node in data.children.items():
         if "pair" in node.dims:
@@ -124,7 +124,7 @@ def _part(data: xr.DataTree, at: slice | NDArray[np.intp]) -> xr.DataTree:
 def summary(
     result: Result, *, ci_prob: float, ci_kind: CiKind, intervals: Intervals, columns: Columns
 ) -> pd.DataFrame:
-    """Estimates with their intervals, one row per pair and group."""
+    """List estimates with their intervals, one row per pair and group."""
     methods = shown_methods(result, intervals, ci_kind)
     n_trials, accuracy_a, accuracy_b = _trials(result)
     estimates = result.estimates
@@ -185,19 +185,19 @@ def summary(
 def sentence(
     result: Result, *, interval: str | None, ci_prob: float, ci_kind: CiKind, digits: int
 ) -> str:
-    """Say the result as papers report it."""
+    """Describe the result in sentences, as reported in papers."""
     return result_sentence(result, interval, ci_prob, ci_kind, digits)
 
 
 def method(result: Result, interval: str | None = None) -> str:
-    """The one method whose interval a page shows."""
+    """Return the method of the interval that a page shows."""
     return chosen_interval(result, interval)
 
 
 def page_columns(
     result: Result, frame: pd.DataFrame, bounds: Sequence[str], places: Sequence[str] | None = None
 ) -> list[str]:
-    """The columns of a summary that a page has room for."""
+    """Select the columns of a summary that fit on a page."""
     if places is None:
         places = [name for name in PLACES if frame[name].nunique() > 1]
     rests = result.metric.rests_on[0]
@@ -210,7 +210,7 @@ def page_columns(
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """The first rows, how many there are, and the labels that differ."""
+    """Return the first rows, the number of rows, and the labels that differ."""
     first = type(result)(_part(result.data, slice(ROWS)))
     places = [name for name in PLACES if len(set(result.table[name].values.tolist())) > 1]
     frame = first.summary(intervals=methods)
@@ -218,7 +218,7 @@ def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, 
 
 
 def describe(result: Result) -> str:
-    """What there is, in a line."""
+    """Summarize the contents in one line."""
     n_pairs = result.table.sizes["pair"]
     readers = "readers" in result.table
     kind = (
@@ -246,7 +246,7 @@ def _trials(result: Result) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         n_trials, a, b = (table[k].values for k in ("n_trials", "accuracy_a", "accuracy_b"))
         return n_trials, a, b
     cells = table["cells"].values
-    # Shares of items that came back sum to whole items, but for rounding.
+    # Fractions of repeated items sum to whole items, up to rounding.
     n_trials = np.rint(cells.sum(axis=1)).astype(np.int64)
     if table.attrs.get("without_truth"):
         return n_trials, *np.full((2, len(cells)), np.nan)
@@ -259,7 +259,7 @@ def _bounds(result: Result, method: Method, ci_prob: float, ci_kind: CiKind) -> 
         if "interval_center" not in result.estimates:
             deviate = special.ndtri((1 + ci_prob) / 2)
             return analytic_interval(result.metric, value, se, deviate)
-        # Of chosen images.
+        # Images sampled by a plan.
         center, df = (result.estimates[name].values for name in ("interval_center", "df"))
         deviate = student_deviate(df, ci_prob)
         lower, upper = analytic_interval(result.metric, center, se, deviate).T
@@ -270,10 +270,10 @@ def _bounds(result: Result, method: Method, ci_prob: float, ci_kind: CiKind) -> 
 
 
 def _quantiles(result: Result, ci_prob: float, ci_kind: CiKind) -> Floats:
-    """Of the posterior without draws: (pair, 3), the median between the limits if known."""
+    """Posterior limits from counts: (pair, 3) with the median if known, otherwise (pair, 2)."""
     if ci_kind != "eti":
         raise ValueError(
-            f"posterior limits without draws are equal-tailed, got ci_kind={ci_kind!r}; take "
+            f"posterior limits without draws are equal-tailed, got ci_kind={ci_kind!r}; use "
             "n_draws=4000, or leave 'posterior' out of intervals"
         )
     if "posterior_lower" in result.estimates:
@@ -316,14 +316,14 @@ def _notes(
     for name, reason in result.metric.unreliable.items():
         if name in (*methods, *columns):
             remarks.append(np.full(len(frame), note("unreliable", why=reason), dtype=object))
-    # What leaves no estimate often leaves no posterior either: once is enough.
+    # An undefined estimate often has no posterior for the same reason: one note is enough.
     return joined(remarks)
 
 
 def _scarcity(
     result: Result, frame: pd.DataFrame, defined: NDArray[np.bool_], methods: Sequence[str]
 ) -> NDArray[Any]:
-    """Which entries rest on too little for the analytic interval and the bootstrap."""
+    """Notes on entries with too few errors or trials for analytic and bootstrap intervals."""
     known = {str(name): frame[name].to_numpy() for name in frame}
     if "cells" in result.table:
         known["cells"] = result.table["cells"].values

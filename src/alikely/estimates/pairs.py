@@ -1,4 +1,4 @@
-"""Compare pairs of observers: by any metric, and a function for each question."""
+"""Compare pairs of observers by any metric, with one function for each common question."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ KINDS: dict[str, Kind] = {
     "probabilities": OPTIONS,
     "trials": TRIALS,
 }
-# Coefficients by the names of people and books: of two readers and of many they go by others.
+# Names of coefficients in the literature, which differ between two and several readers.
 COEFFICIENTS = {
     "cohen_kappa": "cohen_kappa",
     "conger_kappa": "cohen_kappa",
@@ -75,8 +75,8 @@ COEFFICIENTS = {
     "raw_agreement": "raw_agreement",
 }
 SENTENCE = (
-    "agreement counts right answers too; error consistency (EC) asks whether errors fall on the "
-    "same items, given how often each reader errs"
+    "agreement also counts correct responses; error consistency (EC) asks whether errors fall on "
+    "the same items, given how often each reader errs"
 )
 
 
@@ -98,36 +98,35 @@ def compare(  # noqa: PLR0913
     rng: RandomState = None,
     **options: Any,
 ) -> Result:
-    """Compare pairs of observers by any metric, with intervals of every method that it has.
+    """Compare pairs of observers by any metric, with analytic, bootstrap and posterior intervals.
 
-    `error_consistency`, `misclassification_agreement`, `error_similarity` and
-    `decision_margin_consistency` are this for one metric each.
+    `error_consistency`, `misclassification_agreement`, `error_similarity`, `agreement` and
+    `decision_margin_consistency` call this function for one metric each.
 
     Parameters
     ----------
     trials : Trials or xarray.Dataset
         As in `error_consistency`.
     metric : str or Metric
-        Name or short name of a registered metric (`alikely.metrics.metrics`), or one of your own.
-    n_resamples : int, optional
-        Number of bootstrap replicates; 0 disables them. Default: 10,000, and none for metrics whose
-        bootstrap is known to be wrong (error similarity).
+        Name or short name of a registered metric (`alikely.metrics.metrics`), or a custom metric.
     pairs, by, no_response, n_draws, cluster, ci_prob, rng
-        As in `error_consistency`. For metrics that are not symmetric, such as
-        ``"copy_probability"``, the first of a pair is the reference; pairs of one kind stand in
-        both orders.
+        As in `error_consistency`. If the metric is not symmetric, such as ``"copy_probability"``,
+        the first observer of a pair is the reference, and pairs of one kind appear in both orders.
+    n_resamples : int, optional
+        Number of bootstrap replicates. 0 disables them. Default: 10,000, or 0 if the bootstrap of
+        the metric is known to be invalid (error similarity).
     n_null, bayes_factor
         As in `error_consistency`, for metrics of correctness.
+    sampler : {"auto", "exact", "nuts"}
+        As in the function for that kind of metric. For margins only ``"auto"``; there ``model``
+        selects the method.
     prior : mapping or sequence of four numbers, optional
         As in `error_consistency` for metrics of correctness and of options; as in `agreement` for
-        metrics of readings.
-    sampler : {"auto", "exact", "nuts"}
-        As in the front door of that kind of metric; of margins ``"auto"`` alone, where ``model``
-        decides.
+        metrics of ratings.
     **options
-        Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of its kind of
-        table (``margins, group, m, link, model`` of `decision_margin_consistency`; ``priors`` of
-        that door and those of wrong labels).
+        Options of the metric (such as ``mixture`` of ``"error_similarity"``) and of the function
+        for its kind (``margins, group, n_alternatives, model, unmatched`` of
+        `decision_margin_consistency`; ``n_permutations, paired, cache_dir`` of `error_similarity`).
 
     Returns
     -------
@@ -137,10 +136,9 @@ def compare(  # noqa: PLR0913
     Raises
     ------
     TypeError
-        If `trials` or `metric` is of another type.
+        If `trials` or `metric` has the wrong type.
     ValueError
-        If the metric is unknown, an option is invalid, or the trials do not allow the comparison;
-        the message says why.
+        If the metric is unknown, an option is invalid, or the trials do not allow the comparison.
 
     Examples
     --------
@@ -194,30 +192,32 @@ def error_consistency(  # noqa: PLR0913
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Error consistency of pairs of observers, with intervals of every method.
+    """Compute the error consistency of pairs of observers, with intervals.
 
-    Error consistency (EC) is Cohen's kappa of two observers' correctness: do they err on the same
-    trials more often than their accuracies alone would have it [G20]_ [K25]_?
+    Error consistency (EC) is Cohen's kappa of two observers' correctness. It is positive if they
+    err on the same trials more often than expected from their accuracies alone [G20]_ [K25]_. It is
+    at most 1, and 0 for independent observers.
 
     Parameters
     ----------
     trials : Trials or xarray.Dataset
-        Aligned responses; or a table from `alikely.data.from_counts`, when all you have are the
-        four cells of each pair (then ``pairs``, ``by`` and ``no_response`` have nothing to do).
+        Aligned responses; or a table from `alikely.data.from_counts`, if only the four cells of
+        each pair are known. ``pairs``, ``by`` and ``no_response`` then have no effect.
     pairs : str or sequence of (str, str)
         ``"all"``, two kinds such as ``"human-model"`` (the first is the reference), or a list.
     by : {"condition", "dataset"} or None
-        Groups to keep apart. Pooling conditions of unequal difficulty inflates EC.
+        Grouping of trials; groups are analyzed separately. None pools all trials. Pooling
+        conditions of unequal difficulty inflates EC.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or leave the trial out of that observer's pairs.
+        Count a missing response as an error, or drop the trial from that observer's pairs.
     n_resamples : int
-        Bootstrap replicates; 0 for none.
+        Number of bootstrap replicates. 0 disables them.
     n_draws : int
-        Posterior draws; 0 for none: equal-tailed posterior limits then come from the counts alone
-        (`posterior_limits`), under a Dirichlet prior and where no item comes
-        back. What needs draws, such as means and differences, has no posterior then.
+        Number of posterior draws. With 0, equal-tailed posterior limits are computed from the
+        counts (`posterior_limits`) if the prior is a Dirichlet distribution and no item is
+        repeated. Means and differences need draws; without draws they have no posterior.
     n_null : int
-        Draws of the test against independent observers; 0 for none.
+        Number of simulated data sets for the test against independent observers. 0 disables it.
     bayes_factor : bool
         Whether to compute the Bayes factor of association.
     sampler : {"auto", "exact", "nuts"}
@@ -228,37 +228,38 @@ def error_consistency(  # noqa: PLR0913
         Default: 1/2 for each cell. Differences and means need a Dirichlet with ``n10 = n01`` and
         ``n11 n00 >= n10 n01``. The Bayes factor uses it too; its default is 1 for each cell.
     model : "copying" or pymc.Model
-        `alikely.models.copying`; for MCMC also a custom model of these pairs, with
-        ``error_consistency`` (pair). It must contain the data, in any layout: the cells of each
-        pair, or the correctness of its observers over the trials.
+        Generative model: `alikely.models.copying`, or for MCMC a custom model of these pairs with
+        the variable ``error_consistency`` (pair). It must contain the data in any layout: the cells
+        of each pair, or the correctness of its observers by trial.
     include : "all" or sequence of str
-        Groups to add to the result. ``["log_likelihood"]``: the log likelihood of every trial, for
-        `arviz.loo`. Others are for MCMC and added to ``result.chains``, as in
+        Groups to add to the result. ``["log_likelihood"]`` adds the log likelihood of every trial,
+        for `arviz.loo`. Other groups require MCMC and are added to ``result.chains``, as in
         `alikely.inference.extended`.
     cluster : str, optional
-        Trial coordinate whose trials err together, such as ``"item"``: they are one unit in
-        estimates of error, bootstrap, posterior and null test. By default items, where any comes
-        back: for repeats every answer of one observer then meets every answer of the other, and in
-        other conditions of a data set a label is the same item. ``"trial"`` takes all answers for
-        independent, a first answer with a first one; every row says so.
+        Trial coordinate that defines clusters, for example ``"item"``. Clusters, not trials, are
+        the sampling units of standard errors, bootstrap, posterior and null test. Default: items,
+        if any item is repeated. All pairs of responses to a repeated item are then crossed, and one
+        label denotes the same item in all conditions of a data set. ``"trial"`` treats all
+        responses as independent and pairs first responses with first responses; every row then has
+        a note.
     ci_prob : float
         Probability of the intervals that `Result.summary` shows by default, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same result.
+        Source of randomness. The same seed gives the same result.
 
     Returns
     -------
     Result
-        One entry per pair and group. With ``sampler="nuts"`` ``result.chains["all pairs"]`` is the
-        whole fit, for ArviZ.
+        One entry per pair and group. With ``sampler="nuts"``, ``result.chains["all pairs"]`` is the
+        complete fit, for ArviZ.
 
     Raises
     ------
     TypeError
-        If `trials` is neither.
+        If `trials` has the wrong type.
     ValueError
         If an option is invalid, a custom model does not contain these data, or the trials do not
-        allow the comparison; the message gives the reason.
+        allow the comparison.
 
     References
     ----------
@@ -290,10 +291,10 @@ def misclassification_agreement(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Misclassification agreement of pairs of observers: where both err, do they say the same.
+    """Compute the misclassification agreement of pairs of observers, with intervals.
 
-    Misclassification agreement (MA) is Cohen's kappa of two observers' wrong labels, over the
-    trials on which both are wrong [X25]_.
+    Misclassification agreement (MA) is Cohen's kappa of two observers' incorrect labels, over the
+    trials that both got wrong (joint errors) [X25]_.
 
     Parameters
     ----------
@@ -301,39 +302,41 @@ def misclassification_agreement(
         Aligned responses with class labels; or a table from `alikely.data.joint_correctness`
         with ``labels=True``.
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`. Joint errors are few: within conditions intervals are wide.
+        As in `error_consistency`. Single conditions often have few joint errors and therefore wide
+        intervals.
     no_response : {"error", "drop"}
-        Take a missing response for an error with a label of its own, ``(no response)``, or leave
-        the trial out of that observer's pairs.
+        Count a missing response as an error with the separate label ``(no response)``, or drop
+        the trial from that observer's pairs.
     n_resamples, n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
     Returns
     -------
     Result
-        One entry per pair and group. Next to the estimate are ``n_joint_errors`` and ``expected``:
-        the agreement that the true classes alone would bring about, since some classes invite some
-        errors.
+        One entry per pair and group, with two more columns: ``n_joint_errors``, and ``expected``,
+        the agreement expected from the true classes alone. It is above 0 if some classes attract
+        particular errors.
 
     Raises
     ------
     TypeError
-        If `trials` is neither.
+        If `trials` has the wrong type.
     ValueError
         If an option is invalid, there are no class labels, or the trials do not allow the
-        comparison; the message says why.
+        comparison.
 
     Notes
     -----
-    Intervals are for the agreement of all joint errors that there could be, of which the trials are
-    a sample. The published estimate takes agreement by chance from products of margins, which pair
-    every joint error with itself: with few of them it is too low where labels agree often. The
-    posterior draws take chance over different joint errors, and their median lies above such an
-    estimate; analytic intervals and the bootstrap are centered on it.
+    Intervals describe the agreement in the population of joint errors from which the trials are
+    sampled. The published estimate computes chance agreement from products of margins, which pair
+    every joint error with itself. With few joint errors and high agreement it is therefore too low.
+    The posterior draws compute chance agreement over different joint errors, and their median lies
+    above such an estimate. Analytic and bootstrap intervals are centered on the estimate.
 
-    Where both give one and the same wrong label throughout, the estimate is undefined and says so;
-    the posterior, of labels that others of these errors might have, is wide. Without a joint error
-    there is neither. Notes of the summary say where a pair has too few for one method or for all.
+    If both observers give the same incorrect label on all joint errors, the estimate is undefined,
+    with a note. The posterior is then wide, because it allows for other labels. Without joint
+    errors there is neither an estimate nor a posterior. Notes of the summary report pairs with too
+    few joint errors for one method or for all.
 
     References
     ----------
@@ -365,35 +368,35 @@ def error_similarity(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Class-level error similarity of pairs of observers: do they mistake the same for the same.
+    """Compute the class-level error similarity of pairs of observers, with intervals.
 
-    For each true class the distributions of both observers' wrong answers are compared, whether or
-    not they err on the same trials. Their mean divergence (CLED) gives the similarity (CLES),
-    ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared: no common trial is
-    needed, only common classes.
+    For each true class, the distributions of both observers' incorrect responses are compared,
+    whether or not they err on the same trials. Their mean divergence (CLED) gives the similarity
+    (CLES), ``1 / (1 + CLED)`` [X25]_. Observers of different stimuli can be compared: they need
+    common classes, but no common trials.
 
     Parameters
     ----------
     trials : Trials, xarray.Dataset or mapping of str to array_like or pandas.DataFrame
         Responses with class labels; or a table from `alikely.data.joint_correctness` with
-        ``labels=True``; or for each system its confusion matrix, counts of true classes (rows) by
-        answers (columns).
+        ``labels=True``; or a confusion matrix for each system, counts of true classes (rows) by
+        responses (columns).
     pairs, by : str or sequence, and {"condition", "dataset"} or None
-        As in `error_consistency`; ``by=None`` compares observers of different data sets too.
+        As in `error_consistency`. ``by=None`` also compares observers of different data sets.
     no_response : {"error", "drop"}
-        Take a missing response for an error with a label of its own, ``(no response)``, or leave
-        it out.
+        Count a missing response as an error with the separate label ``(no response)``, or drop it.
     n_resamples : int, optional
-        Number of bootstrap replicates. Default: none, because the coverage of their intervals is
-        too low; see Notes.
+        Number of bootstrap replicates. Default: 0, because the coverage of their intervals is too
+        low; see Notes.
     n_permutations : int
-        Number of permutations of the test of equal rows. 0 disables it.
+        Number of permutations in the test of equal rows. 0 disables it.
     paired : bool, optional
-        For confusion matrices, which do not tell: whether the systems answered the same items. If
-        so, there is the estimate alone, since how far the same items make errors alike is lost.
+        For confusion matrices: whether the systems answered the same items. If so, only the
+        estimate is returned. Its uncertainty depends on the dependence between trials, which
+        confusion matrices do not contain.
     cache_dir : str or path, optional
-        Where chains of pairs are kept, a part at a time, so that a long analysis that was stopped
-        goes on there when it is asked for again with the same data, options and seed.
+        Directory in which the chains of pairs are saved in chunks. An interrupted analysis with the
+        same data, options and seed continues from there.
     n_draws, cluster, ci_prob, rng
         As in `error_consistency`.
 
@@ -405,42 +408,42 @@ def error_similarity(
         - ``divergence``; ``expected_divergence`` of equal observers with as many errors
           (divergences of samples are above 0); ``excess_divergence``, their difference
         - ``log_bayes_factor`` (nats; positive for the same distribution of errors)
-        - ``p_equal`` of a permutation test of equal rows, ``p_equal_adjusted`` over all pairs
-          (Benjamini-Hochberg); they account for the items on which both erred
-        - ``model_low`` and ``model_high``, quantiles of the posterior alone for `ci_prob`, and
-          ``copy_probability``, the proportion of items on which both erred where one label was a
-          copy of the other (NaN without such items)
+        - ``p_equal`` of a permutation test of equal rows; ``p_equal_adjusted`` over all pairs
+          (Benjamini-Hochberg). Both account for the items on which both erred.
+        - ``model_low`` and ``model_high``, quantiles of the posterior alone for `ci_prob`
+        - ``copy_probability``, the proportion of joint errors in which one label was copied from
+          the other observer (NaN without joint errors)
 
         ``result.estimates`` has the divergence and the Bayes factor of each class.
 
     Raises
     ------
     TypeError
-        If `trials` is none of these.
+        If `trials` has the wrong type.
     ValueError
         If an option is invalid, there are no class labels, or the trials or matrices do not allow
-        the comparison; the message says why.
+        the comparison.
 
     Notes
     -----
     `compare` has three more options for this metric, ``alpha``, ``mixture`` and ``base``, as in
     `alikely.metrics.errors.error_divergence`.
 
-    Divergences of samples are too large, and no interval that is centered on them makes up for it:
-    the bootstrap and the analytic interval are biased further. Their coverage is 0 to 0.98 (nominal
-    0.95), and ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets whose
-    rows differ. The summary shows these only if they are named, with the reason in the note; report
-    ``p_equal_adjusted``. The posterior interval may lie below the divergence that is estimated
-    (above the similarity), as it must where systems are alike; its limit is a similarity of exactly
-    1 where the data allow that.
+    Divergences of samples are too large, and no interval that is centered on them corrects this.
+    The bootstrap and the analytic interval are even more biased; their coverage is 0 to 0.98
+    (nominal 0.95). ``log_bayes_factor`` favors equal rows by more than 3 to 1 in 74% of data sets
+    whose rows differ. The summary shows these columns only on request, with the reason in the note.
+    Report ``p_equal_adjusted``. The posterior interval may lie below the estimated divergence
+    (above the similarity), as it should for similar systems. Its limit is a similarity of exactly 1
+    if the data allow equal rows.
 
-    Its limits are the wider, in each tail, of two answers: the posterior of paired error rows
-    (`alikely.errors.paired`), and the divergences at which an estimate as observed would be too
-    small or too large, by data sets that are simulated from populations near by
-    (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these quantiles; those of
-    the posterior alone are in the group ``rows``. Means of draws have other quantiles than limits
-    of means should: `alikely.mean` and `alikely.difference` take these from the group
-    ``populations``.
+    In each tail, the limit is the wider of two. One comes from the posterior of paired error rows
+    (`alikely.errors.paired`). The other is the divergence at which the observed estimate would be
+    too small or too large, in data sets simulated from similar populations
+    (`alikely.errors.limits`). Draws in ``result.draws("posterior")`` have these limits as
+    quantiles; draws of the posterior alone are in the group ``rows``. Averaged draws do not have
+    the limits of means as quantiles: `alikely.mean` and `alikely.difference` compute these limits
+    from the group ``populations``.
 
     References
     ----------
@@ -475,94 +478,93 @@ def decision_margin_consistency(  # noqa: PLR0913
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Decision-margin consistency of pairs of systems, with intervals of every method.
+    """Compute the decision-margin consistency of pairs of systems, with intervals.
 
-    Do two systems find the same items easy? A model's margin of an item is its score for the true
-    class above that for the best other one; a group of observers shows how easy an item is by its
-    share of right answers. The estimate is their correlation over items [AK24]_, which the noise of
-    single answers attenuates; beside it stands the correlation freed of that noise.
+    Decision-margin consistency measures whether two systems find the same items easy. A model's
+    margin of an item is its score for the true class minus the highest score of the other classes.
+    For a group of observers it is the proportion correct. The estimate is the correlation of the
+    two over items [AK24]_. Trial-by-trial variability attenuates it; the posterior columns give the
+    noise-corrected correlation.
 
     Parameters
     ----------
     trials : Trials
-        Answers of humans, and perhaps of the models.
+        Responses of humans, and optionally of models.
     margins : table, path or sequence of these, or Trials, optional
         Long tables of margins, logits or probabilities, or trials with probabilities of options, as
-        for `alikely.margins.decision_margins` (call it yourself for coarse categories). Not needed
-        to compare groups of observers.
+        for `alikely.margins.decision_margins` (call that function for coarse categories). Not
+        needed to compare groups of observers.
     pairs : str, sequence of str, or sequence of (str, str)
-        As in `error_consistency`, of systems: every observer with margins is one; the others are
-        pooled by their label `group`, which is then the name of the system.
+        As in `error_consistency`, for systems. Every observer with margins is a system; the others
+        are pooled by their label `group`, which names the system.
     by : {"condition", "dataset"} or None
-        Groups of trials to keep apart. Pooled conditions of unequal difficulty correlate more.
+        Grouping of trials; groups are analyzed separately. Pooling conditions of unequal difficulty
+        inflates the correlation.
     group : str
-        Label of observers that pools those without margins: ``"kind"``, one given as a label to
-        `alikely.Trials`, or ``"observer"`` for each on its own.
+        Label that defines groups of observers without margins: ``"kind"``, a label passed to
+        `alikely.Trials`, or ``"observer"`` for no pooling.
     n_alternatives : int, optional
-        Number of alternatives of the task; the number of classes if not given.
+        Number of response alternatives. Default: the number of classes.
     model : {"moments", "strengths"}
-        What corrects the correlation for noise:
+        Noise correction of the correlation:
 
-        - ``"moments"``, milliseconds a pair: on the scale of proportion correct, the correlation of
-          normal scores of margins with the proportions in a population of such observers; assumes
-          no distribution of strengths. Even a perfect model scores below 1 if proportions are a
-          nonlinear function of its normal scores
-        - ``"strengths"``, 0.1 seconds a pair: on the scale of strengths, of any skewness and tail,
-          of a model and a group, with room for what that distribution leaves out; the posterior of
-          `alikely.models.item_margins` by quadrature
+        - ``"moments"`` (milliseconds per pair): correlation between the normal scores of the
+          margins and the proportion correct in the population of observers. It makes no assumption
+          about the distribution of item strength. Even a perfect model scores below 1 if proportion
+          correct is a nonlinear function of its normal scores.
+        - ``"strengths"`` (0.1 seconds per pair): correlation on the scale of item strengths of a
+          model and a group. Their distribution may have any skewness and tail weight, and the
+          posterior of `alikely.models.item_margins` (by quadrature) allows for deviations from it.
     unmatched : {"error", "accept"}
         As in `alikely.margins.tables.margin_table`.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or as no answer.
-    cluster : str, optional
-        Column of the items, kept by ``item_columns=`` when data are read, such as ``"template"``:
-        items that share its value are dependent, and clusters are the sampling unit of standard
-        errors, bootstrap, reliability and ``"moments"``. Or ``"item"``, for items that are in
-        several conditions of a group. Default: classes, where these are known and at least 5 in
-        each group of trials.
+        Count a missing response as an error, or drop it.
     n_resamples : int
         Number of bootstrap replicates of items. 0 disables them.
     n_draws : int
         Number of draws of the noise-corrected correlation. 0 disables them.
+    cluster : str, optional
+        Item column, such as ``"template"`` (kept by ``item_columns=`` when data are read): items
+        with the same value are dependent. Clusters are the sampling unit of standard errors,
+        bootstrap, reliability and ``"moments"``. ``"item"`` is for items that occur in several
+        conditions of a group. Default: classes, if these are known and each group of trials has at
+        least 5.
     ci_prob, rng
         As in `error_consistency`.
 
     Returns
     -------
     Result
-        One entry per pair of systems and group of trials; ``n_trials`` counts items common to both.
+        One entry per pair of systems and group of trials; ``n_trials`` counts common items.
 
-        - ``reliability`` (of the groups' proportions, by split halves), its root ``ceiling``, and
-          ``disattenuated``, the estimate divided by it
-        - ``scale`` of the correlation corrected for noise: ``"share"``, ``"strength"``, or
+        - ``reliability``, split-half, of the proportions correct of the groups; its square root
+          ``ceiling``; and ``disattenuated``, the estimate divided by ``ceiling``
+        - ``scale`` of the noise-corrected correlation: ``"share"``, ``"strength"``, or
           ``"margin"`` for two models
-        - with ``"moments"`` and classes, ``r_within_class`` with its interval, of deviations from
-        the
-          means of classes, and ``r_between_class``, of these means
-        - in ``result.estimates``, p-values of checks: ``p_nonlinearity`` and ``p_linearity``
-        (linearity),
-          ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of strengths), ``p_repeats``
+        - with ``"moments"`` and classes: ``r_within_class`` with its interval, of deviations from
+          class means, and ``r_between_class``, of class means
+        - in ``result.estimates``, p-values of checks: ``p_nonlinearity``, ``p_linearity``,
+          ``p_within`` (classes), ``p_skew``, ``p_law`` (two modes of item strength), ``p_repeats``
           (observers differ by item) and ``p_classes``; ``note`` reports those that matter
         - ``result.data["ceilings"]``: reliability of each group with its interval
         - ``result.data["strengths"]``, with ``"strengths"``: posterior mean and standard deviation
-          of item strengths behind each model's entry
+          of item strengths for each entry of a model
 
     Raises
     ------
     TypeError
-        If `trials` is not of that class.
+        If `trials` is not a `Trials`.
     ValueError
-        If an option is invalid, or trials and margins do not allow the comparison; the message
-        says why.
+        If an option is invalid, or trials and margins do not allow the comparison.
 
     Notes
     -----
-    Analytic intervals (Fisher's z) and the bootstrap are of the attenuated estimate over items, or
-    classes of items, with the same observers. The interval of ``"moments"`` is over new items and
-    new people like these; items of a class err together, where classes are known and at least 5.
-    Its draws have its limits as quantiles, and belong together over pairs, as influences of items
-    on both do; so do those of ``"strengths"``. Its bounds are held within [-1, 1]; they are -1 and
-    1 where a reliability may be 0.
+    Analytic (Fisher's z) and bootstrap intervals describe the attenuated estimate. They
+    generalize to new items, or classes of items, with these observers. The interval of
+    ``"moments"`` generalizes to new items and new observers. It treats classes as clusters if
+    classes are known and there are at least 5. Its draws have its limits as quantiles, and are
+    jointly sampled over pairs through the influences of items; so are those of ``"strengths"``. Its
+    limits lie within [-1, 1]. They are -1 and 1 if the data allow a reliability of 0.
 
     References
     ----------
@@ -603,36 +605,41 @@ def agreement(
     ci_prob: float | None = None,
     rng: RandomState = None,
 ) -> Result:
-    """Agreement of the readings themselves, right or wrong, of two readers or of many.
+    """Compute the agreement of ratings, between two readers or among many.
 
-    Agreement counts right answers too, and is high wherever readers are accurate. Error consistency
-    (EC), which stands beside it, asks whether errors fall on the same items, given how often each
-    reader errs.
+    Agreement also counts correct responses, and is high if readers are accurate. Error consistency
+    (EC), which the result includes, asks whether errors fall on the same items, given how often
+    each reader errs.
 
     Parameters
     ----------
     trials : Trials
-        Aligned readings with their classes. The truth has no part in agreement; EC and accuracies
-        beside it are of the truth.
+        Aligned ratings with their classes. Agreement does not use the truth; EC and accuracies do.
     coefficient : str
-        ``"cohen_kappa"`` [C60]_ (of many readers that of Conger [C80]_, ``"conger_kappa"``),
-        ``"fleiss_kappa"`` [F71]_ (of two readers Scott's pi, ``"scott_pi"``), ``"gwet_ac1"``
-        [G08]_, ``"krippendorff_alpha"`` [K70]_, ``"brennan_prediger"`` [BP81]_ (of two classes the
-        prevalence- and bias-adjusted kappa, ``"pabak"`` [BBC93]_), or ``"raw_agreement"``.
+        Name of the coefficient:
+
+        - ``"cohen_kappa"`` [C60]_; for several readers Conger's kappa [C80]_ (``"conger_kappa"``)
+        - ``"fleiss_kappa"`` [F71]_; for two readers Scott's pi (``"scott_pi"``)
+        - ``"gwet_ac1"`` [G08]_
+        - ``"krippendorff_alpha"`` [K70]_
+        - ``"brennan_prediger"`` [BP81]_; for two classes the prevalence- and bias-adjusted kappa
+          (``"pabak"`` [BBC93]_)
+        - ``"raw_agreement"``
     pairs, by, n_resamples, ci_prob, rng
         As in `error_consistency`.
     readers : {"pairs", "all"}
-        An entry for each pair, from the items that both read; or for all readers of these pairs at
-        once, from all their readings [G14]_.
+        ``"pairs"``: one entry per pair, from the items that both rated. ``"all"``: one entry for
+        all readers of these pairs, from all their ratings [G14]_.
     no_response : {"drop", "error"}
-        Exclude missing readings, or count them as a class, ``(no response)``. Default ``"drop"``:
-        an item that was not read says nothing about the reader.
+        Exclude missing ratings, or count them as a class, ``(no response)``. Default ``"drop"``: an
+        item that a reader did not rate carries no information about that reader.
     n_draws : int
-        Draws of a Dirichlet process of what all readers say of an item; its prior has the weight of
-        two items on which two readers agree two times in three. 0 disables them.
+        Number of posterior draws, from a Dirichlet process over the ratings of all readers of an
+        item. Its prior has the weight of two items on which two readers agree with probability 2/3.
+        0 disables them.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior of the table of two readers by two classes, with ``n11 = n00`` above
-        ``n10 = n01``; of more classes ``n11 + n00`` is the weight of equal readings. Default:
+        ``n10 = n01``. For more classes ``n11 + n00`` is the weight of equal ratings. Default:
         ``(2/3, 1/3, 1/3, 2/3)``.
     cluster : str, optional
         As in `error_consistency`.
@@ -640,26 +647,32 @@ def agreement(
     Returns
     -------
     Result
-        One entry per pair and group of trials, or per group of trials. Beside the estimate stand
-        ``error_consistency`` (of all readers: the mean over the pairs for which it is defined);
-        ``n_missing``, readings that are missing of items that another of these readers read (such
-        items a pair leaves out; of many readers all readings count); and ``n_minority_ratings``,
-        items times the share of readings outside the most frequent class. Of all readers
-        ``n_trials`` are items with two readings or more, and both accuracies are the mean over
-        readers. ``result.data.attrs["sentence"]`` says how agreement differs from EC.
+        One entry per pair and group of trials, or per group of trials. In addition to the estimate:
+
+        - ``error_consistency``; with ``readers="all"``, the mean over the pairs for which it is
+          defined
+        - ``n_missing``: ratings missing for items that another of these readers rated. Pairs
+          exclude such items; with ``readers="all"`` all ratings count.
+        - ``n_minority_ratings``: number of items times the proportion of ratings outside the most
+          frequent class
+        - ``n_trials``; with ``readers="all"``, items with at least two ratings. Both accuracies are
+          then the mean over readers.
+
+        ``result.data.attrs["sentence"]`` explains how agreement differs from EC.
 
     Raises
     ------
     TypeError
-        If `trials` is something else.
+        If `trials` has the wrong type.
     ValueError
         If the coefficient or an option is unknown, there are fewer than two readers, no common
-        items or no classes, or two readers write their readings in other codes.
+        items or no classes, or two readers use different codes for their ratings.
 
     Notes
     -----
-    The number of classes, by which AC1 and Brennan-Prediger share chance, is that of the classes a
-    reading could be (``classes=`` of `alikely.Trials.from_table`), also where nobody gave one.
+    Chance agreement in AC1 and Brennan-Prediger depends on the number of classes. This
+    is the number of possible classes (``classes=`` of `alikely.Trials.from_table`), including those
+    that no reader used.
 
     References
     ----------
@@ -709,18 +722,18 @@ def agreement_table(
     rng: RandomState = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Several coefficients of agreement, one below the other.
+    """Compute several coefficients of agreement, in one table.
 
     Parameters
     ----------
     trials : Trials
         As in `alikely.agreement`.
     coefficients : sequence of str
-        As there.
+        Names of coefficients, as in `alikely.agreement`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     **options
-        As there, such as ``readers="all"``.
+        Other options of `alikely.agreement`, such as ``readers="all"``.
 
     Returns
     -------
@@ -730,7 +743,7 @@ def agreement_table(
     Raises
     ------
     TypeError, ValueError
-        As from `alikely.agreement`.
+        As in `alikely.agreement`.
 
     Examples
     --------

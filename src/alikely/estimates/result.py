@@ -1,4 +1,4 @@
-"""Results of all kinds: one labeled tree, and the functions of what it is of."""
+"""Results of all kinds: one labeled tree, with the functions of its kind."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CHAINS = "chains"
 Population = Literal["images", "observers", "both"]
 # Headings of tables for papers where they are not the columns.
 HEADINGS = {"ceiling_normalized": "ceiling-normalized", "n_entries": "entries"}
-# Layout of the files; a change counts it up.
+# Version of the file layout.
 FORMAT = 2
 ATTRIBUTES = ("kind", "metric", "ci_prob", "ci_kind", "alikely_version")
 
 
 class Kind(NamedTuple):
-    """What a result is of, the function that makes it, and the module of its functions."""
+    """What a result describes, the function that returns it, and the module of its functions."""
 
     what: str
     maker: str
@@ -60,7 +60,7 @@ KINDS = {
 
 
 def of_kind(result: object, *kinds: str) -> Result:
-    """Return a result if it is of one of these kinds (`TypeError` if not)."""
+    """Return the result if it is of one of these kinds (`TypeError` otherwise)."""
     if isinstance(result, Result) and result.kind in kinds:
         return result
     wanted = " or ".join(f"{KINDS[name].what} (from {KINDS[name].maker})" for name in kinds)
@@ -72,32 +72,32 @@ def of_kind(result: object, *kinds: str) -> Result:
 class Result:
     """Estimates with their standard errors, replicates and draws, as one labeled tree.
 
-    The attribute ``kind`` of the tree says what the result is of: pairs of observers
-    (`alikely.compare` and its like), a matrix of many observers (`alikely.pairwise_matrix`), scores
-    of models (`alikely.benchmark_scores`), groups of observers (`alikely.benchmark.group_scores`)
-    or a reader study (`alikely.benchmark.reader_study`). All have the methods below; other
-    functions, such as `alikely.difference` or `alikely.benchmark.ranks`, take the result.
+    The attribute ``kind`` of the tree is ``"pair"`` (pairs of observers,
+    `alikely.compare`), ``"matrix"`` (`alikely.pairwise_matrix`), ``"model"`` (scores of models,
+    `alikely.benchmark_scores`), ``"group"`` (`alikely.benchmark.group_scores`) or ``"reader"``
+    (`alikely.benchmark.reader_study`). All kinds have the methods below. Other functions, such as
+    `alikely.difference` or `alikely.benchmark.ranks`, take the result as their first argument.
 
     Attributes
     ----------
     data : xarray.DataTree
-        ArviZ functions take it as it is, with ``group="bootstrap", sample_dims="resample"`` for
-        the bootstrap. All kinds have ``estimates`` and ``data_summary`` (trials shown and
-        responses of each observer).
+        Input for ArviZ functions, with ``group="bootstrap", sample_dims="resample"`` for the
+        bootstrap. All kinds have ``estimates`` and ``data_summary`` (trials shown and responses
+        of each observer).
 
         - Pairs: ``observed_data`` (the correctness table), ``estimates`` (``estimate, se`` and
           tests of independence), ``bootstrap`` (resample, pair), ``posterior`` (chain, draw,
-          pair), on request ``log_likelihood``, and ``chains``, see `chains`.
-        - A matrix: ``estimates`` with the dim ``pair``, which runs through the upper triangle of
-          the matrix row by row, after ``condition`` or ``dataset`` where trials are kept apart by
-          these, and ``order`` ("a, b" and "b, a") where the order matters to the metric;
-          ``answers``, the responses as bits.
+          pair), ``chains`` (see `chains`), and on request ``log_likelihood``.
+        - Matrix: ``estimates`` with the dimension ``pair``, the upper triangle of the matrix row
+          by row. It follows ``condition`` or ``dataset`` if trials are grouped by these, and
+          ``order`` ("a, b" and "b, a") if the metric is not symmetric. ``answers`` has the
+          responses as bits.
         - Scores: ``estimates`` (level, system), where systems are the models, ``human-human`` and
-          ``ceiling`` (that of the data sets with models); ``covariance`` and ``decomposition``
-          of analytic intervals; ``bootstrap``: ``images, humans, crossed`` (resample, level,
-          system); ``posterior``: ``score`` (chain, draw, level, system).
+          ``ceiling`` (of the data sets with models). ``covariance`` and ``decomposition`` of
+          analytic intervals. ``bootstrap``: ``images, observers, both`` (resample, level, system).
+          ``posterior``: ``score`` (chain, draw, level, system).
     trials : Trials, optional
-        What the result is of, where later analyses need it. No file contains it.
+        The analyzed trials, if later analyses need them. They are not saved to files.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class Result:
 
     @property
     def kind(self) -> str:
-        """What the result is of."""
+        """Kind of the result."""
         return str(self.data.attrs["kind"])
 
     @property
     def metric(self) -> Metric:
-        """The estimand."""
+        """The metric, with its options."""
         attrs = self.data.attrs
         metric = get_metric(str(attrs["metric"]))
         kept = {name: np.asarray(attrs[name]).item() for name in metric.options if name in attrs}
@@ -125,23 +125,23 @@ class Result:
 
     @property
     def prior(self) -> CellPrior:
-        """The prior on the cells of a pair: the default if the analysis had none of its own."""
+        """The prior on the cells of a pair."""
         text = self.data.attrs.get("prior", "")
         return cell_prior(json.loads(text) if text else None)
 
     @property
     def estimates(self) -> xr.Dataset:
-        """Point estimates and what belongs to them."""
+        """Point estimates and their statistics."""
         return self.data["estimates"].to_dataset()
 
     @property
     def observers(self) -> list[str]:
-        """Names of the observers; of scores, those of the models."""
+        """Names of the observers; for scores, names of the models."""
         return list(self._functions.observers(self))
 
     @property
     def missing_note(self) -> str:
-        """How many responses are missing and how they are treated; empty if none is."""
+        """Number of missing responses and their treatment; empty if no response is missing."""
         return str(self.data.attrs.get("missing_note", ""))
 
     @property
@@ -157,7 +157,7 @@ class Result:
 
     @property
     def undefined(self) -> pd.Series:
-        """Why an estimate is undefined, for the entries where it is; by label of the entry."""
+        """Reasons of undefined estimates, by label of the entry."""
         estimates = of_kind(self, "pair", "group").estimates
         reasons = pd.Series(
             estimates["undefined"].values, index=estimates["pair"].values, dtype=object
@@ -166,10 +166,10 @@ class Result:
 
     @property
     def chains(self) -> dict[str, xr.DataTree]:
-        """The fits by MCMC behind the posterior, each as returned by `alikely.inference.nuts`.
+        """The MCMC fits of the posterior, each as returned by `alikely.inference.nuts`.
 
-        Keys say what each is of: all pairs, a group of trials, or one entry. ArviZ functions take
-        them as they are. Empty where nothing was sampled by MCMC.
+        Keys name all pairs, a group of trials, or one entry. Values are input for ArviZ functions.
+        Empty if MCMC was not used.
         """
         if CHAINS not in self.data.children:
             return {}
@@ -177,13 +177,13 @@ class Result:
 
     @property
     def without_draws(self) -> bool:
-        """Whether posterior limits come from the counts alone: equal-tailed, pair by pair."""
+        """Whether posterior limits were computed from counts: equal-tailed, for each pair."""
         return self.data.attrs.get("posterior_limits") == WITHOUT_DRAWS
 
     def interval_options(
         self, ci_prob: float | None, ci_kind: CiKind | None
     ) -> tuple[float, CiKind]:
-        """Probability and kind of the intervals. Default: those of the analysis."""
+        """Return the probability and kind of the intervals. Default: as in the analysis."""
         prob = float(self.data.attrs["ci_prob"]) if ci_prob is None else ci_prob
         kind = self.data.attrs["ci_kind"] if ci_kind is None else ci_kind
         check_interval(prob, kind)
@@ -195,7 +195,7 @@ class Result:
         return importlib.import_module(KINDS[self.kind].module)
 
     def _call(self, name: str, **options: Any) -> Any:
-        """Call a function of this kind with the options that it has; others must be unset."""
+        """Call a function of this kind with the options it takes; other options must be unset."""
         what, function = KINDS[self.kind].what, getattr(self._functions, name, None)
         if function is None:
             raise ValueError(f"a Result of {what} has no {name}")
@@ -226,77 +226,80 @@ class Result:
     ) -> pd.DataFrame | Any:
         """List the estimates with their intervals, one row per pair, or per level and system.
 
-        Each row has the one interval that is recommended for the metric, if the result has it. For
-        pairs this is the posterior interval if the posterior describes the same quantity and
-        accounts for clusters; for scores it is the analytic one. Pairs have one test against
-        independent observers, ``p_null``, whose level is closer to the nominal one than that of
-        Fisher's exact test.
+        By default each row has one interval, the one that is recommended for the metric. For pairs
+        this is the posterior interval, if the posterior describes the same quantity and accounts
+        for clusters; for scores it is the analytic interval. Pairs have one test against
+        independent observers, ``p_null``. Its false-positive rate is closer to the nominal one
+        than that of Fisher's exact test.
 
         Parameters
         ----------
         generalize_to : {"images", "observers", "both"}, optional
-            For scores: what intervals generalize to, new images, new humans or both. Default:
-            both. The posterior generalizes to new images with these humans (``"images"``).
+            For scores: population that intervals generalize to: new images, new humans, or both.
+            Default: both. The posterior generalizes to new images with these humans
+            (``"images"``).
         level : str or None
-            For scores: a data set, ``"overall"`` (the unweighted mean of all), or None for every
-            level.
+            For scores: a data set, ``"overall"`` (the unweighted mean of all data sets), or None
+            for every level.
         intervals : None, "all" or sequence of {"analytic", "bootstrap", "bca", "posterior"}
-            - None: the recommended interval, and that of a posterior of another quantity
+            - None: the recommended interval, and the posterior interval if the posterior describes
+              another quantity
             - ``"all"``: every method that is valid for the metric (without BCa), and every column
-            - methods: those that the result has, even if they are known to be wrong; the note then
-              gives the reason. The bootstrap of scores is too narrow near the ceiling.
+            - methods: these methods, even if they are invalid for the metric; the note then gives
+              the reason. Bootstrap intervals of scores are too narrow near perfect accuracy.
         columns : "all" or sequence of str, optional
-            Further columns, or all. Columns that are known to be wrong have to be named.
+            Further columns, or all. Columns that are invalid for the metric must be named.
         ci_prob : float, optional
             Probability of the intervals, in (0, 1). Default: as in the analysis.
         ci_kind : {"eti", "hdi"}, optional
-            Equal-tailed or highest-density, for the bootstrap and the posterior alike.
+            Equal-tailed or highest-density, for bootstrap and posterior. Default: as in the
+            analysis.
         top, lowest : int, optional, and bool
-            For a matrix: number of rows, those of the highest estimates, or of the lowest.
-            Default: all, of at most a million.
+            For a matrix: number of rows with the highest (or lowest) estimates. Default: all, at
+            most a million.
         sort : str or sequence of str, optional
-            Columns to order the rows by, the most important first; ``"-estimate"`` puts the
-            largest first. Missing values come last.
+            Columns to sort the rows by, the most important first; ``"-estimate"`` sorts in
+            descending order. Missing values come last.
         as_ : {"pandas", "polars", "pyarrow"}
-            Library of the table; ``"polars"`` requires that polars is installed.
+            Library of the table; ``"polars"`` and ``"pyarrow"`` must be installed.
 
         Returns
         -------
         pandas.DataFrame
-            Or a table of the requested library. Pairs have the columns
+            Or a table of the requested library. Columns for pairs:
 
             - ``dataset, condition, observer_a, observer_b``
             - ``n_trials, accuracy_a, accuracy_b, estimate, se``
-            - what the metric has in addition; on request, for error consistency, ``accuracy_gap``
+            - columns of the metric; on request, for error consistency, ``accuracy_gap``
               (first minus second), ``kappa_min, kappa_max`` (given the accuracies),
               ``bias_corrected``
-            - bounds, with method, kind and probability in their names; ``posterior_median``;
-              ``frac_undefined`` of the bootstrap replicates
-            - ``p_null``, for observers whose errors are independent; on request ``p_null_bh``
+            - bounds, named by method, kind and probability; ``posterior_median``;
+              ``frac_undefined``, the fraction of undefined bootstrap replicates
+            - ``p_null``, the test against independent observers; on request ``p_null_bh``
               (adjusted over all rows by Benjamini and Hochberg), ``p_fisher``, ``log_bf10`` (nats)
             - ``note``: why a value is undefined or an interval is not reliable; on request
               ``note_codes``, the codes of these notes
 
             A matrix has these columns, the highest estimate first, with ``log10_p`` (Fisher's exact
-            test) and ``p_adjusted`` (over all entries) on request. Scores have the columns
+            test) and ``p_adjusted`` (over all entries) on request. Columns for scores:
 
             - ``level, system, estimate, se`` and bounds within the range of the metric
-            - with the bootstrap ``bootstrap_se`` (for ``"crossed"`` by a two-factor correction)
-            - of models ``ceiling_normalized`` (score divided by ceiling) with its Fieller interval;
-              ``accuracy``
+            - with the bootstrap ``bootstrap_se`` (for ``"both"`` with a two-factor correction)
+            - for models ``ceiling_normalized`` (score divided by ceiling) with its Fieller
+              interval; ``accuracy``
             - on request ``interval_center`` of the analytic interval (the score with a pseudocount
-            in the
-              cells of each pair) and its degrees of freedom ``df``; ``ceiling_normalized_se``;
-              ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and what the metric
-              derives from the accuracies, as means over the entries of the score
-            - of scores made from a result: ``ceiling, posterior_median, prob_positive, n_entries``
+              in the cells of each pair) and its degrees of freedom ``df``;
+              ``ceiling_normalized_se``
+            - on request ``accuracy_humans``, ``accuracy_gap`` (humans minus model) and columns
+              that the metric derives from accuracies, as means over the entries of the score
+            - for scores of a result: ``ceiling, posterior_median, prob_positive, n_entries``
             - ``note``; on request ``note_codes``
 
         Raises
         ------
         ValueError
-            If the probability, the kind, a method, a column or the library is not valid, or an
-            option is of another kind of result.
+            If the probability, the kind, a method, a column or the library is invalid, or an
+            option does not apply to this kind of result.
         ImportError
             If the library is not installed.
 
@@ -326,7 +329,7 @@ class Result:
         ci_kind: CiKind | None = None,
         digits: int = 2,
     ) -> str:
-        """Describe the result as papers report it, with numbers in APA style.
+        """Describe the result in sentences, as reported in papers.
 
         Parameters
         ----------
@@ -342,11 +345,14 @@ class Result:
         Returns
         -------
         str
-            For one pair its estimate and interval, the method, the number of trials, what the
-            interval generalizes to, and the test against independent observers. For several pairs
-            the extremes, and how many differ from independent observers, adjusted for their
-            number. For scores the lowest, the highest and that of the humans among themselves,
-            and how many differences are significant after adjustment. Notes follow.
+            - One pair: estimate, interval, method, number of trials, what the interval generalizes
+              to, and the test against independent observers.
+            - Several pairs: the extremes, and how many pairs differ from independent observers
+              after adjustment for multiple comparisons.
+            - Scores: the lowest, the highest, the human-human consistency, and how many
+              differences are significant after adjustment.
+
+            Notes follow.
 
         Raises
         ------
@@ -388,15 +394,15 @@ class Result:
         label: str | None = None,
         environment: Environment | None = None,
     ) -> str:
-        """Lay the summary out as a table for LaTeX, with booktabs.
+        """Format the summary as a LaTeX table, with booktabs.
 
         Parameters
         ----------
         generalize_to, level, interval, ci_prob, ci_kind
             As in `sentence`.
         columns : sequence of str, optional
-            Of the summary. Default: labels that differ, the estimate with its interval, what it is
-            based on, and notes, which follow the table.
+            Columns of the summary. Default: labels that differ, estimate, interval, number of
+            trials or errors. Notes follow the table.
         top, sort
             As in `summary`.
         digits, caption, label, environment
@@ -431,13 +437,13 @@ class Result:
     def _page(
         self, frame: pd.DataFrame, method: str, prob: float, kind: CiKind, **more: Any
     ) -> pd.DataFrame:
-        """The columns of a summary that a page has room for."""
+        """Select the columns of a summary that fit on a page."""
         bounds = bounds_of(method, kind, prob) if method else ()
         names = self._functions.page_columns(self, frame, bounds, **more)
         return frame[[*names, *(["note"] if (frame["note"] != "").any() else [])]]
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the first rows, with one interval and the notes."""
+        """Show the first rows in notebooks, with one interval and the notes."""
         prob, kind = self.interval_options(None, None)
         method = self._functions.method(self)
         first, n_rows, more = self._functions.preview(self, [method] if method else [])
@@ -469,13 +475,14 @@ class Result:
         Parameters
         ----------
         method : {"bootstrap", "posterior"}
+            Method of inference.
         generalize_to, level
             For scores, as in `summary`.
 
         Returns
         -------
         ndarray, shape (draw, pair) or (draw, system)
-            Chains one after the other.
+            Draws of all chains, concatenated.
 
         Raises
         ------
@@ -493,19 +500,19 @@ class Result:
         Parameters
         ----------
         **labels : str or sequence of str
-            For pairs ``dataset, condition, observer_a, observer_b``; for a matrix ``observer``, in
-            this order, ``condition`` or ``dataset``; for scores ``system``, whose
-            rows of humans stay.
+            For pairs ``dataset, condition, observer_a, observer_b``; for a matrix ``observer`` (in
+            the given order), ``condition`` or ``dataset``; for scores ``system`` (rows of humans
+            are always kept).
 
         Returns
         -------
         Result
-            ``p_adjusted`` of a matrix stays that of all pairs.
+            ``p_adjusted`` of a matrix remains adjusted over all pairs.
 
         Raises
         ------
         ValueError
-            If a label is unknown, or nothing is left.
+            If a label is unknown, or no entry matches.
         """
         return Result(self._call("select", labels=labels), self.trials)
 
@@ -516,8 +523,8 @@ class Result:
         trials: Trials | None = None,
         title: str | None = None,
     ) -> Report:
-        """Lay everything out on one page of HTML: tables, figures, sentences, methods."""
-        # The only import of a higher layer: users look for this method at the result.
+        """Write an HTML report: tables, figures, sentences and methods."""
+        # The only import of a higher layer: users expect this method on the result.
         from alikely.report import make_report
 
         page = make_report(self, trials=trials, title=title)
@@ -526,14 +533,14 @@ class Result:
         return page
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one netCDF file."""
+        """Save the result to a netCDF file."""
         tree = self.data.copy()
         tree.attrs = {**tree.attrs, VERSION: FORMAT}
         write_tree(tree, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read what `save` wrote."""
+        """Load a result from a file written by `save`."""
         tree = read_tree(path)
         kind = str(tree.attrs.get("kind", ""))
         schema: Mapping[str, Any] = {}
@@ -558,7 +565,7 @@ class Result:
         if str(attrs["metric"]) not in metrics():
             module = attrs.get("metric_module", "")
             raise ValueError(
-                f"{str(path)!r} is of the metric {attrs['metric']!r}, which is not registered; "
+                f"{str(path)!r} has the metric {attrs['metric']!r}, which is not registered; "
                 f"import {module or 'the module that registers it'} before loading"
             )
         try:
