@@ -281,7 +281,7 @@ MODEL = {"copy_probability": (1, 1)}
         (lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=BETAS), "planning needs a Diri"),
         (
             lambda: al.trials_for_width(*ACCURACIES, 0.4, 0.3, prior=STRONG, n_coverage=0),
-            "this plan has none",
+            "must be None without posterior intervals",
         ),
         (lambda: al.test_copy_model(result(BETAS, bayes_factor=False)), "model comparison needs"),
         (lambda: al.planning.plan_from(result(BETAS, bayes_factor=False), [99]), "planning needs"),

@@ -1,4 +1,4 @@
-"""How many trials, observers, items: widths, power, assurance, sequential and crossed designs."""
+"""Plan numbers of trials, observers and items: widths, power, assurance and sequential designs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""How many trials one pair of observers needs, or a difference of two: widths, power, beliefs.
+"""Numbers of trials for one pair of observers, or for a difference of two: widths and power.
 
-An estimate of any metric of correctness, of one pair or of a weighted sum over pairs that share
-trials, is described by formulas, or simulated where few trials are expected in a cell.
+The estimand is any metric of correctness for one pair, or a weighted sum over pairs that share
+trials. Formulas describe the estimates; where few trials are expected in a cell, they are
+simulated.
 
 References
 ----------
@@ -71,22 +72,22 @@ __all__ = [
 Calculation = Literal["auto", "analytic", "simulated"]
 METHODS = ("analytic", "bootstrap", "posterior")
 CALCULATIONS = ("auto", "analytic", "simulated")
-# Measured over 800 settings: with at least so many trials expected in every cell, the analytic
-# width is within 3 % of the simulated one; with 5 to 8 it is off by up to 4 %, with fewer by half.
+# Measured over 800 settings. With at least so many trials expected in every cell, the analytic
+# width is within 3% of the simulated one. With 5 to 8 it is off by up to 4%, with fewer by half.
 FEWEST_EXPECTED = 10
 OFTEN_UNDEFINED = 1e-3
-# Replicates or draws behind each interval of a coverage study.
+# Number of replicates or draws for each interval of a coverage study.
 N_DRAWS = 1_000
-# The same where widths are assured: as many as a result has, since draws add to their spread.
+# The same if widths are assured: as many as in a result, because draws add to their spread.
 N_DRAWS_FOR_WIDTH = 4_000
-# Numbers held at a time.
+# Maximum number of values in memory at a time.
 CHUNK = 8_000_000
-# Of a central difference, as a share of a pattern's probability.
+# Step of a central difference, as a fraction of a pattern's probability.
 STEP = 1e-5
 
 
 class Setting(NamedTuple):
-    """What is to be estimated, and how each trial can turn out."""
+    """Estimand, and the probabilities of the response patterns of a trial."""
 
     probabilities: Floats
     cells: Floats
@@ -95,7 +96,7 @@ class Setting(NamedTuple):
     prior: Floats
 
     def row(self, index: int) -> Setting:
-        """One of several truths."""
+        """Setting with one of several sets of probabilities."""
         return self._replace(probabilities=self.probabilities[index])
 
 
@@ -104,12 +105,12 @@ def one_pair(
     metric: str | Metric = ERROR_CONSISTENCY,
     prior: Prior | None = None,
 ) -> Setting:
-    """One pair of observers, whose patterns are the four cells."""
+    """Setting for one pair of observers, whose patterns are the four cells."""
     found = get_metric(metric)
     if found.counts != "correctness":
         raise ValueError(
-            f"planning from accuracies is for metrics of correctness counts; {found.name} is one "
-            f"of {found.counts}: plan it from a pilot with plan_from"
+            f"metric must be of correctness to plan from accuracies, {found.name} is for "
+            f"{found.counts}; plan it from a pilot with plan_from"
         )
     own = cell_prior(prior).cells("planning")
     return Setting(np.asarray(probabilities), np.eye(4)[None], np.ones(1), found, own)
@@ -122,7 +123,7 @@ def estimates(counts: NDArray[np.number], setting: Setting) -> Floats:
 
 
 def true_value(setting: Setting) -> Floats:
-    """Value of the estimand at the probabilities themselves."""
+    """Value of the estimand at these probabilities."""
     return estimates(setting.probabilities, setting)
 
 
@@ -130,7 +131,7 @@ def _slopes(counts: NDArray[np.number], setting: Setting) -> Floats:
     """Influence of one trial of each pattern on the estimate: shape (..., pattern)."""
     tables = np.einsum("...m,pmc->...pc", counts, setting.cells)
     influence = setting.metric.influence(tables)
-    # A cell that does not occur may have an infinite slope; it has no weight.
+    # A cell that does not occur may have an infinite slope, with weight 0.
     influence = np.where(tables > 0, influence, 0.0)
     return np.asarray(np.einsum("...pc,pmc,p->...m", influence, setting.cells, setting.weights))
 
@@ -159,18 +160,18 @@ def second_order_bias(setting: Setting) -> Floats:
             _slopes((1 - t) * p + t * point, setting)[..., pattern] / (1 - t)[..., 0]
             for t in (step, -step)
         )
-        # The step is a share of the probability, which cancels; what never occurs adds nothing.
+        # The step is a fraction of the probability, which cancels; impossible patterns add nothing.
         total += np.where(step[..., 0] > 0, (up - down) / (2 * STEP), 0.0)
     return total / 2
 
 
 def frac_undefined(setting: Setting, n_trials: ArrayLike) -> Floats:
-    """Probability that the estimate is undefined, exactly."""
+    """Exact probability that the estimate is undefined."""
     p, n = setting.probabilities, np.asarray(n_trials)
     occurring = np.array(list(itertools.product((0, 1), repeat=4)), dtype=bool)[1:]
     undefined = occurring[np.isnan(setting.metric.value(occurring.astype(float)))]
     within = (undefined[:, None] & ~undefined[None]).any(axis=2)
-    # Subsets of an undefined set are undefined too; the largest ones say all.
+    # Subsets of an undefined set are undefined, too; the largest ones are sufficient.
     largest = undefined[(~within).sum(axis=1) == 1]
     terms: dict[bytes, int] = {}
     for pair in setting.cells.astype(bool):
@@ -196,7 +197,7 @@ def smallest_expected(setting: Setting, n_trials: ArrayLike) -> Floats:
 def draw_tables(
     setting: Setting, n_trials: int, n_datasets: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
-    """Draw data sets of one truth."""
+    """Simulate data sets with the same probabilities."""
     p = setting.probabilities / setting.probabilities.sum()
     return np.random.default_rng(seed).multinomial(n_trials, p, size=n_datasets)
 
@@ -208,7 +209,7 @@ def replicates(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Estimates from posterior draws under a prior, or from bootstrap replicates without one."""
+    """Estimates from posterior draws under a prior, or from bootstrap replicates if it is None."""
     size = (n_draws, len(counts))
     if prior is None:
         total = counts.sum(axis=1)
@@ -226,13 +227,13 @@ def intervals(
     ci_prob: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Intervals from counts of patterns, by one method of inference."""
+    """Intervals from counts of patterns, by one method."""
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     if method == "analytic":
         half = special.ndtri(tails[1]) * standard_errors(counts, setting)
         value = estimates(counts, setting)
         return np.stack([value - half, value + half], axis=1)
-    # Near the ceiling few different tables occur.
+    # With accuracies near 1 few different tables occur.
     tables, which = np.unique(counts, axis=0, return_inverse=True)
     bounds = np.empty((len(tables), 2))
     prior = None if method == "bootstrap" else setting.prior
@@ -272,7 +273,7 @@ def interval_study(
 def check_options(
     method: str, n_datasets: int, n_coverage: int, prior: Prior | None = None
 ) -> None:
-    """Refuse an unknown method, too few data sets, or a prior without use (`ValueError`)."""
+    """Raise `ValueError` for an unknown method, too few data sets, or a prior without use."""
     one_of("method", method, CALCULATIONS)
     if n_datasets < 100 or n_coverage < 0:
         raise ValueError(
@@ -281,13 +282,12 @@ def check_options(
         )
     if prior is not None and not n_coverage:
         raise ValueError(
-            "prior is of posterior intervals, and this plan has none; leave it out, or give "
-            "n_coverage=1000"
+            "prior must be None without posterior intervals; leave it out, or set n_coverage=1000"
         )
 
 
 def is_simulated(setting: Setting, n_trials: NDArray[np.int64], method: str) -> NDArray[np.bool_]:
-    """Which rows are simulated."""
+    """Mask of the rows to simulate."""
     few = smallest_expected(setting, n_trials) < FEWEST_EXPECTED
     return few if method == "auto" else np.full(few.shape, method == "simulated")
 
@@ -306,7 +306,7 @@ def spread(
 
 
 def trials_of_formula(width: Floats | float, variance: Floats | float, ci_prob: float) -> Floats:
-    """Number of trials for an interval of a width, by the variance of the estimate from one."""
+    """Number of trials for an interval of a width, from the variance for one trial."""
     return np.asarray((2 * special.ndtri((1 + ci_prob) / 2) / width) ** 2 * variance)
 
 
@@ -317,7 +317,7 @@ def row_by_row(
     *columns: Any,
     at: NDArray[np.intp] | None = None,
 ) -> list[Any]:
-    """Simulate rows of a plan: each with its truth, its entries of columns and a seed."""
+    """Simulate rows of a plan, each with its setting, its values of columns and a seed."""
     rows = np.arange(len(setting.probabilities)) if at is None else at
     jobs = [
         (setting.row(i), *(x[i] if np.ndim(x) else x for x in columns), own)
@@ -340,7 +340,7 @@ def describe(
     against: float = 0.0,
     n_draws: int = N_DRAWS,
 ) -> pd.DataFrame:
-    """What a plan says of the number of trials in each of its rows."""
+    """Results for the number of trials in each row."""
     z = special.ndtri((1 + ci_prob) / 2)
     se = np.sqrt(unit_variance(setting) / n_trials)
     value, bias = true_value(setting), second_order_bias(setting) / n_trials
@@ -376,16 +376,16 @@ def describe(
 
 Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal["posterior", "bootstrap", "analytic"]
-NO_ERRORS = "without errors (or correct responses) nobody can say whose errors are alike"
-# More trials than anybody will have.
+NO_ERRORS = "without errors (or correct responses) error consistency is undefined"
+# Upper limit of searches for numbers of trials.
 MOST_TRIALS = 1e12
-# Data sets behind each number of trials that a search for an assurance tries.
+# Number of data sets per candidate number of trials in a search for an assurance.
 N_SEARCH = 200
 N_DATASETS = 20_000
 ALTERNATIVES = ("two-sided", "greater", "less")
 FISHER, SCORE, INTERVAL = "Fisher's exact", "score", "analytic interval"
-# Measured: with so many trials expected in every cell, the power of Fisher's test by its formula is
-# within .01 of the exact one; with 10, off by up to .03.
+# Measured: with so many trials expected in every cell, the formula for the power of Fisher's test
+# is within 0.01 of the exact power; with 10, within 0.03.
 ENOUGH_FOR_FISHER = 100
 
 
@@ -410,34 +410,41 @@ def interval_width(
     accuracy_a, accuracy_b : array_like
         Accuracies of the two observers, in (0, 1).
     ec : array_like
-        Error consistency, within what the accuracies allow.
+        True error consistency, within the range that is possible given the accuracies.
     n_trials : array_like of int
-        Number of trials, at least 2. All four broadcast: for a grid give one of them as a column.
+        Number of trials, at least 2. All four broadcast; to cross two of them make one a column.
     method : {"auto", "analytic", "simulated"}
-        By the standard error [FCE69]_, or the range of the estimates of simulated data sets.
-        ``"auto"`` simulates where fewer than 10 trials are expected in a cell of the table;
-        elsewhere the formula is within 3 %.
+        How to compute the width: from the standard error [FCE69]_, or as the range of estimates in
+        simulated data sets. ``"auto"`` simulates if fewer than 10 trials are expected in a cell of
+        the table; otherwise the formula is within 3%.
     ci_prob : float
-        In (0, 1).
+        Probability of the interval, in (0, 1).
     metric : str or Metric
-        Metric of correctness; for another than error consistency, `ec` still describes the
+        Metric of correctness. For other metrics than error consistency, `ec` still describes the
         observers.
     n_datasets : int
-        Simulated data sets, at least 100.
+        Number of simulated data sets, at least 100.
     n_coverage : int
-        Data sets in which the intervals of every method are computed too. 0 disables them.
+        Number of data sets in which the intervals of all methods are computed, too. 0 disables
+        them.
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of posterior intervals, as in `alikely.error_consistency`.
+        Dirichlet prior on the cells for posterior intervals, as in `alikely.error_consistency`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same numbers on any number of workers.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs; ``method``; ``width`` of the central range of estimates
-        from ``lower`` to ``upper``; ``se``; ``bias``; ``frac_undefined`` of data sets; with
-        `n_coverage` also ``<method>_coverage``, mean ``<method>_width`` and ``<method>_power`` (0
-        excluded) of the analytic, bootstrap and posterior intervals; ``note``.
+        One row per setting, with the inputs and columns
+
+        - ``method``: ``analytic`` or ``simulated``
+        - ``width``, ``lower``, ``upper``: central range of the estimates
+        - ``se``, ``bias``: of the estimate
+        - ``frac_undefined``: fraction of data sets with an undefined estimate
+        - ``<method>_coverage``, ``<method>_width``, ``<method>_power``: coverage, mean width, and
+          probability to exclude 0, for analytic, bootstrap and posterior intervals (with
+          `n_coverage`)
+        - ``note``: a warning if results are approximate
 
     Raises
     ------
@@ -475,32 +482,35 @@ def trials_for_width(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials that gives an interval of a width.
+    """Find the number of trials for an interval of a given width.
 
-    Without `assurance` the width is that of the range in which estimates lie, and about half of all
-    experiments have a wider interval. With `assurance` it is the width of the interval that a
-    result will show, not exceeded in that share of experiments [KM03]_.
+    Without `assurance`, the width is that of the range of estimates, and about half of all
+    experiments have a wider interval. With `assurance`, it is the width of the reported interval,
+    which this proportion of experiments does not exceed [KM03]_.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
         As in `interval_width`.
     width : array_like
-        Width wanted, in (0, 2]. All four broadcast.
+        Target width, in (0, 2]. All four broadcast.
     assurance : float, optional
-        Share of experiments whose interval is to be no wider, in (0, 1).
+        Proportion of experiments whose interval should not be wider, in (0, 1).
     interval : {"posterior", "bootstrap", "analytic"}
-        Whose interval that is.
+        Method of the interval whose width is assured.
     ci_prob, metric, n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
     Returns
     -------
     pandas.DataFrame
-        As returned by `interval_width` at the number of trials found, with ``target``,
-        ``criterion`` (``"expected"``, or the assured interval) and ``assurance`` before it; with
-        `n_coverage` also ``<method>_assurance``, the share of data sets whose interval is no wider
-        than the target.
+        Table as returned by `interval_width` at the number of trials found, with additional columns
+
+        - ``target``: target width
+        - ``criterion``: ``"expected"``, or the method of the assured interval
+        - ``assurance``: the input
+        - ``<method>_assurance``: proportion of data sets whose interval is not wider than the
+          target (with `n_coverage`)
 
     Raises
     ------
@@ -526,12 +536,12 @@ def trials_for_width(
     one_of("interval", interval, METHODS)
     searching, describing = seed_sequence(rng).spawn(2)
     goals = rows["target"].to_numpy()
-    # Rounding must not cost a trial where the formula gives a whole number.
+    # Rounding must not add a trial if the formula gives an integer.
     exact = trials_of_formula(goals, unit_variance(setting), ci_prob)
     if (exact > MOST_TRIALS).any():
         raise ValueError(
-            f"this takes {exact.max():.1e} trials, and plans go up to {MOST_TRIALS:.0e}; ask for a "
-            "larger width"
+            f"width is too small: it needs {exact.max():.1e} trials, more than the limit of "
+            f"{MOST_TRIALS:.0e}; use a larger width"
         )
     n = np.maximum(np.ceil(exact - 1e-9), 2).astype(np.int64)
     at = np.flatnonzero(is_simulated(setting, n, "auto") | (assurance is not None))
@@ -563,7 +573,7 @@ def _number_for_width(
         counts = draw_tables(setting, n, n_datasets if interval == "analytic" else N_SEARCH, own)
         rng = np.random.default_rng(own.spawn(1)[0])
         bounds = intervals(counts, setting, interval, N_DRAWS_FOR_WIDTH, ci_prob, rng)
-        # An experiment without an interval keeps no promise.
+        # An experiment without an interval does not reach the width.
         widths = np.nan_to_num(bounds[:, 1] - bounds[:, 0], nan=np.inf)
         return float(np.quantile(widths, assurance, method="inverted_cdf"))
 
@@ -588,35 +598,39 @@ def trials_for_power(
 ) -> pd.DataFrame:
     """Find the number of trials at which error consistency differs from a value by a test [C96]_.
 
-    Against 0 the test is Fisher's exact one [F22]_, the ``p_fisher`` of a summary. Against other
-    values, for which results have intervals only, it compares the estimate with its standard error
-    under the hypothesis, at the observed accuracies (score test).
+    Against 0 the test is Fisher's exact test [F22]_, reported as ``p_fisher`` in summaries. Against
+    other values it is a score test: the estimate is compared with its standard error under the null
+    hypothesis, at the observed accuracies. Results report only intervals for such values.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : array_like
         As in `interval_width`.
     power : array_like
-        Probability to reject, in (0, 1).
+        Target power, in (0, 1).
     alpha : float
-        Level of the test, in (0, 1).
+        Significance level of the test, in (0, 1).
     against : float
-        Error consistency under the hypothesis, within what the accuracies allow.
+        Error consistency under the null hypothesis, within the range possible given the accuracies.
     alternative : {"two-sided", "greater", "less"}
-        Side of the test.
+        Alternative hypothesis.
     method : {"auto", "analytic", "simulated"}
-        Normal approximation, of Fisher's test with Yates' correction [Y34]_, or simulated data
-        sets. ``"auto"`` simulates where fewer than 10 trials are expected in a cell, for Fisher's
-        test 100.
+        How to compute power: by a normal approximation (for Fisher's test with Yates' correction
+        [Y34]_) or from simulated data sets. ``"auto"`` simulates if fewer than 10 trials are
+        expected in a cell (100 for Fisher's test).
     n_datasets, n_coverage, prior, rng
         As in `interval_width`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs, ``target``, ``n_trials``, ``power`` there of the ``test``
-        that is named, and the columns of `interval_width`; with `n_coverage` also
-        ``<method>_power``, how often the interval of each method excludes `against`.
+        One row per setting, with the inputs, the columns of `interval_width`, and
+
+        - ``target``: target power
+        - ``n_trials``, ``power``: number of trials, and power with it
+        - ``test``: name of the test
+        - ``<method>_power``: proportion of data sets whose interval excludes `against` (with
+          `n_coverage`)
 
     Raises
     ------
@@ -655,40 +669,45 @@ def trials_for_difference(
     n_coverage: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Find the number of trials at which two models' consistencies with the same human differ.
+    """Find the number of trials at which two models' consistencies with one human differ.
 
-    All observers answer the same trials, so that the two estimates are dependent: their joint
-    distribution is the one of greatest entropy with these pairs. The test is whether the analytic
-    interval of the difference excludes 0. Plan for several humans by `variance_components`.
+    All observers respond to the same trials, so that the two estimates are dependent. Their joint
+    distribution is the maximum-entropy distribution with these pairwise consistencies. The test is
+    whether the analytic interval of the difference excludes 0. For several humans use
+    `variance_components`.
 
     Parameters
     ----------
     accuracy_human, accuracy_a, accuracy_b : array_like
         Accuracies of the human and of the two models, in (0, 1).
     ec_a, ec_b : array_like
-        Error consistency of either model with the human.
+        Error consistency of each model with the human.
     ec_models : array_like, optional
-        Error consistency of the two models: the more they share, the fewer trials are needed.
-        Default: nothing beyond what both share with the human.
+        Error consistency of the two models. Higher values reduce the number of trials. Default: the
+        models are conditionally independent given the human.
     power : array_like
-        Probability to find the difference, in (0, 1). All arrays broadcast.
+        Target power, in (0, 1). All arrays broadcast.
     alpha : float
-        Two-sided level, in (0, 1).
+        Two-sided significance level, in (0, 1).
     n_coverage, rng
         As in `interval_width`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting: the inputs, ``difference``, ``target``, ``n_trials``, ``power`` there,
-        ``test``, and of the difference ``width, se, bias, frac_undefined`` and, with `n_coverage`,
-        coverage, mean width and power of each method's interval.
+        One row per setting, with the inputs and columns
+
+        - ``difference``: true difference
+        - ``target``: target power
+        - ``n_trials``, ``power``, ``test``: number of trials, power with it, name of the test
+        - ``width``, ``se``, ``bias``, ``frac_undefined``: of the difference
+        - coverage, mean width and power of each method's interval (with `n_coverage`)
 
     Raises
     ------
     ValueError
-        If an input is out of range, the two error consistencies are equal, or no observers are like
-        this together; the message gives the feasible range.
+        If an input is out of range, or the two error consistencies are equal. If no joint
+        distribution has these values; the message gives the feasible range.
 
     Examples
     --------
@@ -709,7 +728,7 @@ def trials_for_difference(
         _check_stated(rows[name], name)
     if (rows["ec_a"] == rows["ec_b"]).any():
         raise ValueError(
-            "ec_a and ec_b must differ: a difference of zero is found by no number of trials"
+            "ec_a and ec_b must differ: no number of trials can detect a difference of 0"
         )
     for name in ("accuracy_human", "accuracy_a", "accuracy_b"):
         check_between(rows[name], name, NO_ERRORS)
@@ -736,7 +755,7 @@ def stated_pairs(
     prior: Prior | None = None,
     **other: ArrayLike,
 ) -> tuple[pd.DataFrame, Setting]:
-    """One row for each combination of the broadcast inputs, and what they describe."""
+    """One row per combination of the broadcast inputs, and the corresponding settings."""
     rows = grid(accuracy_a=accuracy_a, accuracy_b=accuracy_b, ec=ec, **other)
     for name in ("accuracy_a", "accuracy_b"):
         check_between(rows[name], name, NO_ERRORS)
@@ -759,7 +778,7 @@ def _check_power(power: pd.Series, alpha: float) -> None:
     check_between(alpha, "alpha", "try 0.05")
     if power.min() <= alpha:
         raise ValueError(
-            f"power must be above alpha, which chance alone reaches; got {power.min():g} at alpha "
+            f"power must be above alpha, the rate of false positives; got {power.min():g} at alpha "
             f"{alpha:g}"
         )
 
@@ -770,8 +789,8 @@ def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
     away = ec - against
     if (away == 0).any():
         raise ValueError(
-            f"ec must differ from {against:g}, the value tested against: a difference of zero is "
-            "found by no number of trials"
+            f"ec must differ from {against:g}, the value tested against: no number of trials can "
+            "detect a difference of 0"
         )
     wrong = {"greater": away < 0, "less": away > 0}.get(alternative)
     if wrong is not None and wrong.any():
@@ -782,7 +801,7 @@ def _check_difference(ec: pd.Series, against: float, alternative: str) -> None:
 
 
 def _null_tables(counts: NDArray[np.int64], against: float) -> NDArray[np.float64]:
-    """Tables with the accuracies observed and the error consistency of the hypothesis."""
+    """Tables with the observed accuracies and the error consistency of the null hypothesis."""
     p_a, p_b = consistency.accuracies(counts)
     both = p_a * p_b + against * (p_a + p_b - 2 * p_a * p_b) / 2
     both = np.clip(both, np.maximum(p_a + p_b - 1, 0), np.minimum(p_a, p_b))
@@ -803,7 +822,7 @@ def _plan(
     n_coverage: int,
     rng: RandomState,
 ) -> pd.DataFrame:
-    """Find the number of trials of each row, and say what it does."""
+    """Find the number of trials of each row, and describe it."""
     searching, describing = seed_sequence(rng).spawn(2)
     asked = (test, alpha, against, alternative, method, n_datasets)
     goals = rows["target"].to_numpy()
@@ -829,21 +848,21 @@ def _number(
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> tuple[int, float, bool]:
-    """Number of trials, the power it has, and whether the spread of estimates is simulated."""
+    """Number of trials, its power, and whether the spread of estimates is simulated."""
     critical = float(special.ndtri(1 - (alpha / 2 if alternative == "two-sided" else alpha)))
     away = float(true_value(setting)) - against
     variance = float(unit_variance(setting))
     correction = 0.0
     if test == FISHER:
-        # Half a trial of overlap more, to the left and to the right of it.
+        # Continuity correction of half a trial in each direction.
         p_a, p_b = consistency.accuracies(setting.probabilities)
         correction = 1 / float(p_a + p_b - 2 * p_a * p_b)
 
     def approximate(n: int) -> float:
-        # Standard errors under the hypothesis and under the truth [C96]_.
+        # Standard errors under the null hypothesis and under the truth [C96]_.
         margin = critical * np.sqrt(null_variance / n) + correction / n
         se = np.sqrt(variance / n)
-        # Observers who are alike without fail leave nothing to chance.
+        # The variance is 0 for observers who always agree.
         with np.errstate(divide="ignore"):
             upper, lower = special.ndtr(np.array([away - margin, -away - margin]) / se)
         sides = {"two-sided": upper + lower, "greater": upper, "less": lower}
@@ -856,7 +875,7 @@ def _number(
             rejected = fisher_log10_p(tables, alternative) <= np.log10(alpha)
             return float(times @ rejected / n_datasets)
         found = estimates(counts, setting) - against
-        # The score test of a pair, the analytic interval of a difference; undefined: no rejection.
+        # Score test of a pair, or analytic interval of a difference. Undefined: not rejected.
         if test == SCORE:
             hypothesis = setting._replace(probabilities=_null_tables(counts, against))
             se = np.sqrt(unit_variance(hypothesis) / n)
@@ -874,15 +893,15 @@ def _number(
     return n, simulated(n, checking), bool(is_simulated(setting, np.array(n), method))
 
 
-# If fewer prior draws can be, the priors contradict each other.
+# Minimum proportion of possible prior draws; below it, the priors contradict each other.
 FEWEST_POSSIBLE = 0.01
-# Studies, and draws for each, with which a number of trials is searched for; what is found is then
-# described with as many as were asked for.
+# Numbers of studies and of draws for each in a search for the number of trials. The result is then
+# described with the requested numbers.
 SEARCHED, SEARCHED_DRAWS = 1_000, 400
 
 
 class Distribution(Protocol):
-    """What a frozen distribution of `scipy.stats` offers."""
+    """Interface of a frozen distribution of `scipy.stats`."""
 
     def rvs(self, size: int, random_state: np.random.Generator) -> Any:
         """Random variates."""
@@ -903,7 +922,7 @@ def _check_goals(
     if n_trials is not None:
         check_whole(n_trials, "n_trials")
     elif width is None:
-        raise ValueError("n_trials or width is needed: a number of trials, or what it should reach")
+        raise ValueError("either n_trials or width is needed, got neither")
     if width is not None:
         check_width(width)
     check_between(assurance, "assurance", "try 0.8")
@@ -920,7 +939,7 @@ def _shares(
     against: float,
     rope: tuple[float, float] | None,
 ) -> dict[str, float]:
-    """How wide intervals of simulated studies are, and how often they show what is wanted."""
+    """Widths of the intervals of simulated studies, and proportions that reach each goal."""
     lower, upper = both.T
     shown = {"p_excludes": (lower > against) | (upper < against)}
     if width is not None:
@@ -954,50 +973,56 @@ def assurance(
     prior: Prior | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate what a number of trials will show, averaged over what is believed [OSC05]_.
+    """Simulate results for a number of trials, averaged over assumed distributions [OSC05]_.
 
-    Each simulated study draws the truth from the priors, data from the truth, and takes the central
-    posterior interval that `alikely.error_consistency` would give.
+    Each simulated study draws true values from these distributions, data given the true values, and
+    computes the central posterior interval of `alikely.error_consistency`.
 
     Parameters
     ----------
     accuracy_a, accuracy_b, ec : float, frozen distribution or array_like
-        What is believed of each: a value, a distribution such as ``scipy.stats.beta(30, 10)``, or
-        draws of it. Independent of each other, but for what cannot exist together.
+        Assumed value of each: a number, a distribution such as ``scipy.stats.beta(30, 10)``, or
+        draws from one. They are independent, except that impossible combinations are excluded.
     n_trials : array_like of int, optional
         Numbers of trials, at least 2. Default: the one at which `width` has the `assurance`.
     width : float, optional
-        Interval width wanted, in (0, 2].
+        Target width of the interval, in (0, 2].
     assurance : float
-        Share of studies that are to reach the width, in (0, 1).
+        Proportion of studies that should reach the width, in (0, 1).
     against : float
-        Value that an interval should exclude.
+        Value that the interval should exclude.
     rope : (float, float), optional
         Region of practical equivalence.
     ci_prob : float
-        In (0, 1).
+        Probability of the interval, in (0, 1).
     n_datasets : int
-        Simulated studies for each number of trials, at least 100.
+        Number of simulated studies for each number of trials, at least 100.
     prior : mapping or sequence of four numbers, optional
         Dirichlet prior on the cells in the planned analysis, as in `alikely.error_consistency`. It
-        is separate from the assumed distribution of the true values.
+        is separate from the assumed distributions of the true values.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same truths serve for all numbers of trials.
+        Source of randomness; all numbers of trials use the same true values.
 
     Returns
     -------
     pandas.DataFrame
-        One row per number of trials: ``expected_width`` of the interval; ``assured_width`` that the
-        share `assurance` of studies stays below [JWB95]_; shares of studies: ``p_width`` (not wider
-        than `width`), ``p_excludes`` (`against`), ``p_outside_rope``, ``p_inside_rope``;
-        ``coverage``; ``frac_undefined`` of the estimate; ``mc_error``, the largest Monte Carlo
-        error of a share; ``impossible_share`` of the prior draws, which were drawn again.
+        One row per number of trials, with columns
+
+        - ``expected_width``: mean width of the interval
+        - ``assured_width``: width that a proportion `assurance` of studies does not exceed [JWB95]_
+        - ``p_width``, ``p_excludes``, ``p_outside_rope``, ``p_inside_rope``: proportion of studies
+          whose interval is not wider than `width`, excludes `against`, or lies outside or inside
+          `rope`
+        - ``coverage``: coverage of the interval
+        - ``frac_undefined``: fraction of studies with an undefined estimate
+        - ``mc_error``: largest Monte Carlo error of these proportions
+        - ``impossible_share``: proportion of impossible draws, which were replaced
 
     Raises
     ------
     ValueError
-        If a number is out of range, neither `n_trials` nor `width` is given, or hardly any prior
-        draw can exist.
+        If a number is out of range. If neither `n_trials` nor `width` is given. If almost all draws
+        are impossible combinations.
 
     Examples
     --------
@@ -1032,37 +1057,41 @@ def plan_from(
     n_datasets: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulate what more trials will show, from a pilot [OSC05]_.
+    """Simulate results with more trials, from a pilot [OSC05]_.
 
-    The truth is drawn from the posterior of the pilot, so that what the pilot leaves open stays
-    open.
+    True values are drawn from the posterior of the pilot, so that the plan includes its
+    uncertainty.
 
     Parameters
     ----------
     result : Result
-        The pilot, of any metric. For metrics of correctness, counts of whole studies are simulated
-        under its prior; for others, and for a pilot with ``cluster=``, the posterior draws and
+        The pilot, with any metric. For metrics of correctness, counts of whole studies are
+        simulated under its prior. For other metrics, and with ``cluster=``, the posterior draws and
         standard error of the pilot are used.
     n_trials : array_like of int, optional
         Numbers of new trials, at least 2. Default: the one at which `width` has the `assurance`.
     width, assurance, against, rope, ci_prob, n_datasets, rng
         As in `assurance`.
     keep_pilot : bool
-        Whether the new trials are added to those of the pilot.
+        Whether to combine the new trials with those of the pilot.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry of the pilot and number of trials: its labels, ``pilot_trials``,
-        ``pilot_estimate``, and the columns of `assurance`; ``method`` is ``simulated`` or
-        ``normal``; ``note`` gives the reason why an entry has no plan; with clusters,
-        ``design_effect`` of the pilot, which new clusters of the same sizes would have.
+        One row per entry of the pilot and number of trials, with the columns of `assurance` and
+
+        - the labels of the entry
+        - ``pilot_trials``, ``pilot_estimate``: number of trials and estimate of the pilot
+        - ``method``: ``simulated`` or ``normal``
+        - ``note``: the reason if an entry has no plan
+        - ``design_effect``: design effect of the pilot, assumed for new clusters (with
+          ``cluster=``)
 
     Raises
     ------
     ValueError
-        If a number is out of range, neither `n_trials` nor `width` is given, or the pilot has no
-        posterior draws where they are needed.
+        If a number is out of range. If neither `n_trials` nor `width` is given. If the pilot has no
+        posterior draws but they are needed.
 
     Examples
     --------
@@ -1075,7 +1104,7 @@ def plan_from(
     ci_prob = resolve("ci_prob", ci_prob)
     _check_goals(n_trials, width, assurance, rope, ci_prob, n_datasets)
     goals = {"width": width, "assurance": assurance, "against": against, "rope": rope}
-    of_type(result, Result, "make one with al.compare or another door")
+    of_type(result, Result, "make one with al.compare or a similar function")
     pilots = result.summary(intervals=())["n_trials"].to_numpy()
     clustered = "design_effect" in result.estimates
     counted = result.metric.counts == "correctness" and not clustered
@@ -1095,7 +1124,7 @@ def plan_from(
 
 
 def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Draws of accuracies and error consistency that can exist, and the share that cannot."""
+    """Possible draws of accuracies and error consistency, and the proportion of impossible ones."""
     kept = np.empty((3, 0))
     tried = 0
     while kept.shape[1] < n:
@@ -1111,7 +1140,7 @@ def _possible(beliefs: dict[str, Belief], n: int, rng: np.random.Generator) -> t
             low, high = (float(bound) for bound in bounds.error_consistency_bounds(a, b))
             raise ValueError(
                 f"ec must lie in [{low:.4f}, {high:.4f}] for mean accuracies {a:.3g} and {b:.3g}; "
-                f"only {kept.shape[1]} of {tried} prior draws can exist"
+                f"only {kept.shape[1]} of {tried} draws are possible combinations"
             )
     return kept[:, :n], 1 - kept.shape[1] / tried
 
@@ -1122,7 +1151,7 @@ def _believed(belief: Belief, name: str, n: int, rng: np.random.Generator) -> Fl
     values = np.asarray(belief, dtype=np.float64).ravel()
     if not values.size or not np.isfinite(values).all():
         raise ValueError(
-            f"{name} must be a number, a frozen distribution or finite draws of one, got {belief!r}"
+            f"{name} must be a number, a frozen distribution or finite draws, got {belief!r}"
         )
     return values[rng.integers(0, len(values), n)]
 
@@ -1135,7 +1164,7 @@ def _simulated(
     ci_prob: float,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
-    """Simulate studies of each number of trials: a data set for each truth of the setting."""
+    """Simulate studies with each number of trials: one data set per true value."""
     p = setting.probabilities / setting.probabilities.sum(axis=-1, keepdims=True)
     truth = estimates(p, setting)
 
@@ -1151,7 +1180,7 @@ def _simulated(
 
     searching, describing = seed.spawn(2)
     if n_trials is None:
-        # Truths at which nothing can vary, or hardly ever seen, have no variance to go by.
+        # Truths without variance, or with rare patterns, cannot be used for the formula.
         variance = np.nan_to_num(unit_variance(setting)[:SEARCHED])
         typical = float(np.quantile(variance, goals["assurance"]))
         needed = float(trials_of_formula(goals["width"], typical, ci_prob))
@@ -1173,21 +1202,21 @@ def _from_counts(
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
-    """Truths from the pilot's posterior, data sets from the truths."""
-    # Items that recur count once, as shares of the cells.
+    """Simulate data sets, with true values from the pilot's posterior."""
+    # Repeated items count once, as fractional counts of cells.
     counts = result.table["cells"].values[entry]
     repeated = counts.dtype.kind == "f"
     if kept and repeated:
         raise ValueError(
-            "keep_pilot adds new trials to those of the pilot, and its items recur: plan new "
-            "items with keep_pilot=False, or more answers with al.planning.plan_repeats"
+            "keep_pilot must be False, because the pilot has repeated items; plan new items "
+            "with keep_pilot=False, or more repeats with al.planning.plan_repeats"
         )
     drawing, studying = seed.spawn(2)
     known = counts + result.prior.cells("planning")
     truths = np.random.default_rng(drawing).dirichlet(known, size=n_datasets)
     setting = one_pair(truths, result.metric, result.prior)
     pilot = counts if kept else np.zeros_like(counts)
-    note = "of single answers: see plan_repeats" if repeated else ""
+    note = "for one response per item: see plan_repeats" if repeated else ""
     return _simulated(setting, pilot, n_trials, goals, ci_prob, studying).assign(note=note)
 
 
@@ -1201,7 +1230,7 @@ def _from_normal(
     n_datasets: int,
     seed: np.random.SeedSequence,
 ) -> pd.DataFrame:
-    """Truths from the posterior; estimates normal around them, as exact as the pilot's were."""
+    """Draw true values from the posterior, and normal estimates with the pilot's precision."""
     estimate, se = (float(result.estimates[name].values[entry]) for name in ("estimate", "se"))
     draws = np.asarray(result.draws("posterior")[:, entry], dtype=np.float64)
     draws = draws[np.isfinite(draws)]
