@@ -62,7 +62,7 @@ def test_wide_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "\n1 pair; " in capsys.readouterr().out
     only = ["--observers", "human_1,human_2", "--kind", "person=human_3"]
     assert main([*arguments, *only]) == 2
-    assert "kind names observer 'human_3', whom there is not" in capsys.readouterr().err
+    assert "kind names the unknown observer 'human_3'" in capsys.readouterr().err
     assert main(arguments) == 2
     assert "'me' (column 'response', row 0 of 'column rater of" in capsys.readouterr().err
 

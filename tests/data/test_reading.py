@@ -151,7 +151,7 @@ def test_names_of_files_carry_fields(tmp_path: Path) -> None:
         ("{observer}_{observer}.csv", "has field 'observer' twice"),
         ("data.csv", "has no field; expected some, such as {observer}"),
         ("{observer_1.csv", "has no field"),
-        ("{item}/{observer", "a brace without its fellow"),
+        ("{item}/{observer", "an unmatched brace"),
         ("{item}.csv", "'item' is a field of the pattern and a column of 'anna_1.csv'"),
     ],
 )
@@ -255,7 +255,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
             {},
             r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, label, response; f",
         ),
-        ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' hold the same rows; leave"),
+        ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' have the same rows; leave"),
         ({"a_csv": text(), "b_csv": text(table=TABLE[:1])}, {}, "two rows for item 'x' .*: row 0"),
         ({"a_txt": "x"}, {}, r"holds no file of a known kind \(.csv, .*\); there are: a.txt"),
         ({"a_csv": text()}, {"format": "lm-evl"}, "format must be .*; did you mean 'lm-eval'?"),
@@ -274,7 +274,7 @@ def test_the_same_rows_of_two_observers_are_noted(tmp_path: Path) -> None:
     part = TABLE[:2].drop(columns="observer")
     write(tmp_path, a_csv=text(table=part), b_csv=text(table=part))
     trials = Trials.read(tmp_path, pattern="{observer}.csv")
-    assert trials.notes == ["'a.csv' and 'b.csv' hold the same rows, though their names differ"]
+    assert trials.notes == ["'a.csv' and 'b.csv' have the same rows, though their names differ"]
 
 
 WIDE = pd.DataFrame({"image": ["x", "y"], "truth": ["cat", "dog"], "anna": ["cat", "cat"]})
@@ -361,7 +361,7 @@ def test_tables_take_no_options_of_files() -> None:
     table = al.load_example().to_table()
     for option in ({"sep": ";"}, {"pattern": "{observer}.csv"}, {"format": "inspect"}):
         (name,) = option
-        with pytest.raises(ValueError, match=f"{name} is for files, and a table was given"):
+        with pytest.raises(ValueError, match=f"{name} is for files, but a table was given"):
             Trials.read(table, **option)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="or a list of paths or of tables; got DataFrame"):
         Trials.read([table, "trials.csv"])

@@ -113,7 +113,7 @@ def limited(do: Callable[..., Any], *given: Any) -> Any:
         return do(*given)
 
 
-FIELDS = "'a.eval' cannot be read as Inspect logs: its fields are not as they should be"
+FIELDS = "'a.eval' cannot be read as Inspect logs: a field is missing or has another type"
 LIST = "the samples of 'a.eval' are no list of objects with fields"
 MODEL = "'a.eval' has no field 'eval.model'"
 whole = packed(WHOLE)
@@ -161,7 +161,7 @@ as an Inspect log: it is cut off, damaged => log(whole.replace(b'"version": 2', 
 as an Inspect log: it is cut off, damaged => log(marked_as(whole, method=93))
 as an Inspect log: it is cut off, damaged => log(marked_as(whole, method=8))
 as an Inspect log: it is cut off, damaged => log(marked_as(whole, method=77))
-score must be the name of one, got int => log(whole, score=3)
+score must be a name, got int => log(whole, score=3)
 has no scorer .*; there is only 's' => log(whole, score='zzz')
 has no field 'samples' => log('[]', 'a.json', format='inspect')
 'a.json' cannot be read as a json file: line 1, column 2 => log('{', 'a.json', format='inspect')

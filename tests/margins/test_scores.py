@@ -193,7 +193,7 @@ def test_trials_that_do_not_tell_the_truth() -> None:
     )
     with pytest.raises(ValueError, match="item '1' has two truths in trials; add a column 'truth'"):
         decision_margins(bare, trials=Trials.from_table(twice))
-    with pytest.raises(ValueError, match="these trials hold correctness only"):
+    with pytest.raises(ValueError, match="these trials contain correctness only"):
         decision_margins(bare, trials=Trials.from_correct([[1, 0], [1, 1]]))
     # The same truth in each repeat is one truth.
     again = pd.concat([answers(table).to_table().assign(repeat=i) for i in range(2)])

@@ -385,7 +385,7 @@ KINDS = ["human", "human", "model"]
         ({"n_resamples": -1}, "n_resamples must be at least 0, got -1"),
         ({"humans": "robot"}, "no observer is of kind 'robot'; .* with humans="),
         ({"models": "robot"}, "no observer is of kind 'robot'"),
-        ({"metrics": MA}, "hold correctness only"),
+        ({"metrics": MA}, "contain correctness only"),
         ({"metrics": EC, "no_response": "skip"}, "no_response must be one of"),
     ],
 )

@@ -273,7 +273,10 @@ LONELY = {"a:clean": [19, 18, 17], "a:noise": [None, 3, None]}
         (lambda: spectrum_of({"a:clean": [19], "a:noise": [3]}, "clean"), "at least 2 observers"),
         (lambda: spectrum_of(LONELY, "clean"), "in each condition, 'a:noise' has 1"),
         (lambda: spectrum_of(chance=1.0), "strictly between 0 and 1, got 1.0"),
-        (lambda: spectrum_of(chance=None), "these trials hold correctness only: give the accuracy"),
+        (
+            lambda: spectrum_of(chance=None),
+            "these trials contain correctness only: give the accuracy",
+        ),
         (
             lambda: spectrum_of({"a:clean": [18, 18, 18], "a:noise": [3, 2, 1]}, "clean"),
             "all 3 reference values are equal, so that nothing can be measured",

@@ -90,8 +90,8 @@ def _require_classes(data: xr.Dataset) -> None:
         raise ValueError("these trials have no true classes; name their column by truth=")
     if "response" not in data:
         raise ValueError(
-            "these trials hold correctness only, and options are classes: read them with columns "
-            "truth and response"
+            "these trials contain correctness only, but options are classes: read them with "
+            "columns truth and response"
         )
 
 

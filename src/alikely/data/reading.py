@@ -1,4 +1,4 @@
-"""Reading files of trials: from paths to aligned data, with a note of all that was guessed."""
+"""Reading files of trials: from paths to aligned data, with notes on everything guessed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from alikely.data.readers import Log, Reader, readers
 
 __all__ = ["aligned", "read_trials"]
 
-# What an entry of a file may say where there is no value, beside nothing at all.
+# Texts that mean missing in files, in addition to empty fields.
 NA_VALUES = ("NA", "NaN", "nan", "null", "NULL")
-# What columns may be named for; in a wide table these alone.
+# Roles of the columns of a wide table, apart from truth and observers.
 TRIAL_ROLES = ("item", "condition", "dataset", "repeat")
 ROW = "row"
-# Columns of surveys: who answers, and questions by their numbers.
+# Columns of surveys: names of the column of raters, and numbered questions.
 RATERS = ("responseid", "response id", "rater", "participant", "subject", "observer", "respondent")
 QUESTIONS = re.compile(r"Q\d+(_\d+)*", re.IGNORECASE)
-# What long tables of surveys are made of.
+# Columns of the long table made from a survey.
 RATER, QUESTION = "rater", "question"
 GUESSED_KINDS = "kinds are guessed"
-# What the code of a reader ends in where a log has other fields: any may be anything.
+# Messages of the errors that readers meet when fields have other types than expected.
 FOREIGN = re.compile(
     "could not convert|invalid literal|cannot convert|Expecting|not enough|too many"
 )
@@ -59,7 +59,7 @@ def read_trials(
         given = {"format": None if format in ("auto", "table") else format, **of_files}
         given["runs"] = given["unmatched"] = None
         if unfit := [name for name, value in given.items() if value is not None]:
-            raise ValueError(f"{unfit[0]} is for files, and a table was given; leave it out")
+            raise ValueError(f"{unfit[0]} is for files, but a table was given; leave it out")
         return aligned(tables, columns, wide, truths=truths)
     pattern, na_values, score, filter_ = (
         of_files[name] for name in ("pattern", "na_values", "score", "filter")
@@ -79,7 +79,7 @@ def read_trials(
         notes += [f"read as {reader.title}", *dict.fromkeys(log.notes)]
     if pattern is not None and not log.by_file:
         raise ValueError(
-            f"pattern is for one table in each file, not for {reader and reader.title}"
+            f"pattern is for files with one table each, not for {reader and reader.title}"
         )
     fields = _fields_of_names(pattern, files) if pattern is not None else None
     _note_same_rows(files, fields, log.by_file, notes)
@@ -98,8 +98,8 @@ def read_trials(
     note, apart = unmatched_note(data)
     if apart and of_files["unmatched"] != "accept":
         raise ValueError(
-            f"{note}; most items of these observers match no other's: name items alike, or read "
-            "them as they are with unmatched='accept'"
+            f"{note}; most items of these observers match no other observer's items: use the same "
+            "item names, or read them unmatched with unmatched='accept'"
         )
     if note:
         notes.append(note)
@@ -116,7 +116,7 @@ def aligned(
     missing: Collection[str] = (),
     truths: _Truths | None = None,
 ) -> xr.Dataset:
-    """Data of tables in memory or of files: long, or wide with these (or all) observers."""
+    """Align tables from memory or files: long, or wide with these (or all) observers."""
     kinds = columns.get("kind")
     if isinstance(kinds, Mapping) or (kinds is None and "kind" in columns):
         columns = {role: name for role, name in columns.items() if role != "kind"}
@@ -144,14 +144,14 @@ def aligned(
         if "column 'correct'" not in str(error):
             raise
         raise ValueError(
-            f"{error}: without a column 'truth' answers are 0 and 1; name the column of right "
-            "answers by truth=, and those of observers by observers=[...] if there are others"
+            f"{error}: without a column 'truth' responses must be 0 or 1; name the column of true "
+            "classes by truth=, and the columns of observers by observers=[...]"
         ) from None
     return _noted(data, notes)
 
 
 def _tables(path: Any) -> list[Any] | None:
-    """Tables in place of paths, one or several; None of paths."""
+    """Tables given in place of paths; None for paths."""
     tables = list(path) if isinstance(path, list | tuple) else [path]
     for table in tables:
         try:
@@ -162,7 +162,7 @@ def _tables(path: Any) -> list[Any] | None:
 
 
 def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
-    """Read a log; one whose fields are others than its reader knows is refused (`ValueError`)."""
+    """Read a log; raise `ValueError` if its fields are not those that its reader knows."""
     try:
         reader.read(files, log)
     except (*MALFORMED, ValueError) as error:
@@ -170,28 +170,27 @@ def _fill(log: Log, reader: Reader, files: Sequence[File]) -> None:
             raise
         name = repr(log.current or files[0].name)
         raise ValueError(
-            f"{name} cannot be read as {reader.title}: its fields are not as they should be "
-            "(one is missing, or of another type); mend it, or make a table of it and read that "
-            "(format='table')"
+            f"{name} cannot be read as {reader.title}: a field is missing or has another type; "
+            "correct the file, or convert it to a table and read that with format='table'"
         ) from error
 
 
 def _read_tables(
     log: Log, files: Sequence[File], notes: list[str], of_files: Mapping[str, Any], lazy: bool
 ) -> None:
-    """Tables as they are; unless `lazy`, they are taken apart or others are joined to them."""
+    """Read tables; `lazy` if they are neither reshaped nor joined."""
     if of_files["score"] is not None or of_files["filter"] is not None:
-        raise ValueError("score and filter choose among the scores of logs; a table has none")
+        raise ValueError("score and filter select scores of logs, and a table has none; omit them")
     opened = open_table if lazy else read_table
     log.tables = _read_all(opened, files, notes, of_files["sep"], of_files["encoding"])
     log.missing = NA_VALUES
 
 
 def _read_log(log: Log, reader: Reader, files: Sequence[File], wide: Any) -> Any:
-    """Fill a log; a survey is no wide table any more."""
+    """Fill a log, which is a long table afterwards."""
     for name, value in log.asked.items():
         if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} must be the name of one, got {type(value).__name__}")
+            raise TypeError(f"{name} must be a name, got {type(value).__name__}")
     if wide is not False and reader.name != "qualtrics":
         raise ValueError(f"wide is for tables, not for {reader.title}; leave it out")
     _fill(log, reader, files)
@@ -205,7 +204,7 @@ def _read_all(
     sep: str | None,
     encoding: str | None,
 ) -> list[Any]:
-    """The tables of files; what is noted of several in the same words is noted once."""
+    """Read the tables of files; identical notes on several files are merged."""
     tables = []
     of: dict[tuple[str, str], list[str]] = {}
     for file in files:
@@ -225,11 +224,11 @@ def _read_all(
 def _with_options(
     data: xr.Dataset, options: Any, columns: Mapping[str, Any], notes: list[str]
 ) -> xr.Dataset:
-    """Add the probabilities of options that a log has, or the reason why they are left out."""
+    """Add a log's probabilities of options, or a note on why they are left out."""
     renamed = [role for role in ROLES if columns.get(role, role) != role]
     try:
         if renamed:
-            raise ValueError(f"{renamed[0]} is another column than that of the log")
+            raise ValueError(f"{renamed[0]} is not the column of the log")
         return with_probabilities(data, options, None, "logits")
     except ValueError as error:
         notes.append(f"probabilities of options were left out: {error}")
@@ -237,13 +236,13 @@ def _with_options(
 
 
 def _noted(data: xr.Dataset, notes: Sequence[str]) -> xr.Dataset:
-    """Put notes before those that the data have."""
+    """Put notes before the existing ones."""
     notes = [*dict.fromkeys(notes), *data.attrs.get(NOTES, ())]
     return data.assign_attrs({NOTES: notes}) if notes else data
 
 
 def _reader(asked: str, files: Sequence[File]) -> Reader | None:
-    """Who reads these files; None: they are tables."""
+    """Find the reader of these files; None for tables."""
     known = readers()
     if asked not in ("auto", "table", *known):
         raise ValueError(
@@ -257,14 +256,14 @@ def _reader(asked: str, files: Sequence[File]) -> Reader | None:
 def _note_same_rows(
     files: Sequence[File], fields: list[dict[str, str]] | None, by_file: bool, notes: list[str]
 ) -> None:
-    """Refuse two files with the same content, unless their names make them different."""
+    """Raise an error for two files with the same content, unless their names give fields."""
     if not by_file or len(files) < 2:
         return
     sizes = [file.n_bytes() for file in files]
     often = Counter(sizes)
     first: dict[bytes, int] = {}
     for number, (file, size) in enumerate(zip(files, sizes, strict=True)):
-        # Only files of one size may hold the same.
+        # Only files of the same size can have the same content.
         if often[size] == 1:
             continue
         other = first.setdefault(hashlib.sha256(file.read()).digest(), number)
@@ -272,8 +271,8 @@ def _note_same_rows(
             continue
         pair = f"{files[other].name!r} and {file.name!r}"
         if fields is None or fields[other] == fields[number]:
-            raise ValueError(f"{pair} hold the same rows; leave one out")
-        notes.append(f"{pair} hold the same rows, though their names differ")
+            raise ValueError(f"{pair} have the same rows; leave one out")
+        notes.append(f"{pair} have the same rows, though their names differ")
 
 
 def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
@@ -282,7 +281,7 @@ def _with_fields(table: Any, fields: dict[str, str], name: str) -> Any:
     both = [field for field in fields if field in frame.columns]
     if both:
         raise ValueError(
-            f"{both[0]!r} is a field of the pattern and a column of {name!r}; write * in place of "
+            f"{both[0]!r} is a field of the pattern and a column of {name!r}; write * instead of "
             f"{{{both[0]}}}"
         )
     if lazy:
@@ -296,7 +295,7 @@ def _long(
     observers: Sequence[str] | None,
     names: Sequence[str] | None,
 ) -> tuple[list[Any], list[str], dict[str, Any], list[str]]:
-    """Long tables of each observer's column: where they come from, other options, and notes."""
+    """Long tables of the observers' columns, with their sources, other options and notes."""
     roles = {role: columns.get(role, role) for role in ("truth", *TRIAL_ROLES)}
     other = {role: name for role, name in columns.items() if role not in roles}
     known = ("classes", "item_columns")
@@ -319,7 +318,7 @@ def _long(
                 )
         if of["item"] not in there:
             if ROW in there:
-                raise ValueError("no column 'item'; name yours by item=")
+                raise ValueError("no column 'item'; name the column of items by item=")
             frame = frame.with_row_index(ROW)
             of["item"] = ROW
             notes["there is no column 'item': items are the rows, counted from 0"] = None
@@ -339,13 +338,13 @@ def _long(
 
 
 def _readings(frame: Any, people: Sequence[str]) -> bool:
-    """Whether columns of answers hold other values than correctness does."""
+    """Whether columns of responses have values other than correctness."""
     values = {str(value).lower() for name in people for value in frame[name].unique().to_list()}
     return not values <= {*MEANING, *map(str.lower, NA_VALUES), "none", ""}
 
 
 def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
-    """A long table of a survey, in which each row is a rater and each column a question."""
+    """Make a long table of a survey with one row per rater and one column per question."""
     frame = frame_of(table)
     named = columns.get("observer")
     if named is not None and named not in frame.columns:
@@ -359,7 +358,7 @@ def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
         frame = frame.with_row_index(ROW)
         notes.append("raters are the rows, counted from 0 (or give observer=)")
     if columns.get("item") is not None:
-        raise ValueError("with wide='rows' items are the columns of answers; leave item out")
+        raise ValueError("with wide='rows' the columns of responses are the items; omit item")
     numbered = [name for name in frame.columns if QUESTIONS.fullmatch(name)]
     other = [name for name in frame.columns if name != rater and not name.startswith("_")]
     asked = [name for name in numbered if name != rater] or other
@@ -379,11 +378,11 @@ def _raters(table: Any, columns: Mapping[str, Any], notes: list[str]) -> Any:
 
 
 def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
-    """Kinds of the observers that are named; others keep theirs."""
+    """Set the kinds of the named observers; others keep theirs."""
     names = data["observer"].values.astype(str).tolist()
     if odd := next((name for name in kinds if name not in names), None):
         raise ValueError(
-            f"kind names observer {odd!r}, whom there is not; the observers are {listed(names)}"
+            f"kind names the unknown observer {odd!r}; the observers are {listed(names)}"
             f"{nearest(odd, names)}"
         )
     own = data["kind"].values.astype(object)
@@ -393,14 +392,14 @@ def _of_kinds(data: xr.Dataset, kinds: Mapping[str, str]) -> xr.Dataset:
 
 
 class _Truths:
-    """True classes of items, in a table of its own."""
+    """True classes of items from a separate table."""
 
     def __init__(self, table: Any, name: str) -> None:
         self.table, self.name = table, name
         self.of: dict[str, str] = {}
 
     def _look_up(self, item: str) -> None:
-        """Read the truths, of items by a column of the same name."""
+        """Read the truths; items are matched by a column of the same name."""
         source = open_tables([self.table], names=[self.name], missing=NA_VALUES)
         there = source.columns
         named = next((n for n in (item, "item", "image") if n in there), None)
@@ -408,8 +407,8 @@ class _Truths:
         true = next((n for n in ("truth", *other[:1]) if n in there), None)
         if named is None or true is None or (true != "truth" and len(other) > 1):
             raise ValueError(
-                f"{self.name} must have the column of items (as in the trials, {item!r}) and a "
-                f"column 'truth', got {listed(there)}; rename them"
+                f"{self.name} must have a column of items ({item!r}, as in the trials) and a "
+                f"column 'truth', got {listed(there)}; rename the columns"
             )
         names = [texts.texts().tolist() for texts in (source.read(named), source.read(true))]
         for row, (key, value) in enumerate(zip(*names, strict=True)):
@@ -422,7 +421,7 @@ class _Truths:
     def joined(
         self, table: Any, columns: Mapping[str, Any], names: Any, missing: Collection[str]
     ) -> Any:
-        """A table with a column of truths."""
+        """Add a column of truths to a table."""
         source = open_tables([table], names=names and ["the file"], missing=missing)
         item = columns.get("item", "item")
         item = "image" if item == "item" and not source.has(item) and source.has("image") else item
@@ -433,7 +432,7 @@ class _Truths:
         if lacking:
             raise ValueError(
                 f"{len(lacking)} of {len(items.labels)} items have no truth in {self.name}, such "
-                f"as {lacking[0]!r}; add them, or name items alike{nearest(lacking[0], self.of)}"
+                f"as {lacking[0]!r}; add them, or rename items{nearest(lacking[0], self.of)}"
             )
         of_label = np.array([self.of[name] for name in items.labels], dtype=object)
         frame, values = frame_of(table), of_label[items.codes].tolist()
@@ -442,7 +441,7 @@ class _Truths:
 
 
 def _truths(columns: dict[str, Any], sep: str | None, encoding: str | None) -> _Truths | None:
-    """What `truth` names if it is no column: a table, or a file that holds one."""
+    """Table of true classes if `truth` is a table or a file rather than a column."""
     given = columns.get("truth")
     named = isinstance(given, str) and Path(given).suffix.lower() in KNOWN and Path(given).is_file()
     if given is None or (isinstance(given, str) and not named):
@@ -477,7 +476,7 @@ PIECE = re.compile(r"\{(\w+)(:d)?\}|(\*)|([^{}*]+)|(.)")
 
 
 def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]]:
-    """Read fields off the names of files."""
+    """Read fields from the names of files."""
     names = [match[1] for match in PIECE.finditer(pattern) if match[1]]
     if not names:
         raise ValueError(f"pattern {pattern!r} has no field; expected some, such as {{observer}}")
@@ -498,14 +497,14 @@ def _fields_of_names(pattern: str, files: Sequence[File]) -> list[dict[str, str]
         if match is None:
             raise ValueError(
                 f"pattern {pattern!r} does not fit {tail!r} (but {sum(map(bool, found))} other "
-                "files); read the files apart, or leave it out"
+                "files); read the files separately, or leave this one out"
             )
         one, other = match.groupdict(), long.fullmatch(tail).groupdict()  # type: ignore[union-attr]
         if one != other:
             name = next(name for name in one if one[name] != other[name])
             raise ValueError(
                 f"pattern {pattern!r} fits {tail!r} in two ways, {name} {one[name]!r} or "
-                f"{other[name]!r}; write out what parts the fields, or {{{names[-1]}:d}} for digits"
+                f"{other[name]!r}; write out the separator, or {{{names[-1]}:d}} for digits"
             )
         fields.append(one)
     return fields
@@ -520,7 +519,7 @@ def _expression(pattern: str, more: str) -> re.Pattern[str]:
     text = ""
     for name, digits, star, literal, other in PIECE.findall(pattern):
         if other:
-            raise ValueError(f"pattern {pattern!r} has a brace without its fellow; write {{field}}")
+            raise ValueError(f"pattern {pattern!r} has an unmatched brace; write {{field}}")
         if name:
             text += rf"(?P<{name}>\d{more})" if digits else f"(?P<{name}>[^/]{more})"
         else:

@@ -318,7 +318,7 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
     """Answers as positions among all classes."""
     if "response" not in data:
         raise ValueError(
-            "these trials hold correctness only, and wrong answers are compared by their class; "
+            "these trials contain correctness only, and wrong answers are compared by their class; "
             "read them with columns truth and response, or use error_consistency, which needs none"
         )
     raw = data["response"].values

@@ -1,4 +1,4 @@
-"""Trials: what every observer answered on every trial, aligned, with all checks done here."""
+"""Trials: responses of all observers to all trials, aligned and checked."""
 
 from __future__ import annotations
 
@@ -38,21 +38,25 @@ Labels = str | Sequence[str]
 class Trials:
     """Aligned responses of several observers.
 
-    Make one with `read`, `from_table`, `from_wide`, `from_arrays` or `from_correct`.
+    Create trials with `read`, `from_table`, `from_wide`, `from_arrays` or `from_correct`.
 
     Attributes
     ----------
     data : xarray.Dataset
-        ``correct`` (observer, trial) int8: 1 right, 0 wrong, -1 shown without a response, -2 not
-        shown to this observer. ``response`` (observer, trial): class code, -1 and -2 likewise;
-        absent when only correctness is known; ``correct`` is -3 where nobody knows the truth.
-        Coordinates of ``trial``: ``dataset, condition,
-        item, repeat``, with classes ``truth``, and columns of items; of ``observer``: ``kind`` and
-        free labels.
-        Trials of one condition stand together. The attribute ``true_elsewhere`` names classes that
-        are true only in data sets that `select` has left out, ``notes`` what was guessed. After
-        `with_options` a coordinate ``n_options`` of ``trial``; after `with_probabilities` also
-        ``probability`` (observer, trial, class), NaN where there is none.
+        Trials of one condition are contiguous. Variables and coordinates:
+
+        - ``correct`` (observer, trial), int8: 1 correct, 0 incorrect, -1 shown without a response,
+          -2 not shown to this observer, -3 truth unknown
+        - ``response`` (observer, trial): class code, or -1 and -2 as in ``correct``; absent if
+          only correctness is known
+        - coordinates of ``trial``: ``dataset``, ``condition``, ``item``, ``repeat``, item columns,
+          and ``truth`` if there are classes
+        - coordinates of ``observer``: ``kind`` and further labels
+        - ``n_options`` (trial): number of options, after `with_options`
+        - ``probability`` (observer, trial, class): after `with_probabilities`; NaN where missing
+        - attribute ``notes``: what was guessed, counted or left out when the trials were read
+        - attribute ``true_elsewhere``: classes that are the truth only in data sets that `select`
+          has removed
 
     Examples
     --------
@@ -86,45 +90,47 @@ class Trials:
         item_columns: Sequence[str] = (),
         classes: Sequence[Any] | str | None = None,
     ) -> Trials:
-        """Align long tables: one row per observer and trial.
+        """Align long tables with one row per observer and trial.
 
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One, or several that are read as one (humans here, models there).
+            One table, or several that are concatenated (for example humans and models).
         observer, item : str
-            Column names. If there is no column ``item`` but one named ``image``, that is used.
+            Column names. Without a column ``item``, a column ``image`` is used.
         response, truth : str
-            Column names; a null response means: shown, but no response given. An observer without
-            a row for a trial was not shown it.
+            Column names. A null response means that the trial was shown but not answered. A trial
+            without a row for an observer was not shown to this observer.
         correct : str
-            Column of 0/1 (null: no response), read when ``response`` and ``truth`` are absent.
+            Column of 0 and 1 (null: no response). Read if ``response`` and ``truth`` are absent.
         condition, dataset, repeat, kind : str
-            Column names; under their default names they may be absent. ``kind`` is what ``pairs``
-            refers to, such as human and model.
+            Column names. Columns with the default names may be absent. ``kind`` contains the kinds
+            of observers that ``pairs`` refers to, such as human and model.
         labels : sequence of str
             Further columns that describe observers, such as a model family.
         item_columns : sequence of str
-            Further columns that describe items, such as a patient, a template or a video; any of
-            them can be the cluster of an analysis, as in ``cluster="patient"``.
+            Further columns that describe items, such as a patient, a template or a video. Each can
+            define the clusters of an analysis, for example ``cluster="patient"``.
         classes : sequence or "seen", optional
-            All admissible answers; ``"seen"`` admits those that occur. By default those that occur
-            as truth, and others as long as they are at most 2 % of the answers, with a note.
+            All admissible responses; ``"seen"`` admits all that occur. Default: the classes that
+            occur as truth. Other responses are added, with a note, if they are at most 2% of all.
 
         Returns
         -------
         Trials
-            All labels as text.
+            All labels are text.
 
         Raises
         ------
         TypeError
-            If something is no table.
+            If an argument is not a table.
         ValueError
-            If a column is missing, mixes types or lacks a value; for two rows of one observer and
-            trial; for a truth that differs between rows of one trial; for a response outside the
-            classes; for correctness other than 0 and 1; the message names the row. For a label
-            whose name the trials use themselves.
+            If a column is missing, mixes types or lacks a value.
+            If an observer has two rows for one trial.
+            If rows of one trial have different truths.
+            If a response is not one of the classes, or correctness is not 0 or 1.
+            If a label has a name that `Trials` uses itself.
+            The message names the row.
         """
         columns = {
             "observer": observer, "item": item, "response": response, "truth": truth,
@@ -155,48 +161,54 @@ class Trials:
         Parameters
         ----------
         path : str, path or sequence of these
-            A file, a glob, a folder, a zip archive or several: ``.csv, .tsv`` (parted by commas,
-            semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also ``.gz``. In text
-            labels stay as printed (``0.10`` is not ``0.1``), except whole numbers printed as floats
-            (``1.0``). Tables, one or several, are read as by `from_table`.
+            One or several files, globs, folders or zip archives. Files: ``.csv, .tsv`` (separated
+            by commas, semicolons, tabs or bars), ``.parquet, .feather, .json, .jsonl``, also
+            ``.gz``. In text files labels stay as printed (``0.10`` is not ``0.1``), except whole
+            numbers printed as floats (``1.0``). Tables in memory are read as by `from_table`.
         format : str
             ``"auto"`` recognizes logs by their names and fields; ``"table"``; or
             ``"counts", "crowd-kit", "doccano", "evalplus", "every-eval-ever", "helm", "imrmc",
             "inspect", "jspsych", "label-studio", "leaderboard", "lighteval", "lm-eval",
             "model-vs-human", "opencompass", "psychopy", "qualtrics", "swe-bench"``.
         pattern : str, optional
-            Columns that stand in the names of files, ``"{dataset}/{observer}_{session}.csv"``;
-            ``{session:d}`` are digits, ``*`` is of no interest.
+            Columns to read from the names of files, such as
+            ``"{dataset}/{observer}_{session}.csv"``. ``{session:d}`` matches digits; ``*`` matches
+            anything and is ignored.
         na_values : collection of str, optional
-            What means missing beside an empty field; by default NA, NaN, nan, null and NULL in
-            tables, nothing in logs. A response that is missing was shown, not answered; elsewhere
-            it is refused. What `classes` lists is a class.
+            Texts that mean missing, in addition to empty fields. Default: NA, NaN, nan, null and
+            NULL in tables, none in logs. A missing response means shown but not answered; a missing
+            value in another column raises an error. Values listed in `classes` are classes.
         sep, encoding : str, optional
-            Of text files; found out by default, which a note tells.
+            Separator and encoding of text files. Default: detected, with a note.
         wide : bool, "rows" or sequence of str
-            One column of answers for each observer, as in `from_wide`, or for each of these.
-            ``"rows"``: one row for each observer and one column for each item, as surveys have it.
+            True: one column of responses for each observer, as in `from_wide`. A sequence names
+            these columns. ``"rows"``: one row for each observer and one column for each item, as in
+            surveys.
         score, filter : str, optional
-            Which one, where a log has several (of several kinds of logs: parted by commas).
+            Name of the score or filter to read from logs that have several. For logs of several
+            tools: names separated by commas.
         runs : {"newest", "all"}
-            Of several runs of one task by one observer: the newest complete one, or all, each an
-            observer of its own.
+            If an observer has several runs of one task: use the newest complete one, or use all as
+            separate observers.
         unmatched : {"error", "accept"}
-            Observers of which most items match no other's: refuse, or accept them.
+            What to do with observers whose items mostly match no other observer's items: raise an
+            error, or accept them.
         **columns
-            As in `from_table`. ``truth`` may also be a table or file of true classes by item, and
-            ``kind`` map some observers to kinds.
+            Columns and options of `from_table`. ``truth`` may also be a table or file of true
+            classes by item. ``kind`` may also be a mapping from some observers to kinds.
 
         Returns
         -------
         Trials
-            With `notes` of all that was guessed.
+            Everything that was guessed is listed in `notes`.
 
         Raises
         ------
         ValueError
-            If a file is missing, empty or of no known kind; for files of two layouts, with the same
-            rows, or that the pattern does not fit; and as in `from_table`.
+            If a file is missing, empty or of an unknown format.
+            If files have different layouts or the same rows.
+            If the pattern does not match a file.
+            Also as in `from_table`.
         """
         return cls(
             read_trials(
@@ -225,18 +237,20 @@ class Trials:
         kind: Mapping[str, str] | None = None,
         **columns: Any,
     ) -> Trials:
-        """Align wide tables: one row per trial, one column of answers for each observer.
+        """Align wide tables with one row per trial and one column of responses per observer.
 
         Parameters
         ----------
         *tables : pandas, polars or pyarrow table
-            One, or several that are read as one. A null means: shown, but no response given.
+            One table, or several that are concatenated. A null means that the trial was shown but
+            not answered.
         observers : sequence of str, optional
-            Columns of answers; by default all that have no other role.
+            Columns of responses. Default: all columns without another role.
         truth : str
-            Column; without one of its default name the answers are correctness, 0 or 1.
+            Column of true classes. If the default column is absent, the responses are read as
+            correctness, 0 or 1.
         item : str
-            Column; without one of its default name (or ``image``) items are the rows.
+            Column of items. If the default column (or ``image``) is absent, each row is an item.
         kind : mapping of str to str, optional
             Kind of each observer.
         **columns
@@ -249,7 +263,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a column is missing, and as in `from_table`.
+            If a column is missing. Also as in `from_table`.
 
         Examples
         --------
@@ -277,12 +291,12 @@ class Trials:
         labels: Mapping[str, Sequence[str]] | None = None,
         item_columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Trials:
-        """Take responses that are aligned already.
+        """Create trials from arrays of aligned responses.
 
         Parameters
         ----------
         response : array_like, shape (observer, trial)
-            Class labels; None or NaN where no response was given; masked (`numpy.ma`) where the
+            Class labels. None or NaN where no response was given; masked (`numpy.ma`) where the
             trial was not shown.
         truth : array_like, shape (trial,)
             True class labels.
@@ -304,7 +318,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes do not fit together, and as in `from_table`.
+            If shapes do not match. Also as in `from_table`.
 
         Examples
         --------
@@ -340,12 +354,15 @@ class Trials:
         labels: Mapping[str, Sequence[str]] | None = None,
         item_columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> Trials:
-        """Take correctness alone; metrics that need class labels will say that they are missing.
+        """Create trials from an array of correctness.
+
+        Metrics that need class labels raise an error for these trials.
 
         Parameters
         ----------
         correct : array_like, shape (observer, trial)
-            1 right, 0 wrong, NaN no response; masked (`numpy.ma`) where not shown.
+            1 correct, 0 incorrect, NaN no response. Masked (`numpy.ma`) where the trial was not
+            shown.
         observers, kind : sequence of str, optional
             One per observer.
         condition, item, dataset, repeat : sequence, optional
@@ -362,7 +379,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If shapes do not fit together, or a value is none of 0, 1 and NaN.
+            If shapes do not match, or a value is not 0, 1 or NaN.
 
         Examples
         --------
@@ -383,12 +400,13 @@ class Trials:
         return cls(data)
 
     def with_options(self, n_options: ArrayLike) -> Trials:
-        """Say how many options each question had, for metrics of answers among options.
+        """Set the number of options of each question, for metrics of multiple-choice responses.
 
         Parameters
         ----------
         n_options : int, array_like of int (trial,) or "classes"
-            At least 2: the first so many classes, in the order of `classes`; or all classes.
+            Number of options, at least 2: the options are the first `n_options` of `classes`.
+            ``"classes"``: all classes are options.
 
         Returns
         -------
@@ -397,7 +415,7 @@ class Trials:
         Raises
         ------
         ValueError
-            If a question has fewer than two options, or an answer or truth that is none of them.
+            If a question has fewer than two options, or a response or truth is not one of them.
 
         Examples
         --------
@@ -414,31 +432,32 @@ class Trials:
         n_options: ArrayLike | None = None,
         scale: Literal["probabilities", "logits"] = "probabilities",
     ) -> Trials:
-        """Add how probable each option was to each observer.
+        """Add the probability that each observer assigned to each option.
 
         Parameters
         ----------
         values : array_like or table
-            Of shape (observer, trial, class) in the order of `data` and `classes`, NaN throughout
-            where there is none, 0 beyond the options of a question; memory-mapped arrays and those
-            of dask stay where they are. Or a long table with the columns ``observer, item, option,
-            probability`` (or ``logit``) and, where trials are not told apart without, ``dataset,
-            condition, repeat``: options of a question are those that have rows.
+            An array of shape (observer, trial, class), in the order of `data` and `classes`: all
+            NaN for trials without probabilities, 0 for classes that are not options. Memory-mapped
+            and dask arrays are not loaded. Or a long table with the columns ``observer, item,
+            option, probability`` (or ``logit``) and, if needed to identify a trial, ``dataset,
+            condition, repeat``; the options of a question are those that have rows.
         n_options : int or array_like of int (trial,), optional
-            Of an array as in `with_options`; all classes if not given.
+            Number of options, for arrays, as in `with_options`. Default: all classes.
         scale : {"probabilities", "logits"}
-            Logits or log likelihoods are made probabilities by softmax.
+            Scale of `values`. Logits or log likelihoods are converted to probabilities by softmax.
 
         Returns
         -------
         Trials
-            With a note of answers that are not the likeliest.
+            A note gives the number of responses that are not the most probable option.
 
         Raises
         ------
         ValueError
-            If shapes or labels do not fit, an option is unknown, a question has one, or values are
-            negative, NaN in part, or do not sum to 1 (within 1e-6; 1e-3 below double precision).
+            If shapes or labels do not match, an option is unknown, or a question has only one.
+            If values are negative, partly NaN, or do not sum to 1 (tolerance 1e-6; 1e-3 below
+            double precision).
 
         Examples
         --------
@@ -452,28 +471,29 @@ class Trials:
     def with_inclusion(
         self, plan: Any, *, generalize_to: Literal["pool", "images"], humans: str = "human"
     ) -> Trials:
-        """Say by which plan the images were chosen: estimates then weigh them.
+        """Set the plan by which the images were chosen, so that estimates weight the images.
 
         Parameters
         ----------
         plan : StimulusPlan or table
-            From `alikely.planning.choose_images`, or its table.
+            As returned by `alikely.planning.choose_images`, or its table.
         generalize_to : {"pool", "images"}
-            What estimates generalizes to: the images the plan chose from, or all they stand for.
+            Target population of the estimates: the pool that the plan chose from, or the images
+            that this pool is a sample of.
         humans : str
-            Kind of observers whom the plan was made for.
+            Kind of the observers that the plan was made for.
 
         Returns
         -------
         Trials
-            Of the images of the plan alone, with notes of what was left out.
+            Only the images of the plan. Notes list what was left out.
 
         Raises
         ------
         TypeError
-            If `plan` is no table.
+            If `plan` is not a table.
         ValueError
-            If the plan and the trials, or humans, do not fit together.
+            If the plan does not match the trials or the humans.
 
         Examples
         --------
@@ -499,12 +519,12 @@ class Trials:
 
     @property
     def notes(self) -> list[str]:
-        """What was guessed, counted or left out when these trials were read."""
+        """Notes on what was guessed, counted or left out when these trials were read."""
         return [str(note) for note in self.data.attrs.get(NOTES, ())]
 
     @property
     def has_classes(self) -> bool:
-        """Whether class labels are known, not correctness alone."""
+        """Whether class labels are known, not only correctness."""
         return "response" in self.data
 
     @property
@@ -518,8 +538,8 @@ class Trials:
         """
         if not self.has_classes:
             raise ValueError(
-                "these trials hold correctness only; error consistency works, metrics of which "
-                "errors were made need responses: use Trials.from_table or Trials.from_arrays"
+                "these trials contain correctness only, enough for error consistency; metrics of "
+                "labels need responses: use Trials.from_table or Trials.from_arrays"
             )
         return [str(name) for name in self.data["class"].values]
 
@@ -537,21 +557,21 @@ class Trials:
         Parameters
         ----------
         condition, dataset, kind, observer : label or sequence of labels, optional
-            What to keep; all if not given. A condition is kept in every data set that has it.
+            What to keep. Default: all. A condition is kept in every data set that has it.
         repeat : int or sequence of int, optional
-            Likewise, of items that came back: numbers of the coordinate ``repeat``. One of them
-            leaves one answer to each item.
+            Repeats to keep, as numbered by the coordinate ``repeat``. Default: all. A single number
+            leaves one response to each item.
 
         Returns
         -------
         Trials
-            Without observers that took part in none of the trials kept, and without trials that
-            none of the observers kept was shown.
+            Observers who were shown none of these trials are removed, as are trials that no
+            remaining observer was shown.
 
         Raises
         ------
         ValueError
-            If a label does not occur, or nothing is left.
+            If a label does not occur, or no trial is left.
         """
         data = self.data
         wanted: dict[str, Any] = {
@@ -582,43 +602,55 @@ class Trials:
         return Trials(data)
 
     def _true_elsewhere(self, datasets: NDArray[Any]) -> list[str]:
-        """Classes that are true in other data sets only: no answers of these."""
+        """Classes that are the truth in other data sets only."""
         truth, names = self.data["truth"].values, self.data["class"].values
         here = np.isin(self.data["dataset"].values, np.unique(datasets))
         gone = np.setdiff1d(truth[~here], truth[here])
         return sorted({*self.data.attrs.get(ELSEWHERE, ()), *map(str, names[gone])})
 
     def to_table(self) -> pd.DataFrame:
-        """Long table, one row per observer and trial shown: what `from_table` reads.
+        """Return a long table that `from_table` reads.
 
         Returns
         -------
         pandas.DataFrame
-            ``observer, kind`` and other labels of observers, ``dataset, condition, item, repeat``
-            and columns of items, and ``truth, response`` or ``correct``.
+            One row per observer and trial shown, with columns
+
+            - ``observer``, ``kind`` and other labels of observers
+            - ``dataset``, ``condition``, ``item``, ``repeat`` and item columns
+            - ``truth`` and ``response``, or ``correct``
         """
         return long_table_of(self.data)
 
     def summary(self) -> pd.DataFrame:
-        """Table of observers: one row per data set and observer.
+        """Summarize the observers of each data set.
 
         Returns
         -------
         pandas.DataFrame
-            ``dataset, observer, kind, n_trials`` (shown), ``accuracy`` (no response counts as an
-            error), ``no_response`` and ``not_shown`` (trials of the data set), as counts.
+            One row per data set and observer, with columns
+
+            - ``dataset``, ``observer``, ``kind``
+            - ``n_trials``: number of trials shown
+            - ``accuracy``: proportion correct; a missing response counts as an error
+            - ``no_response``, ``not_shown``: numbers of trials of the data set
         """
         return summary_table(data_summary(self.data))
 
     def describe(self) -> str:
-        """Describe the trials: observers, items, missing responses, and what can be computed.
+        """Describe the trials: observers, items, missing responses, and possible analyses.
 
         Returns
         -------
         str
-            Text of lines of at most 80 characters: how the data were read; observers with kind,
-            number of trials, accuracy, missing responses and items that no other observer has;
-            conditions; clusters with their design effect; and the command for each analysis.
+            Text with lines of at most 80 characters:
+
+            - how the data were read
+            - observers with kind, number of trials, accuracy, missing responses, and items that no
+              other observer has
+            - conditions
+            - clusters with their design effect
+            - the command for each analysis
 
         Examples
         --------
@@ -629,7 +661,7 @@ class Trials:
         return described(self.data)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: what was guessed, and the first rows of the summary."""
+        """Notes and the first rows of the summary, for notebooks."""
         return html_summary(self.data, repr(self).splitlines()[0][1:-1], self.notes)
 
     def __repr__(self) -> str:

@@ -137,7 +137,7 @@ def fit_observers(
     of_type(trials, Trials, "make them with Trials.from_table")
     if n_alternatives is None and not trials.has_classes:
         raise ValueError(
-            "these trials hold correctness only: give the number of alternatives of the task, "
+            "these trials contain correctness only: give the number of alternatives of the task, "
             "n_alternatives=..."
         )
     alternatives = len(trials.classes) if n_alternatives is None else n_alternatives

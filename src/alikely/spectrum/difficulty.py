@@ -117,7 +117,7 @@ def difficulty_spectrum(
     if chance is None:
         if not trials.has_classes:
             raise ValueError(
-                "these trials hold correctness only: give the accuracy of guessing, chance=..."
+                "these trials contain correctness only: give the accuracy of guessing, chance=..."
             )
         chance = 1 / len(trials.classes)
     if not 0 < chance < 1:
