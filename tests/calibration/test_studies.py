@@ -106,10 +106,10 @@ def test_a_folder_goes_on_with_its_own_seed(tmp_path: Path) -> None:
         next(tmp_path.glob("*.json")).unlink()
         assert al.calibration.run_study(mean_of, cells, tmp_path).equals(first)
         (tmp_path / "seed.txt").write_text("none")
-        with pytest.raises(ValueError, match=r"seed.txt' is damaged: it must be the digits"):
+        with pytest.raises(ValueError, match=r"seed.txt' must contain the digits of a seed"):
             al.calibration.run_study(mean_of, cells, tmp_path)
         (tmp_path / "file").write_bytes(b"years of work")
-        with pytest.raises(ValueError, match="folder must be a folder, got the file"):
+        with pytest.raises(ValueError, match="cache_dir must be a folder, got the file"):
             al.calibration.run_study(mean_of, cells, tmp_path / "file")
         with pytest.raises(ValueError, match="cells is empty"):
             al.calibration.run_study(mean_of, [], tmp_path)

@@ -72,7 +72,7 @@ def test_download_once(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("missing.txt", "could not download .*404.*; get the file by other means and pass p"),
+        ("missing.txt", "could not download .*404.*; download the file yourself and use p"),
         ("page.txt", "no categories in"),
     ],
 )

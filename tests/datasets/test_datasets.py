@@ -105,7 +105,7 @@ def test_a_table_of_trials(tmp_path: Path) -> None:
         datasets.model_vs_human(tmp_path, datasets="edge").data
     )
     assert one.summary().equals(other.summary())
-    with pytest.raises(ValueError, match=r"no data set 'colour' in .*; there are: edge, uniform"):
+    with pytest.raises(ValueError, match=r"no data set 'color' in .*; there are: edge, uniform"):
         datasets.model_vs_human(tmp_path, datasets=["edge", "color"])
     pyarrow.parquet.write_table(pa.table({"dataset": ["edge"]}), tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match="has no column 'condition'"):
@@ -133,8 +133,8 @@ def test_download_once(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path
     ("path", "message"),
     [
         ("missing.zip", "could not download .*404"),
-        ("cut.zip", "could not download .*; get the file by other means and pass cache_dir="),
-        ("page.zip", "the download is no zip archive and was removed"),
+        ("cut.zip", "could not download .*; download the file yourself and use cache_dir="),
+        ("page.zip", "the download is not a zip archive and was removed"),
     ],
 )
 def test_failed_downloads_leave_nothing_behind(

@@ -126,7 +126,7 @@ a label must be text that a file can hold, got 'a\\x00b' \(column =>
 '\.' is not a file; give => al.pairwise_matrix(w.trials()).save('.')
 \[Errno 2\] No such => Path('/proc/self/x') and w.result().save('/proc/self/x.nc')
 WORKS => w.result().to_latex()
-folder must be a folder, got the file 'f'; give another => (Path('f').write_text('x'),
+cache_dir must be a folder, got the file 'f'; use another => (Path('f').write_text('x'),
     study('f'))
 """,
     globals(),

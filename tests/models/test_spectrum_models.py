@@ -164,7 +164,7 @@ def test_bad_input_gets_one_line(change: dict[str, object], message: str) -> Non
         ({"means": (1.0, 0.0, 2.0, 3.0)}, "means must increase"),
         ({"means": (1.0, 2.0)}, "one sd and one weight each"),
         ({"weights": (0.0, 1.0, 1.0, 1.0)}, "weights must be positive"),
-        ({"ability_sd": -0.1}, "no spread negative"),
+        ({"ability_sd": -0.1}, "standard deviations non-negative"),
     ],
 )
 def test_simulation_refuses_bad_numbers(change: dict[str, object], message: str) -> None:

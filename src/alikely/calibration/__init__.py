@@ -1,4 +1,4 @@
-"""Evidence that models and intervals are right: simulation-based calibration, coverage."""
+"""Check models and intervals: simulation-based calibration, coverage studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage of intervals, bias of estimates and width, over simulated data of known truth.
+"""Coverage and width of intervals, and bias of estimates, in simulated data.
 
 References
 ----------
@@ -47,21 +47,21 @@ from alikely.simulate import cell_probabilities
 
 __all__ = ["METHODS", "coverage_study", "coverage_summary", "default_grid", "estimate_coverage"]
 
-# Data sets worked on at a time: their draws fill some 100 MB.
+# Data sets per chunk: their draws need about 100 MB.
 BLOCK = 500
 SETTING = ["accuracy_a", "accuracy_b", "ec", "n_trials"]
 
 
 class _Method(NamedTuple):
-    """Where the draws of an interval come from, and how it is cut from them."""
+    """Source of the draws of an interval, and kind of interval."""
 
     source: str
     cut: str = "eti"
-    # Added to each cell; None is the default of the package.
+    # Pseudocount of each cell; None is the default of the package.
     prior: float | None = 0.0
 
 
-# The default of the package first; the others as they are found in use.
+# The default of the package first, then common alternatives.
 METHODS: dict[str, _Method] = {
     "posterior": _Method("dirichlet", "eti", None),
     "posterior hdi": _Method("dirichlet", "hdi", None),
@@ -74,7 +74,7 @@ METHODS: dict[str, _Method] = {
     "wald": _Method("normal"),
     "wald, counts + 1/2": _Method("normal", "eti", 0.5),
 }
-# Of results: method, method, kind of interval, and how `Result.summary` names the latter.
+# In results: method, kind of interval, and the name of the kind in `Result.summary`.
 OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
     ("analytic", "analytic", "eti", "ci"), ("bootstrap", "bootstrap", "eti", "eti"),
     ("bca", "bca", "eti", "ci"), ("posterior", "posterior", "eti", "eti"),
@@ -83,13 +83,14 @@ OF_RESULTS: list[tuple[str, Method, CiKind, str]] = [
 
 
 def default_grid() -> pd.DataFrame:
-    """88 settings from the middle to the ceiling.
+    """Return 88 settings, from intermediate to near-ceiling accuracies.
 
     Returns
     -------
     pandas.DataFrame
-        ``accuracy_a, accuracy_b, ec, n_trials``: accuracies of .5 to .99, equal and unequal, error
-        consistencies of 0 to .8 where the accuracies allow them, and 40 to 2,560 trials.
+        Columns ``accuracy_a, accuracy_b, ec, n_trials``: accuracies of 0.5 to 0.99, equal and
+        unequal; error consistencies of 0 to 0.8 that are possible given the accuracies; 40 to 2,560
+        trials.
 
     Examples
     --------
@@ -113,37 +114,44 @@ def coverage_study(
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How often intervals contain the truth, over simulated pairs of observers [MWC19]_.
+    """Simulate pairs of observers to estimate the coverage of intervals [MWC19]_.
 
     Parameters
     ----------
     grid : pandas.DataFrame, optional
-        Settings: ``accuracy_a, accuracy_b, ec, n_trials``; `default_grid` if not given.
+        Settings, with columns ``accuracy_a, accuracy_b, ec, n_trials``. Default: `default_grid`.
     methods : sequence of str
-        Names of `METHODS`: central and highest-density posterior intervals under Dirichlet priors
-        (``"posterior"`` is the default of the package, 1/2 on each cell), percentile and BCa
-        bootstrap [E87]_, Bayesian bootstrap [R81]_, and Wald intervals [FCE69]_.
+        Names of `METHODS`:
+
+        - ``"posterior"``: central posterior interval under the default prior, with 1/2 in each
+          cell; other names give highest-density intervals and other Dirichlet priors
+        - percentile and BCa bootstrap [E87]_
+        - Bayesian bootstrap [R81]_
+        - Wald intervals [FCE69]_
     n_datasets, n_draws : int
-        Data sets of each setting, and draws or replicates for each; at least 100.
+        Number of data sets in each setting, and of draws or replicates for each; at least 100.
     ci_probs : sequence of float
         Probabilities of the intervals, in (0, 1).
     metric : str or Metric
-        What is estimated, of correctness; `ec` describes the observers in any case.
+        Metric of correctness to estimate. The column ``ec`` always describes the observers.
     cache_dir, rng
         As in `alikely.calibration.run_study`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per setting, method and probability: ``coverage`` (a data set without an interval
-        counts as missed) with its Monte Carlo error ``coverage_mcse``, mean ``width`` with
-        ``width_mcse``, share ``no_interval``; and of the estimate ``bias, bias_mcse,
-        frac_undefined``.
+        One row per setting, method and probability, with columns
+
+        - ``coverage``, ``coverage_mcse``: coverage and its Monte Carlo error; a data set without an
+          interval counts as not covered
+        - ``width``, ``width_mcse``: mean width and its Monte Carlo error
+        - ``no_interval``: fraction of data sets without an interval
+        - ``bias``, ``bias_mcse``, ``frac_undefined``: of the estimate
 
     Raises
     ------
     ValueError
-        If a setting cannot exist, a method or metric is unknown, or a number is out of range.
+        If a setting is impossible, a method or metric is unknown, or a number is out of range.
 
     Examples
     --------
@@ -156,7 +164,10 @@ def coverage_study(
     settings = default_grid() if grid is None else grid
     lacking = [name for name in SETTING if name not in settings]
     if lacking or settings.empty:
-        raise ValueError(f"grid must have rows and the columns {', '.join(SETTING)}")
+        raise ValueError(
+            f"grid must have rows and the columns {', '.join(SETTING)}; got {len(settings)} rows "
+            f"and {', '.join(map(str, settings)) or 'no columns'}"
+        )
     if not methods or not set(methods) <= set(METHODS):
         raise ValueError(
             f"methods must be among {', '.join(map(repr, METHODS))}; got {list(methods)!r}"
@@ -164,11 +175,11 @@ def coverage_study(
     estimand = get_metric(metric)
     if estimand.counts != "correctness":
         raise ValueError(
-            f"metric must be one of correctness, and {estimand.name} is one of {estimand.counts}; "
-            "study it with estimate_coverage"
+            f"metric must be of correctness, {estimand.name} is for {estimand.counts}; use "
+            "estimate_coverage"
         )
     common = _common(estimand, n_datasets, n_draws, ci_probs, 100) | {"methods": list(methods)}
-    # Refuses what cannot exist before hours of work.
+    # Raises an error for impossible settings before the study starts.
     cell_probabilities(*(settings[name].to_numpy(dtype=float) for name in SETTING[:3]))
     cells = [
         {name: float(row[name]) for name in SETTING[:3]} | {"n_trials": int(row["n_trials"])}
@@ -181,7 +192,7 @@ def coverage_study(
 def _common(
     metric: Metric, n_datasets: int, n_draws: int, ci_probs: Sequence[float], least: int
 ) -> dict[str, Any]:
-    """What all settings of a study have in common, checked."""
+    """Settings of a study that all cells share, checked."""
     if not ci_probs:
         raise ValueError("ci_probs must name at least one probability, got none; try (0.95,)")
     for ci_prob in ci_probs:
@@ -207,26 +218,29 @@ def estimate_coverage(
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How often the intervals of a front door contain the truth, over simulated data [MWC19]_.
+    """Simulate data to estimate the coverage of a public function's intervals [MWC19]_.
 
-    Data sets come of a generative model of known truth and go through the door that users call.
-    For metrics of correctness see `coverage_study`.
+    Data sets come from a generative model with known true values and are analyzed by the function
+    that users call. For metrics of correctness use `coverage_study`.
 
     Parameters
     ----------
     metric : str or Metric
-        One of labels, such as ``"misclassification_agreement"``; of readings, such as
+        Metric of labels, such as ``"misclassification_agreement"``; of ratings, such as
         ``"gwet_ac1"``; or of options, such as ``"kappa_p"``.
     grid : pandas.DataFrame, optional
-        Settings, a row each; six to ten from the middle to hard corners if not given. Agreement:
-        ``copy_probability, n_classes, n_joint_errors, peakedness``. Readings:
-        ``n_readers`` (two as a pair, more at once), ``n_items, accuracy``, ``prevalence`` (of the
-        first class), ``missing`` (share of the readings) and ``m`` classes. Answers among options:
-        ``n_items, accuracy, n_options, copy_probability, peakedness``; probabilities of these:
-        ``n_items, n_options, sharing`` (share of what systems like that they have in common) and
-        ``sharpness`` of the softmax.
+        Settings, one per row. Default: six to ten settings from intermediate to difficult. The
+        columns depend on the metric:
+
+        - labels: ``copy_probability, n_classes, n_joint_errors, peakedness``
+        - ratings: ``n_readers`` (two are analyzed as a pair), ``n_items, accuracy``, ``prevalence``
+          (of the first class), ``missing`` (proportion of ratings), and number of classes ``m``
+        - responses among options: ``n_items, accuracy, n_options, copy_probability, peakedness``
+        - probabilities of options: ``n_items, n_options``, ``sharing`` (correlation of the logits
+          of the two systems) and ``sharpness`` of the softmax
     n_datasets, n_draws : int
-        Data sets of each setting, at least 10; draws and replicates for each, at least 100.
+        Number of data sets in each setting, at least 10; number of draws or replicates for each, at
+        least 100.
     ci_probs : sequence of float
         Probabilities of the intervals, in (0, 1).
     cache_dir, rng
@@ -235,9 +249,10 @@ def estimate_coverage(
     Returns
     -------
     pandas.DataFrame
-        As from `coverage_study`, so that `coverage_summary` takes it. Methods are ``"analytic"``,
+        Table as returned by `coverage_study`, for `coverage_summary`. Methods are ``"analytic"``,
         ``"bootstrap"`` (percentile), ``"bca"``, ``"posterior"`` (central) and ``"posterior hdi"``.
-        ``bias`` is that of the estimate; for methods of a posterior, of its median.
+        The column ``bias`` is the bias of the estimate, or of the posterior median for posterior
+        methods.
 
     Raises
     ------
@@ -247,19 +262,20 @@ def estimate_coverage(
 
     Notes
     -----
-    Each wrong answer is ``1 - peakedness`` times as likely as the wrong answer before it, and true
-    classes are equally frequent among errors. What intervals should contain:
+    Incorrect responses are ordered, and each is ``1 - peakedness`` times as likely as the one
+    before. True classes are equally frequent among errors. The true values are:
 
-    - Agreement [X25]_: kappa of the joint distribution of both wrong labels that
-      `alikely.simulate.errors.joint_errors` draws from, rows and copy probability being the same
-      for all data sets. Each data set has equally many further trials that both get right.
-    - Readings: readers are alike and err independently given the true class; the value over
-      infinitely many items.
-    - Options: one of two equally good systems copies the other; ``peakedness`` is the share of
-      errors that are the same popular one. Probabilities: softmax of normal likings, a standard
-      deviation more of the right option; the value over 500,000 questions.
+    - Labels [X25]_: kappa of the joint distribution of both incorrect labels in
+      `alikely.simulate.errors.joint_errors`. All data sets have the same rows and copy probability.
+      Each data set has an equal number of further trials that both observers get right.
+    - Ratings: readers are exchangeable and err independently given the true class. The true value
+      is that for infinitely many items.
+    - Options: one of two equally accurate systems copies the other, and ``peakedness`` is the
+      proportion of errors with the same popular option.
+    - Probabilities: softmax of normal logits, one standard deviation higher for the correct option.
+      The true value is that for 500,000 questions.
 
-    The data sets of a setting are the conditions of one call of the function.
+    The data sets of a setting are the conditions of a single call of the function.
 
     Examples
     --------
@@ -273,7 +289,7 @@ def estimate_coverage(
     estimand = get_metric(metric)
     if estimand.counts not in SCENARIOS:
         raise ValueError(
-            f"metric must be one of {', '.join(SCENARIOS)}, and {estimand.name} is one of "
+            f"metric must be one of {', '.join(SCENARIOS)}, {estimand.name} is for "
             f"{estimand.counts}; coverage_study is for metrics of correctness"
         )
     common = _common(estimand, n_datasets, n_draws, ci_probs, 10)
@@ -282,7 +298,7 @@ def estimate_coverage(
 
 
 def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Rows of the grid, checked before hours of work."""
+    """Rows of the grid, checked before the study starts."""
     ranges, default, _ = SCENARIOS[metric.counts]
     names = [*ranges]
     grid = pd.DataFrame(default, columns=names) if grid is None else grid
@@ -307,26 +323,31 @@ def _settings(metric: Metric, grid: pd.DataFrame | None) -> list[dict[str, Any]]
 
 
 def coverage_summary(study: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
-    """What a coverage study says of each method, over all settings.
+    """Summarize a coverage study by method, over all settings.
 
     Parameters
     ----------
     study : pandas.DataFrame
-        As from `coverage_study`.
+        As returned by `coverage_study`.
     ci_prob : float
-        One of its probabilities.
+        Probability of the intervals to summarize, one of those in the study.
 
     Returns
     -------
     pandas.DataFrame
-        One row per method, best first: ``mean_abs_error`` and ``worst_error`` of coverage,
-        ``least_coverage``, ``n_close`` (settings that cover at least `ci_prob` - .02) and
-        ``n_settings``, ``mean_width``.
+        One row per method, best first, with columns
+
+        - ``mean_abs_error``, ``worst_error``: mean and largest absolute deviation from nominal
+          coverage
+        - ``least_coverage``: lowest coverage
+        - ``n_close``, ``n_settings``: number of settings with a coverage of at least `ci_prob` -
+          0.02, and of all settings
+        - ``mean_width``: mean width
 
     Raises
     ------
     ValueError
-        If the study has no such probability.
+        If the study has no intervals with this probability.
 
     Examples
     --------
@@ -423,7 +444,7 @@ def _of_tables(
 def _row(
     label: str, ci_prob: float, bounds: Floats, point: Floats, truth: Floats | float
 ) -> dict[str, Any]:
-    """Count how often intervals (data set, 2) contain the truth."""
+    """Coverage and width of intervals (data set, 2)."""
     lower, upper = bounds.T
     width, error = upper - lower, point - truth
     row: dict[str, Any] = {"method": label, "ci_prob": ci_prob}
@@ -433,7 +454,7 @@ def _row(
 
 
 def _mean(name: str, values: ArrayLike) -> dict[str, float]:
-    """Mean of what is defined, and its Monte Carlo error."""
+    """Mean of the defined values, and its Monte Carlo error."""
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
     n = len(known)
@@ -449,7 +470,7 @@ def _bounds(
     ci_probs: list[float],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Bounds (probability, data set, 2) by each method; those with the same draws share them."""
+    """Bounds (probability, data set, 2) by each method; methods share draws where possible."""
     found: dict[str, Floats] = {}
     drawn: dict[tuple[str, float | None], Floats] = {}
     for name in methods:
@@ -477,7 +498,7 @@ def _bounds(
 
 
 def _densest(draws: Floats, ci_prob: float) -> Floats:
-    """Narrowest interval that holds the share of draws; posterior draws are all defined."""
+    """Narrowest interval with a proportion of the draws; posterior draws are all defined."""
     ordered = np.sort(draws, axis=0)
     held = int(np.floor(ci_prob * len(ordered)))
     widths = ordered[held:] - ordered[: len(ordered) - held]

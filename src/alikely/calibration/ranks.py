@@ -1,4 +1,4 @@
-"""Simulation-based calibration: the truth should be a posterior draw like any other.
+"""Simulation-based calibration: ranks of true values among posterior draws.
 
 References
 ----------
@@ -44,15 +44,15 @@ Derive = Callable[[Values, Values, np.random.Generator], Mapping[str, ArrayLike]
 Likelihood = Callable[[Values, Values], NDArray[np.float64]]
 
 CHAINS = 2
-# Draws that a truth is ranked among.
+# Number of draws that a true value is ranked among.
 N_RANKED = 100
-# Simulations of one cell: enough to be worth a file, few enough that little is lost with one.
+# Simulations per cell: enough for a file, few enough that an interruption loses little.
 BLOCK = 5
 LOG_LIKELIHOOD = "log_likelihood"
-# Evaluated without being compiled: at some of the draws.
+# Number of draws at which variables are evaluated without compilation.
 N_LIKELIHOODS = 25
 LEVELS = (0.5, 0.8, 0.95)
-# A band of fewer simulations says next to nothing.
+# With fewer simulations a band is not informative.
 FEWEST = 20
 
 
@@ -71,54 +71,61 @@ def sbc(
     cache_dir: str | Path | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Simulation-based calibration of a model and its sampler [T18]_.
+    """Test a generative model and its sampler by simulation-based calibration [T18]_.
 
-    Parameters are drawn from the prior, data from the parameters, and the posterior of these data
-    is sampled with NUTS. If all is right, the rank of the true value among the draws is uniform:
-    the truth is one more draw [CGR06]_.
+    Parameters are drawn from the prior and data given the parameters. The posterior given these
+    data is sampled with NUTS. If model and sampler are correct, the rank of the true value among
+    the posterior draws has a uniform distribution [CGR06]_.
 
     Parameters
     ----------
     model : pymc.Model or callable
-        With its data in `pymc.Data`; or a function without arguments that builds it, which
-        processes and clusters need.
+        Generative model, with its data in `pymc.Data`. Or a function without arguments that builds
+        it, which is required for processes and clusters.
     n : int
-        Number of simulations, at least 2; a band says little below 100.
+        Number of simulations, at least 2. Below 100 the band is hardly informative.
     simulate : callable, optional
-        Takes true values by name, of free and deterministic variables, and a
-        `numpy.random.Generator`; returns data by name. What it returns beyond the data of the model
-        are true values of what `derive` adds. A simulator written without the model also tests the
-        likelihood; if not given, data are drawn by the model itself.
+        Function of the true values by name (of free and deterministic variables) and a
+        `numpy.random.Generator`. It returns data by name, and optionally true values of the
+        quantities that `derive` adds. A simulator that is written independently of the model also
+        tests the likelihood. Default: the model simulates its data.
     source : pymc.Model or callable, optional
-        Where true parameters come from, of the same free variables; `model` if not given.
+        Prior of the true parameters, with the same free variables. Default: `model`.
     quantities : sequence of str, optional
-        Free and deterministic variables to rank; all free ones if not given. Of one with several
-        elements, one that is chosen at random in each simulation.
+        Free and deterministic variables to rank. Of a variable with several elements, each
+        simulation ranks one at random. Default: all free variables.
     derive : callable, optional
-        Takes draws by name (draw, ...), the data and a generator; returns more quantities to rank.
+        Function of draws by name (draw, ...), data and a generator. It returns more quantities to
+        rank.
     likelihood : callable, optional
-        Takes draws by name (draw, ...) and the data; returns the log likelihood of each, to a
-        constant. If not given it is worked out from the free variables of `source`, which must
-        then mean the same whatever the data are.
+        Function of draws by name (draw, ...) and data. It returns the log likelihood of each draw,
+        up to a constant. Default: it is computed from the free variables of `source`, whose meaning
+        must not depend on the data.
     thin, tune : int
-        Every how many-th draw is one of the 100 that the truth is ranked among, and warm-up draws,
-        over 2 chains. Thinned, since ranks among correlated draws are not uniform.
+        Thinning interval, and number of warm-up draws over 2 chains. Thinning leaves 100 draws,
+        because ranks among autocorrelated draws are not uniform.
     target_accept : float
         As in `alikely.inference.nuts`.
     cache_dir, rng
-        As in `alikely.calibration.run_study`; after a change of the model or the simulator take a
-        new folder.
+        As in `alikely.calibration.run_study`. Use a new folder after a change of the model or the
+        simulator.
 
     Returns
     -------
     pandas.DataFrame
-        One row per simulation and quantity: ``simulation, method`` (posterior),
-        ``quantity, element, truth``; ``rank``, of the truth among the draws as a share in (0, 1),
-        ties and steps resolved at random, NaN where the truth or all draws are undefined;
-        ``draw``, one of the draws, ``mean`` and ``sd`` of all; and of the chains ``divergent``,
-        and ``r_hat, ess`` of all draws before thinning, the worst over the free variables. The
-        quantity ``log_likelihood`` is that of the data under `source`: without it a sampler that
-        ignores the data would pass [M23]_.
+        One row per simulation and quantity, with columns
+
+        - ``simulation``, ``method`` (posterior), ``quantity``, ``element``: labels
+        - ``truth``: true value
+        - ``rank``: relative rank of the true value among the draws, in (0, 1); ties are resolved at
+          random; NaN if the true value or all draws are undefined
+        - ``draw``: one of the draws
+        - ``mean``, ``sd``: of all draws
+        - ``divergent``: number of divergences
+        - ``r_hat``, ``ess``: worst values over the free variables, before thinning
+
+        The quantity ``log_likelihood`` is that of the data under `source`. Without it, a sampler
+        that ignores the data would pass the test [M23]_.
 
     Raises
     ------
@@ -149,8 +156,8 @@ def sbc(
             f"{nearest(unknown[0], named)}"
         )
     if not built.data_vars:
-        raise ValueError("the model must hold its data in pymc.Data: new ones are put in there")
-    # What the folder of a study is known by; of the model itself no more than names.
+        raise ValueError("model must have its data in pymc.Data, got none; use pymc.Data")
+    # Files of a study are identified by these; only the names of the model's variables count.
     common = {"options": options, "ranked": list(chosen or [])}
     cells = [
         {"first": first, "number": min(BLOCK, n - first)} | common for first in range(0, n, BLOCK)
@@ -161,27 +168,29 @@ def sbc(
 
 
 def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFrame:
-    """What simulation-based calibration says of each quantity.
+    """Summarize simulation-based calibration by quantity.
 
     Parameters
     ----------
     ranks : pandas.DataFrame
-        As from `sbc`.
+        As returned by `sbc`.
     ci_prob : float
         Probability of the band, in (0, 1).
 
     Returns
     -------
     pandas.DataFrame
-        One row per quantity, and method: ``method, quantity, n``; ``p_value`` of uniform ranks
-        (`alikely.inference.intervals.uniformity`)
-        and ``inside``, whether their distribution stays inside the simultaneous band of `ci_prob`;
-        ``inside_all``, whether inside the wider band that all quantities of the model stay inside
-        together (Bonferroni); ``data_averaged_p``, of equal distributions of the truths and of one
-        posterior draw of each simulation (Kolmogorov-Smirnov), NaN for ranks that are kept without
-        them; and for 50, 80 and 95 % central
-        intervals ``coverage_50`` ... with Monte Carlo errors ``coverage_50_mcse`` ...; an interval
-        that is undefined does not cover.
+        One row per quantity and method, with columns
+
+        - ``method``, ``quantity``, ``n``: labels, number of simulations
+        - ``p_value``: test of uniform ranks (`alikely.inference.intervals.uniformity`)
+        - ``inside``: whether the distribution of ranks is inside the simultaneous band of `ci_prob`
+        - ``inside_all``: the same for the wider band of all quantities (Bonferroni)
+        - ``data_averaged_p``: Kolmogorov-Smirnov test that true values and single posterior draws
+          have the same distribution; NaN if draws were not saved
+        - ``coverage_50``, ``coverage_80``, ``coverage_95``: coverage of central intervals; an
+          undefined interval does not cover
+        - ``coverage_50_mcse``, ...: their Monte Carlo errors
 
     Raises
     ------
@@ -221,10 +230,10 @@ def sbc_summary(ranks: pd.DataFrame, ci_prob: float | None = None) -> pd.DataFra
 
 
 def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
-    """What ranks say of a model and its sampler: over all simulations, and without divergences.
+    """Check whether ranks are uniform, over all simulations and over those without divergences.
 
-    Whether chains diverge hangs on the data and on chance, not on the truth behind the data. If
-    what is sampled is right, ranks are uniform with these simulations and without them.
+    Whether a chain diverges depends on the data and on chance, but not on the true values given the
+    data. If model and sampler are correct, ranks are uniform with and without these simulations.
 
     Parameters
     ----------
@@ -234,10 +243,13 @@ def verdict(ranks: pd.DataFrame) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``n_simulations``; ``passed``, whether all quantities stay inside the band that they stay
-        inside together; ``outside_alone``, those outside the band of their own; and of
-        ``divergences``: number of ``simulations`` with one and their ``share``; ``without``:
-        ``n_simulations, passed, outside_alone`` of the others, None if these are fewer than 20.
+        Dictionary with
+
+        - ``n_simulations``: number of simulations
+        - ``passed``: whether all quantities are inside the band for all quantities
+        - ``outside_alone``: quantities outside the band for a single quantity
+        - ``divergences``: number of ``simulations`` with divergences, and their ``share``
+        - ``without``: ``n_simulations, passed, outside_alone`` of the others; None if fewer than 20
 
     Raises
     ------
@@ -274,14 +286,14 @@ def _judged(ranks: pd.DataFrame) -> dict[str, Any]:
 
 
 def _alike(ranks: pd.DataFrame) -> float:
-    """Probability that truths and draws of one distribution are as far apart as these."""
+    """p-value for equal distributions of true values and posterior draws."""
     from scipy import stats
 
     if "truth" not in ranks:
         return np.nan
     with warnings.catch_warnings():
-        # Of samples that are all but the same the exact probability is 1, which rounding may carry
-        # above 1; what SciPy then takes in its place is 1, too.
+        # For nearly identical samples the exact probability is 1, and rounding may exceed 1. SciPy
+        # then uses another method, which also gives 1.
         warnings.filterwarnings(
             "ignore", "ks_2samp: Exact calculation unsuccessful", RuntimeWarning
         )
@@ -290,7 +302,7 @@ def _alike(ranks: pd.DataFrame) -> float:
 
 @dataclass(eq=False)
 class _Study:
-    """All that a process needs to simulate; known by its key, so that it is prepared once."""
+    """Settings that a process needs to simulate; its key identifies prepared objects."""
 
     model: Any
     source: Any
@@ -334,7 +346,7 @@ def _prepared(study: _Study) -> _Prepared:
 
 
 def _prior(source: pm.Model, observed: bool) -> Callable[[int], Values]:
-    """Draw all variables of a model by its own random graph; also data, by their names."""
+    """Draw all variables from a model's random graph, optionally with data by name."""
     from pymc.pytensorf import compile as compile_graph
     from pymc.pytensorf import find_rng_nodes, reseed_rngs
 
@@ -348,8 +360,8 @@ def _prior(source: pm.Model, observed: bool) -> Callable[[int], Values]:
                 outputs.append(data.pop(holder))
         if data or source.potentials:
             raise ValueError(
-                "the model cannot draw its own data (they are not held one to one in pymc.Data, or "
-                "it has potentials); give simulate"
+                "model cannot simulate its data (each must be one pymc.Data variable, and there "
+                "must be no potentials); use simulate="
             )
     function = compile_graph([], outputs, random_seed=False, mode=interpreted())
     rngs = find_rng_nodes(outputs)
@@ -362,20 +374,20 @@ def _prior(source: pm.Model, observed: bool) -> Callable[[int], Values]:
 
 
 def _held(value: Any) -> Any:
-    """What holds observed values: PyMC casts some types."""
+    """Variable of observed values, without the casts that PyMC adds for some types."""
     while value.owner is not None and len(value.owner.inputs) == 1:
         value = value.owner.inputs[0]
     return value
 
 
 def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
-    """Log likelihood of data at draws of the free variables, in the words of a model."""
+    """Log likelihood of data at draws of the free variables, from the model's graph."""
     import pytensor.tensor as pt
     from pymc.model.transform.conditioning import remove_value_transforms
     from pymc.pytensorf import compile as compile_graph
     from pytensor.graph.replace import vectorize_graph
 
-    # PyMC does not copy models with starting points; none are needed here.
+    # PyMC does not copy models with initial values; none are needed here.
     starts = model.rvs_to_initial_values
     model.rvs_to_initial_values = dict.fromkeys(starts)
     try:
@@ -384,7 +396,7 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
         model.rvs_to_initial_values = starts
     inputs = [plain.rvs_to_values[rv] for rv in plain.free_RVs]
     several = [pt.tensor(dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs]
-    # All draws at once: one by one, calling takes longer than calculating.
+    # Vectorized over draws: calls take longer than calculations.
     total = vectorize_graph(
         plain.logp(vars=[*plain.observed_RVs, *plain.potentials]),
         dict(zip(inputs, several, strict=True)),
@@ -402,7 +414,7 @@ def _likelihood(model: pm.Model) -> Callable[[Values, Values], Floats]:
 
 
 def interpreted(optimizer: str | None = "fast_compile") -> Any:
-    """Graphs that run a hundred times are not worth compiling; those of a few, not rewriting."""
+    """Compilation mode without C code, for functions that are called few times."""
     from pytensor.compile.mode import Mode
     from pytensor.link.vm import VMLinker
 
@@ -460,7 +472,7 @@ def _simulation(
     if study.derive is not None:
         ranked |= {k: np.asarray(v) for k, v in study.derive(draws, data, rng).items()}
     likelihood = study.likelihood or prepared.log_likelihood
-    # The truth comes last.
+    # The true value is last.
     few = {
         name: np.concatenate([
             draws[name][:: N_RANKED // N_LIKELIHOODS], np.asarray(truth[name])[None]
@@ -487,7 +499,7 @@ def _columns(draws: ArrayLike) -> NDArray[Any]:
 
 
 def _element(draws: NDArray[Any], rng: np.random.Generator) -> int:
-    """Choose an element that is not the same by construction, as a probability of 0 is."""
+    """Choose an element that is not constant by construction, as a probability of 0 is."""
     free = np.flatnonzero(np.ptp(_columns(draws), axis=0) > 0)
     return int(rng.choice(free)) if len(free) else 0
 

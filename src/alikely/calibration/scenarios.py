@@ -1,4 +1,4 @@
-"""Simulated data of known truth for each kind of metric, as the entries of one result.
+"""Simulated data with known true values for each kind of metric, as the entries of one result.
 
 References
 ----------
@@ -29,18 +29,19 @@ from alikely.simulate.errors import joint_errors
 
 __all__ = ["SCENARIOS", "Scenario"]
 
-# How much more the right option is liked, in standard deviations of what systems like.
+# Logit of the correct option, in standard deviations of the logits of a system.
 LIKED = 1.0
-# Questions of a population of probabilities, and its seed: its agreement is known to .0005.
+# Number of questions in a population of probabilities, and its seed: its agreement is known to
+# 0.0005.
 POPULATION, SEED = 500_000, 17
-# Items of a population.
+# Number of items in a population.
 ENDLESS = 1e9
-# All data sets of a setting as the entries of one result, and what intervals should contain.
+# All data sets of a setting as the entries of one result, and the true value.
 Analyzed = tuple[Result, float]
 
 
 class Scenario(NamedTuple):
-    """What describes a setting, with the least and greatest value; settings; and the analysis."""
+    """Ranges of the parameters, default settings, and a function that simulates and analyzes."""
 
     ranges: dict[str, tuple[float, float]]
     settings: list[tuple[float, ...]]
@@ -59,7 +60,7 @@ def _agreement(
     true = rng.multinomial(n_joint_errors, np.full(n_classes, 1 / n_classes), n_datasets)
     counts = joint_errors(np.full(n_datasets, copy_probability), wrong, wrong, true, rng)
     entry, truth, a, b = np.repeat(np.indices(counts.shape).reshape(4, -1), counts.ravel(), axis=1)
-    # With trials that both get right the bootstrap draws more joint errors, or fewer.
+    # With trials that both get right, the number of joint errors varies over bootstrap replicates.
     trials = Trials.from_arrays(
         np.block([[a, truth], [b, truth]]),
         np.tile(truth, 2),
@@ -71,14 +72,14 @@ def _agreement(
 
 
 def _implied_agreement(metric: Metric, copy_probability: float, wrong: Floats) -> float:
-    """Value of the joint distribution of copied and own labels."""
+    """Value for the joint distribution of copied and independent labels."""
     own = (1 - copy_probability) * wrong[:, :, None] * wrong[:, None, :]
     copied = copy_probability * np.eye(len(wrong)) * wrong[:, :, None]
     return float(metric.value(errors.label_statistics((own + copied).sum(axis=0))))
 
 
 def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
-    """Distributions of wrong answers, by the same liking for each answer in all true classes."""
+    """Distributions of incorrect responses, with the same preferences in all true classes."""
     liking = np.tile((1 - peakedness) ** np.arange(n_classes), (n_classes, 1))
     np.fill_diagonal(liking, 0)
     return np.asarray(liking / liking.sum(axis=1, keepdims=True))
@@ -87,7 +88,7 @@ def _wrong_rows(n_classes: int, peakedness: float) -> Floats:
 def _true_readings(
     metric: Metric, n_readers: int, accuracy: float, prevalence: float, n_alternatives: int
 ) -> float:
-    """Value over infinitely many items, of readers who are alike and err independently [DS79]_."""
+    """Value for infinitely many items, with readers who err independently [DS79]_."""
     frequency, said = _readers(accuracy, prevalence, n_alternatives)
     equal = float(frequency @ (said**2).sum(axis=1))
     share = ENDLESS * (frequency @ said)
@@ -107,7 +108,7 @@ def _true_readings(
 
 
 def _readers(accuracy: float, prevalence: float, n_alternatives: int) -> tuple[Floats, Floats]:
-    """Frequencies of the true classes, and of the readings given each."""
+    """Frequencies of the true classes, and of the ratings given each."""
     frequency = np.full(n_alternatives, (1 - prevalence) / (n_alternatives - 1))
     frequency[0] = prevalence
     said = np.full((n_alternatives, n_alternatives), (1 - accuracy) / (n_alternatives - 1))
@@ -137,7 +138,7 @@ def _readings(
 def _true_options(
     metric: Metric, accuracy: float, n_options: int, copy_probability: float, peakedness: float
 ) -> float:
-    """Value over infinitely many questions, of two equally good systems of which one copies."""
+    """Value for infinitely many questions; one of two equally accurate systems copies the other."""
     wrong = _wrong_options(n_options, peakedness)
     right = accuracy**2
     alone = right + (1 - accuracy) ** 2 * float(wrong @ wrong)
@@ -148,7 +149,7 @@ def _true_options(
 
 
 def _wrong_options(n_options: int, peakedness: float) -> Floats:
-    """Probabilities of the wrong options."""
+    """Probabilities of the incorrect options."""
     wrong = np.full(n_options - 1, (1 - peakedness) / (n_options - 1))
     wrong[0] += peakedness
     return wrong
@@ -162,7 +163,7 @@ def _options(
     chance = np.append(accuracy, (1 - accuracy) * _wrong_options(n_options, peakedness))
     taken = rng.choice(n_options, (2, n), p=chance)
     taken[1] = np.where(rng.random(n) < copying, taken[0], taken[1])
-    # Where the right option stands is all one.
+    # The position of the correct option is irrelevant.
     truth = rng.integers(0, n_options, n)
     trials = Trials.from_arrays(
         (taken + truth) % n_options,
@@ -178,7 +179,7 @@ def _options(
 def _probabilities(
     rng: np.random.Generator, n: int, n_options: int, sharing: float, sharpness: float
 ) -> NDArray[np.float64]:
-    """Of two systems whose likings have a part in common; option 0 is the right one."""
+    """Probabilities of two systems with correlated logits; option 0 is correct."""
     common, own = rng.normal(size=(n, n_options)), rng.normal(size=(2, n, n_options))
     liked = np.sqrt(sharing) * common + np.sqrt(1 - sharing) * own
     liked[..., 0] += LIKED
@@ -215,7 +216,7 @@ def _soft_options(
 
 SHARE, NUMBER, CLASSES = (0.0, 1.0), (1, 10**6), (3, 10_000)
 ITEMS, OPTIONS, PEAKED = (5, 10**6), (2, 10_000), (0.0, 0.99)
-# Ranges are whole where their ends are.
+# A range is one of integers if its ends are.
 SCENARIOS: dict[str, Scenario] = {
     "labels": Scenario(
         {"copy_probability": SHARE, "n_classes": CLASSES, "n_joint_errors": NUMBER,
@@ -225,7 +226,7 @@ SCENARIOS: dict[str, Scenario] = {
          (0.8, 4, 10, 0.8)],
         _agreement,
     ),
-    # Two and four readers; balanced and rare classes; with and without missing readings.
+    # Two and four readers; balanced and rare classes; with and without missing ratings.
     "readings": Scenario(
         {"n_readers": (2, 1_000), "n_items": ITEMS, "accuracy": SHARE, "prevalence": SHARE,
          "missing": PEAKED, "m": OPTIONS},
@@ -233,7 +234,7 @@ SCENARIOS: dict[str, Scenario] = {
          (4, 40, 0.85, 0.5, 0, 2), (4, 40, 0.85, 0.9, 0, 2), (4, 40, 0.85, 0.9, 0.2, 2)],
         _readings,
     ),
-    # Few and many questions; two to ten options; wrong ones alike or one popular; near the ceiling.
+    # Few and many questions; two to ten options; flat or peaked errors; accuracies near 1.
     "options": Scenario(
         {"n_items": ITEMS, "accuracy": SHARE, "n_options": OPTIONS, "copy_probability": SHARE,
          "peakedness": PEAKED},

@@ -1,4 +1,4 @@
-"""Long studies in small cells: kept on disk as they finish, taken up again where they stopped."""
+"""Long studies in cells: finished cells are saved, and interrupted studies can resume."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ def run_study(
     *,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Run a function for every cell of a study, in parallel, and keep what is done.
+    """Run a function for every cell of a study, in parallel, and save finished cells.
 
-    Work goes through joblib: two threads on two cores, unless ``joblib.parallel_config`` chooses
-    otherwise, for instance ``backend="loky"`` for processes, or ``backend="dask"`` for a cluster
-    of `dask.distributed`. Each cell has a random stream of its own, so that neither the workers nor
-    an interruption change a result.
+    Jobs run through joblib, by default with one thread per core. Use ``joblib.parallel_config`` for
+    other backends, for example ``backend="loky"`` for processes or ``backend="dask"`` for a cluster
+    of `dask.distributed`. Each cell has a separate random stream, so that results depend neither on
+    the number of workers nor on interruptions.
 
     Parameters
     ----------
     function : callable
-        Takes the values of a cell by name, and ``seed``, a `numpy.random.SeedSequence`; returns a
-        list of rows. It must be importable where it runs, or a `functools.partial` of such a one.
+        Function of the values of a cell by name, and of ``seed``, a `numpy.random.SeedSequence`. It
+        returns a list of rows. It must be importable in the workers, or a `functools.partial` of
+        such a function.
     cells : sequence of mapping
-        What to run, one mapping of JSON values each.
+        Cells to run, each a mapping of JSON values.
     cache_dir : str or path, optional
-        Where finished cells are kept, one JSON file each, known by the function's name, the values
-        and the seed. A study that was stopped, by Ctrl-C or harder, goes on there when it is called
-        again in the same way; its files that are damaged are made again, other files are left
-        alone.
+        Folder for finished cells, with one JSON file each. Files are identified by the name of the
+        function, the values and the seed. The same call resumes a study that was interrupted.
+        Damaged files are computed again; other files are not changed.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; with None a folder goes on with the seed that it keeps.
+        Source of randomness. With None, the seed saved in the folder is used again.
 
     Returns
     -------
     pandas.DataFrame
-        The rows of all cells in their order, each with its cell's values.
+        The rows of all cells in order, each with the values of its cell.
 
     Raises
     ------
     ValueError
-        If there are no cells, or the folder is a file or keeps a damaged seed.
+        If there are no cells. If the folder is a file, or its saved seed is damaged.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def run_study(
         cache_dir = Path(cache_dir)
         if cache_dir.exists() and not cache_dir.is_dir():
             raise ValueError(
-                f"folder must be a folder, got the file {str(cache_dir)!r}; give another"
+                f"cache_dir must be a folder, got the file {str(cache_dir)!r}; use another"
             )
         cache_dir.mkdir(parents=True, exist_ok=True)
         seed = seed if rng is not None else _kept_seed(cache_dir / SEED)
@@ -107,7 +107,7 @@ def run_study(
 def _run(
     function: Callable[..., Rows], index: int, cell: dict[str, Any], seed: np.random.SeedSequence
 ) -> tuple[int, Rows]:
-    # One thread per product: the cells themselves fill the cores.
+    # One thread per process: the cells use all cores.
     with quietly(), products().limit(limits=1, user_api="blas"):
         return index, function(**cell, seed=seed)
 
@@ -128,12 +128,12 @@ def _kept_seed(path: Path) -> np.random.SeedSequence:
         return np.random.SeedSequence(int(path.read_text()))
     except ValueError:
         raise ValueError(
-            f"{str(path)!r} is damaged: it must be the digits of a seed; give another folder, or "
-            "delete it"
+            f"{str(path)!r} must contain the digits of a seed, but is damaged; delete it, or use "
+            "another folder"
         ) from None
 
 
 def _kept(path: Path) -> Rows | None:
-    """Rows of a cell that is on disk and whole."""
+    """Rows of a saved cell; None if its file is missing or damaged."""
     digest, _, text = path.read_bytes().partition(b"\n") if path.is_file() else (b"", b"", b"")
     return json.loads(text) if digest == _digest(text) else None

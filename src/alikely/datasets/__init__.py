@@ -1,4 +1,4 @@
-"""Data to work with: the example, answers and categories of public benchmarks."""
+"""Data sets: a simulated example, and loaders of public benchmark data."""
 
 from __future__ import annotations
 

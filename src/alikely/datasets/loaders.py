@@ -1,4 +1,4 @@
-"""Data sets: a simulated example that comes along, and loaders of public benchmark data.
+"""Data sets: a simulated example in the package, and loaders of public benchmark data.
 
 References
 ----------
@@ -36,7 +36,7 @@ from alikely.data.trials import Trials
 
 __all__ = ["load_example", "model_vs_human", "normalize_condition", "sixteen_categories"]
 
-# One commit of the public toolbox that accompanies [G21]_.
+# A fixed commit of the public toolbox that accompanies [G21]_.
 ARCHIVE = (
     "https://github.com/bethgelab/model-vs-human/archive/"
     "93ee6766db71bc99de23a16cf5216acff181b470.zip"
@@ -44,13 +44,13 @@ ARCHIVE = (
 
 
 def load_example() -> Trials:
-    """Load a small simulated experiment that comes with the package.
+    """Load a small simulated experiment that is part of the package.
 
     Returns
     -------
     Trials
-        4 humans and 6 models of two families on 160 items in each of 3 conditions, as
-        `alikely.simulate.experiments.example` makes them.
+        4 humans and 6 models of two families, with 160 items in each of 3 conditions, as simulated
+        by `alikely.simulate.experiments.example`.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def model_vs_human(
     Parameters
     ----------
     cache_dir : str or path, optional
-        A local copy: the public toolbox, or its ``raw-data`` folder with one folder of csv files
-        per data set; or a table of trials (or a folder with one called ``trials.parquet``).
-        Default: the public release is downloaded once and kept.
+        Path of a local copy. It can be the public toolbox, or its ``raw-data`` folder with one
+        folder of csv files per data set. It can also be a table of trials, or a folder with a file
+        ``trials.parquet``. Default: the public release is downloaded once.
     datasets : str or sequence of str, optional
         Data sets to load, such as ``"sketch"``. Default: all.
     cache : str or path, optional
@@ -85,14 +85,14 @@ def model_vs_human(
     Returns
     -------
     Trials
-        Conditions named by `normalize_condition`; observers of kind human and model. Each data
-        set has people of its own, and the trials say so (``human_ids="per_dataset"`` of
-        benchmarks): ``subject-01`` of two experiments are two people.
+        Responses of observers of kind human and model, in conditions named by
+        `normalize_condition`. Each data set has separate humans, so that ``subject-01`` denotes two
+        people in two data sets. The trials record this (``human_ids="per_dataset"`` in benchmarks).
 
     Raises
     ------
     ValueError
-        If the folder holds no such data, a data set is unknown, or the download fails.
+        If the folder has no such data, a data set is unknown, or the download fails.
     """
     if cache_dir is None:
         archive = _download(ARCHIVE, cache, "model-vs-human.zip", "cache_dir")
@@ -115,22 +115,20 @@ def _unpack(archive: Path, cache_dir: str) -> None:
     except (zipfile.BadZipFile, zlib.error):
         archive.unlink()
         raise ValueError(
-            "the download is no zip archive and was removed; try again, or get the data by other "
-            "means and pass cache_dir="
+            "the download is not a zip archive and was removed; try again, or download the data "
+            "yourself and use cache_dir="
         ) from None
     except UNPACKING as error:
         raise ValueError(unreadable(File(str(archive), archive), error)) from None
 
 
 def _read(cache_dir: Path, datasets: str | Sequence[str] | None) -> Trials:
-    """The data sets wanted of a table of trials, or of csv files in a folder for each."""
+    """Read requested data sets from a table of trials, or from folders of csv files."""
     tidy = cache_dir / "trials.parquet" if cache_dir.is_dir() else cache_dir
     if tidy.is_file():
         table = read_table(File(str(tidy), tidy), [])
         if lacking := {"dataset", "condition"} - set(table.column_names):
-            raise ValueError(
-                f"{str(tidy)!r} has no column {min(lacking)!r}; give a table of trials"
-            )
+            raise ValueError(f"{str(tidy)!r} has no column {min(lacking)!r}; use a table of trials")
         names = table["dataset"].cast(pa.string())
         if names.null_count:
             raise ValueError(f"{str(tidy)!r} has rows without a data set; fill in column 'dataset'")
@@ -160,13 +158,13 @@ def _wanted(found: set[str], datasets: str | Sequence[str] | None, place: str) -
             f"{nearest(lacking[0], found)}"
         )
     if not wanted:
-        raise ValueError(f"datasets names none; there are: {listed(sorted(found))}")
+        raise ValueError(f"datasets is empty; there are: {listed(sorted(found))}")
     return wanted
 
 
 def _download(url: str, cache: str | Path | None, name: str, instead: str) -> Path:
-    """Fetch a file once and keep it."""
-    # Only here: the example needs no downloader.
+    """Download a file, unless it is in the cache."""
+    # Imported here, because the example needs no download.
     import urllib.request
 
     path = (_cache() if cache is None else Path(cache)) / name
@@ -177,7 +175,7 @@ def _download(url: str, cache: str | Path | None, name: str, instead: str) -> Pa
             content = answer.read()
     except (OSError, ValueError, HTTPException) as error:
         raise ValueError(
-            f"could not download {url}: {error}; get the file by other means and pass {instead}="
+            f"could not download {url}: {error}; download the file yourself and use {instead}="
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, content)
@@ -185,7 +183,7 @@ def _download(url: str, cache: str | Path | None, name: str, instead: str) -> Pa
 
 
 def _cache() -> Path:
-    """Where the system keeps what programs can load again."""
+    """The user's cache folder, by operating system."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "alikely"
     if sys.platform == "win32":
@@ -193,13 +191,13 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "alikely"
 
 
-# One commit of the public code that accompanies [G18]_.
+# A fixed commit of the public code that accompanies [G18]_.
 MAPPING = (
     "https://raw.githubusercontent.com/rgeirhos/generalisation-humans-DNNs/"
     "eed4bd035c6f0be6c225641dfb2ceaf23f965343/16-class-ImageNet/"
     "MSCOCO_to_ImageNet_category_mapping.txt"
 )
-# Where copies of the public code have it, and that of the later toolbox.
+# Paths of the file in copies of the public code, and in the later toolbox.
 PLACES = (
     "16-class-ImageNet/MSCOCO_to_ImageNet_category_mapping.txt",
     "MSCOCO_to_ImageNet_category_mapping.txt",
@@ -212,13 +210,13 @@ IDENTIFIER = re.compile(r"\bn\d{8}\b")
 def sixteen_categories(
     path: str | Path | None = None, *, cache: str | Path | None = None
 ) -> dict[str, str]:
-    """Load the coarse category of ImageNet's classes, by WordNet identifier [G18]_.
+    """Load the coarse categories of ImageNet classes, by WordNet identifier [G18]_.
 
     Parameters
     ----------
     path : str or path, optional
-        A local copy: a file with lines such as ``knife = [n03041632]``, or the folder of the public
-        code that has one. Default: the public file is downloaded once and kept.
+        Path of a local copy: a file with lines such as ``knife = [n03041632]``, or the folder of
+        the public code. Default: the public file is downloaded once.
     cache : str or path, optional
         Folder for downloads. Default: the user's cache folder.
 
@@ -227,13 +225,12 @@ def sixteen_categories(
     dict of str to str
         Category of each identifier, in the order of the file, for
         ``alikely.margins.decision_margins(..., coarse=..., unmapped="ignore")``. Most of the 1,000
-        classes have none; a few identifiers are none of the 1,000.
+        classes have no category. A few identifiers are not among the 1,000.
 
     Raises
     ------
     ValueError
-        If there is no such file or it holds no categories, an identifier has two, or the download
-        fails.
+        If the file is missing or has no categories, an identifier has two, or the download fails.
 
     Examples
     --------
@@ -250,7 +247,7 @@ def sixteen_categories(
         return _categories(file.read_text(encoding="utf-8", errors="replace"), str(file))
     except ValueError:
         if own is None:
-            file.unlink()  # what is no good is not kept for the next time
+            file.unlink()  # remove an invalid file from the cache
         raise
 
 

@@ -1,4 +1,4 @@
-"""Cells of correctness: probabilities and counts of pairs, and of several observers.
+"""Cells of correctness: probabilities and counts for pairs and for three observers.
 
 References
 ----------
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def check_ranges(*given: tuple[str, ArrayLike, float, float], strict: bool = False) -> None:
-    """Check names, values and their least and greatest value, excluded if strict (`ValueError`)."""
+    """Raise `ValueError` for values outside their ranges, which exclude the ends if strict."""
     for name, values, low, high in given:
         array = np.atleast_1d(np.asarray(values, dtype=np.float64))
         inside = (array > low) & (array < high) if strict else (array >= low) & (array <= high)
@@ -58,16 +58,16 @@ def copy_cell_probabilities(
 def cell_probabilities(
     accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
 ) -> NDArray[np.float64]:
-    """Cell probabilities of two observers with these accuracies and this error consistency.
+    """Compute cell probabilities from two accuracies and an error consistency.
 
     Parameters
     ----------
     accuracy_a : array_like
-        In (0, 1).
+        Accuracy of the first observer, in (0, 1).
     accuracy_b : array_like
-        In [0, 1].
+        Accuracy of the second observer, in [0, 1].
     error_consistency : array_like
-        Within what the accuracies allow, see `alikely.metrics.bounds.error_consistency_bounds`.
+        Error consistency, in the range of `alikely.metrics.bounds.error_consistency_bounds`.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def cell_probabilities(
     Raises
     ------
     ValueError
-        If no such observers exist; the message gives the feasible range.
+        If the combination is impossible; the message gives the feasible range.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def cell_probabilities(
     [0.6562, 0.0938, 0.0938, 0.1562]
     """
     c, q = copying.copy_parameters(accuracy_a, accuracy_b, error_consistency)
-    # Where everything is copied nothing is left to answer alone.
+    # If all responses are copied, the independent accuracy is irrelevant.
     return copy_cell_probabilities(accuracy_a, c, np.where(np.isnan(q), 0.5, q))
 
 
@@ -95,12 +95,14 @@ def correctness_cells(
     size: int | tuple[int, ...] | None = None,
     rng: RandomState = None,
 ) -> NDArray[np.int64]:
-    """Draw count tables: multinomial, so that the number of copied trials is random too.
+    """Simulate count tables from a multinomial distribution.
+
+    The number of copied trials is therefore random, too.
 
     Parameters
     ----------
     probabilities : array_like, shape (..., 4)
-        As from `copy_cell_probabilities` or `cell_probabilities`.
+        Probabilities as returned by `copy_cell_probabilities` or `cell_probabilities`.
     n_trials : array_like of int, shape (...)
         Numbers of trials.
     size : int or tuple of int, optional
@@ -136,14 +138,14 @@ def correctness_cells(
     return generator.multinomial(n, p, size=(*leading, *shape))
 
 
-# What rounding may leave beyond what can exist.
+# Tolerance for rounding at the limits of feasible values.
 SLACK = 1e-7
-# Sign of each pattern in the interaction of three observers: 111, 110, ..., 000.
+# Sign of each pattern in the three-way interaction: 111, 110, ..., 000.
 INTERACTION = np.array([1, -1, -1, 1, -1, 1, 1, -1])
 
 
 def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
-    """Which cell of a pair's table each pattern of right and wrong answers falls into."""
+    """Cell of a pair's table for each pattern of correct and incorrect responses."""
     right = np.array(list(itertools.product((1, 0), repeat=n_observers)))
     code = 3 - 2 * right[:, first] - right[:, second]
     return np.asarray(code[:, None] == np.arange(4), dtype=np.float64)
@@ -152,13 +154,13 @@ def pattern_cells(n_observers: int, first: int, second: int) -> Floats:
 def pattern_probabilities(
     human: float, a: float, b: float, ec_a: float, ec_b: float, ec_models: float = np.nan
 ) -> Floats:
-    """Joint probabilities of three observers' correctness that assume nothing beyond pairs [C75]_.
+    """Maximum-entropy joint probabilities of three observers' correctness, given pairs [C75]_.
 
-    The patterns 111, 110, ..., 000 of a human and two models.
+    Patterns are 111, 110, ..., 000 for a human and two models.
     """
     h_a, h_b = (float(cell_probabilities(human, *of)[0]) for of in ((a, ec_a), (b, ec_b)))
     neither = 1 - human - a - b + h_a + h_b
-    # Independent given the human, if nothing is known of the two models.
+    # Conditionally independent given the human, if the two models' consistency is unknown.
     a_b = h_a * h_b / human + (a - h_a) * (b - h_b) / (1 - human)
     if not np.isnan(ec_models):
         chance, alone = a * b, (a + b - 2 * a * b) / 2
@@ -185,5 +187,5 @@ def pattern_probabilities(
     high = min(h_a, h_b, a_b, neither + a_b)
     if high - low < SLACK**2:
         return table((low + high) / 2)
-    # The greatest entropy is where the three have no interaction.
+    # Entropy is highest without three-way interaction.
     return table(optimize.brentq(interaction, low, high, xtol=1e-16))

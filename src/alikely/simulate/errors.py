@@ -1,4 +1,4 @@
-"""Wrong labels of joint errors, and leaderboards of language models."""
+"""Incorrect labels in joint errors, and leaderboards of language models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def joint_errors(
     n_joint: ArrayLike,
     rng: RandomState = None,
 ) -> NDArray[np.int64]:
-    """Labels of joint errors, copied or an observer's own."""
+    """Simulate labels of joint errors, copied or independent."""
     a, b = wrong_rows(rows_a, "rows_a"), wrong_rows(rows_b, "rows_b")
     if a.shape != b.shape:
         raise ValueError(f"rows must be of the same classes, got shapes {a.shape} and {b.shape}")
@@ -34,7 +34,7 @@ def joint_errors(
 
 
 def wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Distributions over wrong answers by true class, checked (`ValueError`)."""
+    """Check distributions of incorrect responses by true class; raise `ValueError` if invalid."""
     share = np.asarray(rows, dtype=np.float64)
     if share.ndim != 2 or share.shape[0] != share.shape[1]:
         raise ValueError(f"{name} must be square (true class, response), got shape {share.shape}")
@@ -46,8 +46,8 @@ def wrong_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 OPTIONS = "ABCDEFGHIJ"
-# Gain of ability for each factor of e in size, and standard deviation of preferences for letters in
-# logits. Sizes run from 1 to 100 billion parameters; families prefer other sizes.
+# Gain of ability per unit of log size, and standard deviation of letter preferences in logits.
+# Sizes are 1 to 100 billion parameters; families differ in typical size.
 SCALING, PREFERENCE = 0.3, 0.5
 
 
@@ -60,27 +60,28 @@ def leaderboard(
     shared: float = 0.3,
     rng: RandomState = None,
 ) -> Trials:
-    """Simulate models of some families that answer multiple-choice questions.
+    """Simulate models from several families that answer multiple-choice questions.
 
-    A model knows the answer where its ability exceeds the question's difficulty by more than a
-    part that its family has in common and one of its own. Otherwise it picks an option: questions
-    have attractive wrong options, and models prefer some letters.
+    A model knows the answer if its ability for the question exceeds the question's difficulty. This
+    ability has a random part shared by the family and a random part of the model. Otherwise the
+    model guesses: questions have attractive incorrect options, and models prefer certain letters.
 
     Parameters
     ----------
     n_models, n_families, n_questions : int
-        Families are of about equal size.
+        Numbers of models, families and questions. Families have about equal size.
     n_options : int
-        From 2 to 10.
+        Number of options, from 2 to 10.
     shared : float
-        Share of a model's own part, in variance, that its family has in common, in [0, 1].
+        Fraction of the model-specific variance that models of a family share, in [0, 1].
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Trials
-        Of kind ``model``, with the labels ``family`` and ``size`` ("small", "medium", "large").
+        Responses of observers of kind ``model``, with the labels ``family`` and ``size`` ("small",
+        "medium", "large").
 
     Raises
     ------
@@ -113,7 +114,7 @@ def leaderboard(
     truth = generator.integers(0, n_options, n_questions)
     attraction = generator.normal(0, 1, (n_questions, n_options))
     liking = generator.normal(0, PREFERENCE, (n_models, n_options))
-    # The largest of logits with Gumbel noise is drawn with the probabilities of their softmax.
+    # The maximum of logits with Gumbel noise has the softmax probabilities.
     picked = np.empty((n_models, n_questions), dtype=np.int64)
     for model in range(n_models):
         logits = attraction + liking[model] + generator.gumbel(size=attraction.shape)

@@ -1,4 +1,4 @@
-"""Whole experiments: observers who share what is hard.
+"""Whole experiments with observers who find the same items difficult.
 
 References
 ----------
@@ -21,7 +21,7 @@ from alikely.simulate.cells import check_ranges
 
 __all__ = ["cohort", "detection_experiment", "difficulty", "example", "observers"]
 
-# Of how people take single conditions, in logits.
+# Standard deviation of the interaction of human and condition, in logits.
 INTERACTION_SD = 0.05
 PLACE = ["dataset", "condition", "item"]
 
@@ -41,27 +41,29 @@ def cohort(
     Parameters
     ----------
     copy_probability : array_like, shape (model,) or (model, condition)
-        Probability that a model copies a random human, in [-1, 1]; negative: inverts.
+        Probability that a model copies a random human, in [-1, 1]. Negative: it inverts the
+        response.
     own_accuracy : array_like, as `copy_probability`
-        Probability to be right on its own, in [0, 1].
+        Probability of a correct response without copying, in [0, 1].
     human_accuracy : array_like, scalar or shape (condition,)
-        Mean probability of a human to be right, in (0, 1).
+        Mean accuracy of humans, in (0, 1).
     human_consistency : array_like, as `human_accuracy`
         Human-human error consistency, in (0, 1).
     n_humans, n_trials : int
-        Humans, and trials in each condition; at least 1.
+        Numbers of humans and of trials in each condition, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Trials
-        Conditions ``condition_1, ..``, observers ``human_1, ..`` and ``model_1, ..``.
+        Responses in conditions ``condition_1, ..`` of observers ``human_1, ..`` and ``model_1,
+        ..``.
 
     Raises
     ------
     ValueError
-        If an argument lies outside its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -118,32 +120,33 @@ def observers(
     no_response: float = 0.0,
     rng: RandomState = None,
 ) -> Trials:
-    """Simulate an experiment in which observers of a kind find the same items hard.
+    """Simulate an experiment in which observers of a kind find the same items difficult.
 
-    Each item has a difficulty for humans and one for models, correlated. An observer knows the
-    answer with probability ``Phi(condition + ability + spread * item)`` and guesses otherwise.
-    Wrong answers follow confusions that are half common to all, half those of the kind.
+    Each item has an easiness for humans and one for models, which are correlated. An observer knows
+    the answer with probability ``Phi(condition + ability + spread * item)`` and otherwise guesses.
+    Incorrect responses follow confusion probabilities, one half common to all observers, the other
+    half specific to the kind.
 
     Parameters
     ----------
     n_humans, n_models : int
-        Observers of each kind.
+        Number of observers of each kind.
     n_items : int
-        Items per condition; every observer sees each once.
+        Number of items in each condition. Every observer sees each item once.
     conditions : mapping of str to float, optional
-        Ease of each condition in probits; ``{"clean": 2.0, "noise": 0.4}`` if not given.
+        Easiness of each condition in probits. Default: ``{"clean": 2.0, "noise": 0.4}``.
     n_classes : int
         Number of classes, at least 2.
     correlation : float
-        Of an item's ease for humans and for models, in [-1, 1].
+        Correlation of an item's easiness for humans and for models, in [-1, 1].
     spread : float
-        Standard deviation of the items' ease in probits.
+        Standard deviation of the items' easiness in probits.
     abilities : sequence of float, optional
-        Of each observer, humans first, in probits; normal with sd 0.2 if not given.
+        Ability of each observer in probits, humans first. Default: normal with SD 0.2.
     families : sequence of str, optional
-        Label ``family`` of each observer; its kind if not given.
+        Label ``family`` of each observer. Default: its kind.
     no_response : float
-        Share of trials to which a human gives no response, in [0, 1).
+        Proportion of trials without a response by a human, in [0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -154,7 +157,7 @@ def observers(
     Raises
     ------
     ValueError
-        If an argument is out of range or of the wrong length.
+        If an argument is out of range or has a wrong length.
 
     Examples
     --------
@@ -211,7 +214,7 @@ def observers(
 
 
 def example() -> Trials:
-    """Simulate the example that `alikely.load_example` reads: the same numbers every time."""
+    """Simulate the example of `alikely.load_example`, with the same numbers every time."""
     return observers(
         n_humans=4,
         n_models=6,
@@ -241,40 +244,43 @@ def detection_experiment(
     n_lists: int = 1,
     rng: RandomState = None,
 ) -> tuple[Trials, pd.DataFrame]:
-    """Answers of noisy observers to items of shared strength, and margins of models [GS66]_.
+    """Simulate noisy observers' responses to items of shared strength, and models' margins [GS66]_.
 
-    The defaults agree with themselves (kappa .54) and with each other (.31) as much as the 45
-    people of a 16-alternative experiment with 160 images [AK24]_; at an accuracy of .49. With its
-    accuracy of .80 and its design, where each saw one of two lists of 80 images twice::
+    At an accuracy of 0.49, the defaults match the self-consistency (kappa 0.54) and consistency
+    (0.31) of 45 participants in a 16-alternative experiment with 160 images [AK24]_. The following
+    call also matches its accuracy of 0.80 and its design, in which each participant saw one of two
+    lists of 80 images twice::
 
         detection_experiment(n_lists=2, strength_mean=3.85, strength_sd=1.9, stable_sd=1.25)
 
     Parameters
     ----------
     n_observers, n_items, n_repeats : int
-        At least 1, 5 and 1.
+        Numbers of observers, items and repeats; at least 1, 5 and 1.
     n_alternatives : int
         Number of alternatives, at least 2.
     rho : mapping of str to float, optional
-        Models by name, and the correlation of their margins with the shared strengths.
+        Correlation of each model's margins with the shared strengths, by the model's name.
     strength_mean, strength_sd : float
-        Of the shared strengths of items, in units of the noise of one alternative.
+        Mean and standard deviation of the shared strengths of items, in units of the noise of one
+        alternative.
     ability_sd, log_gain_sd : float
-        How observers differ in level, and in the logarithm of what scales the strengths.
+        Standard deviations between observers: of ability, and of the log gain of the strengths.
     stable_sd : float
-        Spread of the deviation that an observer has on an item whenever it is shown.
+        Standard deviation of an observer's deviation on an item that is the same in all repeats.
     n_lists : int
-        Lists of items, at least 1; observers see one each, in turn. Items of a class fall to lists
-        at random within as many of like strength as there are lists.
+        Number of lists of items, at least 1. Observers see one list each, in turn. Items are
+        assigned to lists at random within classes, with strengths balanced across lists.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Observers ``human_1, ...`` of kind human; answers of the largest of m normal evidences.
+        Responses of observers ``human_1, ...`` of kind human. Each response is the alternative with
+        the largest normal evidence.
     margins : pandas.DataFrame
-        ``observer, dataset, condition, item, margin``, standard normal.
+        Margins with columns ``observer, dataset, condition, item, margin``, standard normal.
 
     Raises
     ------
@@ -340,7 +346,7 @@ def _matched_lists(
     n_lists: int,
     generator: np.random.Generator,
 ) -> NDArray[np.intp]:
-    """List of each item: alike in classes and in how strong their items are."""
+    """List of each item, with classes and strengths balanced across lists."""
     order = np.lexsort((strength, truth))
     of_item = np.empty(len(strength), dtype=np.intp)
     for start in range(0, len(order), n_lists):
@@ -350,7 +356,7 @@ def _matched_lists(
 
 
 def _confusions(rng: np.random.Generator, n_classes: int) -> NDArray[np.float64]:
-    """Probabilities of wrong answers: shape (kind, true class, answer), 0 for the true class."""
+    """Probabilities of incorrect responses (kind, true class, response), 0 for the true class."""
     common, own = rng.dirichlet(np.full(n_classes, 0.3), n_classes), []
     for _ in range(2):
         rows = common + rng.dirichlet(np.full(n_classes, 0.3), n_classes)
@@ -373,34 +379,35 @@ def difficulty(
 ) -> tuple[Trials, NDArray[np.intp]]:
     """Simulate people in conditions whose logit accuracies come from a mixture of regimes.
 
-    The first condition of each data set, ``reference``, comes from the easiest regime; regimes of
-    the others are drawn. Each data set has people of its own.
+    The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
+    of the others are random. Each data set has separate people.
 
     Parameters
     ----------
     n_levels, n_datasets : int
-        Conditions of a data set, the reference among them, and number of data sets.
+        Number of conditions in a data set, including the reference, and number of data sets.
     n_humans, n_items : int
-        People of a data set, and trials of a condition.
+        Number of people in a data set, and of trials in a condition.
     means, sds, weights : sequence of float
-        Of the regimes, on the logit scale, hardest first; weights are scaled to sum to 1.
+        Means, standard deviations and weights of the regimes on the logit scale, from most to least
+        difficult. Weights are scaled to sum to 1.
     ability_sd : float
-        Spread of people, in logits.
+        Standard deviation of people's ability, in logits.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Correctness of every person, ``human_1`` and so on in each data set.
+        Correctness of every person, named ``human_1`` and so on in each data set.
     regime : ndarray of int, shape (condition,)
         True regime of each condition, in the order of `alikely.difficulty_spectrum`.
 
     Raises
     ------
     ValueError
-        If a number is below 1, means do not increase, or the regimes have not one spread and weight
-        each, positive.
+        If a number is below 1 or means do not increase. If regimes do not have one non-negative
+        standard deviation and one positive weight each.
 
     Examples
     --------
@@ -418,7 +425,10 @@ def difficulty(
             f"{mean.tolist()}, {sd.tolist()}, {weight.tolist()}"
         )
     if (sd < 0).any() or (weight <= 0).any() or ability_sd < 0:
-        raise ValueError("weights must be positive, and no spread negative")
+        raise ValueError(
+            "weights must be positive and standard deviations non-negative, got "
+            f"{weight.tolist()}, {sd.tolist()} and {ability_sd}"
+        )
     generator = np.random.default_rng(seed_sequence(rng))
     n_conditions = n_datasets * n_levels
     regime = generator.choice(len(mean), n_conditions, p=weight / weight.sum())

@@ -1,4 +1,4 @@
-"""Readers and other observers of normal evidence: two modalities, and repeated items."""
+"""Observers with normal evidence: readers with two modalities, and repeated items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alikely.simulate.cells import check_ranges
 
 __all__ = ["reader_study", "repeated_answers"]
 
-# Nodes of each of two dimensions of a population of readers.
+# Number of quadrature nodes in each of the two dimensions of a population of readers.
 N_NODES = 24
 NEAR = 1e-15
 
@@ -30,30 +30,32 @@ def reader_study(
 ) -> tuple[Trials, tuple[float, float]]:
     """Simulate a fully crossed reader study with two modalities.
 
-    Every reader reads every case in both modalities, and so does an AI. How much a reader's
-    evidence goes with that of the AI varies from reader to reader, and so does the accuracy.
+    All readers and an AI read every case in both modalities. Readers differ in accuracy and in the
+    correlation of their evidence with that of the AI.
 
     Parameters
     ----------
     n_readers, n_cases : int
-        At least 1.
+        Numbers of readers and of cases, at least 1.
     correlation : (float, float)
-        Of evidence with that of the AI in either modality, for the middle reader; in (-1, 1).
+        Correlation of evidence with that of the AI in each modality, for the average reader; in
+        (-1, 1).
     spread : float
-        Standard deviation over readers of Fisher's z of the correlation (half of it common to both
-        modalities), and of the limit of accuracy in standard deviations of the evidence; 0 for
-        readers who are all alike.
+        Standard deviation over readers of Fisher's z of the correlation, and of the response
+        criterion in standard deviations of the evidence. Half of the variance of z is common to
+        both modalities. 0 makes readers identical.
     accuracy : float
-        Of the middle reader and of the AI, in (0, 1).
+        Accuracy of the average reader and of the AI, in (0, 1).
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Readers ``reader_0, ...`` of kind human, ``AI`` of kind model, conditions ``A`` and ``B``.
+        Responses in conditions ``A`` and ``B`` of readers ``reader_0, ...`` of kind human, and of
+        ``AI`` of kind model.
     error_consistency : (float, float)
-        Mean over the population of readers in either modality.
+        Mean error consistency of the population of readers in each modality.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def reader_study(
     common = generator.standard_normal(n_readers)
     limits = middle + spread * generator.standard_normal(n_readers)
     right = []
-    # A case is as hard in one modality as in the other, by .7, for the AI and for each reader.
+    # The difficulty of a case in both modalities has correlation 0.7, for the AI and each reader.
     of_ai, of_readers = _twice(generator, 1, n_cases), _twice(generator, n_readers, n_cases)
     for m, rho in enumerate(correlation):
         own = (common + generator.standard_normal(n_readers)) / np.sqrt(2)
@@ -95,7 +97,7 @@ def reader_study(
 
 
 def _twice(generator: np.random.Generator, n: int, n_cases: int) -> Floats:
-    """Evidence of `n` observers in two modalities, correlated by .7."""
+    """Evidence of `n` observers in two modalities, with correlation 0.7."""
     both = generator.standard_normal((3, n, n_cases))
     return np.asarray(np.sqrt(0.7) * both[:1] + np.sqrt(0.3) * both[1:])
 
@@ -108,12 +110,13 @@ def _population(rho: float, spread: float, middle: float) -> float:
 
 
 def normal_consistency(correlation: Floats | float, a: Floats | float, b: Floats | float) -> Floats:
-    """Error consistency of observers who are right where normal evidence is below their limit."""
-    # At their ends, and at limits of 0, the formula is not defined; next to these it is.
+    """Error consistency of observers whose response is correct if evidence is below a criterion."""
+    # The formula is undefined at the limits of correlation and at criteria of 0; nearby it is
+    # defined.
     r = np.clip(correlation, -1 + NEAR, 1 - NEAR)
     h, k = (np.where(np.equal(x, 0), NEAR, x) for x in (a, b))
     p_a, p_b, root = special.ndtr(h), special.ndtr(k), np.sqrt(1 - r**2)
-    # Owen's T gives the bivariate normal probability that both are right.
+    # Owen's T gives the bivariate normal probability that both are correct.
     both = (p_a + p_b) / 2 - (h * k < 0) / 2
     both = both - special.owens_t(h, (k - r * h) / (h * root))
     both = both - special.owens_t(k, (h - r * k) / (k * root))
@@ -131,34 +134,36 @@ def repeated_answers(
     within: float = 0.5,
     rng: RandomState = None,
 ) -> tuple[Trials, float]:
-    """Simulate two observers who answer the same items several times.
+    """Simulate two observers who respond to the same items several times.
 
-    Each has an evidence for every item, normal and correlated between the observers, and adds noise
-    of its own in every answer; it is right where the sum is low enough for its accuracy.
+    Each observer has normal evidence for every item, correlated between observers, and adds
+    independent noise to every response. A response is correct if the sum is below a criterion that
+    gives the accuracy.
 
     Parameters
     ----------
     n_items : int
-        At least 1.
+        Number of items, at least 1.
     n_repeats : (int, int)
-        Answers of either observer to each item, at least 1.
+        Number of responses of each observer to each item, at least 1.
     accuracy : (float, float)
-        In (0, 1).
+        Accuracy of each observer, in (0, 1).
     correlation : float
-        Of both observers' evidence, in [-1, 1].
+        Correlation of the observers' evidence, in [-1, 1].
     within : float
-        Share of the variance of an answer that comes of its item, in [0, 1]: 1 for an observer who
-        says the same whenever asked, 0 for one to whom items are all alike.
+        Fraction of the variance of a response that is due to the item, in [0, 1]. With 1, an
+        observer always gives the same response to an item. With 0, responses do not depend on the
+        item.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Observers ``a`` and ``b``; the second's further answers are trials that the first was not
-        shown.
+        Responses of observers ``a`` and ``b``. Additional responses of the second are trials that
+        the first was not shown.
     error_consistency : float
-        Of single answers, one of each, in the population of items.
+        Error consistency of single responses, one of each observer, in the population of items.
 
     Raises
     ------
@@ -195,5 +200,5 @@ def repeated_answers(
         item=np.tile(np.arange(n_items), most).tolist(),
         repeat=np.repeat(np.arange(most), n_items).tolist(),
     )
-    # Single answers are normal with this correlation.
+    # Single responses are normal with this correlation.
     return trials, float(normal_consistency(within * correlation, *limits))
