@@ -240,13 +240,13 @@ def test_the_prior_of_the_result_decides_whether_it_biases_a_mean() -> None:
         found = al.error_consistency(from_counts(cells), prior=prior, n_draws=200, **quiet)
         assert ("posterior" not in al.mean(found, intervals="all").index) == biased
         note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
-        assert ("the prior biases this interval" in note) == biased
+        assert ("the prior biases the posterior" in note) == biased
     # With 900 trials in each condition only a prior that is worth many trials is a large part.
     many = np.random.default_rng(2).multinomial(900, p, 30)
     for prior, biased in ((None, False), ((60,) * 4, True)):
         found = al.error_consistency(from_counts(many), prior=prior, n_draws=200, **quiet)
         note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
-        assert ("the prior biases this interval" in note) == biased
+        assert ("the prior biases the posterior" in note) == biased
 
 
 def test_means_name_a_prior_of_unknown_bias() -> None:
@@ -254,7 +254,7 @@ def test_means_name_a_prior_of_unknown_bias() -> None:
     found.data.attrs["prior"] = cell_priors.prior_text({"copy_probability": (1, 1)})
     assert "posterior" not in al.mean(found, intervals="all").index
     note = al.mean(found, intervals=["posterior"]).loc["posterior", "note"]
-    assert "a prior on the copy probability biases sums by an unknown amount" in note
+    assert "a prior on copy_probability biases means and differences by an unknown" in note
 
 
 BETAS = {"u": (1, 1), "v": (1, 1)}

@@ -235,7 +235,7 @@ def test_p_values_agree_with_the_intervals_beside_them(scores: al.Result) -> Non
             without = (low > 0) | (high < 0)
             assert (without == (table[p] < 0.2)).all()
         alone = (table["p_value"] < 0.2) & (table["p_value_simultaneous"] > 0.2)
-        assert (alone == table["note"].str.startswith("significant alone, not after")).all()
+        assert (alone == table["note"].str.startswith("significant without adjustment, but")).all()
 
 
 def test_simultaneous_intervals_hold_for_all_pairs_at_once(scores: al.Result) -> None:
@@ -271,7 +271,9 @@ def test_identical_models_are_said_to_be_so() -> None:
     row = rows.loc[(trials.observers[-1], "twin")]
     assert row["difference"] == 0
     assert np.isnan(row["p_value"])
-    assert row["note"] == "identical answers: the difference has no variance"
+    assert (
+        row["note"] == "identical responses: the difference has no variance. Exclude one of the two"
+    )
     assert (rows["note"].str.startswith("identical")).sum() == 1
     with pytest.raises(ValueError, match="'twin' have a difference without variance"):
         al.benchmark.ranks(scores, "images", rng=1)
@@ -402,7 +404,7 @@ def test_undefined_entries_stand_for_what_is_not_known() -> None:
     assert images.loc["perfect", "estimate"] == 0
     # The pairs without an error, of which nothing is known, make the interval wide.
     row = crossed.loc["perfect"]
-    assert row["note"].endswith("3 undefined entries are excluded from the estimate")
+    assert row["note"].endswith("3 undefined comparisons are excluded from the estimate")
     assert row["analytic_ci95_ub"] - row["analytic_ci95_lb"] > 0.5
     assert row["analytic_ci95_lb"] < 0 < row["analytic_ci95_ub"]
     assert crossed.loc["some_errors", "se"] >= images.loc["some_errors", "se"] > 0

@@ -101,7 +101,7 @@ def test_identical_models_have_no_error() -> None:
     row = al.difference(scores, "model_1", "twin", generalize_to="images").loc["analytic"]
     assert row["estimate"] == 0
     assert np.isnan(row["se"])
-    assert row["note"].startswith("identical answers: the difference has no variance")
+    assert row["note"].startswith("identical responses: the difference has no variance")
 
 
 def test_overall_is_the_name_of_the_mean_over_data_sets(scores: al.Result) -> None:

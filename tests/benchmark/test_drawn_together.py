@@ -133,7 +133,7 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
             }
         )
     )
-    said = "posterior treats an image of several conditions as several"
+    said = "posterior treats an image shown in several conditions as different images"
     asked: dict[str, Any] = {"n_resamples": 20, "n_draws": 40, "rng": 1}
     agreement = "misclassification_agreement"
     of_labels = al.benchmark_scores(trials, metric=agreement, **asked)
@@ -149,7 +149,9 @@ def test_what_the_posterior_does_not_know_is_noted(tmp_path: Path) -> None:
 
 def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None:
     """At accuracy .95 it held .80 and less; at .75 nothing is said."""
-    said = "from the analytic center: its interval is too narrow. Report the analytic interval"
+    said = (
+        "from the analytic one: the bootstrap interval is too narrow. Report the analytic interval"
+    )
     rng = np.random.default_rng(7)
     few, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=80, accuracy=0.97), rng)
     many, _ = simulated_benchmark(BenchmarkDesign(n_humans=10, n_images=400), rng)
@@ -164,5 +166,5 @@ def test_the_bootstrap_is_not_trusted_where_few_errors_move_the_centre() -> None
     assert contrast["note"].str.contains(said).to_dict() == {"analytic": False, "bootstrap": True}
     of_many = al.benchmark_scores(many, human_ids="shared", n_resamples=40, n_draws=0, rng=1)
     notes = of_many.summary("images", intervals=both)["note"]
-    assert notes.str.contains("bootstrap coverage is 0.64 to 0.98").all()
+    assert notes.str.contains("coverage of the bootstrap interval was 0.64 to 0.98").all()
     assert not scores.summary("images")["note"].str.contains("bootstrap").any()

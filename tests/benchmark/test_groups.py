@@ -60,7 +60,9 @@ def test_groups_weigh_alike_and_one_observer_has_nothing_within() -> None:
     found = group_scores(al.Trials.from_correct(right), group, **POINT)
     table = found.summary().set_index(["contrast", "group"])
     assert np.isnan(table.loc[("within", "b"), "estimate"])
-    assert table.loc[("within", "b"), "note"] == "one observer: nothing within"
+    assert (
+        table.loc[("within", "b"), "note"] == "the group has one observer: no agreement within it"
+    )
     between = found.summary()[found.summary()["contrast"] == "between"]
     whole = between["group"] == "all groups"
     assert between.loc[whole, "estimate"].item() == pytest.approx(
@@ -134,7 +136,7 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     met = pairs[pairs["observer_a"].isin(list("pP")) & pairs["observer_b"].isin(list("qQ"))]
     assert between["estimate"] == pytest.approx(met["estimate"].dropna().mean())
     assert met["estimate"].isna().sum() == 2
-    assert "2 of 4 pairs without a common trial" in between["note"]
+    assert "2 of 4 pairs have no common trials" in between["note"]
     assert table.loc[("within", "a", "a"), "note"] == "no common trial"
     observers = al.benchmark.ranks(found).set_index("observer")
     assert observers.loc["r", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 0]
@@ -221,7 +223,9 @@ def test_observers_of_whom_nothing_is_defined(cluster: str | None) -> None:
     assert len(found.summary()) == 8
     assert al.benchmark.ranks(found)["observer"].tolist() == list("abcdef")
     assert al.benchmark.ranks(found)[["estimate", "se", "rank"]].isna().all(axis=None)
-    assert (al.benchmark.ranks(found)["note"] == "a pair is undefined, and with it the mean").all()
+    assert (
+        al.benchmark.ranks(found)["note"] == "a pair is undefined, so the mean is undefined"
+    ).all()
     assert al.benchmark.ranks(found)["n_pairs"].tolist() == [5] * 6
     assert al.benchmark.differences(found).empty
     assert {"system", "other", "difference", "se", "p_value"} <= set(

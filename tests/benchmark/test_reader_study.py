@@ -482,7 +482,7 @@ def test_bad_input() -> None:
         reader_study("x", "AI")  # type: ignore[arg-type]
     both = [trials.to_table().assign(dataset=name) for name in "xy"]
     two = al.Trials.from_table(pd.concat(both))
-    with pytest.raises(ValueError, match="a reader study has one data set, got x, y"):
+    with pytest.raises(ValueError, match="a reader study needs one data set, got x, y"):
         reader_study(two, "AI")
     assert reader_study(trials, "AI").summary()["note"].str.contains("Only 3 readers").all()
     with pytest.raises(TypeError, match="expected a Result of a reader study"):

@@ -96,7 +96,7 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     opposed = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
     table = opposed.summary("both")
     assert table["ceiling_normalized"].isna().all()
-    assert table["note"].str.contains("the ceiling is not above 0").all()
+    assert table["note"].str.contains("human-human consistency is not above 0").all()
     right = np.random.default_rng(9).integers(0, 2, (7, 30))
     right[1, :24] = right[0, :24]
     guessing = al.benchmark_scores(Trials.from_correct(right, kind=kind), n_resamples=0, n_draws=0)
@@ -105,7 +105,7 @@ def test_a_ceiling_at_or_below_zero_is_no_ceiling() -> None:
     # Student's interval of the ratio, where Fieller's has no end.
     half = table["ceiling_normalized_ci95_ub"][0] - table["ceiling_normalized_ci95_lb"][0]
     assert half > 2 * 2 * 1.96 * table["se"][0]
-    assert table["note"].str.contains("the ceiling does not differ significantly from 0").all()
+    assert table["note"].str.contains("human-human consistency does not differ significantly").all()
 
 
 def test_groups_are_means_with_their_covariance(scores: al.Result) -> None:

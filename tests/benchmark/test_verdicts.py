@@ -80,7 +80,7 @@ def test_identical_answers_are_no_difference() -> None:
     trials = al.Trials.from_correct(right, kind=["human"] * 4 + ["model"] * 2)
     same = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
     assert (
-        "no difference to judge"
+        "no difference to test"
         in (al.benchmark.test_difference(same, "observer_4", "observer_5")["sentence"])
     )
     with pytest.raises(ValueError, match="all responses are identical"):

@@ -49,18 +49,18 @@ def two(value: float) -> str:
 def test_scores_are_said_as_the_summary_has_them(scores: al.Result, generalize_to: Any) -> None:
     text, frame = scores.sentence(generalize_to), scores.summary(generalize_to).set_index("system")
     models = frame.loc[scores.observers]
-    assert text.startswith("Error consistency with 4 humans ranged over 3 models from ")
+    assert text.startswith("Error consistency of 3 models with 4 humans ranged from ")
     for name in (models["estimate"].idxmin(), models["estimate"].idxmax()):
         row = frame.loc[name]
         ends = f"[{two(row['analytic_ci95_lb'])}, {two(row['analytic_ci95_ub'])}]"
         assert f"{two(row['estimate'])} ({name}; 95% CI {ends})" in text
     humans = two(frame.loc["human-human", "estimate"])
-    assert f"Among themselves the humans reached {humans}, 95% CI [" in text
+    assert f"The human-human mean was {humans}, 95% CI [" in text
     assert f"generalize to {SPEAKS[generalize_to]}; they are not adjusted for multiple" in text
-    assert "over 80 images in a condition on average" in text
+    assert "80 images per condition on average" in text
     table = al.benchmark.differences(scores, generalize_to)
     told = int((table["p_value_simultaneous"] < 0.05).sum())
-    assert f"Of 3 differences between models, {told or 'none'} " in text
+    assert f"{told or 'None'} of 3 differences between models " in text
     assert (
         '"only 4 humans: the interval is approximate" (3 of 3 models)' in text
         or generalize_to == "images"
@@ -106,8 +106,11 @@ def test_drawn_scores(drawn: al.Result) -> None:
         median = two(row["posterior_median"])
         said = f"({name}; noise-corrected posterior median {median}, 95% credible interval {ends})"
         assert f"{two(row['estimate'])} {said}" in text
-    assert "new items and new people like these" in text
-    assert "(posterior of the model 'moments', equal-tailed, 200 draws, from 1 entry of" in text
+    assert "new items and new humans" in text
+    assert (
+        "(posterior of the generative model 'moments', equal-tailed, 200 draws; 1 comparison of"
+        in text
+    )
     apart = al.benchmark.differences(drawn).iloc[0]
     told = apart["simultaneous_ci95_lb"] > 0 or apart["simultaneous_ci95_ub"] < 0
     assert (
@@ -147,8 +150,8 @@ def test_who_is_no_human_is_not_called_one() -> None:
 @pytest.mark.parametrize(
     ("generalize_to", "interval", "words"),
     [
-        ("both", "bootstrap", "(percentile bootstrap, 200 replicates, over"),
-        ("images", "posterior", "(posterior, equal-tailed, 200 draws, over"),
+        ("both", "bootstrap", "(percentile bootstrap, 200 replicates; 80 images"),
+        ("images", "posterior", "(posterior, equal-tailed, 200 draws; 80 images"),
     ],
 )
 def test_other_schools_are_said(
@@ -169,18 +172,15 @@ def test_humans_are_counted_where_models_are() -> None:
     trials = al.Trials.from_table(pd.concat([met, alone]))
     scores = al.benchmark_scores(trials, human_ids="per_dataset", n_resamples=0, n_draws=0)
     text, frame = scores.sentence(), scores.summary().set_index("system")
-    where = "with 4 humans (in s, the one of 2 data sets that has models) ranged"
+    where = "with 4 humans (in s, the only one of 2 data sets with models) ranged"
     assert where in text
-    assert f"Among themselves the humans reached {two(frame.loc['ceiling', 'estimate'])}," in text
-    assert "over 80 images in a condition on average) generalize to" in text
+    assert f"The human-human mean was {two(frame.loc['ceiling', 'estimate'])}," in text
+    assert "; 80 images per condition on average) generalize to" in text
     assert '"only 4 humans: the interval is approximate" (2 of 2 models)' in text
     assert "only 3 humans" in frame.loc["human-human", "note"]
     said = al.benchmark.words.ceiling_sentence(scores, al.benchmark.ceilings(scores), "both")
     every, own = (two(frame.loc[name, "estimate"]) for name in ("human-human", "ceiling"))
     assert every != own
-    assert said.startswith(f"The 7 humans of all 2 data sets reached {every} among themselves")
-    assert (
-        f"The ratio of the score to the ceiling ({own}, of the 4 humans of data sets with models)"
-        in said
-    )
+    assert said.startswith(f"The mean over pairs of 7 humans in all 2 data sets was {every}")
+    assert f"scores (ceiling {own}, 4 humans in data sets with models) of 2 models" in said
     assert "with 3 humans in t" in scores.sentence(level="t")

@@ -86,5 +86,5 @@ def test_readers_of_two_modalities(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["report", str(table), *few, "--out", str(page)]) == 0
     study = al.benchmark.reader_study(trials, "AI")
     estimate = al.benchmark.differences(study)["estimate"].iloc[0]
-    said = f"Difference between A and B (means over readers): {estimate:.2f}"
+    said = f"over readers in A minus that in B was {estimate:.2f}"
     assert said in page.read_text("utf-8")

@@ -41,7 +41,7 @@ def test_pairs_are_the_items_that_both_read_and_all_is_all(coefficient: str) -> 
         assert row.n_trials == both.shape[1]
         one = ((codes[[a, b]] >= 0).sum(axis=0) == 1).sum()
         assert row.n_missing == one
-        assert f"{one} items that one of the two did not rate are excluded" in row.note
+        assert f"{one} items without a rating by both raters are excluded" in row.note
     whole = al.agreement(trials, coefficient, readers="all", n_resamples=0, n_draws=0).summary()
     assert whole["estimate"][0] == pytest.approx(float(metric.value(readings(codes, 2))), abs=1e-12)
     assert whole["n_readers"][0] == 3
@@ -119,7 +119,7 @@ def test_what_cannot_be_trusted_says_so() -> None:
     truth = NO_YES[np.random.default_rng(0).integers(0, 2, 50)]
     one = al.agreement(al.Trials.from_arrays([truth, ["no"] * 50], truth), **FEW).summary()
     assert (one["estimate"][0], one["note"][0].split("; ")[0]) == (
-        0, "observer_1: one class only",
+        0, "only one class is used by observer_1",
     )  # fmt: skip
     same = al.agreement(al.Trials.from_arrays([truth, truth], truth), "gwet_ac1", **FEW)
     alike = same.summary()

@@ -146,18 +146,18 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
     (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
     # What takes a result.
-    (lambda: al.difference(result(), "a x b", "c x d"), "no entry is labeled 'a x b'; labels"),
+    (lambda: al.difference(result(), "a x b", "c x d"), "no comparison is labeled 'a x b'; labels"),
     (lambda: al.mean(result(), {"model": "model_1"}), "selected by dataset, condition, observer_a"),
-    (lambda: al.mean(result(), {"observer_b": "model_9"}), "no entry with observer_b 'model_9'"),
-    (lambda: al.mean(result(), []), "no entry is labeled '(empty list)'"),
+    (lambda: al.mean(result(), {"observer_b": "model_9"}), "no comparison has observer_b 'model_"),
+    (lambda: al.mean(result(), []), "no comparison is labeled '(empty list)'"),
     (lambda: al.mean(result(), rope=(0.1, -0.1)), "rope must be (lower, upper) with lower below"),
     (lambda: al.mean(result(), intervals=["bayes"]), "intervals must be among"),
     (
         lambda: al.difference(result(), *[{"observer_b": "model_1"}] * 2),
-        "select the same entries",
+        "select the same comparisons",
     ),
     (lambda: al.difference(3, "a", "b"), "expected a Result of pairs"),  # type: ignore[arg-type]
-    (lambda: al.contrast(result(), [1, 2]), "one per entry and not all 0; got shape (2,)"),
+    (lambda: al.contrast(result(), [1, 2]), "one per comparison, not all 0; got shape (2,)"),
     (lambda: result().summary(intervals="posterior"), "'all' or a list of"),  # type: ignore[arg-type]
     (lambda: result().summary(columns=["kappa_maxi"]), "columns must name columns"),
     (lambda: result().sentence(interval="wald"), "interval must be one that this result has"),
@@ -191,14 +191,14 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: pairwise_matrix().summary(top=0), "top must be at least 1, got 0"),
     (lambda: pairwise_matrix().summary(intervals=["bootstrap"]), "among analytic, posterior"),
     (lambda: nearest_observers(pairwise_matrix(), "human_11"), "did you mean 'human_1'"),
-    (lambda: al.mean(pairwise_matrix(), ["human_1"]), "no entry matches"),
+    (lambda: al.mean(pairwise_matrix(), ["human_1"]), "no comparison matches"),
     (lambda: al.mean(pairwise_matrix(), rope=(-0.1, 0.1)), "only analytic intervals, got rope="),
     (
         lambda: al.difference(pairwise_matrix(), ("human_1", "model_1"), ("model_1", "human_1")),
-        "select the same entries",
+        "select the same comparisons",
     ),
     (lambda: pairwise_matrix().sel(observer=["human_1"] * 2), "at least two different"),
-    (lambda: pairwise_matrix().sel(condition="nois"), "here; did you mean .noise."),
+    (lambda: pairwise_matrix().sel(condition="nois"), "here; did you mean 'noise'"),
 ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_pairwise_draws_are_refused_where_trials_are_shared() -> None:
     assert "posterior" not in al.difference(result, *pairs, intervals="all").index
     row = al.difference(result, *pairs, intervals=["posterior"]).loc["posterior"]
     assert np.isnan(row["estimate"])
-    assert "entries that share trials have no joint draws" in row["note"]
+    assert "posteriors of comparisons that share trials were drawn separately" in row["note"]
 
 
 def test_undefined_entries_say_so() -> None:
@@ -89,7 +89,10 @@ def test_undefined_entries_say_so() -> None:
     methods = ["analytic", "bootstrap", "posterior"]
     table = al.difference(result, "model_1 x model_2", "model_4 x model_5", intervals=methods)
     assert np.isnan(table.loc["analytic", "estimate"])
-    assert table.loc["analytic", "note"] == "an entry is undefined: both observers always right"
+    assert (
+        table.loc["analytic", "note"]
+        == "a comparison is undefined (both observers always right). Exclude it"
+    )
     assert np.isfinite(table.loc["analytic", ["eti95_lb", "eti95_ub"]].astype(float)).all()
     note = table.loc["bootstrap", "note"]
     assert note.startswith("about ")

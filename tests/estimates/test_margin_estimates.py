@@ -214,7 +214,7 @@ def test_scales_that_are_put_together_are_told() -> None:
     found = al.decision_margin_consistency(
         al.Trials.from_table(answers), margins, n_resamples=0, n_draws=80, rng=1
     )
-    told = "entries are on different scales: margin, share. Compare entries of one scale"
+    told = "comparisons are on different scales (margin, share). Combine comparisons on one scale"
     assert al.mean(found).index.tolist() == ["analytic", "posterior"]
     assert al.mean(found).loc["posterior", "note"] == told
     assert al.mean(found).loc["analytic", "note"] == ""

@@ -124,7 +124,7 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     np.testing.assert_allclose(found.loc["analytic", ["estimate", "center"]].astype(float), 0)
     for method in ("analytic", "posterior"):
         assert found.loc[method, "note"] == (
-            "no trial distinguishes the entries: the interval is that of the prior"
+            "no trial distinguishes the comparisons: the interval reflects only the prior"
         )
     assert result.draws("bootstrap").std() > 0
     np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
@@ -156,7 +156,7 @@ def test_numbers_of_items_that_have_several_truths_are_other_items() -> None:
     )
     result = al.error_consistency(trials, **QUICK)
     assert result.data.attrs["cluster"] == ""
-    assert result.summary()["note"].str.contains("item labels have several true classes").all()
+    assert result.summary()["note"].str.contains("an item label has several true classes").all()
 
 
 def test_permutations_of_items_against_all_of_them() -> None:

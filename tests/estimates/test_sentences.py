@@ -38,14 +38,14 @@ def many() -> al.Result:
 @pytest.mark.parametrize(
     ("method", "kind", "how", "name"),
     [
-        ("analytic", "eti", "(analytic, over 100 trials)", "95% CI"),
-        ("bootstrap", "eti", "(percentile bootstrap, 300 replicates, ", "95% CI"),
-        ("bootstrap", "hdi", "(bootstrap, 300 replicates, ", "95% highest-density interval"),
-        ("bca", "eti", "(BCa bootstrap, 300 replicates, over 100 trials)", "95% CI"),
+        ("analytic", "eti", "(analytic; 100 trials)", "95% CI"),
+        ("bootstrap", "eti", "(percentile bootstrap, 300 replicates; ", "95% CI"),
+        ("bootstrap", "hdi", "(bootstrap, 300 replicates; ", "95% highest-density interval"),
+        ("bca", "eti", "(BCa bootstrap, 300 replicates; 100 trials)", "95% CI"),
         (
             "posterior",
             "eti",
-            "(posterior of the model 'copying', equal-tailed, 300 exact draws, ",
+            "(posterior of the generative model 'copying', equal-tailed, 300 exact draws; ",
             "95% credible interval",
         ),
     ],
@@ -61,9 +61,12 @@ def test_a_pair_is_said_with_its_interval(
     )  # fmt: skip
     assert text.startswith("The error consistency of anna and net in fog was 0.60, ")
     assert f"{name} [{two(lower)}, {two(upper)}] {how}" in text
-    assert "generalizes to new trials and these very observers (taken as fixed)" in text
-    assert "it lies above 0, which independent errors would give" in text
-    assert f"Against independent observers, p {'<' if row['p_null'] < 0.001 else '='} " in text
+    assert "generalizes to new trials with these observers (observers fixed)" in text
+    assert "It lies above 0, the value expected for independent errors" in text
+    assert (
+        f"The test against independent observers gave p {'<' if row['p_null'] < 0.001 else '='} "
+        in text
+    )
 
 
 def test_what_is_undefined_is_said() -> None:
@@ -85,10 +88,10 @@ def test_a_difference_is_said_as_its_table_has_it(many: al.Result, method: str) 
     labels = many.table["pair"].values[[40, 41]].tolist()
     row = al.difference(many, *labels, intervals=[method]).loc[method]
     text = contrast_sentence(many, *labels, interval=method)
-    assert " less that of " in text
+    assert " minus that of " in text
     assert f"[{two(row['eti95_lb'])}, {two(row['eti95_ub'])}]" in text
-    assert ("It holds 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
-    words = {"analytic": "two-sided", "bootstrap": "share of replicates", "posterior": "probab"}
+    assert ("It contains 0" in text) == (row["eti95_lb"] <= 0 <= row["eti95_ub"])
+    words = {"analytic": "two-sided", "bootstrap": "proportion of", "posterior": "probability"}
     assert words[method] in text
     value = many.estimates["estimate"].values[40] - many.estimates["estimate"].values[41]
     assert f" was {two(value)}, " in text

@@ -123,10 +123,10 @@ def test_the_doors_say_what_the_arrays_say() -> None:
         row = found.loc["analytic"]
         assert row["estimate"] == pytest.approx(ours[0, 0], abs=1e-9)
         assert row["eti95_lb"] == pytest.approx(ours[1, 0], abs=1e-9)
-        assert "chosen images" in result.summary()["note"].iloc[0]
+        assert "selected with unequal probabilities" in result.summary()["note"].iloc[0]
         assert "p_null" not in result.summary()
         assert (
-            "of several people this posterior may be too narrow" in found.loc["posterior", "note"]
+            "with several humans, the posterior may be too narrow" in found.loc["posterior", "note"]
         )
         # Bootstrap: its standard error is off by sqrt(1/2n) = .011, has no tossed answers (4 of 64,
         # 3 % of a standard error, more where few images tell) and holds what is not linear (1/60).
@@ -308,7 +308,7 @@ def test_nothing_is_starved_where_all_images_were_shown() -> None:
         found = al.difference(result, *entries, intervals=["analytic"]).loc["analytic"]
         assert bool(found["se"] == 0) is (population == "pool")
         if population == "pool":
-            assert "rests on" not in found["note"]
+            assert "effective images" not in found["note"]
     x = np.random.default_rng(1).random((2, 60)) < 0.7
     person = np.random.default_rng(2).random((1, 60)) < 0.7
     own = by_weights(x, person, np.ones(60), np.array([[1.0, -1.0]]), "pool")

@@ -183,11 +183,11 @@ these trials have no => al.compare(t(), 'kappa_p')
 ci_prob must lie strictly => w.result().summary(ci_prob=2)
 intervals must be among analytic => w.result().summary(intervals=['magic'])
 'all' or a list of analytic, bootstrap => w.result().summary(intervals='posterior')
-no entry with observer_b 'net_z'; there are: net_a, net_b; did you => al.difference(w.result(),
+no comparison has observer_b 'net_z'; expected one of => al.difference(w.result(),
     {'observer_b': 'net_z'}, {'observer_b': 'net_a'})
-first and second select the same entries \(\{'observer_b': 'net_a'\} and =>
+first and second select the same comparisons \(\{'observer_b': 'net_a'\} and =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_a'})
-no entry is labeled 'net_a'; labels => al.difference(w.result(), 'net_a', 'net_b')
+no comparison is labeled 'net_a'; labels => al.difference(w.result(), 'net_a', 'net_b')
 'NoneType' object is not => al.difference(w.result(), None, None)
 rope must be \(lower, upper\) with lower below upper, got \(0\.1, -0\.1\) =>
     al.difference(w.result(), {'observer_b': 'net_a'}, {'observer_b': 'net_b'}, rope=(0.1, -0.1))
@@ -197,7 +197,7 @@ weights must be 12 => al.contrast(w.result(), [1, -1])
 weights must be 12 finite => al.contrast(w.result(), [nan] * 12)
 weights must be 12 finite => al.contrast(w.result(), np.zeros(12))
 could not convert string to float => al.contrast(w.result(), 'ab')
-no entry with condition 'none'; there => al.mean(w.result(), {'condition': 'none'})
+no comparison has condition 'none' => al.mean(w.result(), {'condition': 'none'})
 entries can be selected by dataset => al.mean(w.result(), {'colour': 'none'})
 interval must be one that this => w.result().sentence(interval='nobody')
 WORKS => w.result().to_latex()

@@ -252,7 +252,7 @@ def test_wrong_answers_to_chosen_images_are_weighted() -> None:
     seen = (table["kind"] == "model") | table["item"].isin(plan.table["item"])
     weighted = al.Trials.from_table(table[seen]).with_inclusion(plan, generalize_to="pool")
     result = al.misclassification_agreement(weighted, "human-model", n_resamples=200, rng=1)
-    assert result.summary()["note"].str.contains("chosen images").all()
+    assert result.summary()["note"].str.contains("selected with unequal probabilities").all()
     assert np.isfinite(result.summary()["se"][:2]).all()
     with pytest.raises(ValueError, match="no weights, since of 80 chosen images a person errs on"):
         al.error_similarity(weighted, "human-model", n_resamples=0, n_draws=0)

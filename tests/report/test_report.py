@@ -362,9 +362,12 @@ def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     report = pages.make_report(study)
     text = Page(report.html).text
     assert report.failures == ()
-    said = f"Difference between A and B (means over readers): {row['estimate']:.2f}, 95% CI ["
+    said = f"over readers in A minus that in B was {row['estimate']:.2f}, 95% CI ["
     assert said in text
-    assert f"{row['analytic_ci95_lb']:.2f}, {row['analytic_ci95_ub']:.2f}], p = 0.001 (6 " in text
+    assert (
+        f"{row['analytic_ci95_lb']:.2f}, {row['analytic_ci95_ub']:.2f}], p = 0.001 (analytic; 6 "
+        in text
+    )
     assert "new readers and new cases" in text
     assert "Differences between conditions (reader study)" in text
     # One modality has no difference to any other, and the page says nothing of any.

@@ -30,8 +30,8 @@ NOTES: dict[str, Note] = {
         "Report the posterior interval, or collect more trials.",
     ),
     "few-errors-biased": Note(
-        "Fewer than {least} errors: the estimate depends mostly on its smoothing. Compare it with "
-        "expected_divergence",
+        "Fewer than {least} errors: the pseudocount dominates the estimate. Compare divergence "
+        "with expected_divergence",
         "an observer has fewer than 10 errors, for error similarity",
         "Compare `divergence` with `expected_divergence`.",
     ),
@@ -42,45 +42,47 @@ NOTES: dict[str, Note] = {
         "Report the posterior interval.",
     ),
     "too-few-joint-errors": Note(
-        "Fewer than {least} joint errors: no interval is reliable",
+        "Fewer than {least} joint errors: no interval is reliable. Collect more trials",
         "a pair has fewer than 3 joint errors",
         "Report no interval, or collect more trials.",
     ),
     "all-joint-errors": Note(
-        "Fewer than {least} trials, all joint errors: 95% intervals may cover 0.87",
+        "All trials are joint errors, fewer than {least}: coverage of 95% intervals may be 0.87. "
+        "Collect more trials",
         "all trials of a pair are joint errors, and there are fewer than 40",
-        "Report the interval as approximate.",
+        "Report the interval as approximate, or collect more trials.",
     ),
     "joint-errors-of-means": Note(
-        "A pair has fewer than {least} joint errors: intervals may be too narrow",
+        "A pair has fewer than {least} joint errors: intervals may be too narrow. Exclude such "
+        "pairs",
         "a mean over pairs with fewer than 10 joint errors, or a difference with fewer than 40",
-        "Leave out such pairs, or report the interval as approximate.",
+        "Exclude such pairs, or report the interval as approximate.",
     ),
     "few-items": Note(
         "Fewer than {least} items: analytic and bootstrap intervals are too narrow. Report the "
         "posterior interval",
-        "a coefficient of agreement rests on fewer than 20 items",
+        "a coefficient of agreement is based on fewer than 20 items",
         "Report the posterior interval.",
     ),
     "few-rare-ratings": Note(
-        "Fewer than {least} ratings outside the most frequent class, or fewer than 20 items: "
+        "Fewer than 20 items, or fewer than {least} ratings outside the most frequent class: "
         "intervals may be too narrow",
         "chance agreement depends on fewer than 10 ratings outside the most frequent class",
         "Also report `gwet_ac1` or `brennan_prediger`, or collect more items of rare classes.",
     ),
     "few-items-margins": Note(
-        "Fewer than {least} items: the interval is approximate",
-        "decision-margin consistency rests on fewer than 20 items",
+        "Fewer than {least} items: the interval is approximate. Collect more items",
+        "decision-margin consistency is based on fewer than 20 items",
         "Collect more items.",
     ),
     "few-questions": Note(
-        "Fewer than {least} questions: intervals may be too narrow",
-        "a metric of option probabilities rests on fewer than 40 questions",
+        "Fewer than {least} questions: intervals may be too narrow. Collect more questions",
+        "a metric of option probabilities is based on fewer than 40 questions",
         "Collect more questions.",
     ),
     "few-trials": Note(
-        "Fewer than {least} trials: intervals may be too narrow",
-        "a metric with features of its own rests on fewer than 20 trials",
+        "Fewer than {least} trials: intervals may be too narrow. Collect more trials",
+        "a metric with user-defined features is based on fewer than 20 trials",
         "Collect more trials.",
     ),
     "no-variation": Note(
@@ -92,7 +94,7 @@ NOTES: dict[str, Note] = {
         "The posterior interval is wider than {width}: these data say little about this pair. "
         "Collect more trials or harder items",
         "the posterior interval is wider than 0.5",
-        "Collect more trials, or items that both observers get wrong at times.",
+        "Collect more trials, or items on which each observer makes some errors.",
     ),
     "few-draws": Note(
         "Only {n} posterior draws: fewer than one lies beyond each limit. Increase n_draws",
@@ -100,12 +102,13 @@ NOTES: dict[str, Note] = {
         "Increase `n_draws`.",
     ),
     "few-limit-draws": Note(
-        "Too few posterior draws beyond each limit: the interval is too narrow. Increase n_draws",
+        "Fewer than 2.5 posterior draws beyond each limit: the interval is too narrow. Increase "
+        "n_draws",
         "fewer than 2.5 draws lie beyond a limit, for error similarity",
         "Increase `n_draws`.",
     ),
     "chains-apart": Note(
-        "Chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
+        "MCMC chains differ (R-hat {r_hat}): the posterior is not reliable. Increase n_draws",
         "R-hat of a pair is above 1.2, for error similarity",
         "Increase `n_draws`.",
     ),
@@ -120,102 +123,109 @@ NOTES: dict[str, Note] = {
         "Collect more clusters, or report the interval as approximate.",
     ),
     "one-cluster": Note(
-        "All items are of one cluster of {column}: no interval. Collect more clusters",
-        "one cluster",
+        "All items belong to one cluster of {column}: no interval is available. Collect more "
+        "clusters",
+        "all items belong to one cluster",
         "Collect more clusters, or report the estimate without an interval.",
     ),
     "few-clusters-posterior": Note(
-        "{n} effective clusters: the posterior may be too narrow. Report the analytic interval",
+        "Only {n} effective clusters: the posterior may be too narrow. Report the analytic "
+        "interval",
         "fewer than 50 effective clusters",
         "Report the analytic interval.",
     ),
     "clusters-ignored": Note(
-        "The posterior takes items of a cluster for independent. Report the analytic interval",
-        "the posterior of this model has no clusters",
+        "The posterior treats items of a cluster as independent. Report the analytic interval",
+        "the generative model of the posterior has no clusters",
         "Report the analytic interval.",
     ),
     "clusters-pairs": Note(
-        "Clusters connect the posteriors of pairs, but do not widen them. Report the analytic "
-        "interval",
-        "posterior of error similarity with items that recur",
+        "The posterior includes clusters between pairs, not within them: it may be too narrow. "
+        "Report the analytic interval",
+        "the posterior is that of error similarity, and items are repeated",
         "Report the analytic interval.",
     ),
     "repeats-as-trials": Note(
-        "Responses to one item count as independent trials",
-        "items recur, and cluster='trial' was passed",
+        "Repeated responses to an item are treated as independent trials. Leave out "
+        "cluster='trial' to resample items",
+        "items are repeated, and `cluster='trial'` was passed",
         "Leave out `cluster='trial'` to treat items as the sampling unit.",
     ),
     "repeats-no-tests": Note(
-        "Several responses to an item: p_fisher and log_bf10 are not available. Use p_null",
-        "items recur, so that the tests that assume independent trials do not hold",
+        "Items are repeated: p_fisher and log_bf10 are not available. Use p_null",
+        "items are repeated, and these tests assume independent trials",
         "Use `p_null`, which permutes items.",
     ),
     "item-labels": Note(
-        "Item labels have several true classes: they are other items in each condition",
+        "An item label has several true classes: it denotes a different item in each condition. "
+        "Use unique labels",
         "an item label has several true classes",
         "Give items of different conditions different labels.",
     ),
     "prior-alone": Note(
-        "No trial distinguishes the entries: the interval is that of the prior",
-        "the standard error of a sum is 0",
-        "Report the entries, not their difference.",
+        "No trial distinguishes the comparisons: the interval reflects only the prior. Report "
+        "each comparison",
+        "the standard error of a mean or difference is 0",
+        "Report the comparisons, not their difference.",
     ),
     "prior-copying": Note(
-        "A prior on the copy probability biases sums by an unknown amount. Report the analytic "
-        "interval, or state the prior on p_a, u and v",
-        "a sum of entries with a prior on the copy probability",
-        "Report the analytic interval.",
+        "A prior on copy_probability biases means and differences by an unknown amount. Report "
+        "the analytic interval",
+        "a mean or difference of comparisons with a prior on the copy probability",
+        "Report the analytic interval, or state the prior on `p_a`, `u` and `v`.",
     ),
     "prior-biases": Note(
-        "About {n} chance disagreements in each of {entries} entries: the prior biases this "
-        "interval. Report the analytic interval",
-        "a sum of entries that have few errors each",
+        "About {n} chance disagreements in each of {entries} comparisons: the prior biases the "
+        "posterior. Report the analytic interval",
+        "a mean or difference of comparisons that have few errors each",
         "Report the analytic interval.",
     ),
     "bootstrap-sums": Note(
-        "About {n} chance disagreements in each of {entries} entries: the bootstrap interval is "
-        "too narrow. Report the analytic interval",
-        "fewer than 17 chance disagreements in each entry of a sum",
+        "About {n} chance disagreements in each of {entries} comparisons: the bootstrap interval "
+        "is too narrow. Report the analytic interval",
+        "fewer than 17 disagreements are expected by chance in each comparison of a mean or "
+        "difference",
         "Report the analytic interval.",
     ),
     "pair-by-pair": Note(
-        "Posterior drawn pair by pair: entries that share trials have no joint draws. Use "
-        "sampler='exact' with a prior that treats both observers alike, such as the default",
-        "a sum of entries whose posteriors were drawn separately",
-        "Use `sampler='exact'`, or report the analytic interval.",
+        "Posteriors of comparisons that share trials were drawn separately. Use sampler='exact' "
+        "with a prior symmetric in both observers",
+        "a mean or difference of comparisons whose posteriors were drawn separately",
+        "Use `sampler='exact'` with a prior that is the same for both observers, such as the "
+        "default, or report the analytic interval.",
     ),
     "undefined-entry": Note(
-        "An entry is undefined: {why}",
-        "a sum includes an entry without an estimate",
-        "Leave out the entry.",
+        "A comparison is undefined ({why}). Exclude it",
+        "a mean or difference includes a comparison without an estimate",
+        "Exclude the comparison.",
     ),
     "scales": Note(
-        "Entries are on different scales: {scales}. Compare entries of one scale",
-        "noise-corrected margins of different scales in one sum",
-        "Compare entries of one scale.",
+        "Comparisons are on different scales ({scales}). Combine comparisons on one scale",
+        "a mean or difference includes noise-corrected margins on different scales",
+        "Combine comparisons on one scale.",
     ),
     "missing-ratings": Note(
         "{n} of {total} ratings are missing",
         "some raters did not rate some items",
-        "See `no_response=`.",
+        "Choose how missing ratings are treated with `no_response=`.",
     ),
     "missing-items": Note(
-        "{n} items that one of the two did not rate are excluded",
+        "{n} items without a rating by both raters are excluded",
         "a pair of raters did not rate the same items",
-        "See `no_response=`.",
+        "Choose how missing ratings are treated with `no_response=`.",
     ),
     "no-ratings": Note(
-        "Without a rating: {who}",
+        "No rating by {who}",
         "a rater has no rating in a condition",
-        "Leave out the rater.",
+        "Exclude the rater.",
     ),
     "one-class": Note(
-        "{who}: one class only",
-        "a rater names the same class for all items that count",
+        "Only one class is used by {who}",
+        "a rater names the same class for all items",
         "Report the raw agreement.",
     ),
     "ec-undefined": Note(
-        "EC: {why}",
+        "Error consistency is undefined ({why})",
         "error consistency is undefined in a table of coefficients of agreement",
         "None.",
     ),
@@ -226,7 +236,7 @@ NOTES: dict[str, Note] = {
     ),
     "trials-used": Note(
         "Based on {n} of {total} trials",
-        "an entry of a matrix uses fewer trials than both observers answered",
+        "a comparison of a matrix uses fewer trials than both observers answered",
         "None.",
     ),
     "kink": Note(
@@ -252,28 +262,31 @@ NOTES: dict[str, Note] = {
         "Report the interval as approximate, or use `generalize_to='images'`.",
     ),
     "too-few-humans": Note(
-        "Only {n} humans: too few to generalize to others. Use generalize_to='images'",
+        "Only {n} humans: too few to generalize to new humans. Use generalize_to='images'",
         "intervals for new humans need at least 3 humans",
         "Use `generalize_to='images'`, or collect data from more humans.",
     ),
     "ceiling-zero": Note(
-        "The ceiling is not above 0: no ratio to it",
+        "Human-human consistency is not above 0: ceiling-normalized scores are undefined. Report "
+        "scores",
         "humans do not agree more than expected by chance",
-        "Report scores, not ratios.",
+        "Report scores without ceiling normalization.",
     ),
     "ceiling-unclear": Note(
-        "The ceiling does not differ significantly from 0: ratios to it are approximate",
-        "the Fieller interval of a ratio to the ceiling has no bounds",
-        "Report scores, not ratios.",
+        "Human-human consistency does not differ significantly from 0: ceiling-normalized scores "
+        "are approximate. Report scores",
+        "the Fieller interval of a ceiling-normalized score has no bounds",
+        "Report scores without ceiling normalization.",
     ),
     "above-ceiling": Note(
-        "Above the ceiling: closer to the humans than they are to each other",
-        "the ratio of a score to the ceiling is above 1",
+        "The ceiling-normalized score exceeds 1: the model agrees more with the humans than they "
+        "agree with each other",
+        "the ceiling-normalized score is above 1",
         "None.",
     ),
     "estimate-outside": Note(
-        "The estimate lies outside its interval, because pseudocounts shift the interval where "
-        "errors are few. Report the interval with its center",
+        "The estimate lies outside its interval, which pseudocounts shift where errors are few. "
+        "Report interval_center",
         "pseudocounts move the center of the analytic interval away from the estimate",
         "Report `interval_center` with the interval.",
     ),
@@ -284,25 +297,25 @@ NOTES: dict[str, Note] = {
         "Compare metrics by `al.benchmark.rank_by_metric`.",
     ),
     "entries-excluded": Note(
-        "{n} undefined entries are excluded from the estimate",
-        "some pairs and conditions of a score have no estimate",
+        "{n} undefined comparisons are excluded from the estimate",
+        "some pairs or conditions of a score have no estimate",
         "None.",
     ),
     "bootstrap-off": Note(
-        "The bootstrap center is {away} standard errors from the analytic center: its interval is "
-        "too narrow. Report the "
-        "analytic interval",
+        "The bootstrap center is {away} standard errors from the analytic one: the bootstrap "
+        "interval is too narrow. Report the analytic interval",
         "pseudocounts move the analytic center by more than 0.5 standard errors",
         "Report the analytic interval.",
     ),
     "bootstrap-scores": Note(
-        "Bootstrap coverage is 0.64 to 0.98 in simulations. Report the analytic interval",
+        "Coverage of the bootstrap interval was 0.64 to 0.98 in simulations (nominal 0.95). "
+        "Report the analytic interval",
         "the bootstrap interval of a benchmark score was requested",
         "Report the analytic interval.",
     ),
     "posterior-biased": Note(
-        "The priors of single pairs shift the posterior mean by {by} posterior SDs. "
-        "Report the analytic interval",
+        "The priors of single pairs shift the posterior mean by {by} posterior SDs. Report the "
+        "analytic interval",
         "the posterior mean is more than 0.5 posterior SDs from the analytic center",
         "Report the analytic interval.",
     ),
@@ -312,47 +325,50 @@ NOTES: dict[str, Note] = {
         "Report the analytic interval.",
     ),
     "posterior-images": Note(
-        "The posterior treats an image of several conditions as several images",
-        "images recur, and the posterior of this metric is drawn for each condition",
+        "The posterior treats an image shown in several conditions as different images. Report "
+        "the analytic interval",
+        "images are repeated, and the posterior of this metric is drawn for each condition",
         "Report the analytic interval.",
     ),
     "no-posterior": Note(
-        "No posterior: {why}",
+        "No posterior is available ({why})",
         "a table of scores has no posterior for the population",
-        "See the reason.",
+        "Follow the reason given.",
     ),
     "chosen-images": Note(
-        "Images were selected with unequal probabilities: no posterior for {generalize_to}",
+        "Images were selected with unequal probabilities: no posterior generalizes to "
+        "{generalize_to}. Report the analytic interval",
         "images have unequal probabilities of selection",
         "Report the analytic interval.",
     ),
     "no-valid-interval": Note(
-        "No valid interval: few errors of a class bias the estimate, report it without one",
+        "No interval is valid, because few errors of a class bias the estimate. Report the "
+        "estimate without an interval",
         "a benchmark of error similarity",
         "Report the estimate without an interval, or use another metric.",
     ),
     "identical-responses": Note(
-        "Identical answers: the difference has no variance",
+        "Identical responses: the difference has no variance. Exclude one of the two",
         "two systems gave the same responses",
         "Exclude one of them.",
     ),
     "equal-differences": Note(
-        "The difference is equal for all humans: it has no variance",
-        "a difference has no variance over humans",
+        "The difference is equal for all humans: it has no variance. Use generalize_to='images'",
+        "a difference does not vary over humans",
         "Use `generalize_to='images'`.",
     ),
     "same-draws": Note(
-        "The same draws: the difference has no variance",
+        "Identical posterior draws: the difference has no variance. Exclude one of the two",
         "two systems have the same posterior draws",
         "Exclude one of them.",
     ),
     "no-score": Note(
-        "{system} has no score here",
+        "The data set has no score of {system}. Choose another data set",
         "a system of a contrast has no score in this data set",
         "Choose another data set.",
     ),
     "significant-alone": Note(
-        "Significant alone, not after adjustment for all {n} differences",
+        "Significant without adjustment, but not after adjustment for all {n} differences",
         "the pointwise interval of a difference excludes 0, and the simultaneous one does not",
         "Report the simultaneous interval, unless the comparison was planned.",
     ),
@@ -364,49 +380,129 @@ NOTES: dict[str, Note] = {
         "Report the simultaneous interval.",
     ),
     "entries-without-posterior": Note(
-        "{n} entries without a posterior, such as {example}",
-        "entries of a score have no posterior",
-        "Leave out these entries.",
+        "{n} comparisons have no posterior, such as {example}. Exclude them",
+        "comparisons of a score have no posterior",
+        "Exclude these comparisons.",
     ),
     "rank-depends": Note(
-        "The rank depends on the metric: {ranks}",
+        "The rank depends on the metric ({ranks}). Report both ranks",
         "two metrics give a model rank sets that do not overlap",
         "Report both ranks.",
     ),
     "only-noise": Note(
-        "Noise accounts for all variance of the scores: no latent correlation",
+        "Noise explains all variance of the scores: no latent correlation is available. Report "
+        "the raw correlation",
         "the variance of scores over models is not above that of their noise",
         "Report the raw correlation, or collect more trials.",
     ),
     "noise-unknown": Note(
-        "Too few humans to estimate the noise: no latent correlation",
+        "Too few humans to estimate the noise: no latent correlation is available. Collect data "
+        "from more humans",
         "a data set has fewer than 3 humans",
         "Collect data from more humans.",
     ),
     "reliability-unclear": Note(
-        "A reliability does not differ significantly from 0: no bounds",
+        "A reliability does not differ significantly from 0: no interval is available. Report the "
+        "raw correlation",
         "the interval of a latent correlation has no bounds",
         "Report the raw correlation, or collect more trials.",
     ),
     "correlation-beyond-one": Note(
-        "The noise-corrected correlation is outside [-1, 1] and not clipped",
+        "The noise-corrected correlation is outside [-1, 1] and is not clipped. Report it with "
+        "its interval",
         "a latent correlation is above 1 or below -1",
-        "Report it unclipped, with its interval.",
+        "Report it without clipping, with its interval.",
     ),
     "mostly-noise": Note(
-        "Scores are mostly noise",
+        "Reliability is below 0.5: scores are mostly noise. Collect more trials",
         "the reliability of scores is below 0.5",
         "Collect more trials.",
     ),
     "correlation-near-one": Note(
-        "Near 1 or -1 between reliable data sets: the interval may be too narrow",
+        "The latent correlation is beyond 0.9 and reliabilities are above 0.8: the interval may "
+        "be too narrow",
         "a latent correlation is beyond 0.9, with reliabilities above 0.8",
         "Report the interval as approximate.",
     ),
     "shared-noise": Note(
-        "The same {what} in several data sets: their noise counts as agreement",
-        "data sets share images or people",
+        "Data sets share {what}: their noise counts as agreement. Report the raw correlation",
+        "data sets share images or humans",
         "Report the raw correlation.",
+    ),
+    "weighted-images": Note(
+        "Images were selected with unequal probabilities and weighted: estimates generalize to "
+        "{generalize_to}",
+        "images were selected by a plan with unequal probabilities",
+        "None.",
+    ),
+    "strata-images": Note(
+        "Images were selected by strata: the posterior generalizes to {generalize_to}",
+        "images were selected by strata, and a posterior was requested",
+        "None.",
+    ),
+    "few-effective-images": Note(
+        "Only {n} effective images: the interval is approximate",
+        "the standard error of a weighted estimate is based on few images",
+        "Report the interval as approximate, or select more images.",
+    ),
+    "few-effective-unplanned": Note(
+        "Only {n} effective images, selected for another comparison: intervals may be too narrow",
+        "images were selected for other comparisons, and few are informative about this one",
+        "Report the interval as approximate, or select images for this comparison.",
+    ),
+    "few-effective-unknown": Note(
+        "Only {n} effective images: intervals may be too narrow",
+        "few selected images are informative about a comparison, and the plan does not name its "
+        "models",
+        "Report the interval as approximate, or select more images.",
+    ),
+    "strata-several-humans": Note(
+        "With several humans, the posterior may be too narrow (coverage 0.89 for similar models "
+        "near ceiling). Report the analytic interval",
+        "a posterior over strata includes more than one human",
+        "Report the analytic interval.",
+    ),
+    "weighted-center": Note(
+        "The interval is centered on {center}, the bias-corrected weighted estimate",
+        "the weighted estimate is biased, and the interval corrects for the bias",
+        "Report the center with the interval.",
+    ),
+    "few-readers": Note(
+        "Only {n} readers: the interval is approximate, and too narrow if a few readers differ "
+        "strongly",
+        "fewer than 6 readers",
+        "Report the interval as approximate, or add readers.",
+    ),
+    "reader-groups": Note(
+        "Readers form two groups ({most} and {least}): the mean depends on the size of each. "
+        "Report reader_means",
+        "readers differ strongly, in two groups",
+        "Report `reader_means`.",
+    ),
+    "one-observer": Note(
+        "The group has one observer: no agreement within it",
+        "a group has one observer",
+        "Merge groups, or report agreement between groups.",
+    ),
+    "no-common-trials": Note(
+        "No common trials",
+        "pairs of observers have no common trial",
+        "Exclude them, or collect common trials.",
+    ),
+    "undefined-pair": Note(
+        "A pair is undefined, so the mean is undefined",
+        "a mean includes a pair without an estimate",
+        "Exclude the observer or the condition.",
+    ),
+    "few-means": Note(
+        "Fewer than two means are defined: no ranks",
+        "fewer than two observers have a mean",
+        "Collect more trials.",
+    ),
+    "one-cluster-mean": Note(
+        "A mean is based on one cluster: no standard error and no ranks",
+        "all trials of an observer belong to one cluster",
+        "Collect more clusters.",
     ),
 }
 

@@ -18,6 +18,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from alikely._base import notes
 from alikely._base.arrays import Floats
 from alikely._base.checks import of_type
 from alikely._base.frames import ROWS, Columns, with_columns
@@ -58,11 +59,9 @@ type Key = tuple[str, str]
 
 ALL = "all groups"
 WITHIN, BETWEEN, EXCESS = "within", "between", "within - between"
-ALONE = "one observer: nothing within"
-APART = "no common trial"
-UNDEFINED = "a pair is undefined, and with it the mean"
-FEW_MEANS = "fewer than two means are defined: no ranks"
-ONE_CLUSTER = "a mean is of one cluster: no standard error and no ranks"
+ALONE, APART = notes.told(notes.note("one-observer")), notes.told(notes.note("no-common-trials"))
+UNDEFINED, FEW_MEANS = notes.told(notes.note("undefined-pair")), notes.told(notes.note("few-means"))
+ONE_CLUSTER = notes.told(notes.note("one-cluster-mean"))
 RANKS = (
     "system", "estimate", "se", "rank", "rank_lb", "rank_ub", "marginal_lb", "marginal_ub", "tier",
     "tied_with_top",
@@ -218,7 +217,7 @@ def summary(
             rows.append(row | {"method": "analytic", "estimate": np.nan, "note": note})
             continue
         sign = means[0] if len(means) == 1 else means[0] - means[1]
-        apart = f"{n_pairs_no_overlap:,} of {n_pairs:,} pairs without a common trial somewhere"
+        apart = f"{n_pairs_no_overlap:,} of {n_pairs:,} pairs have no common trials in a condition"
         found = contrast(pairs, sign, ci_prob=ci_prob, ci_kind=ci_kind, intervals=intervals)
         for method, told in found.iterrows():
             note = "; ".join(filter(None, [apart if n_pairs_no_overlap else "", told["note"]]))
@@ -243,9 +242,9 @@ def sentence(
     }
     whom = population_words(result.metric, shown[0], result.data.attrs)
     text = (
-        f"Mean {result.metric.label} was {said[WITHIN]}, within groups and {said[BETWEEN]}, "
-        f"between groups; the difference was {said[EXCESS]}. The intervals ({shown[0]}) generalize "
-        f"to {whom}; they are not adjusted for multiple comparisons."
+        f"Mean {result.metric.label} within groups was {said[WITHIN]}, and between groups "
+        f"{said[BETWEEN]}. The difference was {said[EXCESS]}. The intervals ({shown[0]}) "
+        f"generalize to {whom}; they are not adjusted for multiple comparisons."
     )
     return " ".join(filter(None, [text, cautions(table["note"], "means")]))
 

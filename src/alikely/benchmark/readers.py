@@ -34,9 +34,10 @@ from alikely._base.intervals import (
     bound_names,
     check_interval,
     chosen_methods,
+    percent,
 )
-from alikely._base.names import counted, listed, nearest, number
-from alikely._base.notes import told
+from alikely._base.names import counted, listed, nearest, number, p_words, span
+from alikely._base.notes import note, told
 from alikely._base.random import RandomState, seed_sequence
 from alikely._base.settings import options, resolve
 from alikely.benchmark.decomposition import degrees_of_images
@@ -77,19 +78,14 @@ MOST_READERS = 15
 STRONG = 3.0
 # Maximum number of differences in a sentence.
 MOST_SENTENCES = 3
-POPULATION = (
-    "Intervals generalize to new readers and new cases; they are not adjusted for multiple "
-    "comparisons."
-)
+POPULATION = {
+    "one": "The interval generalizes to new readers and new cases; it is not adjusted for multiple "
+    "comparisons.",
+    "several": "The intervals generalize to new readers and new cases; they are not adjusted for "
+    "multiple comparisons.",
+}
 # Numbers in memory at a time, about 32 MB.
 CHUNK = 4_000_000
-FEW = (
-    "Only {} readers: the interval is approximate, and too narrow if a few readers differ strongly"
-)
-TWO_GROUPS = (
-    "Readers differ strongly, in groups of {} and {}: the mean depends on how many of each took "
-    "part; report `readers`"
-)
 
 
 def reader_study(
@@ -205,7 +201,7 @@ def reader_study(
         trials, pairs, "condition", no_response, labels=estimand.counts != "correctness",
         repeats="crossed",
     )  # fmt: skip
-    refuse_inclusion(table, "a study of readers")
+    refuse_inclusion(table, "a reader study")
     if cluster is not None:
         require_clusters(table, cluster)
     means = _means(table, estimand, cluster, ai)
@@ -325,22 +321,24 @@ def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) ->
         table = differences(
             result, ci_prob=ci_prob, ci_kind=ci_kind, intervals=["analytic"], columns=None
         ).sort_values("p_value", kind="stable")
-    said = [_said(row, ci_prob, digits) for _, row in table.head(MOST_SENTENCES).iterrows()]
+    label = result.metric.label
+    said = [_said(label, row, ci_prob, digits) for _, row in table.head(MOST_SENTENCES).iterrows()]
     if len(table) > MOST_SENTENCES:
         said.append(f"The table has all {len(table)} differences.")
-    return " ".join([*said, POPULATION])
+    return " ".join([*said, POPULATION["one" if len(table) == 1 else "several"]])
 
 
-def _said(row: pd.Series, ci_prob: float, digits: int) -> str:
+def _said(label: str, row: pd.Series, ci_prob: float, digits: int) -> str:
     lower, upper = bound_names("analytic", "ci", ci_prob)
-    what, p = f"Mean in {row['modality']}", ""
+    what, p = f"in {row['modality']}", ""
     if "other" in row:
-        what = f"Difference between {row['modality']} and {row['other']}"
-        p = ", p < 0.001" if row["p_value"] < 0.001 else f", p = {row['p_value']:.3f}"
-    value, low, high = (number(row[n], digits) for n in ("estimate", lower, upper))
+        what += f" minus that in {row['other']}"
+        p = f", {p_words('p', row['p_value'])}"
+    value = number(row["estimate"], digits)
     return (
-        f"{what} (means over readers): {value}, {100 * ci_prob:g}% CI [{low}, {high}]{p} "
-        f"({row['n_readers']} readers, {row['n_cases']} cases)."
+        f"Mean {label} over readers {what} was {value}, {percent(ci_prob)} CI "
+        f"{span(row[lower], row[upper], digits)}{p} (analytic; {row['n_readers']} readers, "
+        f"{row['n_cases']} cases)."
     )
 
 
@@ -378,8 +376,8 @@ def _pairs(trials: Trials, ai: str | None, readers: str) -> list[tuple[str, str]
     datasets = list(dict.fromkeys(trials.data["dataset"].values.tolist()))
     if len(datasets) > 1:
         raise ValueError(
-            f"a reader study has one data set, got {listed(datasets)}; choose one with "
-            "trials.select(dataset=...), modalities are conditions"
+            f"a reader study needs one data set, got {listed(datasets)}; choose one with "
+            "trials.select(dataset=...); modalities are conditions"
         )
     names = trials.observers
     if ai is not None and ai not in names:
@@ -532,7 +530,7 @@ def _group_notes(of_reader: Floats) -> list[str]:
     if within > 1 - 2 / np.pi - 0.72 / np.sqrt(n):
         return []
     size = int(sizes[between.argmax()])
-    return [TWO_GROUPS.format(max(size, n - size), min(size, n - size))]
+    return [told(note("reader-groups", most=max(size, n - size), least=min(size, n - size)))]
 
 
 def _row(
@@ -562,10 +560,10 @@ def _row(
     variance, df = study_variance(by_readers, by_cases, by_both, n_readers, df_cases)
     se = float(np.sqrt(variance))
     half = float(special.stdtrit(df, (1 + ci_prob) / 2)) * se
-    notes = [FEW.format(n_readers)] if n_readers < FEWEST_READERS else []
+    notes = [told(note("few-readers", n=n_readers))] if n_readers < FEWEST_READERS else []
     if FEWEST_READERS <= n_readers <= MOST_READERS and 0 < STRONG * by_both <= by_readers:
         notes += _group_notes(of_reader[part["there"].any("modality")])
-    notes += [f"{lost} entries of a modality undefined, left out"] if lost else []
+    notes += [told(note("entries-excluded", n=lost))] if lost else []
     limits = bound_columns("analytic", "ci", ci_prob, np.array([estimate - half, estimate + half]))
     if drawn:
         drawn_sum = np.tensordot(list(weights.values()), [drawn[name] for name in weights], 1)

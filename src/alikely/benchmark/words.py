@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from alikely._base.intervals import CiKind, bound_names, percent
-from alikely._base.names import MISSING, counted, listed, number, p_words
+from alikely._base.names import MISSING, counted, listed, number, p_number, p_words
 from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population
 from alikely.benchmark.levels import (
     dataset_names,
@@ -52,32 +52,34 @@ SPEAKS: dict[Population, str] = {
     "both": "new images and new humans (both random; models fixed)",
 }
 TEMPLATES = {
-    "none": "No score of {label} with {reference}{where} is defined, of {n}.",
+    "none": "{label} with {reference}{where} is undefined for all {n}.",
     "one": "The {label} of {system} with {reference}{where} was {reached}.",
-    "range": "{label} with {reference}{where} ranged over {over} from {least} to {most}.",
-    "humans": "Among themselves the humans reached {reached}.",
-    "intervals": "The intervals ({method}, {ground}) generalize to {generalize_to}; they are not "
+    "range": "{label} of {over} with {reference}{where} ranged from {least} to {most}.",
+    "humans": "The human-human mean was {reached}.",
+    "intervals": "The intervals ({method}; {ground}) generalize to {generalize_to}; they are not "
     "adjusted for multiple comparisons.",
     "difference": "The difference between the models {differs} significantly from 0 ({prob} "
     "interval).",
-    "differences": "Of {of:,} differences between models, {n} {differ} significantly from 0 "
+    "differences": "{n} of {of:,} differences between models {differ} significantly from 0 "
     "(simultaneous {prob} intervals).",
-    "equality": "A test of equal scores of all {n} models gave {p}, based on the largest "
-    "standardized difference ({system} minus {other}) and adjusted for all differences. It "
+    "equality": "The test of equal scores of all {n} models gave {p}. It is based on the largest "
+    "standardized difference ({system} minus {other}), adjusts for all differences, and "
     "generalizes to {generalize_to}.",
-    "ranks": "The highest score is that of {first}; {tied}. The sets contain the true ranks of "
-    "all {n} models simultaneously in {prob} of experiments; they generalize to {generalize_to}.",
-    "ceiling": "The {humans}{every} reached {value} among themselves (standard error {se}){test}. "
-    "This generalizes to {generalize_to}.",
-    "consensus": " A system without response noise could reach between {low} and {high} "
-    "(noise ceiling), which generalize to {generalize_to}.",
-    "shares": " The ratio of the score to the ceiling{met} ranged over {n} from {least} to {most}; "
-    "{whose} 1 ({prob}, not adjusted for multiple comparisons).",
-    "identical": "{head}: both gave the same answers, there is no difference to judge.",
-    "verdict": "{head}: {difference}. For {generalize_to}, it {tested}",
-    "adjusted": "; after adjustment for all {n} differences, it {tested}",
-    "above": ". Probability that it is above 0: {p}",
-    "undecided": ", which depends mainly on the prior, because no difference is significant after "
+    "ranks": "{first} has the highest score; {tied}. The {prob} rank sets are simultaneous for all "
+    "{n} models and generalize to {generalize_to}.",
+    "ceiling": "The mean over pairs of {humans}{every} was {value} (SE {se}){test}. It generalizes "
+    "to {generalize_to}.",
+    "consensus": " The noise ceiling (lower and upper bound) was {low} to {high}; it generalizes "
+    "to {generalize_to}.",
+    "shares": " Ceiling-normalized scores{met} of {n} ranged from {least} to {most}; {whose} 1 "
+    "({prob}, not adjusted for multiple comparisons).",
+    "identical": "{head}: the responses are identical, so there is no difference to test.",
+    "verdict": "{head}: {difference}, {tested}. The interval generalizes to {generalize_to}; "
+    "without adjustment, the difference {differs} significantly from 0.",
+    "adjusted": " After adjustment for all {n} differences, it {differs} significantly from 0 "
+    "({tested}).",
+    "above": " The posterior probability that it is positive is {p}",
+    "undecided": "; this depends mainly on the prior, because no difference is significant after "
     "adjustment",
 }
 
@@ -126,14 +128,14 @@ def score_sentence(
         parts = [_scores(say, models, str(attrs["reference"]), _where(scores, level))]
         entries = [int(models["n_entries"].min()), int(models["n_entries"].max())]
         fewest_entries = "" if entries[0] == entries[1] else f"{entries[0]} to "
-        ground = f"from {fewest_entries}{counted(entries[1], 'entry', 'entries')} of the result"
+        ground = f"{fewest_entries}{counted(entries[1], 'comparison')} of the result"
         ground += " each" if len(models) > 1 else ""
         target = population_words(scores.metric, "posterior", attrs)
     # Two humans do not generalize to others, so there are no intervals to describe.
     if method and not few:
         how = _method(scores, method, generalize_to, say.kind)
         if method == "analytic" and not np.allclose(models["interval_center"], models["estimate"]):
-            how += " about scores with pseudocounts in the cells of each pair"
+            how += ", with pseudocounts in the cells of each pair"
         parts.append(TEMPLATES["intervals"].format(method=how, ground=ground, generalize_to=target))
     if differences is not None:
         lower, upper = (differences[name] for name in bound_names("simultaneous", "ci", prob))
@@ -155,7 +157,7 @@ def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> s
         "label": say.metric.label, "reference": reference, "where": where, "n": n,
     }  # fmt: skip
     if not len(defined):
-        return TEMPLATES["none"].format(**known)
+        return capital(TEMPLATES["none"].format(**known))
     if len(models) == 1:
         row = defined.iloc[0]
         return TEMPLATES["one"].format(**known, system=row["system"], reached=_reached(say, row))
@@ -167,19 +169,19 @@ def _scores(say: Phrases, models: pd.DataFrame, reference: str, where: str) -> s
             defined.loc[defined["estimate"].idxmax()],
         )
     ]
-    over = f"{n}, {len(defined)} with a score," if len(defined) < len(models) else n
+    over = f"{n} ({len(defined)} with a score)" if len(defined) < len(models) else n
     return capital(TEMPLATES["range"].format(**known, over=over, least=ends[0], most=ends[1]))
 
 
 def _images_words(scores: Result, level: str, n_humans: int, fewest: int, n_images: int) -> str:
-    """Write the numbers of images and humans that scores are based on."""
-    ground = f"over {counted(n_images, 'image')}"
+    """Write the images and humans that scores are based on."""
+    ground = counted(n_images, "image")
     if level == OVERALL and len(levels_met(scores)) > 1:
         # Over all levels, the number is their sum.
-        ground += " in all, in each data set those of a condition on average"
+        ground += ", the sum over data sets of the mean number in a condition"
         ground += "," if fewest < n_humans else ""
     else:
-        ground += " in a condition on average"
+        ground += " per condition on average"
     if fewest < n_humans:
         ground += f" and at least {counted(fewest, 'human')} in each"
     return ground
@@ -224,10 +226,10 @@ def ceiling_sentence(
     prob, kind = scores.interval_options(None, None)
     row = table.set_index("level").loc[level]
     n_humans, n_met = int(row["n_humans"]), _behind(scores, level)[0]
-    every = f" of all {len(dataset_names(scores))} data sets" if n_met < n_humans else ""
+    every = f" in all {len(dataset_names(scores))} data sets" if n_met < n_humans else ""
     test = ""
     if not np.isnan(row["p_human_human"]):
-        test = f"; that this is above 0, {p_words('p', row['p_human_human'])} (one-sided)"
+        test = f"; one-sided test against 0, {p_words('p', row['p_human_human'])}"
     text = TEMPLATES["ceiling"].format(
         humans=counted(n_humans, "human"), every=every, test=test,
         value=number(row["human_human"], digits),
@@ -248,7 +250,7 @@ def ceiling_sentence(
     met = ""
     if every:
         ceiling = number(level_scores(scores, level)[system_names(scores).index(CEILING)], digits)
-        met = f" ({ceiling}, of the {counted(n_met, 'human')} of data sets with models)"
+        met = f" (ceiling {ceiling}, {counted(n_met, 'human')} in data sets with models)"
     least, most = (
         number(x, digits)
         for x in (shares["ceiling_normalized"].min(), shares["ceiling_normalized"].max())
@@ -262,7 +264,7 @@ def ceiling_sentence(
 def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind) -> str:
     """Write how the interval of a method was computed."""
     if method == "analytic":
-        return "analytic, by Student's t"
+        return "analytic, Student's t"
     own, variable = next(
         (own, variable) for own, variable in drawn_methods(scores, generalize_to).items()
         if own == method
@@ -273,7 +275,7 @@ def _method(scores: Result, method: str, generalize_to: Population, kind: CiKind
         return f"{name}, {counted(n, 'replicate')}"
     name = "posterior"
     if model := str(scores.data.attrs.get("model", "")).replace("_", " "):
-        name += f" of the model '{model}'"
+        name += f" of the generative model '{model}'"
     return f"{name}, {'equal-tailed, ' if kind == 'eti' else ''}{counted(n, 'draw')}"
 
 
@@ -288,8 +290,8 @@ def _where(scores: Result, level: str) -> str:
     if len(met) == n:
         return f" (means over {n} data sets)"
     if len(met) == 1:
-        return f" (in {met[0]}, the one of {n} data sets that has models)"
-    return f" (means over those {len(met)} of {n} data sets that have models)"
+        return f" (in {met[0]}, the only one of {n} data sets with models)"
+    return f" (means over the {len(met)} of {n} data sets with models)"
 
 
 def _behind(scores: Result, level: str) -> tuple[int, int, int]:
@@ -311,7 +313,7 @@ def _told(n: int, of: int, prob: float) -> str:
         differs = "differs" if n else "does not differ"
         return TEMPLATES["difference"].format(differs=differs, prob=percent(prob))
     differ = "differ" if n > 1 else "differs"
-    return TEMPLATES["differences"].format(of=of, n=n or "none", differ=differ, prob=percent(prob))
+    return TEMPLATES["differences"].format(of=of, n=n or "None", differ=differ, prob=percent(prob))
 
 
 # One difference
@@ -334,12 +336,12 @@ def difference_sentence(
         text = TEMPLATES["verdict"].format(
             head=capital(head),
             difference=_plain(row["difference"]),
-            generalize_to=SPEAKS[generalize_to].split(" (")[0],
-            tested=_tested(row, "p_value", "pointwise", prob),
+            generalize_to=_speaks(scores, generalize_to),
+            **_tested(row, "p_value", "pointwise", prob),
         )
         if len(table) > 1:
             tested = _tested(row, "p_value_simultaneous", "simultaneous", prob)
-            text += TEMPLATES["adjusted"].format(n=len(table), tested=tested)
+            text += TEMPLATES["adjusted"].format(n=len(table), **tested)
         undecided = (table["p_value_simultaneous"].dropna() > 1 - prob).all()
         text += TEMPLATES["above"].format(p=_probability(row["prob_positive"]))
         text += f"{TEMPLATES['undecided'] if undecided else ''}."
@@ -347,24 +349,19 @@ def difference_sentence(
     return f"{text} Caution: {reason}." if reason else text
 
 
-def _tested(row: pd.Series, p_value: str, stem: str, prob: float) -> str:
-    differs = "differs" if row[p_value] <= 1 - prob else "does not differ"
+def _tested(row: pd.Series, p_value: str, stem: str, prob: float) -> dict[str, str]:
     low, high = (_plain(row[name]) for name in bound_names(stem, "ci", prob))
-    return (
-        f"{differs} significantly from 0 ({percent(prob)} interval {low} to {high}, "
-        f"p {_probability(row[p_value], equals='= ')})"
-    )
+    return {
+        "differs": "differs" if row[p_value] <= 1 - prob else "does not differ",
+        "tested": f"{percent(prob)} CI [{low}, {high}], {p_words('p', row[p_value])}",
+    }
 
 
 def _plain(value: float) -> str:
     """Write three decimals, or as many as show that a value is not 0."""
     digits = 3 if abs(value) >= 0.0005 or value == 0 else 6
-    return f"{value:+.{digits}f}"
+    return number(value, digits)
 
 
-def _probability(p: float, *, equals: str = "") -> str:
-    if p < 0.001:
-        return "< 0.001"
-    if p > 0.999:
-        return "> 0.999"
-    return f"{equals}{p:.3f}"
+def _probability(p: float) -> str:
+    return "> 0.999" if p > 0.999 else p_number(p)

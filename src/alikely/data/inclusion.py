@@ -29,8 +29,8 @@ INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "s
 ASKED = "asked"
 POPULATION, LISTS, HUMANS = "generalize_to", "lists", "humans_of_plan"
 POPULATIONS = ("pool", "images")
-# Whom estimates generalizes to, in notes.
-SPEAKS = {"pool": "for the pool they come from", "images": "for images like those of the pool"}
+# What estimates generalize to, in notes.
+SPEAKS = {"pool": "the pool of images", "images": "new images like those of the pool"}
 PLACE = ["dataset", "condition", "item"]
 # Columns of a plan that name the models whose answers make its strata.
 BETWEEN = ("model_a", "model_b")

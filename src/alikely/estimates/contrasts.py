@@ -299,7 +299,7 @@ def _without_population(result: Result, generalize_to: Population | None, level:
 def _require_apart(plus: Floats, minus: Floats, first: Which, second: Which) -> None:
     if np.array_equal(plus, minus):
         raise ValueError(
-            f"first and second select the same entries ({first!r} and {second!r}); their "
+            f"first and second select the same comparisons ({first!r} and {second!r}); their "
             "difference is 0"
         )
 
@@ -519,8 +519,8 @@ def contrast(
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (table.sizes["pair"],) or not np.isfinite(w).all() or not w.any():
         raise ValueError(
-            f"weights must be {table.sizes['pair']} finite numbers, one per entry and not all 0; "
-            f"got shape {w.shape}"
+            f"weights must be {table.sizes['pair']} finite numbers, one per comparison, not "
+            f"all 0; got shape {w.shape}"
         )
     if rope is not None and not (len(rope) == 2 and rope[0] < rope[1]):
         raise ValueError(f"rope must be (lower, upper) with lower below upper, got {rope!r}")
@@ -815,7 +815,7 @@ def _mean_weights(result: Result, which: Which) -> tuple[NDArray[np.float64], st
     used = chosen[met] if met.any() else chosen
     weights[used] = 1 / len(used)
     lost = len(chosen) - len(used)
-    return weights, f"{lost} of {len(chosen)} entries have no common trial" if lost else ""
+    return weights, f"{lost} of {len(chosen)} comparisons have no common trials" if lost else ""
 
 
 def _told(frame: pd.DataFrame, text: str) -> pd.DataFrame:
@@ -854,7 +854,7 @@ def entries_of(result: Result, which: Which) -> NDArray[np.intp]:
     if len(labels) == 0 or (positions < 0).any():
         missing = labels[int(np.argmin(positions))] if labels else "(empty list)"
         raise ValueError(
-            f"no entry is labeled {missing!r}; labels look like {index[0]!r}"
+            f"no comparison is labeled {missing!r}; labels look like {index[0]!r}"
             f"{nearest(missing, index)}"
         )
     return np.asarray(positions)
@@ -872,7 +872,7 @@ def _matching(
     for column, value in which.items():
         if column not in (*LABELS, EITHER):
             raise ValueError(
-                f"entries can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
+                f"comparisons can be selected by {', '.join((*LABELS, EITHER))}; got {column!r}"
             )
         wanted = [value] if isinstance(value, str) else list(value)
         both = column == EITHER or (either and column in sides)
@@ -883,8 +883,8 @@ def _matching(
             known |= set(names.tolist())
         if unknown := sorted(set(wanted) - known):
             raise ValueError(
-                f"no entry with {column} {unknown[0]!r}; there are: {listed(sorted(known))}"
-                f"{nearest(unknown[0], known)}"
+                f"no comparison has {column} {unknown[0]!r}; expected one of: "
+                f"{listed(sorted(known))}{nearest(unknown[0], known)}"
             )
     keep = np.ones(len(labels[LABELS[0]][0]), dtype=bool)
     for column in which:
@@ -896,7 +896,9 @@ def _matching(
         a, b = sides
         keep &= (found[a, a] & found[b, b]) | (found[a, b] & found[b, a])
     if not keep.any():
-        raise ValueError(f"no entry matches {dict(which)!r}; each part occurs, but not together")
+        raise ValueError(
+            f"no comparison matches {dict(which)!r}; each part occurs, but not together"
+        )
     return np.flatnonzero(keep)
 
 
@@ -957,11 +959,11 @@ def contrast_sentence(
         table = difference(result, first, second, intervals=shown)
         chosen = np.union1d(entries_of(result, first), entries_of(result, second))
         other, of = _named(result, second)
-        head += f" less {'that' if other == what else f'the {other}'} of {of}"
+        head += f" minus {'that' if other == what else f'the {other}'} of {of}"
     if table.empty:
         raise ValueError(
-            f"this result has no {interval or 'valid'} interval of a mean or difference; make it "
-            "again with n_draws=4000"
+            f"this result has no {interval or 'valid'} interval of a mean or difference; recompute "
+            "it with n_draws=4000"
         )
     method = str(table.index[0])
     estimate = float(_sum(result, first) - (0 if second is None else _sum(result, second)))
@@ -979,10 +981,10 @@ def contrast_sentence(
     used = chosen[~apart(result)[chosen]]
     ground = trial_words(result.summary(intervals=[]).iloc[used], result)
     whom = population_words(result.metric, method, result.data.attrs)
-    shared = " and allows for trials that the comparisons share" if len(chosen) > 1 else ""
+    shared = ", accounting for shared trials" if len(chosen) > 1 else ""
     text += (
-        f"{name} {ends} ({method_words(result, method, kind)}, over {ground}). The interval "
-        f"generalizes to {whom}{shared}; it is not adjusted for multiple comparisons."
+        f"{name} {ends} ({method_words(result, method, kind)}{shared}; {ground}). The interval "
+        f"generalizes to {whom}; it is not adjusted for multiple comparisons."
     )
     # Differences are tested against 0; means against independent errors, if that is one value.
     chance = result.metric.independent if second is None else 0.0
@@ -1009,7 +1011,7 @@ def _named(result: Result, which: Which) -> tuple[str, str]:
     if not isinstance(which, Mapping):
         names = [which] if isinstance(which, str) else list(which)
         if len(names) > MOST_LABELS:
-            return head, f"{len(chosen):,} chosen comparisons"
+            return head, f"{len(chosen):,} selected comparisons"
         return head, f"{n} ({listed(names)})"
     parts = [
         f"{NAMES[name]} {' or '.join([labels] if isinstance(labels, str) else labels)}"
@@ -1024,7 +1026,7 @@ def _odds(row: pd.Series, method: str) -> str:
         p = float(row["p_value"])
         return "" if np.isnan(p) else f" ({p_words('p', p)}, two-sided)"
     share = float(row["prob_positive"])
-    what = {"posterior": "probability", "bootstrap": "share of replicates"}[method]
+    what = {"posterior": "posterior probability", "bootstrap": "proportion of replicates"}[method]
     return f" ({p_words(f'{what} above 0', share)})"
 
 

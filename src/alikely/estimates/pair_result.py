@@ -103,12 +103,12 @@ def select(result: Result, labels: dict[str, Any]) -> xr.DataTree:
         known = pairs[name].unique().tolist()
         if unknown := [one for one in names if one not in known]:
             raise ValueError(
-                f"no entry with {name} {unknown[0]!r}; there are: {listed(known)}"
+                f"no comparison has {name} {unknown[0]!r}; expected one of: {listed(known)}"
                 f"{nearest(unknown[0], known)}"
             )
         keep &= pairs[name].isin(names).to_numpy()
     if not keep.any():
-        raise ValueError(f"no entry matches {labels!r}; each part occurs, but not together")
+        raise ValueError(f"no comparison matches {labels!r}; each part occurs, but not together")
     return _part(result.data, np.flatnonzero(keep))
 
 

@@ -1,4 +1,4 @@
-"""What a reader should know of estimates: notes of each entry.
+"""Notes on estimates.
 
 References
 ----------
@@ -43,6 +43,7 @@ __all__ = [
     "design_effect",
     "design_remarks",
     "few_clusters",
+    "few_images",
     "fewest_clusters",
     "joined",
     "joined_notes",
@@ -56,35 +57,29 @@ __all__ = [
     "wide",
 ]
 
-# A posterior interval that spans this much says next to nothing.
+# A posterior interval wider than this is uninformative.
 WIDE = 0.5
 # A standard error below this is one of rounding.
 ROUNDING = 1e-12
-# With fewer clusters an interval is rough even if they are alike.
+# With fewer clusters an interval is approximate even if they are similar.
 FEWEST = 5
 # A column is examined if it has so many values with so many items on average.
 VALUES, SIZE = 10, 1.2
 N_PERMUTATIONS, LEVEL = 199, 0.01
 # Numbers permuted at a time: of more pairs a part is examined.
 MOST = 20_000_000
-# Of what the plan was made for, of what it was not, and where the plan does not say.
-ROUGH = "its error rests on {} images: rough"
-STARVED = (
-    "the plan was not made for this; its error rests on {} images, and intervals may be too narrow"
-)
-NO_PLAN = "its error rests on {} images, and intervals may be too narrow"
-# Measured (`docs/validation`): of means over four people, for similar models.
-SEVERAL = (
-    "of several people this posterior may be too narrow (89 % for similar models near the "
-    "ceiling): trust the analytic row"
-)
-CENTER = "its interval lies about {:.3f}, the weighted value with its bias"
+# Whether the plan was made for a comparison; None where it does not say.
+FEW_IMAGES = {
+    True: "few-effective-images", False: "few-effective-unplanned", None: "few-effective-unknown",
+}  # fmt: skip
+# Measured (`docs/validation`): coverage of means over four people, for similar models.
+SEVERAL = note("strata-several-humans")
 # What posteriors know of clusters, by sampler: all, how pairs hang together alone, or nothing.
 CLUSTERS = {"moments": "", "strengths": "", "gibbs": note("clusters-pairs")}
 IGNORED = note("clusters-ignored")
 # With fewer effective ones, draws of clusters make intervals that are too narrow.
 FEW_CLUSTERS = 50
-# What a table does with items that come back, within a condition and in others.
+# How repeated items within a condition are treated.
 AS_TRIALS = note("repeats-as-trials")
 # A center further away than this prints as another number.
 APART = 5e-4
@@ -105,7 +100,7 @@ def joined(remarks: Iterable[NDArray[Any]]) -> list[str]:
 
 
 def wide(width: Floats) -> NDArray[Any]:
-    """What is said of posterior intervals so wide, (pair,)."""
+    """Note on wide posterior intervals, (pair,)."""
     return np.where(width > WIDE, note("wide", width=WIDE), "")
 
 
@@ -152,12 +147,12 @@ def cluster_remarks(
 
 
 def require_clusters(table: xr.Dataset, cluster: str) -> None:
-    """Refuse clusters that are none of items, or all one (`ValueError`)."""
+    """Check that clusters are of items and at least two (`ValueError`)."""
     numbers = cluster_numbers(table, cluster)
     if not of_items(table, cluster):
         raise ValueError(
             f"cluster must be a column that describes items, got {cluster!r}; "
-            "item_columns= keeps one when data are read"
+            "keep one by item_columns= when reading data"
         )
     if len(np.unique(numbers)) < 2:
         raise ValueError(
@@ -228,22 +223,25 @@ def of_design(
     df, effective = (float(found[0]) for found in freedom_of(part, metric, weights[None]))
     speaks = SPEAKS[part.attrs["generalize_to"]]
     each = _made_for(part)
-    few = starved(effective, None if None in each else all(each))
-    weighted = f"chosen images, weighted, {speaks}"
-    about = CENTER.format(center) if abs(center - value) > APART else ""
+    few = few_images(effective, None if None in each else all(each))
+    weighted = note("weighted-images", generalize_to=speaks)
+    moved = abs(center - value) > APART
+    about = note("weighted-center", center=f"{center:.3f}") if moved else ""
     notes = {
         "analytic": joined_notes(weighted, few, about),
         "bootstrap": joined_notes(weighted, few),
-        "posterior": joined_notes(f"chosen images, by strata, {speaks}", several_people(part)),
+        "posterior": joined_notes(
+            note("strata-images", generalize_to=speaks), several_people(part)
+        ),
     }
     return center, df, notes
 
 
 def design_remarks(table: xr.Dataset, estimates: xr.Dataset) -> NDArray[np.object_]:
     """Note of each comparison: weighting of items, target population, effective sample size."""
-    how = f"chosen images, weighted, {SPEAKS[table.attrs['generalize_to']]}"
+    how = note("weighted-images", generalize_to=SPEAKS[table.attrs["generalize_to"]])
     remarks = [
-        joined_notes(how, starved(value, made_for))
+        joined_notes(how, few_images(value, made_for))
         for value, made_for in zip(
             estimates["effective_images"].values, _made_for(table), strict=True
         )
@@ -263,17 +261,16 @@ def _made_for(table: xr.Dataset) -> list[bool | None]:
     return [bool(own) for own in made_for]
 
 
-def starved(effective: float, made_for: bool | None) -> str:
-    """What to say of an estimate whose variance rests on few images; empty if on enough."""
+def few_images(effective: float, made_for: bool | None) -> str:
+    """Note on an estimate whose variance is based on few images; empty if on enough."""
     # Without any variance nothing is open: models alone, or images that were all shown.
     if not effective < FEWEST_EFFECTIVE:
         return ""
-    told = NO_PLAN if made_for is None else (ROUGH if made_for else STARVED)
-    return told.format(f"{effective:.1f}")
+    return note(FEW_IMAGES[made_for], n=f"{effective:.1f}")
 
 
 def several_people(part: xr.Dataset) -> str:
-    """What to say of a posterior over strata of more than one person; empty of one."""
+    """Note on a posterior over strata of more than one human; else empty."""
     ends = np.concatenate([part["first"].values, part["second"].values])
     return SEVERAL if part["asked"].values[np.unique(ends)].sum() > 1 else ""
 
@@ -325,7 +322,7 @@ def fewest_clusters(result: Result) -> int:
 
 
 def cluster_note(result: Result) -> str:
-    """What the posterior does not know of trials that err together; empty if nothing."""
+    """Note on clusters that the posterior does not include; else empty."""
     if "posterior" not in result.data.children or not result.data.attrs["cluster"]:
         return ""
     # Limits by moments have degrees of freedom of their own.
@@ -337,7 +334,7 @@ def cluster_note(result: Result) -> str:
 
 
 def repeats_note(result: Result) -> str:
-    """How answers to items that came back were taken, where that must be known; else empty."""
+    """Note on how repeated items are treated; empty where it does not matter."""
     repeats = result.table.attrs.get("repeats", "")
     if repeats == "paired" and not result.data.attrs["cluster"]:
         return AS_TRIALS

@@ -51,7 +51,7 @@ METHODS = ("analytic", "bootstrap", "posterior")
 NUMBER = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?![\w-]|[.,]\d)")
 # So many remarks a sentence names; the table has all.
 MOST_NOTES = 3
-CHAINS = " by Markov chains"
+CHAINS = " by MCMC"
 
 
 def available_methods(result: Result, ci_kind: str = "eti") -> list[Method]:
@@ -144,28 +144,28 @@ def method_words(result: Result, method: str, ci_kind: str) -> str:
     if method == "posterior":
         model = str(attrs["model"]).replace("_", " ")
         if result.without_draws:
-            return f"posterior of the model '{model}', equal-tailed, without draws"
+            return f"posterior of the generative model '{model}', equal-tailed, without draws"
         n_draws, way = len(result.draws("posterior")), attrs["sampler"]
         draws = counted(n_draws, "exact draw" if way == "exact" else "draw")
         ends = "equal-tailed, " if ci_kind == "eti" else ""
         draws += CHAINS if way == "nuts" else ""
         knows = "" if cluster_note(result) else cluster
-        return f"posterior of the model '{model}', {ends}{draws}{knows}"
+        return f"posterior of the generative model '{model}', {ends}{draws}{knows}"
     n = counted(len(result.draws("bootstrap")), "replicate")
     name = {"bca": "BCa bootstrap", "bootstrap": "percentile bootstrap"}[method]
     return f"{'bootstrap' if method == 'bootstrap' and ci_kind == 'hdi' else name}, {n}{cluster}"
 
 
 def population_words(metric: Metric, method: str, attrs: Mapping[Any, Any]) -> str:
-    """For whom an interval of an analysis with these attributes speaks."""
+    """What an interval generalizes to."""
     if metric.counts != "margins":
         new = "items" if attrs.get("cluster") == "item" else "trials"
-        return f"new {new} and these very observers (taken as fixed)"
+        return f"new {new} with these observers (observers fixed)"
     if method == "posterior":
         if attrs.get("sampler") == "moments":
-            return "new items and new people like these"
-        return "new items, answered by observers like these"
-    return "new items and these very observers (taken as fixed)"
+            return "new items and new humans"
+        return "new items with observers like these"
+    return "new items with these observers (observers fixed)"
 
 
 def pair_words(row: pd.Series, metric: Metric) -> str:
@@ -186,7 +186,7 @@ def place_words(row: pd.Series, places: Sequence[str]) -> str:
 
 
 def trial_words(frame: pd.DataFrame, result: Result) -> str:
-    """The trials, or items, that rows of a summary rest on, and what else they do."""
+    """The trials or items, and other counts, that rows of a summary are based on."""
     variable, heading = result.metric.rests_on
     unit = heading.removesuffix("s") if variable == "n_trials" else "trial"
     if unit == "trial" and counts_items(result):
@@ -206,7 +206,7 @@ def posterior_words(metric: Metric, median: float, digits: int) -> str:
 
 
 def cautions(notes: pd.Series, what: str) -> str:
-    """What the notes of a table warn of: nothing, or one sentence."""
+    """The notes of a table in one sentence; empty without notes."""
     remarks = notes.str.split("; ").explode()
     counts = merged_remarks(remarks[remarks != ""].value_counts(sort=False).to_dict())
     counts = dict(sorted(counts.items(), key=lambda pair: -pair[1]))
@@ -218,7 +218,7 @@ def cautions(notes: pd.Series, what: str) -> str:
         for remark, n in list(counts.items())[:MOST_NOTES]
     ]
     left = len(counts) - len(said)
-    more = f"; and {counted(left, 'more remark')} in the table" if left else ""
+    more = f"; and {counted(left, 'more note')} in the table" if left else ""
     return f"Caution: {', '.join(said)}{more}."
 
 
@@ -285,35 +285,34 @@ class Phrases:
         return f"Over {over}, {self.metric.label} {spread}."
 
     def speak(self, how: str, attrs: Mapping[Any, Any]) -> str:
-        """For whom the intervals speak."""
+        """Method, population and adjustment of the intervals."""
         whom = population_words(self.metric, self.method, attrs)
         return (
-            f"The intervals ({how}) generalizes to {whom}; each holds alone, unadjusted for their "
-            "number."
+            f"The intervals ({how}) generalize to {whom}; they are not adjusted for multiple "
+            "comparisons."
         )
 
     def tests(self, p: NDArray[np.float64], of: str = "") -> str:
-        """How many differ from independent observers when all are asked at once."""
-        n_told, n_tested = int((p < 1 - self.prob).sum()), int(np.isfinite(p).sum())
+        """How many tests of independent errors are significant after adjustment."""
+        n, n_tested = int((p < 1 - self.prob).sum()), int(np.isfinite(p).sum())
         return (
-            f"With p values {of}adjusted for their number (Benjamini and Hochberg), {n_told:,} of "
-            f"{n_tested:,} {'differs' if n_told == 1 else 'differ'} from independent observers at "
-            f"the level {f'{1 - self.prob:.3g}'.lstrip('0')}."
+            f"{n:,} of {n_tested:,} tests of independent errors{of} {'is' if n == 1 else 'are'} "
+            f"significant at a false discovery rate of {1 - self.prob:.3g} (Benjamini-Hochberg)."
         )
 
     def against(self, row: pd.Series) -> str:
-        """Where the interval lies beside what independent errors would give."""
+        """Where the interval lies relative to the value of independent errors."""
         chance = self.metric.independent
         if chance is None:
             return ""
         side = side_words(row[self.lower], row[self.upper], chance)
         given = number(chance, 0)
-        return f"; it {side} {given}, which independent errors would give"
+        return f" It {side} {given}, the value expected for independent errors."
 
 
 def side_words(lower: float, upper: float, value: float) -> str:
-    """Where an interval lies beside a value."""
-    return "lies above" if lower > value else "lies below" if upper < value else "holds"
+    """Where an interval lies relative to a value."""
+    return "lies above" if lower > value else "lies below" if upper < value else "contains"
 
 
 def _one(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
@@ -328,14 +327,14 @@ def _one(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
         # A posterior needs no estimate.
         text += f"; {say.interval(row)} ({how})" if known else ""
     else:
-        how = f"{how}, over {ground}" if known else f"over {ground}"
+        how = f"{how}; {ground}" if known else ground
         text += f" was {say.value(row['estimate'])}, {say.interval(row)} ({how})"
     parts = [f"{capital(text)}."]
     if known:
         whom = population_words(metric, say.method, result.data.attrs)
-        parts.append(f"The interval generalizes to {whom}{say.against(row)}.")
+        parts.append(f"The interval generalizes to {whom}.{say.against(row)}")
     if not np.isnan(p := row.get("p_null", np.nan)):
-        parts.append(f"Against independent observers, {p_words('p', p)}.")
+        parts.append(f"The test against independent observers gave {p_words('p', p)}.")
     return " ".join(filter(None, [*parts, cautions(pd.Series([note]), "")]))
 
 
@@ -349,17 +348,17 @@ def _many(say: Phrases, result: Result, frame: pd.DataFrame, how: str) -> str:
     reasons = str(counts.index[0]) if len(counts) == 1 else reasons
     if not len(defined):
         text = f"The {label} of all {what}{where} is undefined: {reasons}."
-        return f"{text} They have {ground}."
+        return f"{text} They are based on {ground}."
     value = defined["estimate"]
     places = [name for name in PLACES if frame[name].nunique() > 1]
     least, most = (defined.loc[at] for at in (value.idxmin(), value.idxmax()))
     parts = [say.ranged(f"{what}{where}", least, most, value.median(), places)]
     if len(defined) < len(frame):
-        parts.append(f"Undefined: {len(frame) - len(defined)} ({reasons}).")
+        parts.append(f"{capital(label)} is undefined for {len(frame) - len(defined)} ({reasons}).")
     if frame[say.lower].isna().all():
         parts.append(f"No {interval_words(say.method, say.kind, say.prob)} is valid here.")
     else:
-        parts.append(say.speak(f"{how}, over {ground}", result.data.attrs))
+        parts.append(say.speak(f"{how}; {ground}", result.data.attrs))
     if "p_null_bh" in frame:
         parts.append(say.tests(frame["p_null_bh"].to_numpy()))
     notes = frame["note"].where(frame["estimate"].notna(), "")
@@ -378,23 +377,23 @@ def _what(result: Result, frame: pd.DataFrame) -> tuple[str, str]:
     ]
     if n_pairs == len(frame):
         return f"{n_pairs:,} pairs", f" ({', '.join(inner)})" if inner else ""
-    everybody = n_pairs == 1 and pairs["observer_a"].item() == pairs["observer_b"].item()
+    same = n_pairs == 1 and pairs["observer_a"].item() == pairs["observer_b"].item()
     whom = f"{counted(n_pairs, 'pair')} of observers"
-    whom = pair_words(pairs.iloc[0], result.metric) if everybody else whom
+    whom = pair_words(pairs.iloc[0], result.metric) if same else whom
     return f"{len(frame):,} comparisons", f" ({', '.join([whom, *inner])})"
 
 
 def matrix_sentence(
     matrix: Result, n_places: int, place: str, prob: float, kind: CiKind, digits: int
 ) -> str:
-    """Say the extremes of a matrix, for whom its intervals speak, and its tests."""
+    """Say the extremes of a matrix, its intervals and its tests."""
     metric, values, n = matrix.metric, matrix.estimates["estimate"].values, len(matrix.observers)
     where = f", {n_places:,} {place}s" if place else ""
     pairs = counted(n * (n - 1) // 2, "pair")
-    over = f"{values.size:,} entries ({pairs} of {n:,} observers{where})"
+    over = f"{values.size:,} comparisons ({pairs} of {n:,} observers{where})"
     defined = np.isfinite(values)
     if not defined.any():
-        return f"Of {over}, none has a defined {metric.label}."
+        return f"{capital(metric.label)} is undefined for all {over}."
     method = "posterior" if "posterior_lower" in matrix.estimates else "analytic"
     say = Phrases(metric, method, prob, kind, digits)
     least, most = (
@@ -402,11 +401,11 @@ def matrix_sentence(
     )
     parts = [say.ranged(over, least, most, float(np.median(values[defined])), PLACES)]
     if lost := int((~defined).sum()):
-        parts.append(f"Undefined: {lost:,}.")
-    how = "posterior, from the counts alone" if method == "posterior" else "analytic"
+        parts.append(f"{capital(metric.label)} is undefined for {lost:,}.")
+    how = "posterior, computed from counts" if method == "posterior" else "analytic"
     parts.append(say.speak(how, matrix.data.attrs))
     if "p_adjusted" in matrix.estimates:
-        parts.append(say.tests(matrix.estimates["p_adjusted"].values, "of Fisher's exact test "))
+        parts.append(say.tests(matrix.estimates["p_adjusted"].values, " by Fisher's exact test"))
     return " ".join(parts)
 
 

@@ -56,9 +56,9 @@ def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """Why the standard error of an estimate of the four cells is 0."""
     n11, n10, n01, n00 = np.moveaxis(known["cells"], -1, 0)
     reasons = [
-        (_rarest_answers(known) == 0, "An observer is always right or always wrong"),
+        (_rarest_answers(known) == 0, "An observer is always correct or always incorrect"),
         ((n10 == 0) & (n01 == 0), "Both observers err on the same trials"),
-        ((n11 == 0) & (n00 == 0), "Where one observer errs the other is right"),
+        ((n11 == 0) & (n00 == 0), "Where one observer errs, the other is correct"),
     ]
     found = np.select([is_so for is_so, _ in reasons], [text for _, text in reasons], STILL)
     return np.array([note("no-variation", why=text) for text in found], dtype=object)
