@@ -111,10 +111,12 @@ def test_bad_options_are_refused() -> None:
         confusion_trials([[1, 2], [3, 4]])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="classes must name the 3 classes of 'a', got 2 names"):
         confusion_trials({"a": GOOD["a"].to_numpy(), "b": GOOD["b"].to_numpy()}, ["x", "y"])
-    with pytest.raises(ValueError, match="say paired=False if they did not"):
+    with pytest.raises(ValueError, match="give paired=False if they did not"):
         al.error_similarity(GOOD)
-    with pytest.raises(ValueError, match="paired goes with confusion matrices"):
+    with pytest.raises(ValueError, match="paired is an option for confusion matrices"):
         al.error_similarity(al.load_example(), paired=True)
     two = {name: matrix.iloc[:2, :2] for name, matrix in GOOD.items()}
-    with pytest.raises(ValueError, match="with 2 classes a wrong answer can only be the other"):
+    with pytest.raises(
+        ValueError, match="with 2 classes an incorrect response can only be the other"
+    ):
         al.error_similarity(two, paired=False)

@@ -85,7 +85,7 @@ def silent() -> al.Trials:
         (example, "kappa_p", {}, "have no probabilities of options; add them"),
         (example, "kappa_p_discrete", {}, "do not say how many options each"),
         (models, "kappa_p", {"sampler": "nuts"}, "has exact draws only"),
-        (twice, "kappa_p_discrete", {}, "items came back, and"),
+        (twice, "kappa_p_discrete", {}, "items are repeated, and"),
         (silent, "kappa_p_discrete", {}, "some trials have no response, which is none"),
     ],
 )

@@ -94,7 +94,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: ec(include=["prio"], n_draws=4), "include must be 'all' or among"),
     (
         lambda: ec(n_draws=0, prior={"u": (1, 1)}, bayes_factor=False),
-        "prior has no posterior to be of",
+        "prior has no effect with n_draws=0",
     ),
     (lambda: al.compare(trials(), "kappa"), "metric must be one of 'error_consist"),
     (lambda: al.compare(trials(), "EC", mixture="mean"), "has no option 'mixture'"),
@@ -107,14 +107,14 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     # Items that came back.
     (lambda: al.error_consistency(again(), sampler="nuts"), "items came back"),
     (lambda: al.error_consistency(again(), prior={"u": (2, 2)}), "items came back"),
-    (lambda: al.pairwise_matrix(again()), "items came back"),
+    (lambda: al.pairwise_matrix(again()), "items are repeated"),
     # Labels, rows and readings.
     (lambda: al.misclassification_agreement(correctness()), "or use error_consistency, which"),
     (
         lambda: al.error_similarity(al.data.from_counts([1, 1, 1, 1])),
-        "count it with joint_correctness(..., labels=True)",
+        "make it with joint_correctness(..., labels=True)",
     ),
-    (lambda: al.error_similarity(readings()), "with 2 classes a wrong answer can only be"),
+    (lambda: al.error_similarity(readings()), "with 2 classes an incorrect response can only be"),
     (lambda: al.compare(trials(), "CLES", sampler="nuts"), "sampler must be 'auto' for error_s"),
     (lambda: al.compare(trials(), "MA", sampler="exact"), "sampler must be 'auto' for misclass"),
     (lambda: al.compare(trials(), "CLES", alpha=0), "alpha must be above 0 and finite, got 0"),

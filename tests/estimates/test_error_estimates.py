@@ -220,5 +220,5 @@ def test_chains_in_a_folder_are_not_drawn_again(
     # Another seed has chains of its own.
     with pytest.raises(KeyboardInterrupt):
         al.error_similarity(trials, **options, cache_dir=tmp_path, rng=2)
-    with pytest.raises(ValueError, match="folder keeps the sweeps of a seed, and rng is None"):
+    with pytest.raises(ValueError, match="cache_dir saves the draws of a seed, and rng is None"):
         al.error_similarity(trials, **options, cache_dir=tmp_path)

@@ -341,5 +341,7 @@ def test_tables_of_many_pairs_point_here(
     trials: al.Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("alikely.estimates.analysis.MANY", 100)
-    with pytest.warns(UserWarning, match=r"135 pairs: al\.matrix\(trials\)"):
+    with pytest.warns(
+        UserWarning, match=r"135 pairs may take minutes; al\.pairwise_matrix\(trials\)"
+    ):
         al.error_consistency(trials, n_resamples=0, n_draws=0, n_null=0)

@@ -59,15 +59,15 @@ def test_a_matrix_of_a_directed_metric_shows_both_orders() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "pair"}, "none of pair, chain, .*got 'pair'"),
-        ({"name": "two words"}, "a word of letters, .*got 'two words'"),
-        ({"bounds": (1.0, 0.0)}, r"must be \(least, greatest\), got \(1.0, 0.0\)"),
+        ({"name": "pair"}, "not be one of pair, chain, .*got 'pair'"),
+        ({"name": "two words"}, "must consist of letters, .*got 'two words'"),
+        ({"bounds": (1.0, 0.0)}, r"must be \(smallest, largest\), got \(1.0, 0.0\)"),
         ({"scale": "logit", "bounds": (-np.inf, 1.0)}, "must be finite, for scale='logit'"),
         ({"draws": "labels"}, "draws of a metric of correctness must be"),
         ({"base": ERROR_SIMILARITY, "draws": "rows"}, "leave draws out, for no posterior"),
-        ({"options": {"seed": 1}}, "by which a result remembers its making; got 'seed'"),
-        ({"options": {"q": True}}, "numbers or strings, which a file can hold; q is True"),
-        ({"options": {"q": None}}, "numbers or strings, which a file can hold; q is None"),
+        ({"options": {"seed": 1}}, "which are attributes of results; got 'seed'"),
+        ({"options": {"q": True}}, "numbers or strings, so that files can store them; q is True"),
+        ({"options": {"q": None}}, "numbers or strings, so that files can store them; q is None"),
     ],
 )
 def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
@@ -81,9 +81,9 @@ def test_metrics_that_cannot_be(change: dict[str, Any], message: str) -> None:
         ({"value": lambda cells: 1.0}, r"value of the metric 'mine' .*shape \(3,\), got \(\)"),
         ({"gradient": ERROR_CONSISTENCY.value}, r"gradient of .*\(3, 4\), got \(3,\)"),
         ({"reason": lambda cells: ""}, r"reason of .*shape \(3,\), got \(\)"),
-        ({"gradient": ERROR_CONSISTENCY.influence}, "gradient of the metric 'mine' is not that of"),
+        ({"gradient": ERROR_CONSISTENCY.influence}, "gradient of the metric 'mine' does not match"),
         ({"value": lambda cells: cells[..., 0]}, "must not change with the scale .*got 50 and 150"),
-        ({"value": lambda cells: cells[..., 0] / 0.0}, "must be finite where both observers err"),
+        ({"value": lambda cells: cells[..., 0] / 0.0}, "must be finite if both observers make"),
         ({"value": lambda n: abs(n[..., 1] - n[..., 2]) / n.sum(-1)}, "has a kink.*gradient="),
     ],
 )

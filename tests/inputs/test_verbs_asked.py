@@ -115,7 +115,7 @@ WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna=
 WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna='安娜', net_a='🐻')}
 WORKS => compare t.csv --n-null 50 $Q --out o => {'t.csv': ren('observer', anna='../../a',
     net_a='/b')}
-with 2 classes a wrong answer can only be the other one: there is => compare --confusions a.csv
+with 2 classes an incorrect response can only be the other class => compare --confusions a.csv
     b.csv --no-paired --n-permutations 20 $Q => {'a.csv': conf, 'b.csv': conf}
 confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.csv': conf}
 --confusions must be of at => compare --confusions a.csv --no-paired => {'a.csv': conf}
@@ -137,7 +137,7 @@ WORKS => matrix t.csv --metric ma
 WORKS => matrix t.csv --quiet --n-resamples 1000000000000
 --n-resamples must => matrix t.csv --quiet --n-resamples -1
 WORKS => matrix t.csv --quiet --n-resamples 20 --out o => {'t.csv': csv(response=P.truth)}
-items came back, and their answers are not independent: => matrix t.csv --quiet => {'t.csv':
+items are repeated, and responses to them are not independent => matrix t.csv --quiet => {'t.csv':
     w.text(pd.concat([P.assign(repeat=0), P.assign(repeat=1)]))}
 WORKS => benchmark t.csv $Q --out o
 WORKS => benchmark t.csv $Q --out o => {'t.csv': w.text(P[P.observer != 'net_b'])}

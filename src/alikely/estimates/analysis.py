@@ -1,4 +1,4 @@
-"""Analyses of pairs of observers: the design, and the steps from trials to a result."""
+"""Analyses of pairs of observers: design, and steps from trials to a result."""
 
 from __future__ import annotations
 
@@ -48,28 +48,26 @@ __all__ = [
     "sampling_unit",
 ]
 
-# Of more pairs tables take minutes, and replicates gigabytes.
+# With more pairs, tables take minutes and replicates gigabytes.
 MANY = 20_000
-MATRIX = (
-    "{:,} pairs: al.pairwise_matrix(trials) estimates so many, with limits and tests, in seconds"
-)
-# What counts, labels and estimates of an entry take, and how often null draws are held at once.
+MATRIX = "{:,} pairs may take minutes; al.pairwise_matrix(trials) estimates all pairs in seconds"
+# Bytes of counts, labels and estimates of an entry, and copies of null draws in memory.
 BYTES_OF_ENTRY = 600
 NULL_COPIES = 2
-# What draws are made of whose posterior has the prior on the cells of a pair.
+# Draws whose posterior uses the prior on the cells of a pair.
 OF_CELLS = ("cells", "options", "readings", "trials")
-# As a cluster: every answer is a trial of its own, also to an item that came back.
+# Value of cluster: every response is a separate trial, even to a repeated item.
 AS_TRIALS = "trial"
-# A model that its user gave no name.
+# Name of a custom generative model without a name.
 OWN = "own"
 
-# Groups of a result by name; variables of "estimates" join those that are there.
+# Groups of a result by name; variables of "estimates" are added to existing ones.
 Groups = dict[str, xr.Dataset]
 
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """What is compared, what the sampling unit is, and how much is computed; see `compare`."""
+    """Options of an analysis; see `compare`."""
 
     pairs: Pairs
     by: By
@@ -97,24 +95,24 @@ class Design:
 
             check_include(self.options["include"])
         if (priors := self.options.get("priors")) is not None:
-            # The models' room imports PyMC: only when needed.
+            # The subpackage models imports PyMC: only when needed.
             from alikely.models._given_priors import check_priors
 
             check_priors(priors)
 
     def unit(self, table: xr.Dataset) -> str | None:
-        """Trial coordinate whose trials err together."""
+        """Return the trial coordinate of the sampling unit."""
         return sampling_unit(table, self.cluster)
 
 
 def sampling_unit(table: xr.Dataset, cluster: str | None) -> str | None:
-    """Trial coordinate whose trials err together: the cluster, items that recur, or classes."""
+    """Return the trial coordinate of the sampling unit: cluster, repeated items or classes."""
     if cluster is not None:
         return None if cluster == AS_TRIALS and "margins" not in table else cluster
     if "margins" in table:
         return _classes(table)
     if "inclusion" in table:
-        # A plan draws the images of each condition apart.
+        # A plan samples the images of each condition separately.
         return None
     attrs = table.attrs
     again = attrs.get("recurring") == "one item" or attrs.get("repeats") == "crossed"
@@ -122,7 +120,7 @@ def sampling_unit(table: xr.Dataset, cluster: str | None) -> str | None:
 
 
 def _classes(table: xr.Dataset) -> str | None:
-    """Classes err together, where all groups of trials have enough of them."""
+    """Classes as clusters, if all groups of trials have enough of them."""
     classes = pd.Series(table["true_class"].values)
     if (classes < 0).any():
         return None
@@ -132,14 +130,14 @@ def _classes(table: xr.Dataset) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """How metrics of one kind are counted and drawn, and what their estimates have beside them."""
+    """Functions for metrics of one kind: counts, further columns and posterior draws."""
 
     count: Callable[[Any, Metric, Design], xr.Dataset]
     beside: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     draw: Callable[[xr.Dataset, Metric, xr.Dataset, Design, np.random.SeedSequence], Groups]
     model: Callable[[Design], str]
     options: tuple[str, ...] = ()
-    # Whether the posterior of every pair has limits without draws.
+    # Whether posterior limits of every pair can be computed from counts.
     closed: Callable[[xr.Dataset, Metric, Design], bool] = lambda *_: False
 
 
@@ -167,7 +165,7 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         attrs.update(variables.attrs)
         groups.update({name: group for name, group in found.items() if name not in groups})
 
-    with step(f"{of}: what stands beside {table.sizes['pair']:,} estimates"):
+    with step(f"{of}: further columns of {table.sizes['pair']:,} estimates"):
         add(kind.beside(table, metric, estimates, design, other_seed))
     if isinstance(trials, Trials):
         groups[DATA_SUMMARY] = data_summary(trials.data)
@@ -182,7 +180,7 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
                 table, metric, design.n_resamples, cluster=cluster, rng=bootstrap_seed
             )
         if "n_clusters" in estimates:
-            # One cluster drawn again and again has no variance.
+            # Resampling one cluster gives no variance.
             replicates = replicates.where(estimates["n_clusters"] > 1)
         groups["bootstrap"] = replicates.to_dataset()
     if design.n_draws and metric.draws:
@@ -197,12 +195,12 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
         attrs["posterior_limits"] = WITHOUT_DRAWS
     elif not design.n_draws and design.prior is not None:
         raise ValueError(
-            "prior has no posterior to be of: n_draws=0 leaves equal-tailed limits of error "
-            "consistency alone, under a Dirichlet prior and for items shown once; give n_draws=4000"
+            "prior has no effect with n_draws=0, except on equal-tailed limits of error "
+            "consistency with a Dirichlet prior and items shown once; give n_draws=4000"
         )
     labels = {name: ("pair", table[name].values) for name in LABELS}
     for name in {"bootstrap", "posterior"} & groups.keys():
-        # ArviZ selects entries by observer and condition.
+        # For selection of entries by observer and condition in ArviZ.
         groups[name] = groups[name].assign_coords(labels)
     tree = xr.DataTree.from_dict({**groups, "estimates": estimates})
     tree.attrs = {
@@ -225,12 +223,12 @@ def analyze(trials: Any, metric: Metric, kind: Kind, design: Design) -> Result:
 def counted(
     trials: Any, metric: Metric, design: Design, *, once: bool = False, **how: Any
 ) -> xr.Dataset:
-    """Table of counts, made of trials or given; `once`: of one response to each item."""
+    """Return a table of counts, from trials or as given; `once`: one response to each item."""
     if isinstance(trials, Trials):
         if design.cluster is None and (odd := recurring(trials.data)[2]):
             raise ValueError(
-                f"{odd} has several truths, and hardly any other label does: give it one truth, "
-                "or cluster='trial' if labels are of other items in each condition"
+                f"{odd} has several truths, unlike most other labels; give it one truth, or "
+                "cluster='trial' if labels denote different items in each condition"
             )
         table = joint_correctness(
             trials,
@@ -250,19 +248,19 @@ def counted(
         )
     if once and table.attrs.get("repeats") == "paired" and design.cluster != AS_TRIALS:
         raise ValueError(
-            f"items came back, and {metric.label} takes one response to an item: choose one with "
-            "trials.select(repeat=...), or give cluster='trial' to take all for independent"
+            f"items are repeated, and {metric.label} needs one response to an item; select one "
+            "with trials.select(repeat=...), or give cluster='trial' to treat all as independent"
         )
     if how.get("labels") in (True, "readings") and "response" not in table:
         raise ValueError(
-            f"this table holds correctness only, and {metric.label} compares classes; count it "
+            f"this table has correctness only, and {metric.label} compares classes; make it "
             "with joint_correctness(..., labels=True), or use error_consistency"
         )
     return table
 
 
 def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
-    """Refuse clusters of which there is one (`ValueError`)."""
+    """Check that there are at least two clusters (`ValueError`)."""
     if of_items(table, cluster) and len(set(table[cluster].values.tolist())) < 2:
         raise ValueError(
             f"cluster={cluster!r} needs at least two clusters, and all trials are of "
@@ -271,7 +269,7 @@ def _check_clusters(table: xr.Dataset, cluster: str | None) -> None:
 
 
 def require_cells(metric: Metric, prior: Prior | None) -> None:
-    """Refuse a prior on cells for a posterior that has none (`ValueError`)."""
+    """Check that the posterior uses a prior on cells (`ValueError`)."""
     if prior is not None and metric.draws not in OF_CELLS:
         raise ValueError(
             f"prior is of the four cells of a pair, and the posterior of {metric.name} has none; "
@@ -280,7 +278,7 @@ def require_cells(metric: Metric, prior: Prior | None) -> None:
 
 
 def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, design: Design) -> str:
-    """Of missing responses of those who are compared; of all, where rows are of groups."""
+    """Note on missing responses of the compared observers, or of all if rows are groups."""
     compared = np.unique([table[f"observer_{side}"].values.astype(str) for side in "ab"])
     named = compared.tolist() if np.isin(compared, trials.observers).all() else None
     as_class = design.no_response == "error" and metric.counts == "readings"
@@ -289,7 +287,7 @@ def _missing_note(trials: Trials, table: xr.Dataset, metric: Metric, design: Des
 
 
 def _check_size(trials: Any, metric: Metric, design: Design) -> int:
-    """Refuse more than memory holds before anything is counted; other tables are checked later."""
+    """Check that the analysis fits into memory, before anything is counted."""
     if not isinstance(trials, Trials) or metric.counts == "margins":
         return 0
     n = n_entries(trials, design.pairs, design.by)
@@ -305,12 +303,12 @@ def _check_size(trials: Any, metric: Metric, design: Design) -> int:
 
 
 def model_name(model: Any) -> str:
-    """How a result calls the model behind its posterior."""
+    """Name of the generative model in a result."""
     return model if isinstance(model, str) else model.name or OWN
 
 
 def check_numbers(**numbers: int) -> None:
-    """Refuse numbers of draws that are negative or no whole numbers (`ValueError`)."""
+    """Check that numbers of draws are non-negative integers (`ValueError`)."""
     for name, number in numbers.items():
         if not isinstance(number, int | np.integer) or isinstance(number, bool):
             raise ValueError(f"{name} must be a whole number, 0 for none; got {number!r}")
@@ -320,13 +318,13 @@ def check_numbers(**numbers: int) -> None:
 
 
 def kept_prior(metric: Metric, prior: Prior | None) -> str:
-    """The prior as a result keeps it; empty where the posterior has one of another kind."""
+    """The prior as saved in a result; empty if the posterior has a different kind of prior."""
     own = prior is not None or metric.draws in ("cells", "options")
     return prior_text(prior) if own else ""
 
 
 def chain_groups(fits: Mapping[str, xr.DataTree]) -> Groups:
-    """Fits as groups of a result: their labels may hold what names of groups may not."""
+    """MCMC fits as numbered groups of a result, with their labels as attributes."""
     groups = {}
     for number, (label, tree) in enumerate(fits.items()):
         place = f"{CHAINS}/fit_{number}"

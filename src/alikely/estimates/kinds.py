@@ -1,4 +1,4 @@
-"""Kinds of metrics: of correctness, wrong labels, error rows, readings, options and trials."""
+"""Kinds of metrics: correctness, incorrect labels, error rows, ratings, options and trials."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ __all__ = ["CORRECTNESS", "LABELS", "NOT_MET", "OPTIONS", "READINGS", "ROWS", "T
 
 Seed = np.random.SeedSequence
 
-# What a result shows of chains of correctness; the rest is in their trees.
+# Variables of MCMC fits of correctness in a result; others are in the trees of the fits.
 SHOWN = ("error_consistency", "copy_probability")
-# Joint errors of a pair below which no posterior holds.
+# Fewest joint errors of a pair for nominal coverage of the posterior.
 TOO_FEW = 3
-# Where all trials are joint errors their number was chosen, and below this one the coverage of a
-# share of so many swings down to .87 (exact, for Jeffreys' prior); over random numbers it does not.
+# If all trials are joint errors, their number is fixed by design. Below this number, coverage of a
+# proportion drops to 0.87 (exact, for Jeffreys' prior); over random numbers it does not.
 CHOSEN = 40
-# Above, chains of a pair may not have seen all of its posterior. Limits up to it held as often as
-# others (card of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
+# Above, chains of a pair may not have converged. Coverage up to this value is as with others (model
+# page of `paired_errors`): two chains of 250 draws reach 1.1 by chance.
 R_HAT = 1.2
 NOT_MET = "chains differ"
-# Draws beyond a limit, below which the outermost are not far enough out.
+# Fewest draws beyond a limit for accurate tail quantiles.
 BEYOND = 2.5
-# Label of an entry of all readers: they are compared with one another.
+# Label of an entry of all readers.
 ALL = "all readers"
-LOST = "same items, but not which: no interval without the trials"
-# What confusion matrices of systems that answered the same items do not tell.
+LOST = "systems answered the same items: no interval without the trials"
+# Variables that cannot be computed from confusion matrices of systems with the same items.
 OF_PAIRING = (
     "se",
     "n_joint_errors",
@@ -85,7 +85,7 @@ OF_PAIRING = (
 
 
 def of_pairs(found: Mapping[str, Any], **attrs: str) -> Groups:
-    """Variables of the estimates, one value for each entry unless dims are given."""
+    """Variables of the estimates, one value per entry unless dimensions are given."""
     variables = {
         name: values if isinstance(values, tuple | xr.DataArray) else ("pair", values)
         for name, values in found.items()
@@ -106,27 +106,27 @@ def draw_process(
 
 
 def count_exact(trials: Any, metric: Metric, design: Design, **how: Any) -> xr.Dataset:
-    """Count what has exact draws only."""
+    """Count trials for metrics that have exact draws only."""
     if design.sampler == "nuts":
         raise ValueError(f"{metric.name} has exact draws only; use sampler='auto'")
     return counted(trials, metric, design, **how)
 
 
-# Images that a plan chose.
+# Images sampled by a plan.
 
 
 def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -> Groups:
-    """Draw the posterior over strata, where the plan has some; none where it weighs by size."""
+    """Draw the posterior over strata, if the plan has any."""
     asked = design.options.get("model") not in (None, "copying") or design.options.get("include")
     if design.sampler == "nuts" or design.prior is not None or asked:
         raise ValueError(
-            "images chosen by a plan have the posterior over strata, or none: leave out sampler, "
-            "prior, model and include"
+            "sampler, prior, model and include have no effect for images sampled by a plan, whose "
+            "posterior is over strata; leave them out"
         )
     if not _by_strata(table) or metric.counts != "correctness":
         return {}
     drawn = strata_draws(table, four_chains(design.n_draws), [metric], seed)[metric.name]
-    # Pairs of a group are based on the same images, or on lists that were drawn apart.
+    # Pairs of a group have the same images, or lists that were sampled independently.
     joint = table.attrs["lists"] > 1 or all(
         len(np.unique(block.shown(), axis=0)) == 1 for block in blocks(table)
     )
@@ -135,7 +135,7 @@ def draw_strata(table: xr.Dataset, metric: Metric, design: Design, seed: Seed) -
 
 
 def _by_strata(table: xr.Dataset) -> bool:
-    """Whether every image of a stratum was as likely as any other, so that it has a posterior."""
+    """Check that all images of a stratum have the same inclusion probability."""
     if "stratum" not in table:
         return False
     for block in blocks(table):
@@ -150,7 +150,7 @@ def _by_strata(table: xr.Dataset) -> bool:
 
 
 def _recurs(table: xr.Dataset, unit: str | None) -> NDArray[np.bool_]:
-    """Whether an item came back to either observer of each entry, within its group of trials."""
+    """Entries in which an item is repeated for either observer, within its group of trials."""
     out = np.zeros(table.sizes["pair"], dtype=bool)
     if unit is None:
         return out
@@ -169,19 +169,19 @@ def _recurs(table: xr.Dataset, unit: str | None) -> NDArray[np.bool_]:
 def _beside_cells(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
-    """Tests of independence of every pair, and what the metric has beside it."""
+    """Tests of independence of every pair, and further columns of the metric."""
     cells, value = table["cells"].values, estimates["estimate"].values
     found: dict[str, NDArray[Any]] = {}
     derived = {name: function(cells) for name, function in metric.derived.items()}
     if "inclusion" in table:
-        # Weighted counts are no counts: the tests of independence have none.
+        # Tests of independence need counts; weighted counts are not counts.
         return of_pairs({"remark": design_remarks(table, estimates)} | derived)
     unit = design.unit(table)
-    # Two-sided, about the value of independent observers: only where that is one number.
+    # Two-sided, around the value of independent observers, if that is one number.
     middle = metric.independent if design.n_null else None
     recurs = _recurs(table, unit)
     if not recurs.all():
-        # Answers to one item are not independent: neither Fisher's test nor the Bayes factor holds.
+        # Responses to one item are dependent: Fisher's test and the Bayes factor are invalid.
         once = np.rint(cells[~recurs]).astype(np.int64)
         tests = {"p_fisher": null.fisher_exact(once)}
         if design.bayes_factor:
@@ -191,7 +191,7 @@ def _beside_cells(
             found[name] = np.full(len(cells), np.nan)
             found[name][~recurs] = values
     if middle is not None and unit is not None and of_items(table, unit):
-        # Clusters of different sizes cannot be exchanged; a few have too few signs.
+        # Clusters of different sizes are not exchangeable; few clusters have too few signs.
         away = np.abs(divide(value - middle, estimates["se"].values))
         by_student = 2 * stats.t.sf(away, estimates["df"].values)
         by_signs = sign_flip_p(table, metric, design.n_null, unit, seed)
@@ -242,7 +242,7 @@ def _draw_cells(
     return groups | chain_groups({"all pairs": tree})
 
 
-# Wrong labels.
+# Incorrect labels.
 
 
 def _count_labels(
@@ -250,18 +250,18 @@ def _count_labels(
 ) -> xr.Dataset:
     _require_auto(metric, design)
     table = counted(trials, metric, design, labels=True, disjoint=disjoint)
-    # A missing response that counts as an error is no label.
+    # A missing response that counts as an error is not a label.
     n_labels = int((table["class"].values != SILENT).sum())
     if n_labels < 3:
         raise ValueError(
-            f"with {n_labels} classes a wrong answer can only be the other one: there "
-            "is nothing to compare; use error_consistency"
+            f"with {n_labels} classes an incorrect response can only be the other class, so "
+            "labels carry no information; use error_consistency"
         )
     return table
 
 
 def _crossed(table: xr.Dataset) -> bool:
-    """Whether items came back, and every answer of one meets every answer of the other."""
+    """Whether items are repeated and all pairs of responses are crossed."""
     return bool(table.attrs.get("repeats") == "crossed")
 
 
@@ -270,7 +270,7 @@ def _beside_labels(
 ) -> Groups:
     found = agreement_of_classes(table)
     if "inclusion" in table:
-        # What else stands beside it is of unweighted counts.
+        # Other columns describe unweighted counts.
         remark = design_remarks(table, estimates)
         return of_pairs({"n_joint_errors": found["n_joint_errors"], "remark": remark})
     return of_pairs({k: found[k] for k in ("n_joint_errors", *metric.beside) if k in found})
@@ -287,7 +287,7 @@ def _draw_labels(
 
 
 def _few_joint_errors(table: xr.Dataset) -> NDArray[np.object_]:
-    """What to know of posteriors of pairs with few joint errors."""
+    """Notes on posteriors of pairs with few joint errors."""
     cells = table["cells"].values
     number = cells[:, 3]
     remarks = _texts(len(number))
@@ -299,10 +299,10 @@ def _few_joint_errors(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 def _require_auto(metric: Metric, design: Design) -> None:
-    """Refuse a sampler that is of correctness (`ValueError`)."""
+    """Check that no sampler was requested (`ValueError`)."""
     if design.sampler != "auto":
         raise ValueError(
-            f"sampler must be 'auto' for {metric.name}, which is drawn in one way, got "
+            f"sampler must be 'auto' for {metric.name}, which has one sampler, got "
             f"{design.sampler!r}; leave it out"
         )
 
@@ -318,28 +318,28 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
     _require_auto(metric, design)
     if cache_dir is not None and design.rng is None:
         raise ValueError(
-            "folder keeps the sweeps of a seed, and rng is None; give a seed, such as rng=1, or "
-            "leave folder out"
+            "cache_dir saves the draws of a seed, and rng is None; give a seed, such as rng=1, or "
+            "leave cache_dir out"
         )
     if not isinstance(trials, Mapping) or isinstance(trials, xr.Dataset):
         if paired is not None:
             raise ValueError(
-                "paired goes with confusion matrices; trials tell themselves which items systems "
-                "have in common"
+                "paired is an option for confusion matrices; common items of trials are known, so "
+                "leave it out"
             )
         return analyze(trials, metric, ROWS, design)
     if paired is None:
         raise ValueError(
-            "confusion matrices do not tell whether systems answered the same items; say "
-            "paired=False if they did not, or paired=True if they did: then there is no interval, "
-            "unless you have the trials"
+            "confusion matrices do not show whether systems answered the same items; give "
+            "paired=False if they did not, or paired=True if they did (then there is no interval; "
+            "compare trials to get one)"
         )
     if not paired:
         return analyze(confusion_trials(trials), metric, ROWS, design)
     alone = {**options, "n_permutations": 0}
     design = dataclasses.replace(design, n_resamples=0, n_draws=0, options=alone)
     found = analyze(confusion_trials(trials), metric, ROWS, design).data.copy()
-    # The estimate alone: all else depends on which items systems had in common.
+    # Only the estimate: everything else depends on the common items.
     estimates = found["estimates"].to_dataset()
     for name in OF_PAIRING:
         estimates[name] = xr.full_like(estimates[name], np.nan, dtype=np.float64)
@@ -352,7 +352,7 @@ def analyse_rows(trials: Any, metric: Metric, design: Design) -> Result:
 def _beside_rows(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
-    # The test of equal rows knows one answer to an item.
+    # The test of equal rows requires one response to an item.
     if _crossed(table) or "divergence" not in metric.beside:
         return of_pairs(error_counts(table))
     found: dict[str, Any] = class_comparison(table, **metric.options)
@@ -392,18 +392,18 @@ def _draw_rows(
     return groups | of_pairs({"posterior_remark": remarks} | found)
 
 
-# Readings.
+# Ratings.
 
 
 def _count_readings(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
-    """Table of readings, of pairs or of all readers of these pairs."""
+    """Count ratings of pairs, or of all readers of these pairs."""
     table = count_exact(trials, metric, design, once=True, labels="readings")
     _require_common_codes(table)
     return _of_all(table) if design.options.get("readers") == "all" else table
 
 
 def _require_common_codes(table: xr.Dataset) -> None:
-    """Refuse readers who write the same readings differently, such as ``yes`` and ``1``."""
+    """Check that readers use the same codes, not ``yes`` and ``1`` (`ValueError`)."""
     names, response = table["class"].values, table["response"].values
     true = np.zeros(len(names), dtype=bool)
     true[table["truth"].values] = True
@@ -421,13 +421,13 @@ def _require_common_codes(table: xr.Dataset) -> None:
             for i in (a[pair], b[pair])
         )
         raise ValueError(
-            f"readers {one} and {other} have no code in common; write the same reading alike, "
+            f"readers {one} and {other} have no code in common; use the same codes, "
             "such as table['response'].replace({'1': 'yes', '0': 'no'})"
         )
 
 
 def _of_all(table: xr.Dataset) -> xr.Dataset:
-    """One entry for each group of trials: all readers that are in a pair and read there."""
+    """Make one entry per group of trials, of all readers with ratings there."""
     group, names = table["pair_group"].values, table["observer"].values
     every, starts = np.unique(group, return_index=True)
     response, correct = table["response"].values, table["correct"].values
@@ -444,7 +444,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
         reading = own & read.any(axis=1)
         if reading.sum() > 1 and (own & ~reading).any():
             absent[entry] = listed(names[own & ~reading])
-        # A reader without a reading is nobody, unless there would be no two.
+        # Readers without ratings are excluded, unless fewer than two would remain.
         own = reading if reading.sum() > 1 else own
         readers[entry], n_trials[entry] = own, (read[own].sum(axis=0) > 1).sum()
         right, answered = (correct[:, trials] == 1).sum(axis=1), read.sum(axis=1)
@@ -485,7 +485,7 @@ def _of_all(table: xr.Dataset) -> xr.Dataset:
 def _beside_readings(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
-    """Error consistency of the same readers, how many readings are missing, and what to know."""
+    """Error consistency of the same readers, numbers of missing ratings, and notes."""
     together = "readers" in table
     if together:
         of_errors, unlike = table["error_consistency"].values, table["ec_undefined"].values
@@ -530,7 +530,7 @@ def _members(block: Block) -> list[NDArray[np.intp]]:
 
 
 def _names(table: xr.Dataset, block: Block) -> list[list[str]]:
-    """Who is in each entry."""
+    """Names of the readers of each entry."""
     names = table["observer"].values
     if block.readers.size:
         own = table["readers"].values[block.rows]
@@ -548,7 +548,7 @@ def _missing_remark(absent: int, possible: int, together: bool) -> str:
 
 
 def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> list[str]:
-    """Readers who say the same of all items that count."""
+    """Note on readers who give the same rating to all items."""
     if not together:
         response = response[:, (response != LEFT_OUT).all(axis=0)]
     alone = [
@@ -565,7 +565,7 @@ def _one_class(response: NDArray[np.int32], own: list[str], together: bool) -> l
 def _beside_options(
     table: xr.Dataset, metric: Metric, estimates: xr.Dataset, design: Design, seed: Seed
 ) -> Groups:
-    """Agreement and what it is by chance, ``r_p``, and joint errors with the same answer."""
+    """Agreement, chance agreement, ``r_p``, and joint errors with the same response."""
     soft = metric.counts == "probabilities"
     names = ("agreement", "chance_agreement", "same_wrong", "same_wrong_chance")
     found: dict[str, Any] = {name: np.full(table.sizes["pair"], np.nan) for name in names}

@@ -48,8 +48,8 @@ def answers_of(
         again = presented(data) is not None or (by != "condition" and recurring(data)[0])
         if again:
             raise ValueError(
-                "items came back, and their answers are not independent: al.compare treats items "
-                "as units; cluster='trial' treats every answer as a trial"
+                "items are repeated, and responses to them are not independent; use al.compare, "
+                "which treats items as clusters, or cluster='trial' to assume independence"
             )
     group, labels = groups_of_trials(data, by)
     parts = [pack(correct[:, group == g]) for g in range(len(labels))]

@@ -1,8 +1,8 @@
 """Metrics, and the open registry of metrics.
 
-A `Metric` is all that the rest of the package knows of an estimand: features of trials, and one
-function of their sums. Intervals, tables, plots, benchmarks, files and the command line work for a
-new one as for those of this package.
+A `Metric` defines an estimand: features of trials, and one function of their sums. The rest of the
+package needs nothing else. Intervals, tables, plots, benchmarks, files and the command line work
+for custom metrics as for built-in ones.
 """
 
 from __future__ import annotations
@@ -65,12 +65,11 @@ Limits = Literal["", "kappa", "options"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-# What metrics count that take one answer of an observer to an item, if not said otherwise.
+# Counts of metrics that take one response of an observer to an item.
 ONE_ANSWER = ("readings", "options", "probabilities", "trials")
-# How posterior draws of an estimand come from its table, by what it counts; the others have a way
-# of their own, or none.
+# Default of an attribute: derived from what the metric counts.
 BY_COUNTS: Any = None
-# What a short table shows of the ground an estimate stands on: variable and heading.
+# Count that short tables show with an estimate: variable and heading.
 RESTS_ON: Mapping[str, tuple[str, str]] = {
     "correctness": ("n_trials", "trials"),
     "labels": ("n_joint_errors", "joint"),
@@ -81,23 +80,23 @@ RESTS_ON: Mapping[str, tuple[str, str]] = {
     "options": ("n_trials", "questions"),
     "probabilities": ("n_trials", "questions"),
 }
-# Methods of intervals, the best first: the posterior covers where errors are few.
+# Methods of intervals, the best first: the posterior has nominal coverage with few errors.
 RECOMMENDED = ("posterior", "bootstrap", "analytic")
 DRAWS: Mapping[str, str] = {
     "correctness": "cells", "labels": "labels", "readings": "readings", "options": "options",
     "probabilities": "options", "trials": "trials",
 }  # fmt: skip
-# Dims and labels of the tables that hold a metric as a variable or a column.
+# Dimensions and labels of tables that have metrics as variables or columns.
 TAKEN = (
     "pair", "chain", "draw", "resample", "trial", "dataset", "condition", "observer_a",
     "observer_b",
 )  # fmt: skip
-# What a result remembers of its making beside the options of its metric.
+# Attributes of a result in addition to the options of its metric.
 REMEMBERED = (
     "metric", "metric_module", "model", "sampler", "ci_prob", "ci_kind", "cluster",
     "prior", "seed", "n_null", "alikely_version", "format_version",
 )  # fmt: skip
-# What tells two metrics of one name apart.
+# Attributes by which two metrics of one name differ.
 SAME = (
     "features", "value", "gradient", "reason", "label", "short", "bounds", "independent",
     "symmetric", "scale", "draws", "limits",
@@ -106,97 +105,109 @@ SAME = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Metric:
-    """A function of sums over trials: its estimate, intervals, posterior and ranks follow.
+    """An estimand: a function of sums over trials.
 
     Attributes
     ----------
     name : str
-        Name of the variable in a result, of the command line and of files.
+        Name in results, on the command line and in files.
     value : callable
-        Sums ``(..., K)`` to values ``(...)``; NaN where undefined. It must not change with the
-        scale of the sums: counts, weights and probabilities give the same value. Of the features
-        ``"readings"`` it takes a `readings.Readings`, of ``"options"`` and ``"probabilities"`` a
-        `options.OptionSums`, of ``"rows"`` both observers' errors, their true classes and the
-        number of classes, of ``"margins"`` both margins (item) and weights (draw, item).
+        Function of sums ``(..., K)`` that returns values ``(...)``, NaN if undefined. It must not
+        change with the scale of the sums: counts, weights and probabilities give the same value.
+        For these features its arguments differ:
+
+        - ``"readings"``: a `readings.Readings`
+        - ``"options"``, ``"probabilities"``: an `options.OptionSums`
+        - ``"rows"``: both observers' errors, their true classes and the number of classes
+        - ``"margins"``: both margins (item) and weights (draw, item)
     features : str or callable
-        What is summed over trials: ``"correctness"``, the four cells of a pair, ``n11, n10, n01,
-        n00`` (both right, only the first, only the second, neither; the default); ``"labels"``,
-        the label statistics of its joint errors (`errors.label_statistics`); ``"readings"``, all
-        that readers said; ``"rows"``, error rows of both observers; ``"margins"``, both margins of
-        each item; ``"options"`` or ``"probabilities"``, answers among options. Or a function of
-        `alikely.metrics.Answers`, arrays (pair, trial), to features (pair, trial, K).
+        Quantities that are summed over trials:
+
+        - ``"correctness"`` (default): the four cells of a pair, ``n11, n10, n01, n00`` (both
+          correct, only the first, only the second, neither)
+        - ``"labels"``: label statistics of joint errors (`errors.label_statistics`)
+        - ``"readings"``: ratings of readers
+        - ``"rows"``: error rows of both observers
+        - ``"margins"``: both margins of each item
+        - ``"options"``, ``"probabilities"``: responses among options
+        - a function of `alikely.metrics.Answers`, arrays (pair, trial), that returns features
+          (pair, trial, K)
     gradient : callable, optional
-        Sums to the derivative of the value by each sum; of ``"margins"`` the influence of each
-        item. Without it the gradient is found by complex step, or by central differences where the
-        value takes no complex numbers. A metric with a kink must have one.
+        Function of sums that returns the derivative of the value by each sum; for ``"margins"``
+        the influence of each item. Default: complex step, or central differences if the value
+        does not accept complex numbers. Required if the value has a kink.
     reason : callable, optional
-        Sums to strings ``(...)``: why the value is undefined, empty where it is not.
+        Function of sums that returns strings ``(...)``: why the value is undefined, or empty.
     label : str
-        In plots and sentences; the name, with spaces, if not given.
+        Label in plots and sentences. Default: the name, with spaces.
     short : str
-        In narrow tables, and a second name by which it is found; the label if not given.
+        Label in narrow tables, and an alternative name. Default: the label.
     bounds : (float, float)
-        Least and greatest possible value.
+        Smallest and largest possible value.
     independent : float or None
-        Its value for observers that err independently; None where that depends on the observers.
+        Value for observers that err independently; None if it depends on the observers.
     symmetric : bool
-        Whether the order of the pair does not matter. If it does, the first observer is the
-        reference, and means over pairs of one kind take both orders.
+        Whether the order of the pair does not matter. If False, the first observer is the
+        reference, and means over pairs of one kind include both orders.
     scale : {"identity", "fisher", "logit"}
-        Scale on which its analytic interval is taken.
+        Scale on which the analytic interval is computed.
     differences : float
-        Standard deviation that differences of two systems are expected to have, without data:
-        of the prior behind the probability that one is above the other.
+        Prior standard deviation of differences between two systems, for the probability that one
+        is above the other.
     beside : tuple of str
-        Variables of a result that its tables show beside the estimate, where they are there.
+        Variables of a result that tables show with the estimate, if available.
     derived : mapping of str to callable
-        Columns that tables show beside the estimate, by name, made of the cells of correctness
-        ``(..., 4)``; scores of benchmarks have their means.
+        Columns that tables show with the estimate, by name: functions of the cells of correctness
+        ``(..., 4)``. Scores of benchmarks have their means.
     draws : str
-        How posterior draws of it come from a table: ``"cells"`` (of correctness), ``"labels"`` (of
-        the labels of joint errors), ``"readings"``, ``"options"``, ``"rows"`` (divergences of error
-        rows), ``"margins"``, or ``""`` for no posterior. By `counts` if not given.
+        Source of posterior draws: ``"cells"`` (of correctness), ``"labels"`` (of joint errors),
+        ``"readings"``, ``"options"``, ``"rows"`` (divergences of error rows), ``"margins"``, or
+        ``""`` for no posterior. Default: by `counts`.
     limits : {"kappa", "options", ""}
-        Which limits of the default posterior come from counts without draws: ``"kappa"`` those of
-        Cohen's kappa, from the cells of correctness; ``"options"`` those of `kappa_p` of answers,
-        in matrices, from what `all_pairs` says; none if empty.
+        Posterior limits that are computed from counts, without draws: ``"kappa"``, of Cohen's
+        kappa from the cells of correctness; ``"options"``, of `kappa_p` of responses in matrices,
+        from `all_pairs`. Empty for none.
     posterior_label : str
-        Heading of posterior intervals in tables, where they are of another quantity.
+        Heading of posterior intervals in tables, if they describe another quantity.
     unreliable : mapping of str to str
-        Methods, and columns of `beside`, that are known to be wrong, with the reason. Tables show
-        them only if they are named, with the reason as a note.
+        Invalid methods and columns of `beside`, with the reason. Tables show them only on request,
+        with the reason as a note.
     requested : tuple of str
         Columns of `beside` and `derived` that tables show only on request.
     rests_on : (str, str)
-        Variable and heading of the count that tables show; by `counts` if not given.
+        Variable and heading of the count that tables show. Default: by `counts`.
     trust : Trust
-        When its intervals are not to be trusted; by `counts` if not given.
+        Conditions under which intervals are unreliable. Default: by `counts`.
     caution : callable, optional
-        Counts ``(pair, K)`` of ``"correctness"`` to strings ``(pair,)``: where else its analytic
-        interval misleads, empty where it does not.
+        For ``"correctness"``: function of counts ``(pair, K)`` that returns strings ``(pair,)``:
+        other reasons why the analytic interval is unreliable, or empty.
     distinct : callable, optional
-        Of ``"labels"``: label statistics of weighted joint errors and their sums of squared weights
-        ``(..., 2)`` to its value over pairs of different joint errors, where products of margins
-        pair each with itself (`distinct.distinct_agreement`).
+        For ``"labels"``: function of label statistics of weighted joint errors and their sums of
+        squared weights ``(..., 2)``. It returns the value over pairs of different joint errors;
+        products of margins pair each joint error with itself (`errors.distinct_agreement`).
     all_pairs : callable, optional
-        Of metrics that are not of correctness: answers of many observers, as
-        `alikely.data.tables.answers` has them, to matrices (observer, observer) of ``estimate``,
-        ``se`` and what stands beside them, for `alikely.pairwise_matrix`; ``n_used`` where they
-        rest on fewer trials than both observers answered; ``why``, 0 where there is an estimate,
-        else 1 and more of `whys`. With `limits` of ``"options"`` also ``chosen`` (pair, 5), counts
-        as `alikely.inference.option_limits` takes them, and ``n_options`` (pair).
+        For metrics that do not count correctness: function of the responses of many observers, as
+        returned by `alikely.data.tables.answers`, for `alikely.pairwise_matrix`. It returns
+        matrices (observer, observer):
+
+        - ``estimate``, ``se`` and further variables
+        - ``n_used``, if estimates use fewer trials than both observers answered
+        - ``why``: 0 if the estimate is defined, otherwise the position (from 1) of a reason in
+          `whys`
+        - with `limits` of ``"options"`` also ``chosen`` (pair, 5), counts as in
+          `alikely.inference.option_limits`, and ``n_options`` (pair)
     all_influences : callable, optional
-        Beside `all_pairs`: the same answers and weights (sum, observer, observer) of entries to
-        the influence of each trial on weighted sums (sum, trial).
+        With `all_pairs`: function of the same responses and of weights (sum, observer, observer)
+        of entries. It returns the influence of each trial on weighted sums (sum, trial).
     whys : tuple of str
-        Beside `all_pairs`: why entries have no estimate.
+        With `all_pairs`: reasons why entries have no estimate.
     options : mapping
-        Options that it was made with, which a file remembers.
+        Options of the metric, which are saved in files.
     sources : tuple of str
-        DOIs of what to cite for it, or keys of a report's bibliography.
+        DOIs to cite, or keys of a report's bibliography.
     module : str
-        Module to import before a file that holds it can be read; the one that makes it if not
-        given.
+        Module to import before a file with this metric can be loaded. Default: the module that
+        creates the metric.
 
     Examples
     --------
@@ -273,17 +284,17 @@ class Metric:
 
     @property
     def counts(self) -> Counts:
-        """What its features are; ``"trials"`` if they are a function of its own."""
+        """What the features count; ``"trials"`` if they are a custom function."""
         return "trials" if callable(self.features) else self.features
 
     @property
     def recommended(self) -> tuple[str, ...]:
-        """Methods for the interval of an entry, the best first; tables show the first there is."""
+        """Methods of intervals, the best first; tables show the first available."""
         return RECOMMENDED[self.posterior_label != "posterior" :]
 
     @property
     def crosses_repeats(self) -> bool:
-        """Whether all responses of one observer to a repeated item meet all of the other."""
+        """Whether all pairs of responses to a repeated item are crossed."""
         return self.counts not in ONE_ANSWER
 
     def derivative(self, sums: Any) -> Any:
@@ -297,12 +308,12 @@ class Metric:
         return way(self.value, array)
 
     def influence(self, sums: Any) -> Floats:
-        """Compute the influence of a trial of each kind: the derivative times their number."""
+        """Compute the influence of a trial of each kind: the derivative times the total."""
         array = np.asarray(sums, dtype=np.float64)
         return np.asarray(array.sum(axis=-1, keepdims=True) * self.derivative(array))
 
     def _analytic(self, size: int) -> bool:
-        """Whether the value takes complex numbers, found out once."""
+        """Whether the value accepts complex numbers; checked once."""
         known = self.__dict__.get("_takes_complex")
         if known is None:
             known = supports_complex(self.value, typical_sums(size))
@@ -311,7 +322,7 @@ class Metric:
 
     @property
     def labels(self) -> bool | Literal["options", "any"]:
-        """What its tables hold besides correctness: nothing, responses (if any), or options too."""
+        """Contents of tables in addition to correctness: none, responses (if any), or options."""
         if self.counts in ("options", "probabilities"):
             return "options"
         return "any" if self.counts == "trials" else self.counts not in ("correctness", "margins")
@@ -322,7 +333,7 @@ class Metric:
 
 
 def _maker() -> str:
-    """Name of the module whose code makes a metric."""
+    """Name of the module that creates a metric."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals["__name__"] in (__name__, "dataclasses"):
         frame = frame.f_back
@@ -330,17 +341,17 @@ def _maker() -> str:
 
 
 def _check_metric(metric: Metric) -> None:
-    """Refuse what would fail later, far from here, or give no interval in silence."""
+    """Check attributes, so that invalid ones do not fail later or silently give no interval."""
     if not metric.name.isidentifier() or metric.name in TAKEN:
         raise ValueError(
-            f"name of a metric must be a word of letters, digits and underscores, and none of "
-            f"{', '.join(TAKEN)}, which results use themselves; got {metric.name!r}"
+            f"name of a metric must consist of letters, digits and underscores and not be one of "
+            f"{', '.join(TAKEN)}, which results use; got {metric.name!r}"
         )
     low, high = metric.bounds
     if not low < high or (metric.scale == "logit" and not math.isfinite(high - low)):
         finite = "finite, for scale='logit', and " if metric.scale == "logit" else ""
         raise ValueError(
-            f"bounds of a metric must be {finite}(least, greatest), got {metric.bounds!r}"
+            f"bounds of a metric must be {finite}(smallest, largest), got {metric.bounds!r}"
         )
     possible = ("", metric.counts, DRAWS.get(metric.counts, ""))
     if metric.draws is not BY_COUNTS and metric.draws not in possible:
@@ -351,30 +362,30 @@ def _check_metric(metric: Metric) -> None:
     of = {"kappa": "correctness", "options": "options"}
     if metric.limits and of.get(metric.limits) != metric.counts:
         raise ValueError(
-            "limits of a metric must be 'kappa', of correctness, 'options', of options, or '' for "
-            f"none; got {metric.limits!r} of {metric.counts}"
+            "limits of a metric must be 'kappa' (features 'correctness'), 'options' (features "
+            f"'options') or ''; got {metric.limits!r} with features {metric.counts!r}"
         )
     if metric.draws == "rows" and not {"alpha", "mixture", "base"} <= set(metric.options):
         raise ValueError(
-            "draws='rows' are of class-level error similarity and its options alpha, mixture and "
-            f"base, which {metric.name} has not; leave draws out, for no posterior"
+            "draws='rows' needs the options alpha, mixture and base of class-level error "
+            f"similarity, which {metric.name} does not have; leave draws out, for no posterior"
         )
     for name, value in metric.options.items():
         if name in REMEMBERED:
             raise ValueError(
-                f"options of a metric must have none of the names {', '.join(REMEMBERED)}, by "
-                f"which a result remembers its making; got {name!r}"
+                f"options of a metric must not be named {', '.join(REMEMBERED)}, which are "
+                f"attributes of results; got {name!r}"
             )
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(
-                f"options of a metric must be numbers or strings, which a file can hold; "
+                f"options of a metric must be numbers or strings, so that files can store them; "
                 f"{name} is {value!r}"
             )
 
 
 @dataclasses.dataclass(frozen=True)
 class Quiet:
-    """A value that is NaN where it is no finite number, without warnings."""
+    """A value function that returns NaN instead of infinite values, without warnings."""
 
     function: Callable[..., Any]
 
@@ -386,7 +397,7 @@ class Quiet:
 
 @dataclasses.dataclass(frozen=True)
 class NoValue:
-    """Why a metric is undefined that gives no reason of its own."""
+    """Default reason of an undefined value."""
 
     value: Callable[..., Any]
 
@@ -395,7 +406,7 @@ class NoValue:
 
 
 def typical_sums(size: int) -> Floats:
-    """Three sets of sums; of four cells the last two have equal accuracies and equal agreement."""
+    """Return three sets of sums; with four cells the last two are at kinks of EC scalings."""
     if size == 4:
         return np.array(
             [[50.0, 20.0, 15.0, 15.0], [30.0, 25.0, 25.0, 20.0], [35.0, 20.0, 10.0, 35.0]]
@@ -404,7 +415,7 @@ def typical_sums(size: int) -> Floats:
 
 
 def _check_functions(metric: Metric) -> None:
-    """Refuse functions of cells whose intervals would be wrong, or fail far from here."""
+    """Check functions of cells, so that invalid ones do not fail later or give wrong intervals."""
     if metric.counts != "correctness":
         return
     sums = typical_sums(4)
@@ -418,14 +429,14 @@ def _check_functions(metric: Metric) -> None:
     for name, found, shape in checked:
         if found.shape != shape:
             raise ValueError(
-                f"{name} of the metric {metric.name!r} must make of cells of shape (3, 4) an array "
-                f"of shape {shape}, got {found.shape}"
+                f"{name} of the metric {metric.name!r} must return, for cells of shape (3, 4), an "
+                f"array of shape {shape}, got {found.shape}"
             )
     if not np.isfinite(value).all():
         at = int(np.flatnonzero(~np.isfinite(value))[0])
         raise ValueError(
-            f"value of the metric {metric.name!r} must be finite where both observers err at "
-            f"times, got {value[at]:g} for the cells {sums[at].tolist()}"
+            f"value of the metric {metric.name!r} must be finite if both observers make some "
+            f"errors, got {value[at]:g} for the cells {sums[at].tolist()}"
         )
     scaled = np.asarray(metric.value(3 * sums))
     if not np.allclose(scaled, value, rtol=1e-9, atol=1e-12):
@@ -437,15 +448,15 @@ def _check_functions(metric: Metric) -> None:
     if metric.gradient is not None:
         if not agree(metric.gradient(sums), central_differences(metric.value, sums), sums, KINK):
             raise ValueError(
-                f"gradient of the metric {metric.name!r} is not that of its value: differences of "
-                "values are others; correct it or leave it out"
+                f"gradient of the metric {metric.name!r} does not match finite differences of its "
+                "value; correct it or leave it out"
             )
         return
     above, below = (one_sided(metric.value, sums, side) for side in (1, -1))
     if not agree(above, below, sums, KINK):
         raise ValueError(
-            f"value of the metric {metric.name!r} has a kink, where no gradient can be found; give "
-            "gradient=, a function of the cells to its derivatives"
+            f"value of the metric {metric.name!r} has a kink, where it has no gradient; give "
+            "gradient=, a function of the cells that returns its derivatives"
         )
 
 
@@ -454,25 +465,25 @@ _MAKERS: dict[str, Callable[..., Metric]] = {}
 
 
 def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metric:
-    """Make a metric known by its name.
+    """Register a metric by its name.
 
     Parameters
     ----------
     metric : Metric
         The estimand, with its default options.
     make : callable, optional
-        Options to the same estimand with these, for one that has options.
+        Function of options that returns the metric with these options.
 
     Returns
     -------
     Metric
-        The same.
+        The registered metric.
 
     Raises
     ------
     ValueError
-        If another metric has the name already; if a function of the cells of correctness makes
-        arrays of another shape than it must, is not finite where both observers err at times,
+        If another metric already has the name; or if a function of the cells of correctness
+        returns arrays of the wrong shape, is not finite if both observers make some errors,
         changes with the scale of the cells, or has a kink and no gradient.
 
     Examples
@@ -482,7 +493,7 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     <Metric error_consistency>
     """
     known = _METRICS.get(metric.name)
-    # Running a notebook's cell again, or reloading a module, defines the same metric anew.
+    # Running a notebook's cell again, or reloading a module, defines the same metric again.
     again = known is not None and _origin(known) == _origin(metric) and not known.options
     if again and metric.module.startswith("alikely."):
         # The metrics of this package are fixed; from another process they come as copies.
@@ -496,9 +507,9 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
         names = {other.name.casefold(), other.short.casefold()}
         if other.name != metric.name and names & {metric.name.casefold(), metric.short.casefold()}:
             raise ValueError(
-                f"the names {metric.name!r} and {metric.short!r} must not be those of another "
-                f"metric, and {other.name!r} ({other.short!r}) has one of them; give another "
-                "name, or another short="
+                f"the names {metric.name!r} and {metric.short!r} must be unique, and "
+                f"{other.name!r} ({other.short!r}) has one of them; give another name, or another "
+                "short="
             )
     _check_functions(metric)
     _METRICS[metric.name] = metric
@@ -508,18 +519,18 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
 
 
 def _origin(metric: Metric) -> tuple[str, str]:
-    """Where a metric was made, and of which function."""
+    """Module and function of a metric."""
     value = getattr(metric.value, "function", metric.value)
     return metric.module, str(getattr(value, "__qualname__", type(value).__name__))
 
 
 def metrics() -> dict[str, Metric]:
-    """All registered metrics.
+    """List all registered metrics.
 
     Returns
     -------
     dict of str to Metric
-        By name, in the order in which they were registered.
+        Metrics by name, in the order of registration.
 
     Examples
     --------
@@ -531,27 +542,28 @@ def metrics() -> dict[str, Metric]:
 
 
 def get_metric(metric: str | Metric, **options: Any) -> Metric:
-    """Find a metric by its name or short name, or check one that is given.
+    """Find a metric by its name or short name, or check a custom metric.
 
     Parameters
     ----------
     metric : str or Metric
-        Such as ``"misclassification_agreement"``, ``"MA"``, or a metric of your own, which becomes
-        known by its name.
+        Name such as ``"misclassification_agreement"`` or ``"MA"``, or a custom metric, which is
+        then registered.
     **options
-        Of metrics that have some, such as ``alpha`` of ``"error_similarity"``.
+        Options of the metric, such as ``alpha`` of ``"error_similarity"``.
 
     Returns
     -------
     Metric
+        The metric, with these options.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If `metric` is neither a string nor a Metric.
     ValueError
-        If no metric has that name, another one has the name of the one given, or it has no such
-        option.
+        If no metric has that name, a custom metric has the name of another metric, or the metric
+        does not have the option.
 
     Examples
     --------
@@ -560,7 +572,7 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
     <Metric error_similarity, alpha=0.5, mixture='pooled', base=2>
     """
     if isinstance(metric, Metric):
-        # One made with other options stands for the registered one.
+        # A registered metric with other options is not registered again.
         if metric.name not in _MAKERS and _METRICS.get(metric.name) is not metric:
             register(metric)
         found = metric
@@ -580,7 +592,7 @@ def get_metric(metric: str | Metric, **options: Any) -> Metric:
 
 
 def metric_again(name: str, module: str) -> Metric:
-    """Find a metric in another process, where its module may not have been imported yet."""
+    """Find a metric in another process, importing its module if necessary."""
     if name not in _METRICS and module not in ("", "__main__"):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
@@ -604,7 +616,7 @@ def _named(name: str) -> Metric:
 
 
 def find_metric(text: str) -> Metric:
-    """Find a metric by name, or by the module and the attribute that hold it."""
+    """Find a metric by name, or by ``"module:attribute"``."""
     module, _, attribute = text.partition(":")
     if not attribute:
         return get_metric(text)
