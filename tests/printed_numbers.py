@@ -26,7 +26,7 @@ MORE = 2
 THREE = ("cue-conflict", "edge", "silhouette")
 # Xu et al. (2025), doi:10.48550/arXiv.2409.13919, Table 1: EC and MA, EC and CLES, MA and CLES.
 CORRELATIONS = {
-    "color": ".01 .40 .48",
+    "colour": ".01 .40 .48",
     "contrast": ".52 .74 .80",
     "eidolonI": ".55 .38 .81",
     "eidolonII": ".73 .61 .78",
@@ -133,10 +133,10 @@ def correlations(folder: Path) -> list[Number]:
 def difficulty(folder: Path) -> list[Number]:
     """Tests of people in every condition, and of normality without distortion."""
     left_out = {name: ["0"] for name in ("edge", "silhouette", "cue-conflict")}
-    left_out |= {"color": ["cr"], "false-color": ["true", "false"]}
+    left_out |= {"colour": ["cr"], "false-colour": ["true", "false"]}
     trials = al.Trials.read(folder / "model_vs_human" / "trials.parquet")
     reference = [
-        "contrast:c100", "high-pass:inf", "rotation:0", "low-pass:0", "color:bw",
+        "contrast:c100", "high-pass:inf", "rotation:0", "low-pass:0", "colour:bw",
         "phase-scrambling:0", "power-equalisation:0",
     ]  # fmt: skip
     spectrum = al.difficulty_spectrum(

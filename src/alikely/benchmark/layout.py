@@ -104,7 +104,7 @@ EXCLUDED = "excluded"
 # humans make no errors to be consistent with, and those at chance [G21]_.
 EXCLUSIONS: dict[str, Exclusions] = {
     "model-vs-human": {
-        "color": ["cr"],
+        "colour": ["cr"],
         "contrast": ["c100", "c03", "c01"],
         "high-pass": ["inf", "0.55", "0.45", "0.4"],
         "low-pass": ["0", "15", "40"],
