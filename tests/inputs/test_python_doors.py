@@ -232,7 +232,7 @@ ceiling_normalized must be finite, got inf; leave such a condition out of all =>
     al.papers.reconstruct_score([np.inf], [0.4], [[0.8, 0.8]], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)
 WORKS => al.papers.reconstruct_score([3.0], [0.4], [[0.8, 0.8]], 100, n_samples=100)
-no condition 'none' to refer to; there are => al.difficulty_spectrum(t(), 'none')
+no reference condition 'none'; conditions are => al.difficulty_spectrum(t(), 'none')
 chance must lie strictly between => al.difficulty_spectrum(t(), 'clean', chance=2)
 chance must lie strictly => al.difficulty_spectrum(t(), 'clean', chance=nan)
 correction must be finite => al.difficulty_spectrum(t(), 'clean', correction=-1)

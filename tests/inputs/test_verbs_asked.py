@@ -211,8 +211,8 @@ two rows for observer => margins t.csv --margins m.csv m.csv $Q => FM
 WORKS => margins t.csv --margins m.csv $Q => {'t.csv': w.text(P.assign(correct=(P.truth ==
     P.response).astype(int)).drop(columns=['truth', 'response'])), 'm.csv': M}
 WORKS => spectrum t.csv --reference clean --quiet
-no condition 'none' to refer to; there are => spectrum t.csv --reference none --quiet
-regimes group conditions: give a spectrum of at least 2, got 1 => spectrum t.csv --reference
+no reference condition 'none'; conditions are => spectrum t.csv --reference none --quiet
+regimes need a spectrum of at least 2 conditions, got 1 => spectrum t.csv --reference
     clean --quiet => {'t.csv': w.text(P[P.condition == 'clean'])}
 --out must be a folder that can be written => demo --out f/x => {'f': 'x'}
 invalid value "tcsh" for SHELL. Choose from => completion tcsh

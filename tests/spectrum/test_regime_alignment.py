@@ -15,6 +15,7 @@ import alikely as al
 from alikely.benchmark.layout import HUMANS
 from alikely.benchmark.ranking import rank_sets
 from alikely.data.trials import Trials
+from alikely.inference.intervals import OPEN
 from alikely.metrics import consistency, errors
 from alikely.papers.families import family_ranks
 from alikely.spectrum.alignment import models_of
@@ -202,7 +203,7 @@ def test_standard_errors_are_the_crossed_ones(alignment: xr.Dataset) -> None:
         trials = two_data_sets().select(dataset=name, condition=part)
         scores = al.benchmark_scores(trials, n_resamples=0, n_draws=0)
         own = alignment.sel(metric=EC).isel(condition=c)
-        table = scores.summary("crossed", name, columns="all").set_index("system")
+        table = scores.summary("both", name, columns="all").set_index("system")
         table = table.loc[own["system"].values]
         np.testing.assert_allclose(own["se"], table["se"])
         np.testing.assert_allclose(own["df"], table["df"])
@@ -249,7 +250,7 @@ def test_regimes_by_hand() -> None:
     assert (near["note"] == "").all()
     np.testing.assert_allclose(far["ratio_of_means"], np.array([0.1, 0.15, 0.25]) / 0.1)
     np.testing.assert_allclose(far["mean_ratio"], [0.25, 0.5, 0.75])
-    assert (far["note"] == "mean_ratio leaves out 1 with human-human values not above 0").all()
+    assert (far["note"] == "mean_ratio excludes 1 with human-human values not above 0").all()
     assert far["rank"].tolist() == [3, 2, 1]
     half = 1.96 * 0.01 / np.sqrt(2)
     width = near["bootstrap_eti95_ub"] - near["bootstrap_eti95_lb"]
@@ -288,18 +289,17 @@ def test_undefined_values_leave_a_condition_out_for_all() -> None:
     near, far = table.loc["near"], table.loc["far"]
     assert near["n_conditions"].tolist() == [1, 1]
     np.testing.assert_allclose(near["estimate"], [0.2, 0.5])
-    assert near["note"].tolist() == ["1 left out, undefined: d1:x"] * 2
+    assert near["note"].tolist() == ["1 undefined, excluded: d1:x"] * 2
     assert far["n_conditions"].tolist() == [1, 1]
     assert np.isinf(far[["ratio_of_means_eti95_lb", "mean_ratio_eti95_ub"]]).all(axis=None)
     assert far["note"].iloc[0] == (
-        "1 left out, undefined: d2:x; the humans' own agreement cannot be told from 0: a share of "
-        "it may be anything; mean_ratio may be anything: human-human values of 1 cannot be told "
-        "from 0"
+        f"1 undefined, excluded: d2:x; {OPEN}; "
+        "mean_ratio is unbounded: human-human intervals of 1 include 0"
     )
     nothing = al.spectrum.regime_alignment(found.sel(condition=["d2:x"]), LABELS)
     assert nothing["n_conditions"].tolist() == [0, 0]
     assert nothing.filter(regex="estimate|ceiling|rat|rank|eti").isna().all(axis=None)
-    assert nothing["note"].iloc[0] == "1 left out, undefined: d2:x; no condition is left"
+    assert nothing["note"].iloc[0] == "1 undefined, excluded: d2:x; no condition is left"
 
 
 def test_ratios_where_the_mean_among_humans_is_not_above_zero() -> None:
@@ -309,8 +309,8 @@ def test_ratios_where_the_mean_among_humans_is_not_above_zero() -> None:
         row[["ratio_of_means", "ratio_of_means_eti95_lb", "mean_ratio"]].astype(float)
     ).all()
     assert row["note"] == (
-        "the human-human mean is not above 0: no share of it; "
-        "mean_ratio leaves out 1 with human-human values not above 0"
+        "the human-human mean is not above 0: no ratio; "
+        "mean_ratio excludes 1 with human-human values not above 0"
     )
     assert row["rank"] == 2
 
@@ -445,7 +445,7 @@ def test_bad_input_of_made_alignments() -> None:
     found = made([[0.2, 0.5], [0.3, 0.4]], [0.5, 0.4])
     labels = {"d0:x": "near", "d1:x": "near"}
     found["estimate"][0, 1, 0] = np.nan
-    message = "model 'm0' is missing in condition 'd1:x'; its mean would be over other conditions"
+    message = "model 'm0' is missing in condition 'd1:x', so its mean is not comparable"
     with pytest.raises(ValueError, match=message):
         al.spectrum.regime_alignment(found, labels)
     found["estimate"][0, :, :2] = np.nan

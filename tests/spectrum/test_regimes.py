@@ -253,7 +253,7 @@ def test_replicates_without_a_delta_are_counted_out() -> None:
             lambda: al.regimes(
                 spectrum_of({**PEOPLE, "a:no": [0, 1, 2, 0, None, None, None]}, CLEAN)
             ),
-            r"condition 'a:no' has no delta \(a human is always right or never",
+            r"condition 'a:no' has no delta \(a human is always or never correct",
         ),
         (lambda: al.regimes(on_a_line([1.0])), "a spectrum of at least 2, got 1"),
         (lambda: al.regimes(on_a_line([1, 2, 3]), n_starts=0), "n_starts must be at least 1 and"),

@@ -1,4 +1,4 @@
-"""Models against humans, condition by condition, with replicates that conditions share.
+"""Alignment of models with humans by condition, with joint replicates of all conditions.
 
 References
 ----------
@@ -66,7 +66,7 @@ DIMS = {
     "undefined": ("metric", "condition", "system"),
     "replicates": ("metric", "resample", "condition", "system"),
 }
-# Numbers held at a time by one worker, about 32 MB.
+# Numbers in memory at a time per worker, about 32 MB.
 CHUNK = 4_000_000
 
 
@@ -92,52 +92,58 @@ def condition_alignment(
     models, humans : str
         Kinds of the observers.
     metrics : str, Metric, or sequence of these
-        Any metrics of trials, see `alikely.metrics.metrics`; some need classes. Where the order of
-        a pair matters, humans are the reference of models, and pairs of humans count in both
-        orders.
+        Any metrics of trials, see `alikely.metrics.metrics`; some need classes. For directed
+        metrics, humans are the reference of models, and the human-human mean averages both
+        directions.
     no_response : {"error", "drop"}
         As in `alikely.data.joint_correctness`.
     n_resamples : int
-        Replicates; 0 for none.
+        Number of bootstrap replicates. 0 disables them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same numbers on any number of workers.
+        Source of randomness. The same seed gives the same numbers for any number of workers.
 
     Returns
     -------
     xarray.Dataset
-        By ``metric, condition`` (as ``dataset:condition``, in order of the data) and ``system``
-        (the models, then ``human-human``): ``estimate`` (mean over the humans of the metric
-        between model and human; over pairs of humans), ``se`` for new images and new humans with
-        ``df``, the degrees of freedom of Student's intervals about ``interval_center``, the
-        estimate with something added to the cells of each pair (as in `alikely.benchmark_scores`),
-        ``undefined`` (undefined entries left out of the mean) and, with a dim ``resample``,
-        ``replicates`` (float32). NaN for a model that took no part in a condition, and where
-        every entry is undefined. Coords ``metric_min, metric_max`` (range of each metric),
-        ``dataset, level, n_humans, n_images`` (condition) and the observer labels (system).
-        Attributes ``models, humans, no_response, missing_note, seed``.
+        Dimensions are ``metric``, ``condition`` (``dataset:condition``, in order of the data) and
+        ``system`` (the models, then ``human-human``). Variables are NaN for a model without
+        responses in a condition, and if all its pairs are undefined:
+
+        - ``estimate``: mean over humans of the metric between model and human, or mean over pairs
+          of humans
+        - ``se``, ``df``: standard error for new images and new humans, and degrees of freedom
+        - ``interval_center``: center of the Student t interval, the estimate with a pseudocount in
+          the cells of each pair (as in `alikely.benchmark_scores`)
+        - ``undefined``: number of undefined pairs, which are excluded from the mean
+        - ``replicates``: with the dimension ``resample``, as float32
+
+        Coordinates are ``metric_min``, ``metric_max`` (range of each metric), ``dataset``,
+        ``level``, ``n_humans``, ``n_images`` (by condition) and the observer labels (by system).
+        Attributes are ``models``, ``humans``, ``no_response``, ``missing_note`` and ``seed``.
 
     Raises
     ------
     TypeError
-        If `trials` is not of that class.
+        If `trials` is not a `Trials`.
     ValueError
         If a metric is unknown, a condition has fewer than two humans, or as in
         `alikely.data.joint_correctness`.
 
     Notes
     -----
-    A replicate draws the images of each condition, the same for all pairs and metrics, and the
-    humans of each data set, the same in all its conditions: who is not drawn has no trace in any
-    of them. A pair of a human with its own duplicate is no pair; a draw of one human alone has no
-    human-human value (of 4 humans 1 draw in 64, of 2 one in two).
+    A replicate resamples the images of each condition, the same for all pairs and metrics, and the
+    humans of each data set, the same in all its conditions. Pairs of a human with its own duplicate
+    are excluded. A sample of a single human has no human-human value: 1 in 64 samples of 4 humans,
+    1 in 2 samples of 2.
 
-    Drawing both at once counts the noise of single answers more than once [O07]_; draws from n
-    humans have ``(n - 1) / n`` of the variance of humans. In single conditions the former prevails:
-    on the model-vs-human data (4 to 7 humans) replicates of error consistency spread 1.1 times as
-    much as `se` for models, 1.3 times for human-human. In means over many conditions the latter
-    may: over the 8 conditions of a data set 1.1 times for models and for their differences, .9 to
-    1.5 times for human-human. `se` is that of `alikely.benchmark_scores`, a condition for a data
-    set, and NaN below 3 humans; the replicates are left as drawn.
+    Resampling images and humans counts the trial-level noise more than once [O07]_. In contrast,
+    samples of n humans have only ``(n - 1) / n`` of the variance between humans. In single
+    conditions the first effect is larger. For error consistency in the model-vs-human data (4 to 7
+    humans), replicates have 1.1 times the standard deviation `se` for models, and 1.3 times for
+    human-human. In means over the 8 conditions of a data set, the factor is 1.1 for models and
+    their differences, and 0.9 to 1.5 for human-human. `se` is computed as in
+    `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than
+    3 humans. Replicates are not corrected.
 
     Examples
     --------
@@ -204,13 +210,13 @@ def _of_metric(
     images: NDArray[np.float32],
     people: list[Floats],
 ) -> dict[str, NDArray[np.generic]]:
-    """Variables of one metric; what models took part in is no matter here: no ceiling."""
+    """Compute the variables of one metric, without the row of the ceiling."""
     estimate = nested_scores(layout, value[None])[0, :, :-1]
     both = np.empty((len(images), *estimate.shape), dtype=np.float32)
     if len(images):
         both[:] = nested_scores(layout, images, people)[:, :, :-1]
     undefined = undefined_entries(layout, value)[:-1, :-1]
-    # A person who is in one condition only is the same, whatever labels mean.
+    # Here each human is in one condition only, whatever the scope of labels.
     parts = decompositions(
         table, layout, metric, human_ids="per_dataset", item_scope="condition", overall=False
     )
@@ -238,7 +244,7 @@ def _metrics(metrics: str | Metric | Sequence[str | Metric]) -> list[Metric]:
 def _checked_conditions(
     trials: Trials, humans: str
 ) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
-    """Names of the conditions; humans and images of each."""
+    """Names of the conditions, with their numbers of humans and images."""
     data, items = trials.data, presented(trials.data)
     names, number = condition_labels(data)
     known_kind("humans", humans, data["kind"].values)
@@ -259,7 +265,7 @@ def _checked_conditions(
 def _replicates(
     table: xr.Dataset, metrics: list[Metric], n_resamples: int, seed: np.random.SeedSequence
 ) -> tuple[list[Floats], list[NDArray[np.float32]]]:
-    """Values of all entries, and with images resampled, the same ones for all metrics."""
+    """Values of all pairs with images resampled, the same ones for all metrics."""
     groups = list(blocks(table))
     jobs = [
         (block, metrics, n_resamples, own)
@@ -295,11 +301,11 @@ def _of_block(
 
 
 def models_of(alignment: xr.Dataset) -> list[str]:
-    """Systems that are models."""
+    """Names of the systems that are models."""
     needed = {"metric", "condition", "system"}
     if not isinstance(alignment, xr.Dataset) or not needed <= set(alignment.sizes):
         raise TypeError(
-            "alignment must be what alikely.condition_alignment returns, with the dims metric, "
+            "alignment must be returned by alikely.condition_alignment, with the dims metric, "
             "condition and system; select by lists, as in .sel(metric=[...])"
         )
     systems = alignment["system"].values.tolist()
@@ -309,7 +315,7 @@ def models_of(alignment: xr.Dataset) -> list[str]:
 
 
 def took_part(alignment: xr.Dataset) -> NDArray[np.bool_]:
-    """Whether a system took part in a condition, also where its score is undefined."""
+    """Whether a system responded in a condition, also where its score is undefined."""
     there = np.isfinite(alignment["estimate"].values) | (alignment["undefined"].values > 0)
     return np.asarray(there.any(axis=0))
 
@@ -333,35 +339,43 @@ def alignment_table(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Tabulate alignment, one row per metric, condition and system that took part.
+    """Tabulate alignment, one row per metric, condition and system with responses.
 
     Parameters
     ----------
     alignment : xarray.Dataset
-        As from `condition_alignment`.
+        As returned by `condition_alignment`.
     labels : mapping, pandas.Series or xarray.DataArray, optional
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     ci_prob : float
-        In (0, 1).
+        Probability of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
         Equal-tailed or highest-density interval of the replicates.
 
     Returns
     -------
     pandas.DataFrame
-        ``metric, condition, dataset, level, regime`` (with `labels`), ``system, estimate``;
-        ``center, se, df`` of the analytic interval and its bounds, as ``analytic_ci95_lb``; those
-        of the replicates, as ``bootstrap_eti95_lb``; ``ratio``: model and human over human and
-        human, neither clipped nor made absolute, NaN where the latter is not above 0, and its
-        bounds, as ``ratio_eti95_lb``; ``undefined_replicates``: share of replicates without that
-        ratio (of ``human-human``: without a value), left out of the bounds; ``note``. The ratio is
-        taken in each replicate; its bounds are infinite where the interval of ``human-human``
-        reaches 0.
+        Columns are
+
+        - ``metric``, ``condition``, ``dataset``, ``level``, ``regime`` (with `labels`), ``system``
+        - ``estimate``
+        - ``interval_center``, ``se``, ``df`` and bounds of the analytic interval, such as
+          ``analytic_ci95_lb``
+        - bounds of the bootstrap interval, such as ``bootstrap_eti95_lb``
+        - ``ratio``: estimate divided by the human-human value, not clipped; NaN if that value is
+          not above 0
+        - bounds of the ratio, such as ``ratio_eti95_lb``, from the ratio in each replicate;
+          infinite if the interval of ``human-human`` includes 0
+        - ``undefined_replicates``: fraction of replicates without a ratio (for ``human-human``:
+          without a value), excluded from the bounds
+        - ``note``
 
     Raises
     ------
-    TypeError, ValueError
-        If a condition has no label, or an option is out of range.
+    TypeError
+        If `alignment` has another type.
+    ValueError
+        If a condition has no label, `ci_prob` is not in (0, 1), or `ci_kind` is unknown.
 
     Examples
     --------
@@ -425,7 +439,7 @@ def alignment_table(
 
 
 def _flat(draws: Floats) -> Floats:
-    """Draws of all entries, shape (draw, entry)."""
+    """Draws of all systems and conditions: shape (draw, entry)."""
     return draws.reshape(len(draws), int(np.prod(draws.shape[1:])))
 
 
@@ -437,9 +451,10 @@ def over_humans(
     ci_prob: float,
     ci_kind: CiKind,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Values (..., system) over the one among humans (..., 1), limits, whether that may be 0.
+    """Divide values (..., system) by the human-human value (..., 1), with limits.
 
-    NaN where it is not above 0; limits are infinite where its interval reaches 0.
+    NaN if that value is not above 0. Limits are infinite if its interval includes 0, which is
+    returned too.
     """
     reach = (bounds(_flat(human_draws), ci_prob, ci_kind)[:, 0] <= 0).reshape(ceiling.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -453,13 +468,13 @@ def over_humans(
 def _notes(
     part: xr.Dataset, ratio: Floats, human: int, ceiling: float, reach: bool | np.bool_
 ) -> list[str]:
-    """What to know of the systems of a condition."""
+    """Return the note of each system in a condition."""
     n_humans = int(part["n_humans"])
     shared = "; ".join(told(text) for text in few_notes(n_humans, n_humans))
     no_share = OPEN if reach else ""
     if not ceiling > 0:
         known = "undefined" if np.isnan(ceiling) else "not above 0"
-        no_share = f"the human-human value is {known}: no share of it"
+        no_share = f"the human-human value is {known}: no ratio"
     lost, value = part["undefined"].values, part["estimate"].values
     notes = []
     for s in range(len(value)):
@@ -467,11 +482,11 @@ def _notes(
         if lost[s]:
             everywhere = np.isnan(value[s])
             own.append(
-                f"undefined in all {lost[s]} entries"
+                f"undefined for all {lost[s]} pairs"
                 if everywhere
-                else f"{lost[s]} undefined entries left out"
+                else f"{lost[s]} undefined pairs excluded"
             )
         if ratio[s] > 1 and not reach:
-            own.append("above 1: closer to the humans than they are to each other")
+            own.append("ratio above 1: more consistent with humans than humans are with each other")
         notes.append("; ".join(filter(None, own)))
     return notes

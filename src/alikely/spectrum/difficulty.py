@@ -1,4 +1,4 @@
-"""Conditions on one scale of human difficulty, each against undistorted reference conditions.
+"""Difficulty of conditions on one scale, relative to undistorted reference conditions.
 
 References
 ----------
@@ -40,7 +40,7 @@ __all__ = ["difficulty_spectrum", "normality_checks", "reference_values"]
 
 FEWEST_REFERENCE_VALUES = 3
 LEVEL = 0.05
-# Equal values differ by rounding of the logarithm.
+# Equal values may differ by rounding of the logarithm.
 NO_SPREAD = 1e-12
 ROUNDING = 1e-9
 
@@ -54,57 +54,70 @@ def difficulty_spectrum(
     no_response: str = "error",
     correction: float = 0.0,
 ) -> xr.Dataset:
-    """Place every condition on a scale of human difficulty: Glass's delta of logit accuracies.
+    """Compute the human difficulty of each condition: Glass's delta of logit accuracies.
 
     Parameters
     ----------
     trials : Trials
-        Answers of humans; other kinds of observers are left aside. Where items came back, all
-        answers of an observer to one together count once, as the share of right ones.
+        Responses of humans; observers of other kinds are ignored. For repeated items, all responses
+        of an observer to an item count once, as the proportion correct.
     reference : str or sequence of str
-        Conditions without distortion, as ``dataset:condition``; a condition or a data set alone
-        will do where only one condition has that name.
+        Conditions without distortion, as ``dataset:condition``. A condition or a data set alone is
+        enough if it identifies one condition.
     chance : float, optional
-        Accuracy of guessing, in (0, 1); one over the number of classes if not given.
+        Accuracy of guessing, in (0, 1). Default: one over the number of classes.
     kind : str
-        Kind of the observers that difficulty is measured with.
+        Kind of the observers that define difficulty.
     no_response : {"error", "drop"}
-        Count a missing response as an error, or leave the trial out for that observer.
+        Count a missing response as an error, or exclude the trial for that observer.
     correction : float
-        Added to the numbers of right and of wrong answers before the logit; 0.5 [A56]_ keeps it
-        finite at accuracies of 0 and 1.
+        Added to the numbers of correct and of incorrect responses before the logit. With 0.5
+        [A56]_, the logit is finite at accuracies of 0 and 1.
 
     Returns
     -------
     xarray.Dataset
-        With dims ``condition`` (as ``dataset:condition``, in order of the data) and ``observer``:
-        counts ``right, shown`` (condition, observer; sums of shares, and items, where these came
-        back) and ``logit_accuracy`` (NaN where an observer did not take part); by condition
-        ``dataset, level, is_reference, n_humans, accuracy`` (mean over humans), ``logit_mean``,
-        ``delta`` (Glass's delta [G76]_: distance from the mean of the reference, in standard
-        deviations of the reference, ddof 1; negative is harder),
-        ``mann_whitney_p`` against the reference values [MW47]_ (normal approximation with
-        correction for ties and continuity), ``binomial_p`` (one-sided, pooled answers against
-        chance), each also adjusted by Benjamini and Hochberg (``..._bh``) over the conditions
-        outside the reference, which alone are tested; ``above_chance`` (adjusted p below .05; the
-        reference counts as above) and ``reason`` why a delta is undefined. Attributes
-        ``reference_mean, reference_sd, n_reference, chance, kind, no_response, correction,
-        repeats`` (``"crossed"`` where items are repeated, else empty), ``missing_note`` (how many
-        responses are missing).
+        Dimensions are ``condition`` (``dataset:condition``, in order of the data) and ``observer``.
+        Variables by condition and observer:
+
+        - ``right``, ``shown``: numbers of correct responses and of trials; for repeated items, sums
+          of proportions and numbers of items
+        - ``logit_accuracy``: NaN if an observer has no responses
+
+        Variables by condition:
+
+        - ``dataset``, ``level``, ``is_reference``, ``n_humans``
+        - ``accuracy``, ``logit_mean``: means over humans
+        - ``delta``: Glass's delta [G76]_, the difference from the mean of the reference in units of
+          the reference's standard deviation (ddof 1); negative is harder
+        - ``mann_whitney_p``: comparison with the reference values [MW47]_ (normal approximation
+          with correction for ties and continuity)
+        - ``binomial_p``: one-sided test of pooled responses against chance
+        - ``mann_whitney_p_bh``, ``binomial_p_bh``: adjusted by Benjamini and Hochberg's method over
+          the tested conditions, which are all except the reference
+        - ``above_chance``: whether the adjusted p is below 0.05; true for the reference
+        - ``reason``: why a delta is undefined
+
+        Attributes are ``reference_mean``, ``reference_sd``, ``n_reference``, ``chance``, ``kind``,
+        ``no_response``, ``correction``, ``repeats`` (``"crossed"`` if items are repeated, else
+        empty) and ``missing_note`` (number of missing responses).
 
     Raises
     ------
     ValueError
-        If a reference condition does not exist or is ambiguous; with fewer than 3 reference values,
-        an infinite one or all equal; if a condition has fewer than two observers of that kind; or
-        if `chance` lies outside (0, 1) or is not known.
+        If a reference condition does not exist or is ambiguous.
+        If there are fewer than 3 reference values, one is infinite, or all are equal.
+        If a condition has fewer than two observers of that kind.
+        If `chance` is not in (0, 1), or unknown.
 
     Notes
     -----
-    Answers of several humans to one image are not independent, which the binomial test takes them
-    for. The standard deviation of the reference holds the binomial noise of its values: with other
-    numbers of trials the same people have another delta. `alikely.fit_spectrum` tells both apart;
-    it takes one answer to each item. A sum of shares goes into the binomial test rounded down.
+    The binomial test assumes independent responses, but responses of several humans to one image
+    are correlated. It rounds sums of proportions down.
+
+    The standard deviation of the reference includes the binomial noise of its values. Therefore
+    delta depends on the number of trials, even for the same humans. `alikely.fit_spectrum`
+    separates the two, but needs one response per item.
 
     Examples
     --------
@@ -140,7 +153,7 @@ def difficulty_spectrum(
     for c in tested:
         own = logit[c][~np.isnan(logit[c])]
         mann_whitney[c] = stats.mannwhitneyu(own, sample, method="asymptotic").pvalue
-        # Shares may add up to a whole number but for rounding.
+        # Sums of proportions may differ from a whole number by rounding.
         n_right, n_shown = int(right[c].sum() + ROUNDING), int(shown[c].sum())
         binomial[c] = stats.binomtest(n_right, n_shown, chance, alternative="greater").pvalue
     adjusted = adjusted_p_values(binomial)
@@ -156,7 +169,7 @@ def difficulty_spectrum(
         "binomial_p": binomial,
         "binomial_p_bh": adjusted,
         "above_chance": np.isnan(adjusted) | (adjusted < LEVEL),
-        "reason": np.where(finite, "", "a human is always right or never: infinite logit"),
+        "reason": np.where(finite, "", "a human is always or never correct: infinite logit"),
     }
     spectrum = xr.Dataset(
         {
@@ -198,15 +211,19 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As from `difficulty_spectrum`.
+        As returned by `difficulty_spectrum`.
 
     Returns
     -------
     pandas.DataFrame
-        ``scale`` (accuracy, logit), ``test`` (Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_,
-        Lilliefors [L67]_, with p from 99,999 simulated samples), ``n, statistic, p_value`` and
-        ``note``; NaN where a test needs more values, or different ones. A small p speaks against
-        normality; a large one does not generalizes to it.
+        One row per scale and test, with columns
+
+        - ``scale``: accuracy or logit
+        - ``test``: Shapiro-Wilk [SW65]_, D'Agostino-Pearson [DP73]_, or Lilliefors [L67]_ with p
+          from 99,999 simulated samples
+        - ``n``, ``statistic``, ``p_value``: NaN if a test needs more, or unequal, values. A small p
+          is evidence against normality; a large p is not evidence for it
+        - ``note``
 
     Examples
     --------
@@ -219,7 +236,7 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
     right, shown = (spectrum[name].values[here] for name in ("right", "shown"))
     part = shown > 0
     scales = {"accuracy": right[part] / shown[part], "logit": reference_values(spectrum)}
-    # D'Agostino and Pearson's kurtosis and Lilliefors' table begin there.
+    # Minimum sample sizes of D'Agostino and Pearson's kurtosis and of Lilliefors' table.
     tests = {
         "Shapiro-Wilk": (stats.shapiro, 3),
         "D'Agostino-Pearson": (stats.normaltest, 8),
@@ -246,7 +263,7 @@ def normality_checks(spectrum: xr.Dataset) -> pd.DataFrame:
 
 
 def _lilliefors(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Kolmogorov and Smirnov's statistic for a normal with estimated parameters, and its p."""
+    """Kolmogorov-Smirnov statistic for a normal with estimated parameters, and its p-value."""
     found = stats.goodness_of_fit(
         stats.norm, values, statistic="ks", n_mc_samples=99_999, rng=np.random.default_rng(0)
     )
@@ -256,7 +273,7 @@ def _lilliefors(values: NDArray[np.float64]) -> tuple[float, float]:
 def _counts(
     trials: Trials, kind: str, no_response: str
 ) -> tuple[list[str], NDArray[Any], NDArray[np.int64]]:
-    """Names of the conditions; right and all answers (condition, observer) of one kind."""
+    """Names of the conditions; numbers of correct and all responses (condition, observer)."""
     items = presented(trials.data)
     data = trials.data if items is None else trials.data.isel(trial=items.first)
     names, number = condition_labels(data)
@@ -290,21 +307,21 @@ def _resolve(reference: str | Sequence[str], names: list[str]) -> list[int]:
     """Positions of the reference conditions."""
     wanted = [reference] if isinstance(reference, str) else list(reference)
     if not wanted:
-        raise ValueError("reference names no condition; give at least one, as dataset:condition")
+        raise ValueError("reference is empty; give at least one condition, as dataset:condition")
     chosen = []
     for name in wanted:
-        # A condition may hold a colon itself: its full name comes first.
+        # Condition names may contain colons, so full names are tried first.
         found = [i for i, full in enumerate(names) if name == full] or [
             i for i, full in enumerate(names) if name in full.split(":", 1)
         ]
         if not found:
             raise ValueError(
-                f"no condition {name!r} to refer to; there are: {listed(names)}"
+                f"no reference condition {name!r}; conditions are: {listed(names)}"
                 f"{nearest(name, names)}"
             )
         if len(found) > 1:
             raise ValueError(
-                f"reference {name!r} fits {len(found)} conditions ({names[found[0]]}, "
+                f"reference {name!r} matches {len(found)} conditions ({names[found[0]]}, "
                 f"{names[found[1]]}, ...); write dataset:condition"
             )
         chosen.append(found[0])
@@ -312,7 +329,7 @@ def _resolve(reference: str | Sequence[str], names: list[str]) -> list[int]:
 
 
 def _reference_scale(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean and standard deviation of the reference values, or why there is none."""
+    """Mean and standard deviation of the reference values; an error if they are undefined."""
     if len(values) < FEWEST_REFERENCE_VALUES:
         raise ValueError(
             f"the reference needs at least {FEWEST_REFERENCE_VALUES} values (one per condition and "
@@ -320,13 +337,13 @@ def _reference_scale(values: NDArray[np.float64]) -> tuple[float, float]:
         )
     if np.isinf(values).any():
         raise ValueError(
-            f"{int(np.isinf(values).sum())} reference values are infinite: a human is always right "
-            "or never; use correction=0.5, or alikely.fit_spectrum, which needs none"
+            f"{int(np.isinf(values).sum())} reference values are infinite: a human is always or "
+            "never correct; use correction=0.5, or alikely.fit_spectrum"
         )
     sd = float(values.std(ddof=1))
     if sd < NO_SPREAD:
         raise ValueError(
-            f"all {len(values)} reference values are equal, so that nothing can be measured in "
-            "their standard deviations; name more reference conditions"
+            f"all {len(values)} reference values are equal, so their standard deviation is 0; name "
+            "more reference conditions"
         )
     return float(values.mean()), sd

@@ -1,4 +1,4 @@
-"""Posterior of the spectrum: deltas and regimes, each with its uncertainty."""
+"""Posterior of the spectrum: deltas and regimes, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["fit_spectrum", "regime_probabilities"]
 
 
-# Chains pass slowly between groupings of the conditions that explain them alike, of many conditions
-# more slowly: one draw in so many is kept.
+# Thinning: chains move slowly between groupings of conditions with similar likelihoods, and more
+# slowly with many conditions.
 THIN_OF_FEW, THIN = 4, 8
 TARGET_ACCEPT = 0.97
-# What tables and pictures are made of.
+# Variables that tables and figures need, and their dimensions.
 QUANTITIES = {
     "logit_accuracy": ("condition",),
     "delta": ("condition",),
@@ -41,8 +41,8 @@ QUANTITIES = {
     "regime_mean": ("regime",),
     "regime_sd": ("regime",),
 }
-# A few conditions say little about regimes and spreads: the posterior has corners that need short
-# steps.
+# Few conditions determine regimes and their spreads poorly: the posterior has narrow regions that
+# need short steps.
 FEW_CONDITIONS, SHORT_STEPS = 20, 0.99
 
 
@@ -57,25 +57,25 @@ def fit_spectrum(
     rng: RandomState = None,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Fit difficulty, its reference and its regimes together, `alikely.models.spectrum`.
+    """Fit difficulty, its reference and its regimes jointly with `alikely.models.spectrum`.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As from `alikely.difficulty_spectrum`, of which the counts are used. Observers of different
-        data sets are taken for different persons, whatever their names.
+        As returned by `alikely.difficulty_spectrum`, of which the counts are used. Observers of
+        different data sets are treated as different persons, whatever their names.
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        What is known of each ``"condition"`` or ``"human"`` (``dataset:observer``) beside the
-        answers, as in `alikely.models.spectrum`: regimes are then of the difficulty that it leaves
-        open.
+        Covariates of each ``"condition"`` or ``"human"`` (``dataset:observer``), as in
+        `alikely.models.spectrum`. Regimes then describe the difficulty that covariates do not
+        explain.
     priors : mapping, optional
-        Other priors of the model's variables by name, as in `alikely.models.spectrum`.
+        Priors of the model's variables by name, as in `alikely.models.spectrum`.
     model : "spectrum" or pymc.Model
-        A model of your own for these counts, such as an extended `alikely.models.spectrum`, with
-        ``delta, logit_accuracy`` (condition) and ``regime_weight, regime_mean, regime_sd``
-        (regime, `k` of them).
+        A custom generative model of these counts, such as an extended `alikely.models.spectrum`. It
+        needs the variables ``delta, logit_accuracy`` (condition) and ``regime_weight, regime_mean,
+        regime_sd`` (regime, `k` of them).
     n_draws : int
         Total number of draws over 4 chains.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -86,21 +86,22 @@ def fit_spectrum(
     Returns
     -------
     xarray.DataTree
-        As from `alikely.inference.nuts`, with names of conditions and persons
-        (``dataset:observer``); ``constant_data`` has besides ``dataset, level`` (condition).
-        With covariates ``covariates``: their columns (condition or person). The attribute ``k``.
+        As returned by `alikely.inference.nuts`, with names of conditions and persons
+        (``dataset:observer``). ``constant_data`` also contains ``dataset, level`` (condition). With
+        covariates, the group ``covariates`` contains their columns (condition or person). The
+        attribute ``k`` is the number of regimes.
 
     Raises
     ------
     ValueError
-        As in `alikely.models.spectrum`; if a model of your own lacks a quantity, has it of another
-        shape, or is given with priors; or if items came back, since shares are no counts of
-        independent answers.
+        As in `alikely.models.spectrum`.
+        If a custom model lacks a variable, has one of another shape, or is combined with priors.
+        If items are repeated, because responses to the same item are not independent.
 
     Warns
     -----
     SamplingWarning
-        If the chains did not do what they should.
+        If the chains did not converge or diverged.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def fit_spectrum(
     >>> al.spectrum.regime_probabilities(tree)["regime"].tolist()
     ['regime 2', 'regime 1', 'regime 1']
     """
-    # The models' room imports PyMC: only when needed.
+    # These modules import PyMC, so they are imported only when needed.
     n_draws = resolve("n_draws", n_draws)
     from alikely.models import spectrum as spectrum_model
     from alikely.models._asked import asked_model, refuse_options
@@ -120,7 +121,7 @@ def fit_spectrum(
     of_type(spectrum, xr.Dataset, "make one with al.difficulty_spectrum")
     if spectrum.attrs.get("repeats"):
         raise ValueError(
-            "items came back, and this model takes one answer to each: choose one with "
+            "items are repeated, and this model needs one response per item; choose one with "
             "trials.select(repeat=...) before difficulty_spectrum"
         )
     refuse_options(model, {"priors": priors, "covariates": covariates is not None})
@@ -163,9 +164,9 @@ def fit_spectrum(
 
 
 def _entries(tree: xr.DataTree) -> xr.Dataset:
-    """The counts behind a fit, and where they stand."""
+    """Read the counts of a fit, with their conditions and persons."""
     if "constant_data" not in tree.children or "person_of_entry" not in tree["constant_data"]:
-        raise ValueError("this tree is no fit of a spectrum; make one with alikely.fit_spectrum")
+        raise ValueError("this tree is not a spectrum fit; make one with alikely.fit_spectrum")
     return tree["constant_data"].to_dataset()
 
 
@@ -177,24 +178,27 @@ def regime_probabilities(
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `fit_spectrum`.
+        As returned by `fit_spectrum`.
     ci_prob : float
-        In (0, 1).
+        Probability of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
         Equal-tailed or highest-density interval.
 
     Returns
     -------
     pandas.DataFrame
-        One row per condition: ``condition, dataset, level, is_reference, delta`` (posterior mean),
-        its bounds ``posterior_{ci_kind}{percent}_lb, ..._ub``, the most probable ``regime``, and
-        ``p_...`` of each regime, hardest first: the mean over draws of
-        `alikely.models._mixtures.neighbour_probabilities`.
+        One row per condition, with columns
+
+        - ``condition``, ``dataset``, ``level``, ``is_reference``
+        - ``delta``: posterior mean, with bounds such as ``posterior_eti95_lb``
+        - ``regime``: the most probable regime
+        - ``p_...``: probability of each regime, hardest first, the mean over draws of
+          `alikely.models._mixtures.neighbour_probabilities`
 
     Raises
     ------
     ValueError
-        If `ci_prob` or `ci_kind` is out of range.
+        If `ci_prob` is not in (0, 1), or `ci_kind` is unknown.
 
     Examples
     --------
@@ -208,7 +212,7 @@ def regime_probabilities(
     delta = _flat(posterior["delta"])
     bounds = interval(delta, ci_prob, ci_kind)
     mixture = [_flat(posterior[f"regime_{part}"]) for part in ("weight", "mean", "sd")]
-    # Regimes are of what covariates leave open.
+    # Regimes describe the difficulty that covariates do not explain.
     ease = _flat(posterior["logit_accuracy"])
     if "logit_accuracy_told" in posterior:
         ease = ease - _flat(posterior["logit_accuracy_told"])
@@ -216,7 +220,7 @@ def regime_probabilities(
     frame = pd.DataFrame(
         {
             "condition": entries["condition"].values,
-            # A tree that no door made has none.
+            # Trees of custom models may lack these.
             **{name: entries[name].values for name in ("dataset", "level") if name in entries},
             "is_reference": entries["is_reference"].values,
             "delta": delta.mean(axis=0),
@@ -230,7 +234,7 @@ def regime_probabilities(
 
 
 def _flat(values: xr.DataArray) -> Floats:
-    """Draws of all chains, one after the other: shape (draw, ...)."""
+    """Concatenate the draws of all chains: shape (draw, ...)."""
     array = np.asarray(values.values, dtype=np.float64)
     flat = array.reshape(-1, *array.shape[2:])
     return flat if flat.ndim > 1 else flat[:, None]

@@ -1,4 +1,4 @@
-"""Regimes of difficulty: a normal mixture over the scale, and how sure its choice is.
+"""Regimes of difficulty: a normal mixture over the scale, and the stability of its choice.
 
 References
 ----------
@@ -30,23 +30,23 @@ __all__ = ["TIE", "regimes"]
 MOST_REGIMES = 6
 # A difference of BIC below this is "not worth more than a bare mention" [R95].
 TIE = 2.0
-# Groupings from which EM reaches its best end may come up once in some hundred runs of k-means.
+# Some groupings from which EM reaches its best optimum occur once in a hundred runs of k-means.
 N_STARTS = 5_000
-# Of the groupings that k-means ends in, so many of the closest are starts of EM.
+# EM starts from this many of the best groupings of k-means.
 MOST_GROUPINGS = 100
 MOST_ROUNDS = 1_000
-# EM stops where a step gains less than this in log likelihood per condition: scikit-learn's choice.
+# EM stops when the gain in log likelihood per condition is smaller, as in scikit-learn.
 STOPPED = 1e-3
-# Tight enough for EM to arrive, from as many starts as were best before.
+# Tolerance for convergence of EM, from the best starts of the run with early stopping.
 ARRIVED = 1e-6
 N_ARRIVING = 10
 MOST_STEPS = 20_000
-# Added to variances: no regime is narrower than a twentieth of the reference's standard deviation,
-# far below the noise of one delta. Else two or three conditions that meet by chance make a regime.
+# Added to variances: the SD of a regime is at least 1/20 of the reference's SD, far below the noise
+# of one delta. Otherwise, two or three conditions that coincide by chance make a regime.
 LEAST_VARIANCE = 0.05**2
-# Reference values that are equal differ by rounding of the logarithm.
+# Equal reference values may differ by rounding of the logarithm.
 NO_SPREAD = 1e-12
-# A part without conditions has a size all the same.
+# Size of a component without conditions, to avoid division by 0.
 NO_SIZE = 10 * np.finfo(float).eps
 
 
@@ -68,51 +68,65 @@ def regimes(
     n_resamples: int = 200,
     rng: RandomState = None,
 ) -> xr.Dataset:
-    """Group conditions into regimes of difficulty by a normal mixture over Glass's delta.
+    """Group conditions into regimes of difficulty by a normal mixture of Glass's deltas.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As from `alikely.difficulty_spectrum`, every delta defined.
+        As returned by `alikely.difficulty_spectrum`, with all deltas defined.
     k : int or "auto"
-        Number of regimes; with ``"auto"`` that of the lowest BIC [S78]_ among 1 to 6.
+        Number of regimes. ``"auto"`` chooses the number from 1 to 6 with the lowest BIC [S78]_.
     n_starts : int
-        Runs of k-means from random conditions. EM starts from each of the groupings in which they
-        end (from the 100 closest, if there are more), and the best mixture is kept.
+        Runs of k-means from random conditions. EM starts from each of their groupings (at most the
+        100 best), and the best mixture is kept.
     n_resamples : int
-        Bootstrap replicates, in which the humans of each data set are resampled; 0 for none.
+        Number of bootstrap replicates, in which the humans of each data set are resampled. 0
+        disables them.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     xarray.Dataset
-        By ``condition``: ``delta, label`` (name of the regime, see
-        `alikely.models._mixtures.regime_names`), ``probability`` (condition, regime) from
-        `neighbour_probabilities`; from the replicates ``resampled`` (condition,
-        regime), the share of each label, and ``stability``, that of the condition's own. By
-        ``regime``, hardest first: ``weight, mean, sd, size``; ``position`` (boundary) between
-        neighbors. By ``n_regimes``, 1 to 6: ``bic, aicc`` [HT89]_, ``converged_bic`` (of the best
-        optimum when EM is let run to its end), and ``resampled_best``, the share of replicates in
-        which it has the lowest BIC. Attributes ``k``; ``ties``, the numbers of regimes whose BIC
-        is within 2 of the lowest [R95]_; ``n_resamples``, how many replicates have a delta for
-        every condition: the others, where the reference has no spread or a condition no human,
-        are not counted.
+        Variables by ``condition``:
+
+        - ``delta``
+        - ``label``: name of the regime, see `alikely.models._mixtures.regime_names`
+        - ``probability``: of each regime (condition, regime), from `neighbour_probabilities`
+        - ``resampled``: proportion of replicates with each label (condition, regime)
+        - ``stability``: proportion of replicates with the same label as the data
+
+        Variables by ``regime``, hardest first:
+
+        - ``weight``, ``mean``, ``sd``, ``size``
+        - ``position``: boundary between neighboring regimes (dimension ``boundary``)
+
+        Variables by ``n_regimes``, 1 to 6:
+
+        - ``bic``, ``aicc`` [HT89]_
+        - ``converged_bic``: BIC of the best optimum if EM runs to convergence
+        - ``resampled_best``: proportion of replicates in which this number has the lowest BIC
+
+        Attributes are ``k``, ``ties`` (numbers of regimes with a BIC within 2 of the lowest
+        [R95]_), and ``n_resamples``, the number of replicates with a delta for every condition.
+        Replicates in which the reference has no variance, or a condition no human, are excluded.
 
     Raises
     ------
     ValueError
-        If `k` is below 1 or above the number of conditions (those of one delta counted once), a
-        delta is undefined, there is but one condition, or a number is out of range.
+        If `k` is below 1 or above the number of different deltas.
+        If a delta is undefined, there is only one condition, or a number is out of range.
 
     Notes
     -----
-    `bic` is that of EM as scikit-learn stops it, once a step gains less than 1e-3; the likelihood
-    may have a higher summit than the one near which it stopped. (It would have none at all where a
-    component shrinks onto a single condition: 0.05 squared is added to each variance.) Where
-    ``converged_bic`` is much lower, the regimes are one of several groupings that describe the
-    scale. In each replicate EM starts from the mixture found, so that ``stability`` is that of its
-    regimes, not of the search for them.
+    EM stops as in scikit-learn, when a step gains less than 1e-3, and ``bic`` refers to this
+    solution. The likelihood may have a higher maximum elsewhere. Without a limit, it is unbounded,
+    because a component can shrink to a single condition; therefore 0.05 squared is added to each
+    variance. If ``converged_bic`` is much lower than ``bic``, several groupings describe the scale
+    similarly well.
+
+    In each replicate, EM starts from the mixture of the data. ``stability`` therefore describes its
+    regimes, not the search for them.
 
     Examples
     --------
@@ -126,7 +140,7 @@ def regimes(
     delta = spectrum["delta"].values
     n_different = _checked(spectrum, k, n_starts, n_resamples)
     start_seed, resample_seed = seed_sequence(rng).spawn(2)
-    # A mixture of as many components as conditions has no likelihood to speak of.
+    # With as many components as conditions, the likelihood is meaningless.
     tried = list(range(1, max(1, min(MOST_REGIMES, n_different - 1)) + 1))
     wanted = tried if k == "auto" or k in tried else [*tried, int(k)]
     seeds = dict(zip(wanted, start_seed.spawn(len(wanted)), strict=True))
@@ -179,12 +193,12 @@ def regimes(
 def _checked(
     spectrum: xr.Dataset, k: int | Literal["auto"], n_starts: int, n_resamples: int
 ) -> int:
-    """Number of different deltas, once the options of `regimes` are known to fit them."""
+    """Check the options of `regimes`, and return the number of different deltas."""
     delta = spectrum["delta"].values
     n = len(delta)
     n_different = len(np.unique(delta[~np.isnan(delta)]))
     if n < 2:
-        raise ValueError(f"regimes group conditions: give a spectrum of at least 2, got {n}")
+        raise ValueError(f"regimes need a spectrum of at least 2 conditions, got {n}")
     if np.isnan(delta).any():
         bad = int(np.argmax(np.isnan(delta)))
         raise ValueError(
@@ -208,14 +222,14 @@ def _checked(
 
 
 def _share(mask: NDArray[np.bool_]) -> Floats:
-    """Mean over the first axis; NaN without any replicate."""
+    """Mean over the first axis; NaN without replicates."""
     return mask.mean(axis=0) if len(mask) else np.full(mask.shape[1:], np.nan)
 
 
 def _fits(
     x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence
 ) -> tuple[_Mixture, _Mixture]:
-    """Best mixture where EM stops early, and where it is let run to its end."""
+    """Best mixtures with early stopping, and at convergence."""
     starts = _starts(x, k, n_starts, seed)
     stopped = [_fit(x, start, STOPPED) for start in starts]
     order = np.argsort([mixture.bic for mixture in stopped], kind="stable")
@@ -224,7 +238,7 @@ def _fits(
 
 
 def _starts(x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence) -> list[_Mixture]:
-    """Mixtures of the different groupings in which k-means of random centers ends."""
+    """Mixtures of the distinct groupings from k-means with random starts."""
     at = np.sort(x)
     mixtures = []
     for cut in _groupings(at, k, n_starts, np.random.default_rng(seed)):
@@ -242,10 +256,10 @@ def _starts(x: Floats, k: int, n_starts: int, seed: np.random.SeedSequence) -> l
 def _groupings(
     at: Floats, k: int, n_starts: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Different ends of k-means, as cuts of the sorted values: shape (grouping, k - 1)."""
+    """Distinct results of k-means, as cuts of the sorted values: shape (grouping, k - 1)."""
     values = np.unique(at)
     if k in (1, len(values)):
-        # There is only one.
+        # There is only one grouping.
         return np.searchsorted(at, values[1:])[None, : k - 1]
     shuffled = generator.permuted(np.broadcast_to(values, (n_starts, len(values))), axis=1)
     center = np.sort(shuffled[:, :k], axis=1)
@@ -261,13 +275,13 @@ def _groupings(
         center = np.where(size > 0, np.diff(total[edge], axis=1) / np.maximum(size, 1), center)
     full = (np.diff(edge, axis=1) > 0).all(axis=1)
     if not full.any():
-        # Every run lost a group on its way: equal shares will do.
+        # Every run lost a group, so groups of equal size are used.
         return np.linspace(0, len(at), k + 1).astype(np.intp)[None, 1:-1]
     return np.unique(edge[full, 1:-1], axis=0)
 
 
 def _fit(x: Floats, start: _Mixture, tol: float) -> _Mixture:
-    """One run of EM from a given mixture."""
+    """Run EM from a given mixture."""
     k, n = len(start.weight), len(x)
     weight, mean, sd = start.weight / start.weight.sum(), start.mean, start.sd
     before = -np.inf
@@ -296,7 +310,7 @@ def _fit(x: Floats, start: _Mixture, tol: float) -> _Mixture:
 
 
 def _densities(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Log densities of the parts, weighted, and of the mixture."""
+    """Weighted log densities of the components, and of the mixture."""
     log_p = np.log(weight) + norm.logpdf(x[:, None], mean, sd)
     return log_p, logsumexp(log_p, axis=1)
 

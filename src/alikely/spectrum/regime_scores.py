@@ -1,4 +1,4 @@
-"""How alike models and humans err within regimes of difficulty, and how sure that is.
+"""Alignment of models with humans within regimes of difficulty, with intervals and ranks.
 
 References
 ----------
@@ -59,19 +59,19 @@ def regime_alignment(
     Parameters
     ----------
     alignment : xarray.Dataset
-        As from `alikely.condition_alignment`, with replicates.
+        As returned by `alikely.condition_alignment`, with replicates.
     labels : mapping, pandas.Series or xarray.DataArray
         Regime of each condition, such as ``alikely.regimes(spectrum)["label"]``.
     conditions : {"all", "representative"}
-        All conditions of a regime, or one for each data set, see `representative_conditions`.
+        All conditions of a regime, or one per data set, see `representative_conditions`.
     delta : mapping, pandas.Series, xarray.DataArray or xarray.Dataset, optional
-        Difficulty of each condition, or the spectrum that holds it; for ``"representative"``.
+        Difficulty of each condition, or a spectrum. Required for ``"representative"``.
     metrics : sequence of str, optional
-        Metrics of the alignment to average, condition by condition, into one (of the models, and
-        of the humans), in the place of each by itself. Of error consistency and misclassification
-        agreement ``mean_ratio`` is then the ratio by which [X26]_ rank (their equation 2).
+        Metrics of the alignment to average, by condition, into one for models and one for humans.
+        For error consistency and misclassification agreement, ``mean_ratio`` is the ratio that
+        [X26]_ use for ranks (their equation 2). Default: every metric separately.
     ci_prob : float
-        In (0, 1).
+        Probability of the intervals, in (0, 1).
     ci_kind : {"eti", "hdi"}
         Equal-tailed or highest-density interval of the replicates.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -80,36 +80,41 @@ def regime_alignment(
     Returns
     -------
     pandas.DataFrame
-        One row per metric, regime (in order of first occurrence) and model: ``metric, regime,
-        system, n_conditions``; ``estimate`` and ``ceiling``: means over the conditions between
-        model and humans and among humans; ``ratio_of_means``, one over the other, and
-        ``mean_ratio``, the mean of the ratios of the conditions whose human-human value is above
-        0, neither clipped nor made absolute. Bounds of each from the joint replicates, as
-        ``ceiling_eti95_lb``, those of the estimate as ``bootstrap_eti95_lb``; of a ratio infinite
-        where the humans' interval (of `mean_ratio`: in any condition) reaches 0. ``rank`` of the
-        estimate, and so of `ratio_of_means`, within metric and regime, with its joint confidence
-        set ``rank_lb, rank_ub``, that of `rank_sets`; ``undefined_replicates``:
-        share of the replicates of its conditions in which its value, or that of human-human, is
-        undefined; ``note``: conditions left out and why.
+        One row per metric, regime (in order of first occurrence) and model, with columns
+
+        - ``metric``, ``regime``, ``system``, ``n_conditions``
+        - ``estimate``, ``ceiling``: means over conditions of model-human and human-human values
+        - ``ratio_of_means``: ``estimate`` divided by ``ceiling``, not clipped
+        - ``mean_ratio``: mean of the ratios of the conditions with a human-human value above 0, not
+          clipped
+        - bounds of each from joint replicates, such as ``bootstrap_eti95_lb`` (of the estimate) and
+          ``ceiling_eti95_lb``. Bounds of a ratio are infinite if the interval of the human-human
+          value (for ``mean_ratio``: in any condition) includes 0
+        - ``rank``: rank of the estimate, and so of ``ratio_of_means``, within metric and regime
+        - ``rank_lb``, ``rank_ub``: joint confidence set, as in `rank_sets`
+        - ``undefined_replicates``: fraction of replicates of its conditions in which its value or
+          the human-human value is undefined
+        - ``note``: excluded conditions and the reason
 
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, a model lacks a condition that others have, there are no
-        replicates, `delta` is missing, `metrics` are not at least two of the alignment's, or an
-        option is out of range.
+        If a condition has no label, or a model lacks a condition that others have.
+        If there are no replicates, or `delta` is missing.
+        If `metrics` does not name at least two metrics of the alignment, or an option is out of
+        range.
 
     Notes
     -----
-    A condition without models is left aside; one in which any value is undefined is left out
-    for all, so that all models are compared on the same conditions. The labels are taken as
-    given: that they are uncertain too is in no interval.
+    Conditions without models are ignored. Conditions in which any value is undefined are excluded
+    for all models, so that all models are compared on the same conditions. Uncertainty in the
+    labels is not propagated into the intervals.
 
-    A replicate that leaves some conditions undefined (one human alone, no joint error) changes the
-    mean by the mean change of the others, see `alikely.spectrum.regime_scores.mean_draws`.
+    If some conditions are undefined in a replicate (only one human, no joint error), the mean
+    changes by the mean change of the others, see `alikely.spectrum.regime_scores.mean_draws`.
 
-    A few hard conditions, where humans hardly agree, decide `mean_ratio`: it has no finite
-    variance where a human-human value may be 0.
+    A few hard conditions with little human-human agreement dominate `mean_ratio`, which has no
+    finite variance if a human-human value may be 0.
 
     Examples
     --------
@@ -170,7 +175,7 @@ def regime_alignment(
 
 
 def _averaged(alignment: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
-    """Alignment by the mean of several metrics; undefined where one of them is."""
+    """Average several metrics of an alignment; undefined if one of them is."""
     names = [metrics] if isinstance(metrics, str) else [str(name) for name in metrics]
     known = alignment["metric"].values.tolist()
     unknown = [name for name in names if name not in known]
@@ -190,10 +195,10 @@ def _averaged(alignment: xr.Dataset, metrics: Sequence[str]) -> xr.Dataset:
 def _ranks(
     part: RegimePart, means: Floats, ci_prob: float, seed: np.random.SeedSequence
 ) -> tuple[dict[str, Any], str]:
-    """Ranks with their joint confidence set, and why there is none where it is NaN."""
+    """Ranks with their joint confidence set, and the reason if it is NaN."""
     n, complete = len(part.models), means[~np.isnan(means).any(axis=1)]
     value = part.value.mean(axis=0)
-    # Of equals each has the better rank.
+    # Ties share the better rank.
     rank = np.where(np.isnan(value), np.nan, stats.rankdata(-value, method="min"))
     none = {"rank": rank, "rank_lb": np.nan, "rank_ub": np.nan}
     if not part.n_conditions:
@@ -215,23 +220,21 @@ def _ranks(
 
 
 def note_of_part(part: RegimePart, reach: bool, ceiling: float, n_reach: int | None = None) -> str:
-    """Why a number is undefined or unbounded; `n_reach` where there is a mean of ratios."""
+    """Note on undefined or unbounded numbers; `n_reach` is for means of ratios."""
     notes = []
     if part.left_out:
-        notes.append(f"{len(part.left_out)} left out, undefined: {listed(part.left_out, most=5)}")
+        notes.append(f"{len(part.left_out)} undefined, excluded: {listed(part.left_out, most=5)}")
     if not part.n_conditions:
         return "; ".join([*notes, "no condition is left"])
     not_above = int((part.human <= 0).sum())
     if ceiling <= 0:
-        notes.append("the human-human mean is not above 0: no share of it")
+        notes.append("the human-human mean is not above 0: no ratio")
     elif reach:
         notes.append(OPEN)
     if not_above and n_reach is not None:
-        notes.append(f"mean_ratio leaves out {not_above} with human-human values not above 0")
+        notes.append(f"mean_ratio excludes {not_above} with human-human values not above 0")
     if n_reach:
-        notes.append(
-            f"mean_ratio may be anything: human-human values of {n_reach} cannot be told from 0"
-        )
+        notes.append(f"mean_ratio is unbounded: human-human intervals of {n_reach} include 0")
     return "; ".join(notes)
 
 
@@ -240,7 +243,7 @@ type Conditions = Literal["all", "representative"]
 
 
 class RegimePart(NamedTuple):
-    """One metric in one regime."""
+    """Values of one metric in one regime."""
 
     metric: str
     regime: str
@@ -259,13 +262,13 @@ class RegimePart(NamedTuple):
 
     @property
     def human_means(self) -> Floats:
-        """The same among humans: (resample,)."""
+        """Replicates of the human-human means over conditions: (resample,)."""
         return mean_draws(self.human_draws, self.human)
 
     def over_humans(
         self, values: Floats, draws: Floats, ci_prob: float, ci_kind: CiKind
     ) -> tuple[Floats, Floats, bool]:
-        """Values over the mean among humans, with limits, and whether that may be 0."""
+        """Divide values by the human-human mean, with limits, and whether that may be 0."""
         known = self.human.mean(keepdims=True), self.human_means[:, None]
         found, limits, reach = over_humans(values, draws, *known, ci_prob, ci_kind)
         return found, limits, bool(reach)
@@ -280,12 +283,12 @@ def mean_draws(draws: Floats, estimate: Floats) -> Floats:
 def regime_parts(
     alignment: xr.Dataset, labels: Groups, conditions: str, delta: Deltas | None
 ) -> list[RegimePart]:
-    """Every metric and regime, with the conditions in which all is defined."""
+    """Collect every metric and regime, with the conditions in which all values are defined."""
     one_of("conditions", conditions, ("all", "representative"))
     models = models_of(alignment)
     if alignment.sizes.get("resample", 0) < 2:
         raise ValueError(
-            "regimes need replicates of the alignment; ask condition_alignment for some with "
+            "regimes need replicates of the alignment; make them with condition_alignment and "
             "n_resamples=1000"
         )
     names = alignment["condition"].values.tolist()
@@ -297,7 +300,7 @@ def regime_parts(
     kept = [name for c, name in enumerate(names) if there[c].any()]
     if conditions == "representative":
         if delta is None:
-            raise ValueError("representative conditions need the difficulty of each: give delta=")
+            raise ValueError("representative conditions need the difficulty of each; give delta=")
         home = dict(zip(names, alignment["dataset"].values.tolist(), strict=True))
         kept = representative_conditions(delta, regime, {name: home[name] for name in kept})
     human = systems.index(HUMANS)
@@ -339,15 +342,15 @@ def _require_all(there: NDArray[np.bool_], names: list[str], models: list[str]) 
     if len(lacking):
         c, m = lacking[0]
         raise ValueError(
-            f"model {models[m]!r} is missing in condition {names[c]!r}; its mean would be over "
-            "other conditions than that of others: leave out one of them with alignment.sel(...)"
+            f"model {models[m]!r} is missing in condition {names[c]!r}, so its mean is not "
+            "comparable with those of other models; leave out one of them with alignment.sel(...)"
         )
 
 
 def representative_conditions(
     delta: Deltas, labels: Groups, datasets: Mapping[str, str]
 ) -> list[str]:
-    """Choose one condition for each data set and regime."""
+    """Choose one condition per data set and regime."""
     names = list(datasets)
     regime = condition_groups(names, labels)
     values = delta["delta"] if isinstance(delta, xr.Dataset) else delta
@@ -369,7 +372,7 @@ def representative_conditions(
             "without); give it one, or choose conditions with alignment.sel(condition=[...])"
         )
     distance = (frame["delta"] - frame.groupby("regime")["delta"].transform("mean")).abs()
-    # Equal but for rounding is equal.
+    # Distances that differ only by rounding are ties.
     frame["distance"] = distance.round(9)
     best = frame.sort_values(["distance", "delta"], ascending=[True, False], kind="stable")
     chosen = set(best.groupby(["dataset", "regime"]).head(1).index)
