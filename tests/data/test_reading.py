@@ -308,7 +308,7 @@ def test_wide_tables(tmp_path: Path) -> None:
     [
         ({"truth": "class"}, r"no column 'class' \(truth\); the columns are image, truth, anna"),
         ({"observers": ["ana"]}, r"no column 'ana' \(an observer\); .* did you mean 'anna'"),
-        ({"kind": {"ana": "human"}}, "kind names observer 'ana', .* did you mean 'anna'"),
+        ({"kind": {"ana": "human"}}, "kind names the unknown observer 'ana'.* did you mean 'anna'"),
         ({"kind": "human"}, "a wide table has no column 'kind'"),
         ({"observers": "anna"}, "observers must be a list of columns, got 'anna'"),
         ({"response": "anna"}, "a wide table has no column 'response'"),

@@ -348,7 +348,7 @@ def test_each_default_says_what_it_takes(name: str, priors: Any, message: str) -
         ({"copy_probability": (1, 1), "u": (1, 1)}, "takes p_a, copy_probability, own_accuracy"),
         ({"copy_probability": pm.Beta.dist(2, 2)}, "by two Beta parameters only, such as (2, 2)"),
         ({"copy_probability": (0, 2)}, "must be two positive Beta parameters, got (0, 2)"),
-        ({"own_accuracy": (2, 2)}, "'own_accuracy' needs one of 'copy_probability' beside it"),
+        ({"own_accuracy": (2, 2)}, "'own_accuracy' also needs a prior of 'copy_probability'"),
     ],
 )
 def test_priors_of_the_copy_model(priors: Any, message: str) -> None:

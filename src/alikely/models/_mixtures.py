@@ -1,4 +1,4 @@
-"""Normal mixtures along a line: which component has which stretch of it.
+"""Normal mixtures in one dimension: probabilities and boundaries of components.
 
 References
 ----------
@@ -22,7 +22,7 @@ LEAST = np.finfo(np.float64).min
 def neighbour_probabilities(
     x: ArrayLike, weights: ArrayLike, means: ArrayLike, sds: ArrayLike
 ) -> Floats:
-    """Probability of each component at a point, shared between the two whose means enclose it."""
+    """Probability of each component at a point, for the two whose means enclose it."""
     point = np.asarray(x, dtype=np.float64)[..., None]
     mean, sd, weight = (
         np.asarray(values, dtype=np.float64)[..., None, :] for values in (means, sds, weights)
@@ -58,7 +58,7 @@ def mixture_boundaries(weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> 
 
 
 def tightest_groups(values: ArrayLike, k: int) -> list[Floats]:
-    """Cut a line of values into the groups with the least sum of squares within them [F58]_."""
+    """Partition ordered values into groups with the least sum of squares within groups [F58]_."""
     x = np.sort(np.asarray(values, dtype=np.float64))
     n = len(x)
     if not 1 <= k <= n:

@@ -1,4 +1,4 @@
-"""The signed copy model: ``b`` copies ``a`` with some probability, else answers on its own.
+"""The signed copy model: ``b`` copies ``a`` with some probability, else responds independently.
 
 References
 ----------
@@ -26,7 +26,7 @@ from alikely.models._parts import tensor_within
 
 __all__ = ["copying"]
 
-# What a prior can be stated on in place of u and v.
+# Derived quantities whose priors can replace those of u and v.
 DIRECT = ("copy_probability", "own_accuracy")
 
 
@@ -37,38 +37,39 @@ def copying(
     independent: bool = False,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Signed copy model of pairs of observers, on their correctness cells [K25]_.
+    """Build the signed copy model of pairs of observers from their correctness cells [K25]_.
 
-    Observer ``a`` is right with probability ``p_a``; ``b`` is right with probability ``u`` where
-    ``a`` is right and ``v`` where ``a`` is wrong. ``u - v`` is the probability that ``b`` copies
-    ``a`` (inverts it, if negative), and ``own_accuracy`` how often ``b`` is right otherwise.
+    Observer ``a`` is correct with probability ``p_a``. Observer ``b`` is correct with probability
+    ``u`` where ``a`` is correct and ``v`` where ``a`` is not. ``u - v`` is the probability that
+    ``b`` copies ``a`` (if negative: inverts ``a``); ``own_accuracy`` is the accuracy of ``b``
+    otherwise.
 
     Parameters
     ----------
     counts : array_like of int, shape (4,) or (pair, 4)
-        Cells ``n11, n10, n01, n00``, for instance ``table["cells"]``.
+        Cells ``n11, n10, n01, n00``, for example ``table["cells"]``.
     pairs : sequence of str, optional
         Labels of the ``pair`` dim.
     independent : bool
         Model two independent observers with accuracies ``p_a`` and ``p_b``, the null model of error
         consistency. Default False.
     priors : mapping, optional
-        Other priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``, see
-        `alikely.models.with_priors`. ``{"p_a": (1, 1), "u": (.5, .5), "v": (.5, .5)}`` is the
-        default, equal to a Dirichlet(1/2) on the four cells. With ``"copy_probability": (a, b)``
-        the prior is stated on the copy probability itself, ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1],
-        beside ``"own_accuracy"`` (default ``(1, 1)``), both by Beta parameters only, in place of
-        ``u`` and ``v``; this one is not conjugate. For independent observers ``p_a`` and ``p_b``
-        are uniform by default.
+        Priors by name, such as ``{"u": pm.Beta.dist(2, 2)}`` or ``{"u": (2, 2)}``; see
+        `alikely.models.with_priors`. Default:
+        ``{"p_a": (1, 1), "u": (0.5, 0.5), "v": (0.5, 0.5)}``, equal to a Dirichlet(1/2) on the four
+        cells. For independent observers ``p_a`` and ``p_b`` are uniform by default. Instead of
+        ``u`` and ``v`` you can give Beta parameters of
+        ``"copy_probability": (a, b)``, with ``(1 + c)/2 ~ Beta(a, b)`` on [-1, 1], and of
+        ``"own_accuracy"`` (default ``(1, 1)``). This prior is not conjugate.
 
     Returns
     -------
     pymc.Model
         Dims ``pair, cell``; data ``cells``; variables ``p_a, u, v`` and, with a prior on the copy
-        probability, ``uv`` in their place; deterministics ``copy_probability``, ``own_accuracy``,
-        ``accuracy`` (of ``b``) and ``error_consistency``; likelihood ``observed_cells``. The model
-        of independent observers has the variables ``p_a, p_b`` and the same likelihood, so that the
-        two can be compared.
+        probability, ``uv`` instead of ``u`` and ``v``; deterministics ``copy_probability``,
+        ``own_accuracy``, ``accuracy`` (of ``b``) and ``error_consistency``; likelihood
+        ``observed_cells``. The model of independent observers has the variables ``p_a, p_b`` and
+        the same likelihood, so the two models can be compared.
 
     Raises
     ------
@@ -77,8 +78,8 @@ def copying(
 
     Notes
     -----
-    Sampled in ``u, v`` also under a prior on the copy probability: a signed copy probability as a
-    free variable has a kink at 0 and a funnel at the ceiling.
+    The model is sampled in ``u, v`` even under a prior on the copy probability. A signed copy
+    probability as a free variable has a kink at 0 and a funnel at ceiling accuracy.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def _report(p_a: Any, u: Any, v: Any) -> None:
 
 
 def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Priors that are stated on what follows from variables, and those of variables."""
+    """Split priors into those of derived quantities and those of variables."""
     check_priors(priors)
     given = dict(priors or {})
     stated = {name: given.pop(name) for name in DIRECT if name in given}
@@ -162,16 +163,16 @@ def _parted(priors: Priors | None) -> tuple[dict[str, Any], dict[str, Any]]:
     for name, parameters in stated.items():
         if not isinstance(parameters, (tuple, list, np.ndarray)):
             raise ValueError(
-                f"the prior of {name!r} is stated by two Beta parameters only, such as (2, 2): it "
-                "is none of a variable; u and v take distributions"
+                f"the prior of {name!r} must be two Beta parameters, such as (2, 2), since it is "
+                "not a variable of the model; u and v take distributions"
             )
     if "own_accuracy" in stated and "copy_probability" not in stated:
-        raise ValueError("a prior of 'own_accuracy' needs one of 'copy_probability' beside it")
+        raise ValueError("a prior of 'own_accuracy' also needs a prior of 'copy_probability'")
     return stated, given
 
 
 def _alone(u: Any, v: Any) -> tuple[Any, Any]:
-    """Accuracy where nothing is copied, at most 1 however it is rounded, and how often that is."""
+    """Accuracy where nothing is copied (at most 1 after rounding), and how often that is."""
     right, wrong = pt.minimum(u, v), pt.minimum(1 - u, 1 - v)
     return right / (right + wrong), right + wrong
 

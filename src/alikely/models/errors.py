@@ -1,4 +1,4 @@
-"""Which errors systems make: distributions of wrong labels, and wrong labels that are copied.
+"""Distributions of wrong labels, and wrong labels that are copied.
 
 References
 ----------
@@ -46,22 +46,21 @@ WRONG_DIMS = ("system", "true_class", "wrong_class")
 def error_distributions(
     rows: ArrayLike | xr.DataArray, *, priors: Priors | None = None
 ) -> pm.Model:
-    """Distributions of every system's errors over wrong labels, by true class.
+    """Build a model of each system's distribution of errors over wrong labels, by true class.
 
-    A system's errors on a true class are multinomial, and its row of probabilities is drawn from
-    a Dirichlet distribution around a latent base row of the class, common to all systems. How
-    concentrated rows are about their base is learned, with the rows integrated out [M62]_. Given
-    base ``m`` and concentration ``k``, a row of errors ``n`` has the posterior
-    Dirichlet(``n + k (C - 1) m``) over the wrong classes, of ``C`` classes.
+    A system's errors on a true class are multinomial. Its row of probabilities has a Dirichlet
+    distribution around a latent base row of the class, which all systems share. The concentration
+    of rows around their base is estimated, with the rows integrated out [M62]_. Given base ``m``
+    and concentration ``k``, a row of errors ``n`` has the posterior Dirichlet(``n + k (C - 1) m``)
+    over the wrong labels, where ``C`` is the number of classes.
 
     Parameters
     ----------
     rows : array_like or xarray.DataArray, shape (system, true_class, response_class)
-        Numbers of errors; the diagonal is no error and is ignored. Labels are taken from the
-        coords.
+        Numbers of errors. The diagonal is ignored. Labels are taken from the coords.
     priors : mapping, optional
-        Other priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
-        ``{"spread": 1.0}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or ``{"spread": 1.0}``; see
+        `alikely.models.with_priors`.
 
     Returns
     -------
@@ -74,14 +73,14 @@ def error_distributions(
     Raises
     ------
     ValueError
-        If the counts are not square in at least 3 classes, not whole or negative, or hold no
-        error; for priors as in `alikely.models.with_priors`.
+        If the counts are not square with at least 3 classes, not whole, negative, or without any
+        error. For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    ``spread = concentration**-.5`` measures how far systems are apart and is half-normal: its
-    density is finite at 0 [G06]_, so that equal systems can reach a divergence of 0, which
-    independent rows never do. To reuse a compiled model, replace the data ``errors``, of the dims
+    ``spread = concentration**-0.5`` measures how much systems differ. Its half-normal prior is
+    finite at 0 [G06]_, so that equal systems can reach a divergence of 0; independent rows cannot.
+    To reuse a compiled model, replace the data ``errors`` with dims
     ``system, true_class, wrong_class``.
 
     Examples
@@ -120,56 +119,58 @@ def error_distributions(
 
 
 def class_coords(labels: dict[str, list[Any]]) -> dict[str, Any]:
-    """Labels of classes, and numbers of the wrong ones."""
+    """Labels of classes, and numbers of wrong classes."""
     classes = labels["true_class"]
     return {**labels, "response_class": classes, "wrong_class": list(range(len(classes) - 1))}
 
 
 def class_copying(counts: ArrayLike | xr.DataArray, *, priors: Priors | None = None) -> pm.Model:
-    """Copying of wrong labels, on the trials that both observers of a pair get wrong.
+    """Build a model of copied wrong labels on trials that both observers of a pair got wrong.
 
-    On a joint error of true class ``t``, ``b`` gives ``a``'s wrong label with probability ``c``,
-    else draws one from its own error distribution of that class:
+    On a joint error of true class ``t``, ``b`` gives ``a``'s wrong label with probability ``c``.
+    Otherwise ``b`` draws a label from its own error distribution of that class:
     ``P(b = j | a = i, t) = c [i = j] + (1 - c) q_t(j)``.
 
     Parameters
     ----------
     counts : array_like or xarray.DataArray, shape (pair, true_class, label_a, label_b)
-        Numbers of joint errors by the labels given. Entries where a label is the true class are no
-        joint errors and are ignored. Labels are taken from the coords.
+        Numbers of joint errors by the two labels. Entries in which a label is the true class are
+        ignored. Labels are taken from the coords.
     priors : mapping, optional
-        Other priors by name, such as ``{"copy_probability": pm.Beta.dist(2, 2)}`` or
-        ``{"row_sd": (2, 4)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"copy_probability": pm.Beta.dist(2, 2)}`` or
+        ``{"row_sd": (2, 4)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
-        Dims ``pair, true_class, response_class, wrong_class``. Data ``errors_of_a``, ``agreed``
-        and ``differed``, joint errors by the label of ``a``, and by that of ``b`` where both give
-        the same or not. Deterministics ``copy_probability`` (pair, in [0, 1]), ``errors_a`` and
-        ``own_errors_b`` (pair, true_class, response_class), ``misclassification_agreement``
-        (pair), that of the implied joint distribution [X25]_. Likelihoods ``observed_classes``,
-        ``observed_errors_of_a`` and ``labels_of_b`` (pair, true_class, label_of_b): how often
-        ``b`` gave each label where ``a`` gave the same, then where ``a`` gave another.
+        Dims ``pair, true_class, response_class, wrong_class``, and
+
+        - data ``errors_of_a``: joint errors by the label of ``a``; ``agreed``, ``differed``: by
+          the label of ``b``, where both labels are the same and where they differ
+        - ``copy_probability`` (pair), in [0, 1]
+        - ``errors_a``, ``own_errors_b`` (pair, true_class, response_class): error distributions
+        - ``misclassification_agreement`` (pair) of the implied joint distribution [X25]_
+        - likelihoods ``observed_classes``, ``observed_errors_of_a``, and ``labels_of_b`` (pair,
+          true_class, label_of_b): how often ``b`` gave each label where ``a`` gave the same label,
+          then where ``a`` gave another
 
     Raises
     ------
     ValueError
-        If the counts are not square in at least 3 classes, not whole or negative, or hold no
-        joint error; for priors as in `alikely.models.with_priors`.
+        If the counts are not square with at least 3 classes, not whole, negative, or without any
+        joint error. For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    Error distributions of ``a`` and ``b`` are logistic-normal around rows that all pairs share:
-    with few errors of a true class, chance agreement hangs on how peaked they are, and that is
-    learned from all of them. What is sampled are logits, ``base_logit``, ``logit_a`` and
-    ``logit_b``, with spreads ``base_sd`` and ``row_sd``; rows are their softmax, so that a constant
-    in each has no meaning. The data give them coordinates of about unit spread.
+    Error distributions of ``a`` and ``b`` are logistic-normal around rows that all pairs share.
+    With few errors of a true class, chance agreement depends on how peaked these distributions are,
+    which is estimated from all pairs. The sampled variables are logits ``base_logit``, ``logit_a``
+    and ``logit_b`` with spreads ``base_sd`` and ``row_sd``. Rows are their softmax, so a constant
+    added to all logits of a row has no effect.
 
-    Each likelihood is of its data given those of the one before, so that draws of all three are a
-    new table. That of ``labels_of_b`` is of single errors, of what ``b`` said where ``a`` said
-    what: its counts are as probable as that times the number of ways to come by them, which hangs
-    on no parameter.
+    Each likelihood is conditional on the data of the previous one, so draws of all three make a new
+    table. The likelihood ``labels_of_b`` is one of single errors: it omits the multinomial
+    coefficient of the counts, which does not depend on the parameters.
 
     Examples
     --------
@@ -252,7 +253,7 @@ def _two_rows(of_a: Any, agreed: Any, differed: Any, n_classes: int) -> list[Any
 
 
 def _seen_rows(of_a: Any, agreed: Any, differed: Any) -> tuple[Any, Any]:
-    """Logits of rows as counts show them, (observer, pair, class, label), and their information."""
+    """Empirical logits of rows, (observer, pair, class, label), and their information."""
     pooled = (of_a + agreed + differed).sum(axis=0) + HALF
     pooled = pooled / pooled.sum(axis=-1, keepdims=True)
     errors = of_a.sum(axis=-1)
@@ -271,7 +272,7 @@ def _seen_rows(of_a: Any, agreed: Any, differed: Any) -> tuple[Any, Any]:
 
 
 def _log_labels(value: Any, copying: Any, own: Any, given: Any) -> Any:
-    """Log likelihood of b's labels: given a's, they depend on it only by being the same or not."""
+    """Log likelihood of b's labels, which depend on a's only by being the same or not."""
     n = own.shape[-1]
     agreed, differed, of_a = value[..., :n], value[..., n:], given[..., :n]
     alone = (1 - copying)[..., None] * own

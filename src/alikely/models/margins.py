@@ -1,4 +1,4 @@
-"""Item strengths behind the answers of a group, and their correlation with another system's.
+"""Latent item strengths of a group, and their correlation with another system.
 
 References
 ----------
@@ -57,62 +57,68 @@ def item_margins(
     law: Law = "normal",
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Latent correlation of item strengths: of a model and a group of humans, or of two groups.
+    """Build a model of the latent correlation of item strengths between a group and a system.
 
-    Every item has a strength for a group, ``d'``; answers to it are right with the probability that
-    signal detection gives for m alternatives [GS66]_. Strengths are correlated with a model's
-    margins, or with the strengths of another group. ``rho`` is that correlation freed of the noise
-    of single answers, which correction for attenuation [S04]_ approximates.
+    Each item has a strength ``d'`` for a group. Responses to it are correct with the probability of
+    signal detection theory for m alternatives [GS66]_. Strengths are correlated with the margins
+    of a model, or with the strengths of another group. ``rho`` is this correlation corrected for
+    trial-level noise, which correction for attenuation [S04]_ approximates.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (item,) or (2, item)
-        Right answers and answers of the group to each item: one group with `margins`, two without.
+        Numbers of correct responses and of all responses of the group to each item: one group with
+        `margins`, two groups without.
     margins : array_like, shape (item,), optional
-        Decision margins of the model, as from `alikely.metrics.margins.model_margin`.
+        Decision margins of the model, as returned by `alikely.metrics.margins.model_margin`.
     n_alternatives : int
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
-        ``"m_afc"``: the target's evidence against that of m - 1 distractors. ``"probit"``:
-        the normal curve, whatever m; strengths are then on another scale.
+        ``"m_afc"``: the target's evidence exceeds that of m - 1 distractors. ``"probit"``: the
+        normal curve for any m; strengths are then on another scale.
     law : {"normal", "sinh_arcsinh"}
-        Of strengths. ``"sinh_arcsinh"``: of any skewness and tail [JP09]_; normal scores of
-        margins are then given and not modeled, and ``rho`` is the correlation of normal scores.
-        `alikely.decision_margin_consistency` has the same posterior without chains.
+        Distribution of strengths. ``"sinh_arcsinh"`` allows any skewness and tail weight [JP09]_.
+        Margins are then converted to normal scores and not modeled, and ``rho`` is the correlation
+        of normal scores. `alikely.decision_margin_consistency` computes this posterior without
+        MCMC.
     priors : mapping, optional
-        Other priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
-        ``{"strength_mean": (2, 1)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"strength_mean": pm.Normal.dist(2, 1)}`` or
+        ``{"strength_mean": (2, 1)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
-        Dims ``item`` and, with two groups, ``group``. Data ``right``, ``shown`` and ``margins``;
-        parameters ``rho``, ``strength_mean``, ``strength_sd``, with one group ``strength`` (item),
-        ``margin_mean``, ``margin_sd`` (in units of the margins' own spread), with two
-        ``strength_first``, ``strength_second`` (item) and the deterministic ``strength``
-        (group, item); likelihoods ``observed_right`` and ``observed_margins``. With
-        ``law="sinh_arcsinh"`` also ``skewness``, ``log_tail`` and ``score`` (item), the normal
-        scores of ``strength``, which is deterministic; ``margins`` are normal scores of those
-        given; of two groups ``score_first``, ``score_second``.
+        Dims ``item`` and, with two groups, ``group``, and
+
+        - data ``right``, ``shown`` and ``margins``
+        - ``rho``, ``strength_mean``, ``strength_sd``
+        - one group: ``strength`` (item), ``margin_mean`` and ``margin_sd`` (in units of the
+          standard deviation of the margins)
+        - two groups: ``strength_first``, ``strength_second`` (item), ``strength`` (group, item)
+        - ``law="sinh_arcsinh"``: also ``skewness``, ``log_tail`` and ``score`` (item), or
+          ``score_first`` and ``score_second``: normal scores of ``strength``; ``margins`` are then
+          normal scores
+        - likelihoods ``observed_right`` and ``observed_margins``
 
     Raises
     ------
     ValueError
-        If shapes do not fit, there are fewer than 5 items, counts are not whole or not
-        ``0 <= right <= shown``, a group is always or never right on every item, margins are
-        missing or constant, `n_alternatives` is below 2, the link or the law unknown; for priors as
-        in `alikely.models.with_priors`.
+        If shapes do not match or there are fewer than 5 items.
+        If counts are not whole or not ``0 <= right <= shown``.
+        If all responses of a group are correct or all are incorrect.
+        If margins are missing or constant.
+        If `n_alternatives` is below 2, or the link or the law is unknown.
+        For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    ``rho`` is uniform on (-1, 1), which is also what the LKJ prior of shape 1 gives for two
-    systems [L09]_: the estimand has no preferred value and every interval is the data's doing.
-    Strengths are centered [P07]_ and sampled in coordinates of about unit spread, worked out from
-    the counts, so that no funnel is left where ``rho`` nears 1 or an item has few answers.
+    The prior of ``rho`` is uniform on (-1, 1), equal to the LKJ prior of shape 1 for two systems
+    [L09]_. Strengths are centered [P07]_ and sampled in coordinates of about unit spread, computed
+    from the counts. This avoids a funnel where ``rho`` is near 1 or an item has few responses.
 
-    Answers are taken as independent given the item. Repeated answers of the same observers are
-    not: where observers are few and repeats many, count one answer of each. To reuse a compiled
-    model, replace its data.
+    Responses are assumed independent given the item. Repeated responses of an observer are not
+    independent: with few observers and many repeats, use one response of each observer. To reuse a
+    compiled model, replace its data.
 
     Examples
     --------
@@ -164,7 +170,7 @@ def item_margins(
 
 
 def _bent_strengths(x: Any, counts: Any, parameters: Any, n_alternatives: int, link: Link) -> Any:
-    """Strengths of a sinh-arcsinh law, from normal scores."""
+    """Strengths with a sinh-arcsinh distribution, from normal scores."""
     (k, n), (mean, sd, rho, apart) = counts, parameters
     dims = ("group",) if x is None else None
     skewness = pm.Normal("skewness", 0, 0.4, dims=dims)

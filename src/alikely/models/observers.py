@@ -1,4 +1,4 @@
-"""Answers of single observers: shared item strength, their own deviations from it, trial noise.
+"""Responses of single observers: shared item strength, stable deviations, and trial noise.
 
 References
 ----------
@@ -45,10 +45,10 @@ from alikely.models._strengths import (
 __all__ = ["noise_variance", "observer_margins"]
 
 Components = Literal["auto", "all", "shared"]
-# With no more answers of an observer to an item their log likelihoods are read off a table; with
-# more it would be a large one, and nodes are placed for the stable deviation, a little wider than
-# its approximate posterior. A log likelihood is then right to 5e-4 on average, also where that
-# approximation is poor: many answers at a ceiling.
+# Up to this number of responses of an observer to an item, log likelihoods are interpolated from a
+# table. Above, the table would be large: quadrature nodes are placed for the stable deviation, a
+# little wider than its approximate posterior. The log likelihood is then accurate to 5e-4 on
+# average, also where the approximation is poor (many responses at ceiling accuracy).
 FEW_ANSWERS = 6
 NODES = 21
 # With so many answers an observer's effects are in coordinates that these and the spread of effects
@@ -65,7 +65,7 @@ SPREADS = np.arange(0, 3.75 + SPREAD_STEP / 2, SPREAD_STEP)
 
 
 def noise_variance(n_alternatives: int, link: Link = "m_afc") -> float:
-    """Variance that trial noise brings into the evidence for an answer."""
+    """Variance of the evidence for a response that is due to trial noise."""
     nodes, weights = distractor_nodes(n_alternatives)
     if link == "probit":
         return 1.0
@@ -82,62 +82,70 @@ def observer_margins(
     components: Components = "auto",
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Strengths of items for observers who differ, and where the variance of their answers is from.
+    """Build a model of item strengths and of the variance components of observers' responses.
 
-    Item ``i`` has a strength that all observers share; observer ``o`` scales and shifts it, and
-    deviates from it in a way of its own that comes back whenever the item does. Answers are right
-    with the probability of signal detection for m alternatives [GS66]_::
+    Item ``i`` has a latent strength that all observers share. Observer ``o`` scales and shifts it,
+    and has a stable deviation that is the same at each repeat of the item. Responses are correct
+    with the probability of signal detection theory for m alternatives [GS66]_::
 
         d[o, i] = mean + ability[o] + exp(log_gain[o]) (strength[i] - mean) + stable[o, i]
 
-    Only repeated answers of one observer to one item tell its stable deviation from noise.
+    Only repeated responses of an observer to an item separate stable deviations from noise.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (observer, item)
-        Right answers and answers of each observer to each item; 0 and 0 where it was not shown.
-        Observers may have seen items unequally often.
+        Numbers of correct responses and of all responses of each observer to each item; both 0
+        where the item was not shown. Numbers of repeats may differ.
     margins : array_like, shape (item,), optional
-        Decision margins of a model, correlated with the shared strengths.
+        Decision margins of a model, to be correlated with the shared strengths.
     n_alternatives : int
         Number of alternatives, at least 2.
     link : {"m_afc", "probit"}
         As in `alikely.models.item_margins`.
     components : {"auto", "all", "shared"}
-        ``"all"``: with stable deviations, for which items must have been repeated. ``"shared"``:
-        without; deviation and noise together are then the noise, whose variance sets the scale.
-        ``"auto"``: all if that is possible.
+        - ``"all"``: with stable deviations; requires repeated items
+        - ``"shared"``: without; stable deviations are then part of the noise, whose variance sets
+          the scale
+        - ``"auto"``: ``"all"`` if items were repeated, else ``"shared"``
     priors : mapping, optional
-        Other priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
-        ``{"ability_sd": (4, 16)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"ability_sd": pm.Gamma.dist(4, 16)}`` or
+        ``{"ability_sd": (4, 16)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
-        Dims ``observer, item, source``. Parameters ``strength`` (item), ``strength_mean``,
-        ``strength_sd``, ``ability`` and ``log_gain`` (observer, sums of zero) with ``ability_sd``
-        and ``log_gain_sd``; with all components ``stable_sd``; with margins ``rho``,
-        ``margin_mean``, ``margin_sd``. Deterministics ``share`` (source): parts of the variance of
-        the evidence of the average observer over items and trials; and with all components
-        ``ceiling`` (observer): correlation of an observer's own strengths, noise-corrected, with
-        the shared ones: how consistent with the group it could be at most [LR68]_. Likelihood
-        ``observed_right`` (observer, item) and, with margins, ``observed_margins`` (item).
+        Dims ``observer, item, source``, and
+
+        - ``strength`` (item), with ``strength_mean`` and ``strength_sd``
+        - ``ability``, ``log_gain`` (observer, sum to zero), with ``ability_sd`` and
+          ``log_gain_sd``
+        - ``stable_sd``, with all components
+        - ``rho``, ``margin_mean``, ``margin_sd``, with margins
+        - ``share`` (source): fractions of the variance of the average observer's evidence over
+          items and trials
+        - ``ceiling`` (observer), with all components: noise-corrected correlation of an observer's
+          strengths with the shared ones, its greatest possible consistency with the group [LR68]_
+        - likelihoods ``observed_right`` (observer, item) and, with margins, ``observed_margins``
+          (item)
 
     Raises
     ------
     ValueError
-        If shapes do not fit, there are fewer than 2 observers or 5 items, counts are not whole or
-        not ``0 <= right <= shown``, an observer or an item has no answer, the group is always or
-        never right on every item, margins are constant, `n_alternatives` is below 2, an option is
-        unknown, or all components are asked for and fewer than 5 items were repeated; for priors as
-        in `alikely.models.with_priors`.
+        If shapes do not match, or there are fewer than 2 observers or 5 items.
+        If counts are not whole or not ``0 <= right <= shown``, or an observer or an item has no
+        response.
+        If all responses of the group are correct or all are incorrect, or margins are constant.
+        If `n_alternatives` is below 2 or an option is unknown.
+        If `components` is ``"all"`` and fewer than 5 items were repeated.
+        For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    Stable deviations, one for each observer and item, are integrated out: what is left has as many
-    parameters as there are items and observers, and chains mix. With up to 6 answers of an observer
-    to an item the integrals are read off a table, right to 1e-5; with more they are Gauss-Hermite
-    quadratures about their approximate posterior [LP94]_.
+    Stable deviations, one for each observer and item, are integrated out. The number of remaining
+    parameters is about the number of items and observers, and MCMC chains mix well. For up to 6
+    responses of an observer to an item the integrals are interpolated from a table, accurate to
+    1e-5. Above, they are Gauss-Hermite quadratures around the approximate posterior [LP94]_.
 
     Examples
     --------
@@ -178,7 +186,7 @@ def observer_margins(
                 right_data.sum(axis=1), shown_data.sum(axis=1), n_alternatives, link
             )
             told = _seen_effects(right_data, shown_data, seen, level, sd)
-        # Spreads are kept off zero: observers who are all alike make a funnel.
+        # Spreads are kept off zero, since identical observers make a funnel.
         ability = _effects("ability", pm.Gamma("ability_sd", 4, 8), told)
         log_gain = _effects("log_gain", pm.Gamma("log_gain_sd", 4, 16), told)
         own = mean + ability[:, None] + pt.exp(log_gain)[:, None] * (strength - mean)
@@ -212,7 +220,7 @@ def _effects(name: str, sd: Any, told: Mapping[str, tuple[Any, Any]]) -> Any:
 def _seen_effects(
     right: Any, shown: Any, items: tuple[Any, Any], level: tuple[Any, Any], sd: Any
 ) -> dict[str, tuple[Any, Any]]:
-    """Effects of observers as their answers show them, and the information of each, about."""
+    """Empirical effects of observers, and the approximate information on each."""
     seen, information = items
     away = seen - seen.mean()
     share = (right.sum(axis=1) + 0.5) / (shown.sum(axis=1) + 1)
@@ -235,7 +243,7 @@ def _observe_repeats(
     link: Link,
     numbers: tuple[int, ...],
 ) -> None:
-    """Likelihood of right answers, with a normal deviation of each observer on each item."""
+    """Likelihood of correct responses, with a normal deviation of each observer on each item."""
 
     def logp(value: Any, own: Any, deviation: Any, shown: Any) -> Any:
         ways = pt.gammaln(shown + 1) - pt.gammaln(value + 1) - pt.gammaln(shown - value + 1)
@@ -269,7 +277,7 @@ def _observe_repeats(
 def _by_nodes(
     value: Any, own: Any, deviation: Any, shown: Any, n_alternatives: int, link: Link
 ) -> Any:
-    """Log likelihood of right answers, orders apart, by nodes about their posterior [LP94]_."""
+    """Log likelihood of correct responses in a given order, by adaptive quadrature [LP94]_."""
     nodes, weights = normal_nodes(NODES)
     log_weights = np.log(weights) + nodes**2 / 2
     seen, information = seen_strength(value, shown, n_alternatives, link)
@@ -289,7 +297,7 @@ def _refuse_silence(shown: NDArray[np.int64]) -> None:
     for axis, name in ((1, "observer"), (0, "item")):
         silent = np.flatnonzero(shown.sum(axis=axis) == 0)
         if len(silent):
-            raise ValueError(f"{name} {silent[0]} has no answer; leave it out")
+            raise ValueError(f"{name} {silent[0]} has no response; leave it out")
 
 
 def _has_stable(shown: NDArray[np.int64], components: Components) -> bool:
@@ -298,9 +306,8 @@ def _has_stable(shown: NDArray[np.int64], components: Components) -> bool:
     enough = repeated(shown)
     if components == "all" and not enough:
         raise ValueError(
-            f"components='all' needs at least {FEWEST_ITEMS} items that observers answered "
-            "repeatedly: with one answer a stable deviation cannot be told from noise; use "
-            "components='shared'"
+            f"components='all' needs at least {FEWEST_ITEMS} items with repeated responses of an "
+            "observer, which separate stable deviations from noise; use components='shared'"
         )
     return components != "shared" and enough
 
@@ -314,7 +321,7 @@ class Table(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def answer_table(shown: tuple[int, ...], n_alternatives: int, link: Link) -> Table:
-    """Log likelihoods of all numbers of right answers, exact to 1e-5 where strengths are."""
+    """Log likelihoods of all numbers of correct responses, accurate to 1e-5 in the grid."""
     first = np.full(max(shown) + 1, -1)
     values: list[Floats] = []
     for n in shown:
@@ -332,7 +339,7 @@ def table_log_likelihood(
     right: Any, shown: Any, strength: Any, deviation: Any, tabled: tuple[int, ...],
     n_alternatives: int, link: Link,
 ) -> Any:  # fmt: skip
-    """Log probability of right answers, orders apart, whose strengths deviate alike."""
+    """Log probability of correct responses in a given order, with one spread of deviations."""
     coefficients, first = answer_table(tabled, n_alternatives, link)
     _, _, n_outcomes, n_spreads, n_strengths = coefficients.shape
     across, x = _piece(strength, STRENGTHS[0], STEP, n_strengths)
@@ -350,7 +357,7 @@ def table_log_likelihood(
 
 
 def _piece(value: Any, start: float, step: float, n_pieces: int) -> tuple[Any, Any]:
-    """Number of the piece, and the distance from where it begins in steps; ends go on for ever."""
+    """Index of the piece and distance from its start in steps; end pieces are unbounded."""
     # One piece more stands before the first knot.
     place = (value - start) / step + 1
     piece = pt.cast(pt.clip(place, 0, n_pieces - 1), "int64")
@@ -358,7 +365,7 @@ def _piece(value: Any, start: float, step: float, n_pieces: int) -> tuple[Any, A
 
 
 def _integrated(n: int, n_alternatives: int, link: Link) -> Floats:
-    """Log likelihoods by number of right answers, shape (outcome, spread, strength)."""
+    """Log likelihoods by number of correct responses, shape (outcome, spread, strength)."""
     k = np.arange(n + 1)
     out = np.empty((n + 1, len(SPREADS), len(STRENGTHS)))
     for j, spread in enumerate(np.sinh(SPREADS)):

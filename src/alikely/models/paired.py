@@ -1,4 +1,4 @@
-"""Which errors pairs of systems make on items that they share, and on others.
+"""Wrong labels of pairs of systems on shared items and on others.
 
 References
 ----------
@@ -29,7 +29,7 @@ KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 PAIR_DIMS = ("pair", "true_class", "response_class")
 WRONG_DIMS = ("pair", "true_class", "wrong_class")
 SIDE_DIMS = ("pair", "side", "true_class", "wrong_class")
-# All as in `alikely.errors.paired`, whose sweeps draw from the same posterior.
+# All as in `alikely.errors.paired`, whose Gibbs sampler draws from the same posterior.
 COPIED = 0.5
 SURE_OF = 8.0
 FLOOR = 1e-6
@@ -53,58 +53,63 @@ def paired_errors(
     *,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Wrong labels of pairs of systems that may have answered the same items.
+    """Build a model of wrong labels of pairs of systems that may have seen the same items.
 
-    Both systems of a pair have, for each true class, a row of probabilities over the wrong labels,
-    around a base row. On an item on which both err, one label may stand for both, copied or caused
-    by the item, with probability ``c``; else each gives one of its own:
-    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. Which labels were copied is summed over.
+    For each true class, both systems of a pair have a row of probabilities over the wrong labels,
+    around a base row. On an item that both get wrong, both give one common label (copied, or caused
+    by the item) with probability ``c``. Otherwise each gives its own label:
+    ``P(i, j) = c s(i) [i = j] + (1 - c) p_a(i) p_b(j)``. The model sums over which labels were
+    copied.
 
     Parameters
     ----------
     agreed : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Numbers of items on which both erred and gave this label. The diagonal is no error and is
-        ignored. One pair may come without the first axis. Labels are taken from the coords.
+        Numbers of items on which both erred and gave this label. The diagonal is ignored. The first
+        axis may be omitted for a single pair. Labels are taken from the coords.
     apart_a, apart_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Both erred, with different labels: the labels of `a` and of `b`.
+        Labels of `a` and of `b` on items on which both erred with different labels.
     alone_a, alone_b : array_like or xarray.DataArray, shape (pair, true_class, response_class)
-        Errors on items that the other got right, or did not see.
+        Errors on items to which the other system responded correctly or that it did not see.
     priors : mapping, optional
-        Other priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
-        ``{"copying_mean": (0.2, 0.9)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"spread": pm.HalfNormal.dist(1)}`` or
+        ``{"copying_mean": (0.2, 0.9)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
-        Dims ``pair, side`` (a, b), ``true_class, response_class`` and ``wrong_class``, the classes
-        without the true one, numbered in order. Data as the arguments are named (pair, true_class,
-        wrong_class). Deterministics ``base`` and ``copied_rows`` (pair, true_class,
-        response_class), ``own_rows`` and ``error_rows`` (pair, side, true_class, response_class),
-        the latter of all errors, copied or not; ``concentration``, the mean Dirichlet parameter of
-        a label, and ``copy_probability`` (pair, true_class); ``error_divergence`` (pair, bits, in
-        [0, 1]) of ``error_rows``, true classes weighted by errors [X25]_. Likelihoods
-        ``labels_of_both`` (pair, true_class, label_of_both) and ``labels_alone`` (pair, side,
-        true_class, wrong_class).
+        Dims ``pair, side`` (a, b), ``true_class, response_class`` and ``wrong_class`` (the classes
+        without the true one, numbered in order), and
+
+        - data named like the arguments (pair, true_class, wrong_class)
+        - ``base``, ``copied_rows`` (pair, true_class, response_class)
+        - ``own_rows``, ``error_rows`` (pair, side, true_class, response_class): distributions of
+          uncopied errors and of all errors
+        - ``concentration`` (pair, true_class): mean Dirichlet parameter of a label
+        - ``copy_probability`` (pair, true_class)
+        - ``error_divergence`` (pair), in bits, from 0 to 1: divergence of ``error_rows``, true
+          classes weighted by errors [X25]_
+        - likelihoods ``labels_of_both`` (pair, true_class, label_of_both) and ``labels_alone``
+          (pair, side, true_class, wrong_class)
 
     Raises
     ------
     ValueError
-        If the counts are not square in at least 3 classes, not whole or negative, of different
-        shapes or labels, or hold no error; if labels that differ are not as many of `a` as of `b`;
-        for priors as in `alikely.models.with_priors`.
+        If the counts are not square with at least 3 classes, not whole, negative, of different
+        shapes or labels, or without any error. If `apart_a` and `apart_b` have different totals.
+        For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    Each pair has all parameters for itself: pairs in one model are as many models.
+    Pairs share no parameters: a model of several pairs equals separate models.
 
-    ``error_rows`` mix copies and own errors in the proportion in which items like the observed
-    are shared: the share of copies among the errors of a system is ``copy_probability`` times the
-    share of its errors that are on items on which both erred. `alikely.error_similarity` draws this
-    share besides.
+    ``error_rows`` mix copied and own errors in proportion to how often items like the observed ones
+    are shared. The proportion of copies among a system's errors is ``copy_probability`` times the
+    proportion of its errors on items that both got wrong. `alikely.error_similarity` also
+    propagates the uncertainty of the latter proportion.
 
-    ``spread``, how far systems are apart, is half-normal: finite at 0 [G06]_, so that equal systems
-    reach a divergence of 0. Likelihoods are of single errors: counts are as probable as that times
-    the number of ways to come by them, which hangs on no parameter.
+    ``spread`` measures how much systems differ. Its half-normal prior is finite at 0 [G06]_, so
+    that equal systems can reach a divergence of 0. Likelihoods are those of single errors: they
+    omit multinomial coefficients, which do not depend on the parameters.
 
     Examples
     --------
@@ -151,7 +156,7 @@ def _checked(
     for name, values in arrays.items():
         checked[name], labels[name] = check_errors(values, PAIR_DIMS, some=False)
     if not any(values.any() for values in checked.values()):
-        raise ValueError("counts must hold at least one error off the true class, got none")
+        raise ValueError("counts must contain at least one error off the diagonal, got none")
     for name in KINDS:
         if labels[name] != labels["agreed"]:
             raise ValueError(
@@ -163,14 +168,14 @@ def _checked(
         pair, true = np.argwhere(number[0] != number[1])[0]
         a, b = (int(n[pair, true]) for n in number)
         raise ValueError(
-            "items on which both err with different labels have one label of each; "
+            "apart_a and apart_b must have the same totals, one label per item; "
             f"apart_a has {a} and apart_b {b} in pair {pair}, true class {true}"
         )
     return checked, labels["agreed"]
 
 
 def _rows(data: dict[str, Any], n_classes: int) -> tuple[Any, Any, Any]:
-    """Draw from the prior: logarithms of own and copied rows, and of shares of copies and others.
+    """Draw from the prior: logs of own and copied rows, and of the probability of a copy or not.
 
     Of shapes (pair, side, true_class, wrong_class), (pair, true_class, wrong_class) and
     (pair, true_class, 2).
@@ -218,7 +223,7 @@ def _rows(data: dict[str, Any], n_classes: int) -> tuple[Any, Any, Any]:
 
 
 def _likelihoods(data: dict[str, Any], own: Any, copied: Any, copying: Any) -> None:
-    """Of labels where both err, and where one does."""
+    """Add the likelihoods of labels where both err, and where one does."""
     both = pt.concatenate([data[name] for name in KINDS[:3]], axis=-1)
     alone = pt.stack([data[name] for name in KINDS[3:]], axis=1)
     pm.CustomDist(
@@ -254,7 +259,7 @@ def _likelihoods(data: dict[str, Any], own: Any, copied: Any, copying: Any) -> N
 
 
 def _log_both(value: Any, copying: Any, copied: Any, own_a: Any, own_b: Any, like: Any) -> Any:
-    """Of single items: of those that differ, labels of each system stand for themselves."""
+    """Log likelihood of single items; labels that differ count separately for each system."""
     k = copied.shape[-1]
     agreed, of_a, of_b = value[..., :k], value[..., k : 2 * k], value[..., 2 * k :]
     by_copy, by_chance = copying[..., 0], copying[..., 1]
@@ -275,7 +280,7 @@ def drawn_both(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of items on which both err: copied, or of each system's own."""
+    """Labels of items on which both err: copied, or drawn by each system."""
     k = copied.shape[-1]
     rows = (copying, copied, own_a, own_b, like)
     batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows)) if size is None else tuple(size)
@@ -296,7 +301,7 @@ def drawn_alone(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """Labels of errors on items that the other system got right, or did not see."""
+    """Labels of errors on items that the other system answered correctly or did not see."""
     batch = np.broadcast_shapes(rows.shape[:-1], np.shape(n)) if size is None else tuple(size)
     return rng.multinomial(
         np.broadcast_to(n, batch), np.broadcast_to(_whole(rows), (*batch, rows.shape[-1]))
@@ -304,13 +309,13 @@ def drawn_alone(
 
 
 def _whole(logs: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Probabilities that sum to 1 but for the last digit, as multinomial draws ask."""
+    """Probabilities that sum to 1 up to rounding, as multinomial draws require."""
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
 
 
 def _reported(data: dict[str, Any], log_own: Any, log_copied: Any, log_copying: Any) -> None:
-    """What users want to know, of rows with all classes."""
+    """Reported quantities, from rows with all classes."""
     side_dims = ("pair", "side", *PAIR_DIMS[1:])
     copied, own = pt.exp(log_copied), pt.exp(log_own)
     n_classes = len(pm.modelcontext(None).coords["true_class"])
@@ -333,7 +338,7 @@ def _reported(data: dict[str, Any], log_own: Any, log_copied: Any, log_copying: 
 
 
 def _log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) -> Any:
-    """Logarithms of Dirichlet rows; what the counts say of them only shapes the coordinates."""
+    """Logarithms of Dirichlet rows, in coordinates shaped by the counts."""
     above = parameters + LEAST
     coordinate = pm.CustomDist(
         name,
@@ -350,7 +355,7 @@ def _log_shares(name: str, parameters: Any, seen: Any, dims: tuple[str, ...]) ->
 
 
 def _base_draws(counts: Any, parameters: Any) -> Any:
-    """About how many independent draws from a base are behind counts of rows around it."""
+    """Approximate number of independent draws from a base, given counts of rows around it."""
     return parameters * pt.log1p(counts / parameters)
 
 
@@ -361,7 +366,7 @@ def _place(coordinate: Any, shape: Any, of: Any = pt) -> Any:
 
 
 def _coordinate_density(value: Any, parameters: Any, seen: Any) -> Any:
-    """Of coordinates: a Dirichlet row, and of its gamma variables any sum, as if of all seen."""
+    """Density of coordinates: a Dirichlet row, and the free sum of its gamma variables."""
     shape = parameters + seen
     place = _place(value, shape)
     slope = 1 / pt.sqrt(shape + WIDTH) + pt.sigmoid(-value) / shape
@@ -391,7 +396,7 @@ def _random_coordinates(
 
 
 def _coordinate(place: NDArray[np.floating], shape: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Inverse of `_place`, which is concave: from below Newton's steps never go too far."""
+    """Inverse of `_place`, by Newton's steps from below, which never overshoot: it is concave."""
     slope = 1 / np.sqrt(shape + WIDTH)
     beyond = place - np.log(shape + CENTER)
     at = np.where(beyond > 0, beyond / slope, beyond / (slope + 1 / shape))

@@ -1,4 +1,4 @@
-"""Difficulty of conditions for people, and the regimes that it falls into.
+"""Difficulty of conditions for humans, and regimes of difficulty.
 
 References
 ----------
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["spectrum"]
 
-# From guessing among 16 to nine in ten right is 5 logits: what regimes have to share out.
+# From guessing among 16 to 90% correct is 5 logits, the range that regimes divide.
 RANGE = 5.0
 
 
@@ -56,59 +56,63 @@ def spectrum(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Logit-normal binomial model of human accuracies, its conditions from a mixture of regimes.
+    """Build a model of human accuracy with conditions from a mixture of difficulty regimes.
 
-    A person's answers in a condition are right with a probability whose logit is the condition's
-    ``logit_accuracy`` for an average person, plus the person's ability, plus how this person takes
-    this condition. Abilities spread more or less in the reference than elsewhere. Conditions come
-    from ``k`` regimes: a normal mixture with increasing means, labels summed out.
+    Responses are binomial. The logit of a person's accuracy in a condition is the sum of
+    ``logit_accuracy`` of the condition (for an average person), the person's ability, and a
+    deviation of this person in this condition. The spread of abilities may differ between the
+    reference and the other conditions. Conditions belong to ``k`` regimes, a normal mixture with
+    increasing means whose labels are summed out.
 
     Parameters
     ----------
     right, shown : array_like of int, shape (entry,)
-        Right and all answers, one entry for each person in each condition.
+        Numbers of correct responses and of all responses, one entry per person and condition.
     condition, person : array_like of int, shape (entry,)
-        Numbers from 0, of which each occurs.
+        Indices of conditions and persons, numbered from 0 without gaps.
     is_reference : array_like of bool, shape (condition,)
-        Conditions without distortion.
+        Whether a condition is a reference condition (without distortion).
     k : int
         Number of regimes, at least 1.
     covariates : mapping of str to table, optional
-        What is known of each ``"condition"`` or ``"human"`` beside the answers, rows named by their
-        numbers: tables, columns and names as in `alikely.models.cohort`. Columns of conditions move
-        ``logit_accuracy`` (``logit_accuracy_contrast``), so that regimes are of what they leave
-        open; columns of humans move how able a person is (``ability_age``), in logits.
+        Covariates of each ``"condition"`` or ``"human"``, with rows named by their indices. Tables,
+        columns and names are as in `alikely.models.cohort`. Covariates of conditions affect
+        ``logit_accuracy`` (``logit_accuracy_contrast``); regimes then describe the residual
+        difficulty. Covariates of humans affect ability in logits (``ability_age``).
     priors : mapping, optional
-        Other priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
-        ``{"regime_sd": (-1.0, 0.3)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"regime_sd": pm.LogNormal.dist(-1, 0.3)}`` or
+        ``{"regime_sd": (-1.0, 0.3)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
         Dims ``condition, person, entry``, ``regime`` (hardest first), ``boundary`` (between two
-        regimes: of ``gap``) and ``population`` (reference, distorted: of ``ability_sd``). Data
-        ``right, shown, condition_of_entry, person_of_entry`` (entry) and ``is_reference``
-        (condition).
-        Deterministics ``regime_mean``; ``reference_mean`` and ``reference_sd``, of logit accuracies
-        as they would be observed in the reference; ``latent_reference_sd``, without the binomial
-        noise of their numbers of trials; ``delta`` (condition) and ``regime_delta`` (regime),
-        Glass's delta [G76]_ of a condition for an average person and of the mean of a regime.
-        Likelihood ``observed_right`` (entry). With covariates of conditions
-        ``logit_accuracy_told`` (condition): what they add to the means of the regimes; of humans
-        ``ability_told`` (person).
+        regimes, for ``gap``) and ``population`` (reference, distorted, for ``ability_sd``), and
+
+        - data ``right, shown, condition_of_entry, person_of_entry`` (entry) and ``is_reference``
+          (condition)
+        - ``regime_mean`` (regime)
+        - ``reference_mean``, ``reference_sd``: mean and standard deviation of logit accuracies as
+          observed in the reference
+        - ``latent_reference_sd``: the same without the binomial noise
+        - ``delta`` (condition), ``regime_delta`` (regime): Glass's delta [G76]_ of a condition for
+          an average person and of the mean of a regime
+        - ``logit_accuracy_told`` (condition), ``ability_told`` (person): contributions of
+          covariates
+        - likelihood ``observed_right`` (entry)
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, counts are no counts, `k` is out of range, or the reference
-        has fewer than 3 entries; for priors as in `alikely.models.with_priors`, for covariates as
-        in `alikely.models.cohort`.
+        If shapes do not match, counts are invalid, `k` is out of range, or the reference has fewer
+        than 3 entries. For priors as in `alikely.models.with_priors`; for covariates as in
+        `alikely.models.cohort`.
 
     Notes
     -----
-    Gaps between the means of regimes have a prior that keeps off zero, and the widths of regimes
-    one that keeps off zero and infinity: otherwise a regime shrinks onto a single condition or two
-    share a place [RG97]_. An accuracy of 0 or 1 has a likelihood like any other.
+    The prior of gaps between the means of regimes avoids zero, and the prior of the widths of
+    regimes avoids zero and infinity. Otherwise a regime could collapse onto a single condition, or
+    two regimes could coincide [RG97]_. Accuracies of 0 and 1 need no correction.
 
     Examples
     --------
@@ -138,7 +142,7 @@ def spectrum(
     with pm.Model(coords=coords) as model:
         right_data = pm.Data("right", y.astype(np.int64), dims="entry")
         shown_data = pm.Data("shown", n.astype(np.int64), dims="entry")
-        # What tells entries apart: no part of the density, but of what is made of draws.
+        # Identifies entries: not part of the density, but of tables made from draws.
         pm.Data("condition_of_entry", at.astype(np.int64), dims="entry")
         pm.Data("person_of_entry", who.astype(np.int64), dims="entry")
         pm.Data("is_reference", reference, dims="condition")
@@ -199,7 +203,7 @@ def _regimes(k: int, start: _Start) -> tuple[Any, Any, Any]:
 
 
 def _shown(right: Any, shown: Any) -> tuple[Any, Any]:
-    """Logits of accuracies as the counts show them, and their information."""
+    """Empirical logits of accuracies, and their information."""
     share = (right + 0.5) / (shown + 1)
     return log_odds(share), shown * share * (1 - share)
 
@@ -207,7 +211,7 @@ def _shown(right: Any, shown: Any) -> tuple[Any, Any]:
 def _of_people(
     seen: Any, known: Any, spread: Any, at: np.ndarray, who: np.ndarray
 ) -> tuple[Any, Any]:
-    """What answers show of deviates of people, beside others in the same conditions."""
+    """Empirical deviations of persons from others in the same conditions."""
     n_conditions, n_humans = at.max() + 1, who.max() + 1
     mean, total = averages(seen, known, at, n_conditions)
     # How hard a condition is has to be told from the same answers.
@@ -217,7 +221,7 @@ def _of_people(
 
 
 def _mixture(name: str, weight: Any, mean: Any, width: Any, seen: Any, information: Any) -> Any:
-    """Normal mixture whose coordinates are informed: by its own mean and spread, and by counts."""
+    """Normal mixture in coordinates informed by its mean and spread and by the counts."""
     center = (weight * mean).sum(axis=-1)
     away = mean - pt.shape_padright(center)
     spread = pt.sqrt((weight * (width**2 + away**2)).sum(axis=-1))
@@ -272,7 +276,7 @@ def _drawn_of_mixture(
 def _covariates(
     covariates: Covariates | None, condition: Any, person: Any, plain: Callable[[], pm.Model]
 ) -> Callable[[str, Any, Any], Any]:
-    """A function that adds to a quantity what covariates say of it, at some of their rows."""
+    """A function that adds effects of covariates to a quantity, at some of their rows."""
     acts = {"logit_accuracy": ("condition", condition, 1.0), "ability": ("human", person, 0.5)}
     known = {kind: numbers for kind, numbers, _ in acts.values()}
     tables = tables_for(covariates, known, {acts[n][0]: (n,) for n in acts}, plain)
@@ -302,7 +306,7 @@ def _in_reference_units(logit: Any, shown: Any, ease: Any, at: np.ndarray, mean:
 
 
 class _Start(NamedTuple):
-    """Where parameters lie by the counts alone, and how surely; by regime but for the center."""
+    """Empirical estimates of parameters and their information, by regime except the center."""
 
     center: float
     center_error: float
@@ -345,17 +349,17 @@ def _check(
 ) -> None:
     if not right.shape == shown.shape == condition.shape == person.shape or right.ndim != 1:
         raise ValueError(
-            "right, shown, condition and person must have one entry each for a person in a "
-            f"condition, got shapes {right.shape}, {shown.shape}, {condition.shape}, {person.shape}"
+            "right, shown, condition and person must have one entry per person and condition; "
+            f"got shapes {right.shape}, {shown.shape}, {condition.shape}, {person.shape}"
         )
     if (right < 0).any() or (right > shown).any() or (shown < 1).any():
-        raise ValueError("expected 0 <= right <= shown and at least one answer in each entry")
+        raise ValueError("expected 0 <= right <= shown and at least one response in each entry")
     for name, numbers in (("condition", condition), ("person", person)):
         if set(np.unique(numbers)) != set(range(int(numbers.max()) + 1)):
-            raise ValueError(f"{name} must number from 0 on without gaps")
+            raise ValueError(f"{name} must be numbered from 0 without gaps")
     if reference.shape != (condition.max() + 1,):
         raise ValueError(
-            f"is_reference must say of each of {condition.max() + 1} conditions whether it is one, "
+            f"is_reference must have one value for each of {condition.max() + 1} conditions, "
             f"got shape {reference.shape}"
         )
     if reference[condition].sum() < 3:
