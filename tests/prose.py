@@ -52,7 +52,7 @@ HABITS: Mapping[str, Callable[[str], bool]] = {
 # Greatest number of sentences. Limits of a kind fall as its text is rewritten, and never rise. The
 # aim is: long sentences 3% (documentation) and 4% (docstrings), "Of" once in 10,000 words, else 0.
 LIMITS: Mapping[str, Mapping[str, int]] = {
-    "documentation": {"long": 36, "of": 1, "banned": 0, "decimal": 0, "percent": 0},
+    "documentation": {"long": 8, "of": 1, "banned": 0, "decimal": 0, "percent": 0},
     "docstrings": {"long": 243, "of": 52, "banned": 593, "decimal": 21, "percent": 12},
     "notes": {"long": 0, "of": 0, "banned": 7, "decimal": 0, "percent": 0},
     "command line": {"long": 11, "of": 1, "banned": 11, "decimal": 5, "percent": 0},
