@@ -104,7 +104,9 @@ def test_accuracies_have_their_limit(clean: al.Result) -> None:
     assert f"undefined, not drawn: {np.isnan(value).sum()} of 15" in labels
     other = al.misclassification_agreement(al.load_example(), n_draws=0, n_resamples=0)
     for kind in ("accuracy", "agreement"):
-        with pytest.raises(ValueError, match="this result is of misclassification_agreement"):
+        with pytest.raises(
+            ValueError, match="result must be of error_consistency, got misclassification_agreement"
+        ):
             al.plot_agreement(other, kind)
 
 
@@ -155,7 +157,7 @@ def test_bad_input(clean: al.Result) -> None:
     with pytest.raises(ValueError, match="no entry is labeled 'x'; labels look like 'model_1 x"):
         al.plot_intervals(clean, which=["x"])
     many = al.error_consistency(al.load_example(), n_draws=0, n_resamples=10, n_null=0, rng=1)
-    with pytest.raises(ValueError, match="135 rows are too many to read, the most is 60; choose"):
+    with pytest.raises(ValueError, match="135 rows are too many to read, the limit is 60"):
         al.plot_intervals(many)
 
 

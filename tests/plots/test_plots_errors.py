@@ -105,7 +105,7 @@ def test_metrics_are_matched_pair_by_pair(
     np.testing.assert_allclose(np.sort(every[:, 1]), np.sort(both[:, 1]))
     rho = stats.spearmanr(*both.T).statistic
     assert f"{rho:.2f} over {len(both)} pairs" in ax.get_title()
-    assert f"{135 - len(both)} undefined and left out" in ax.get_title()
+    assert f"{135 - len(both)} undefined, not drawn" in ax.get_title()
 
 
 def test_classes_have_their_divergence_and_verdict(similarity: al.Result) -> None:
@@ -140,7 +140,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
             lambda: al.plot_matrix(similarity, observer_kinds={"human_1": "a"}),
             "observer_kinds has no entry for 'human_2'",
         ),
-        (lambda: al.plot_metrics([agreement, agreement], "a", "b"), "2 results are of"),
+        (lambda: al.plot_metrics([agreement, agreement], "a", "b"), "different names, 2 are of"),
         (
             lambda: al.plot_metrics([agreement, similarity], "a", "error_similarity"),
             "x must be one of misclassification_agreement, error_similarity; got 'a'",
@@ -151,7 +151,7 @@ def test_bad_input(trials: al.Trials, agreement: al.Result, similarity: al.Resul
             ),
             "lacks 135 of the 135 entries",
         ),
-        (lambda: al.plot_errors(agreement, "classes", pair="x"), "says nothing of single classes"),
+        (lambda: al.plot_errors(agreement, "classes", pair="x"), "which has no values by class"),
         (lambda: al.plot_errors(similarity, "classes", pair="x"), "no entry is labeled 'x'"),
     ]
     for call, message in cases:

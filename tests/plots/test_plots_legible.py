@@ -74,7 +74,7 @@ def test_the_best_are_drawn_and_said_of_how_many(monkeypatch: pytest.MonkeyPatch
     assert ax.get_ylabel() == "first 14 of 30 models"
     assert gallery.faults(ax.figure) == []
     assert len(al.plot_benchmark(scores).get_yticks()) == 30
-    too_many = pytest.raises(ValueError, match="20 rows are too many for a page, the most is 14; g")
+    too_many = pytest.raises(ValueError, match="20 rows are too many for a page, the limit is 14")
     with al.plots.column(), too_many:
         al.plot_benchmark(scores, top=20)
     for kind in ("scores", "prob_greater"):
@@ -148,7 +148,7 @@ def test_intervals_sorted_and_the_first_of_them() -> None:
     assert [text.get_text() for text in ax.get_yticklabels()] == sorted(table["pair"])
     for options, message in (
         ({"sort": "size"}, "sort must be 'estimate' or 'label', got 'size'"),
-        ({"top": 0}, "top must be a whole number from 1 on, got 0"),
+        ({"top": 0}, "top must be an integer of at least 1, got 0"),
     ):
         with pytest.raises(ValueError, match=message):
             al.plot_intervals(result, **options)

@@ -133,13 +133,13 @@ def test_checks_are_drawn_from_the_data() -> None:
     width = (high - low) / (2 * 0.6744897501960817)
     np.testing.assert_allclose(drawn, (np.sort(margins) - np.median(margins)) / width)
     p = float(found.estimates["p_nonlinearity"].values[0])
-    assert bend.get_title() == f"strengths on a line: p = {p:.3f}"
+    assert bend.get_title() == f"linearity: p = {p:.3f}"
     plt.close("all")
 
 
 def test_checks_of_bad_input() -> None:
     found = classified()
-    with pytest.raises(ValueError, match="entry 'net x other' is of two models: expected a mac"):
+    with pytest.raises(ValueError, match="'net x other' is of two models; choose"):
         al.plot_margins(found, "checks", pair="net x other")
     with pytest.raises(TypeError, match="ax must be 3 axes, got list of length 2"):
         al.plot_margins(found, "checks", ax=plt.subplots(1, 2)[1].tolist())
@@ -151,16 +151,18 @@ def test_checks_of_bad_input() -> None:
     )
     plain = margins[["observer", "item", "margin"]]
     bare = al.decision_margin_consistency(right, plain, n_resamples=0, rng=1)
-    with pytest.raises(ValueError, match="number of alternatives of the task is not known: give m"):
+    with pytest.raises(ValueError, match="n_alternatives is unknown"):
         al.plot_margins(bare, "checks")
     _, classes, _ = al.plot_margins(bare, "checks", n_alternatives=16)
-    assert classes.texts[0].get_text() == "no classes known"
+    assert classes.texts[0].get_text() == "classes unknown"
     flat = al.decision_margin_consistency(
         right, plain.assign(margin=1.0), n_draws=0, n_alternatives=16
     )
-    with pytest.raises(ValueError, match="all margins of entry 'human x net' are equal"):
+    with pytest.raises(ValueError, match="are all equal in entry 'human x net'"):
         al.plot_margins(flat, "checks", n_alternatives=16)
     other = al.error_consistency(al.load_example(), "human-human", n_draws=0, rng=1)
-    with pytest.raises(ValueError, match="this result is of error_consistency; expected one of"):
+    with pytest.raises(
+        ValueError, match="result must be of decision_margin_consistency, got error_consistency"
+    ):
         al.plot_margins(other, "checks")
     plt.close("all")

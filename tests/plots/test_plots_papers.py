@@ -16,5 +16,5 @@ def test_shares_of_answers_are_drawn() -> None:
     np.testing.assert_allclose(shown, own / own.sum(axis=1, keepdims=True))
     with pytest.raises(ValueError, match="dims group, truth and response, got"):
         al.plot_errors(counts.transpose("truth", "group", "response"), "confusions")
-    with pytest.raises(ValueError, match=r"at most 6 matrices .* got 10; choose some"):
+    with pytest.raises(ValueError, match=r"at most 6 matrices .* got 10; select groups"):
         al.plot_errors(al.estimates.confusion_matrices(al.load_example()), "confusions")

@@ -74,7 +74,7 @@ def test_conditions_without_a_delta_are_counted(spectrum: xr.Dataset) -> None:
     broken["delta"].values[3] = np.nan
     assert "no delta, not drawn: 1 of 16" in legend(al.plot_spectrum(broken))
     broken["delta"].values[:] = np.nan
-    with pytest.raises(ValueError, match="no condition has a delta"):
+    with pytest.raises(ValueError, match="has no condition with a delta"):
         al.plot_spectrum(broken)
 
 
@@ -150,7 +150,7 @@ def test_refusals(spectrum: xr.Dataset, found: xr.Dataset, alignment: xr.Dataset
             lambda: al.plot_alignment(
                 pd.concat([plain.assign(dataset=str(k)) for k in range(33)]), "distortions"
             ),
-            "33 data sets are too many to read, the most is 32; choose some with table",
+            "33 data sets are too many to read, the limit is 32; select some with table",
         ),
         (
             lambda: al.plot_alignment(plain.assign(estimate=np.nan), "distortions"),

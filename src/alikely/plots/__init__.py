@@ -1,4 +1,4 @@
-"""Plots: each takes a result or a table and returns the axes it drew on."""
+"""Plots: each function draws a result or a table and returns axes."""
 
 from __future__ import annotations
 

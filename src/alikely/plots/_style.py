@@ -1,4 +1,4 @@
-"""Style sheet, column of a paper, figures, legends and parts that plots share."""
+"""Style sheet, plots for one column, figures, legends and helpers that plots share."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from alikely._base.checks import one_of
 from alikely._base.frames import Groups, group_mapping
 from alikely._base.names import listed, told_apart
 
-# Distinct in grey and for all common forms of color blindness (Okabe and Ito's palette).
+# Distinguishable in grey and with common forms of color blindness (Okabe and Ito's palette).
 METHODS = {"analytic": "#999999", "bootstrap": "#E69F00", "posterior": "#0072B2"}
 
-# Okabe and Ito's palette, without the yellow that fades on white.
+# Okabe and Ito's palette without yellow, which is hardly visible on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
 MARKERS = "os^Dv<>P"
 
 COLUMN_WIDTH = 3.3  # inches
-# What a page of a paper holds above a legend, and the least that a row of 8 pt needs, in inches.
+# Height of a page above a legend, and minimum height of a row of 8 pt, in inches.
 PAGE, LEAST_ROW = 8.4, 0.14
 POINTS = 8.0
 PRINTED = (
@@ -54,17 +54,17 @@ PRINTED = (
     "legend.fontsize", "legend.title_fontsize", "figure.labelsize", "figure.titlesize",
 )  # fmt: skip
 SIZES: Any = dict.fromkeys(PRINTED, POINTS)
-# Names of columns that fit upright into a map in a column, and of rows into a page.
+# Maximum number of upright column names of a map in one column, and of rows on a page.
 MOST_TURNED, MOST_IN_COLUMN = 4, 64
-# A letter is about half as wide as its font is high.
+# Width of a letter relative to the font size.
 LETTER = 0.56 * POINTS / 72
-# The fraction of a figure that names along an axis may take, and letters that are never cut.
+# Maximum fraction of a figure for names along an axis, and minimum number of letters of a name.
 MOST_FOR_NAMES, FEW_LETTERS, PAIR = 0.4, 16, " x "
-# Letters of names on both sides of a map.
+# Maximum number of letters of names on both sides of a map.
 MOST_LETTERS = 24
-# Letters of an entry of a legend in a column.
+# Maximum number of letters of a legend entry in one column.
 MOST_IN_KEY = 50
-# The style sheet, which others may use, too: plt.style.use("alikely.plots.alikely").
+# The style sheet, which users can apply, too: plt.style.use("alikely.plots.alikely").
 (SHEET_FILE,) = Path(__file__).parent.glob("*.mplstyle")
 SHEET: Any = dict(mpl.rc_params_from_file(SHEET_FILE, use_default_template=False))
 EMBEDDED: Any = {name: SHEET[name] for name in ("pdf.fonttype", "ps.fonttype")}
@@ -74,7 +74,7 @@ _in_column: ContextVar[bool] = ContextVar("in_column", default=False)
 
 @contextlib.contextmanager
 def settings(values: Mapping[str, Any]) -> Iterator[None]:
-    """Settings of matplotlib for a while."""
+    """Set options of matplotlib within a context."""
     kept: Any = mpl.rcParams
     before = {name: kept[name] for name in values}
     kept.update(values)
@@ -85,7 +85,7 @@ def settings(values: Mapping[str, Any]) -> Iterator[None]:
 
 
 class PlotFigure(Figure):
-    """A figure that is saved with its fonts embedded, whatever the settings."""
+    """A figure that embeds its fonts when saved, whatever the settings."""
 
     key: tuple[tuple[Any, ...], str | None] = ((), None)
 
@@ -95,20 +95,20 @@ class PlotFigure(Figure):
             super().savefig(fname, transparent=transparent, **kwargs)
 
 
-# Types of what is drawn that are told by their names, and where one comes from.
+# Types that plots accept, by name, and how to make them.
 DRAWN = {
-    "Result": "make one with al.compare or another door",
+    "Result": "make one with al.compare or a similar function",
     "Families": "make one with al.benchmark.families",
-    "DataFrame": "give the table that this plot is of, see its docstring",
+    "DataFrame": "see the docstring for the functions that return this table",
     "Dataset": "make one with al.difficulty_spectrum",
-    "DataArray": "give the array that this plot is of, see its docstring",
-    "DataTree": "give the tree of a fit",
+    "DataArray": "see the docstring for the function that returns this array",
+    "DataTree": "use the tree of a fitted model",
     "None": "leave it out",
 }
 
 
 def _refuse_others(first: inspect.Parameter, given: Any) -> None:
-    """Refuse what a plot is not of, by the annotation of its first parameter (`TypeError`)."""
+    """Raise `TypeError` if the first argument does not match its annotation."""
     kinds = [part.strip().rsplit(".", 1)[-1] for part in str(first.annotation).split("|")]
     if given is inspect.Parameter.empty or not set(kinds) <= set(DRAWN):
         return
@@ -121,7 +121,7 @@ def _refuse_others(first: inspect.Parameter, given: Any) -> None:
 
 
 def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
-    """Draw in the style of the package, and make room for long names."""
+    """Apply the package's style to a plot, and leave space for long names."""
     first = next(iter(inspect.signature(draw).parameters.values()))
 
     @functools.wraps(draw)
@@ -139,7 +139,7 @@ def styled[**P, T](draw: Callable[P, T]) -> Callable[P, T]:
 
 
 def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
-    """Draw kind "x" by the function _x of the same file, with the arguments that are not None."""
+    """Draw kind "x" with the function _x of the same file and the arguments that are not None."""
     draws = kinds_of(plot)
     data, *rest = given.items()
     others = {name: value for name, value in rest if name != "kind" and value is not None}
@@ -156,7 +156,7 @@ def draw_kind(plot: Callable[..., Any], given: Mapping[str, Any]) -> Any:
 
 
 def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """What draws each kind of a plot."""
+    """Functions that draw the kinds of a plot."""
     names = re.findall(
         r"[\"'](\w+)[\"']", str(inspect.signature(plot).parameters["kind"].annotation)
     )
@@ -167,8 +167,8 @@ def kinds_of(plot: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 def column() -> Iterator[None]:
     """Draw for one column of a paper: 3.3 in wide, text of 8 pt.
 
-    Panels are drawn one above the other and legends below them. The settings of Matplotlib are
-    those of the package until the context ends.
+    Panels are stacked, with legends below them. The package's settings of Matplotlib apply until
+    the context ends.
 
     Yields
     ------
@@ -191,7 +191,7 @@ def column() -> Iterator[None]:
 
 
 def in_column() -> bool:
-    """Whether a plot is drawn for a column."""
+    """Whether plots are drawn for one column."""
     return _in_column.get()
 
 
@@ -225,7 +225,7 @@ def new_axes(
 def rows_shown(
     n: int, top: int | None, height: float, most: int | None = None, panels: int = 1
 ) -> tuple[int, float]:
-    """How many of n rows are drawn, best first, and how high each is in inches."""
+    """Number of rows to draw, best first, and their height in inches."""
     if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
         raise ValueError(f"top must be at least 1, got {top!r}")
     shown = int(min(n, top or most or n))
@@ -235,7 +235,7 @@ def rows_shown(
     fit = max(int((PAGE / panels - 1.0) / height), 1)
     if top is not None and shown > fit:
         raise ValueError(
-            f"{shown} rows are too many for a page, the most is {fit}; give top={fit} or fewer"
+            f"{shown} rows are too many for a page, the limit is {fit}; use top={fit} or fewer"
         )
     return min(shown, fit), height
 
@@ -243,7 +243,7 @@ def rows_shown(
 def several_axes(
     ax: Any, size: tuple[float, float], rows: int, columns: int, **options: Any
 ) -> NDArray[np.object_]:
-    """The axes given, or those of a new figure of this size in inches."""
+    """Given axes, or those of a new figure of this size in inches."""
     if ax is None:
         return new_axes(size, rows, columns, **options)
     axes = np.array(ax, dtype=object).ravel()
@@ -258,12 +258,12 @@ def several_axes(
 
 
 def axes_or_new(ax: Axes | None, size: tuple[float, float], **options: Any) -> Axes:
-    """The axes given, or those of a new figure of this size in inches."""
+    """Given axes, or those of a new figure of this size in inches."""
     return cast(Axes, several_axes(ax, size, 1, 1, **options)[0])
 
 
 def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
-    """Names of rows from the bottom up, and of how many models they are the first."""
+    """Label rows from the bottom up, with the total number of models."""
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.set_ylim(-0.6, len(names) - 0.4)
     if n is not None and len(names) < n:
@@ -271,7 +271,7 @@ def name_rows(ax: Axes, names: Sequence[str], n: int | None = None) -> None:
 
 
 def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
-    """Rows with this value, all if it is None (`ValueError` if there are none)."""
+    """Rows with this value, or all if it is None; raise `ValueError` if there are none."""
     if value is None:
         return table
     one_of(column, value, tuple(table[column].drop_duplicates().astype(str)))
@@ -279,17 +279,17 @@ def only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
 
 
 def key(label: str, **look: Any) -> Line2D:
-    """An entry of a legend."""
+    """Make a legend entry."""
     return Line2D([], [], label=label, **look)
 
 
 def not_drawn(lost: int, n: int, what: str = "undefined") -> list[Line2D]:
-    """An entry of a legend that counts what is not drawn, if there is any."""
+    """Legend entry with the number of values not drawn, if any."""
     return [key(f"{what}, not drawn: {lost} of {n}", linestyle="")] if lost else []
 
 
 def figure_of(made: Any) -> Figure:
-    """The whole figure that one or several axes are part of, or a figure as it is."""
+    """The top-level figure of axes, or a figure itself."""
     if isinstance(made, Figure):
         return made
     return cast(Figure, np.ravel(made)[0].get_figure(root=True))
@@ -305,7 +305,7 @@ def legend(
     drop: float = 34,
     **look: Any,
 ) -> None:
-    """A legend outside the axes, `drop` points under them if below; in a column below them all."""
+    """Add a legend outside the axes, `drop` points below them; in one column below all axes."""
     shown = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     if not shown:
         return
@@ -322,16 +322,16 @@ def legend(
             look["bbox_transform"] = ax.transAxes + under
         ax.legend(handles=shown, title=title, **look)
         return
-    # One for all panels, drawn when all is there.
+    # One legend for all panels, drawn when all are complete.
     known, old_title = figure.key
     figure.key = (*known, *shown), old_title or title
 
 
 def _legend_below(figure: PlotFigure) -> None:
-    """One legend below all panels, which makes the figure higher."""
+    """Draw one legend below all panels, which increases the height of the figure."""
     given, title = figure.key
     figure.key = (), None
-    # What several panels show once.
+    # Entries of several panels are shown once.
     known: dict[str, Any] = {}
     for handle in given:
         known.setdefault(str(handle.get_label()), handle)
@@ -342,7 +342,7 @@ def _legend_below(figure: PlotFigure) -> None:
     labels = [short.get(label, label) for label in labels]
     longest = max(len(line) for label in labels for line in label.split("\n"))
     columns = max(1, min(3, len(handles), int(COLUMN_WIDTH / ((longest + 6) * LETTER))))
-    # What stands under a heading stays under it.
+    # Entries under a heading stay in one column.
     columns = 1 if any(label.startswith("\n") for label in labels) else columns
     lines = [label.count("\n") + 1 for label in labels]
     rows = [lines[k : k + columns] for k in range(0, len(lines), columns)]
@@ -357,7 +357,7 @@ def _legend_below(figure: PlotFigure) -> None:
 def color_key(
     ax: Axes | Sequence[Axes] | NDArray[Any], colors: ScalarMappable, label: str, **options: Any
 ) -> Colorbar:
-    """A color bar beside the axes; in a column below them."""
+    """Add a color bar next to the axes; in one column below them."""
     if in_column():
         options = {"location": "bottom", "aspect": 30}
     return figure_of(ax).colorbar(
@@ -366,7 +366,7 @@ def color_key(
 
 
 def diverging(values: NDArray[Any]) -> dict[str, Any]:
-    """Colors around 0, white, equally strong on both sides; only those of the values' range."""
+    """Diverging colors with white at 0, limited to the range of the values."""
     defined = values[np.isfinite(values)]
     low, high = min(defined.min(initial=0), 0.0), max(defined.max(initial=0), 0.0)
     limit = max(-low, high) or 1.0
@@ -377,7 +377,7 @@ def diverging(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
-    """Names of rows and columns of a square map; in a column those of many rows alone."""
+    """Label rows and columns of a square map; in one column, with many rows, only the rows."""
     ax.spines[:].set_visible(True)
     n = len(names)
     every = 1
@@ -386,7 +386,7 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
         figure = figure_of(ax)
         every = -(-n // MOST_IN_COLUMN)
         ax.set_xticks([])
-        some = f"; a name at each row of {every}" if every > 1 else ""
+        some = f"; every {every}th row is labeled" if every > 1 else ""
         ax.set_xlabel(f"columns: in the order of the rows{some}")
         if isinstance(figure, PlotFigure):
             ax.set_aspect("auto")
@@ -397,8 +397,8 @@ def name_both_sides(ax: Axes, names: Sequence[str], size: float = 8.0) -> None:
 
 
 def drop_crowded(ax: Axes, texts: Sequence[Text]) -> None:
-    """Labels of lines that would stand over the edge, or over each other, are left out."""
-    # Places of labels depend on those of the axes.
+    """Remove labels of lines that cross the edge or overlap."""
+    # Positions of labels depend on the layout of the axes.
     figure_of(ax).draw_without_rendering()
     window = ax.get_window_extent()
     kept: list[BboxBase] = []
@@ -413,7 +413,7 @@ def drop_crowded(ax: Axes, texts: Sequence[Text]) -> None:
 
 
 def fit_names(figure: Figure) -> None:
-    """Shorten names along the axes that would leave the axes too little room."""
+    """Shorten names along the axes that would leave too little space for the axes."""
     if not isinstance(figure, PlotFigure):
         return
     named = [(ax, axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)
@@ -436,7 +436,7 @@ def fit_names(figure: Figure) -> None:
 
 
 def _shortened(names: Sequence[str], letters: int) -> list[str]:
-    """Names in so many letters; of a pair each part in half of them."""
+    """Shorten names to so many letters; each part of a pair to half of them."""
     parts = [name.split(PAIR) for name in names]
     if all(len(part) == 2 for part in parts):
         sides = [told_apart(side, (letters - len(PAIR)) // 2) for side in zip(*parts, strict=True)]
@@ -446,7 +446,7 @@ def _shortened(names: Sequence[str], letters: int) -> list[str]:
 
 
 def fit_to_column(figure: Figure) -> None:
-    """Break long labels into lines, turn ticks that meet; of a figure that a plot has made."""
+    """Wrap long labels and rotate overlapping tick labels of a figure made by a plot."""
     if not isinstance(figure, PlotFigure):
         return
     _legend_below(figure)
@@ -454,7 +454,7 @@ def fit_to_column(figure: Figure) -> None:
     figure.draw_without_rendering()
     for ax in figure.axes:
         box = ax.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-        # They are centered on their axes.
+        # Labels are centered on their axes.
         middle = (box.x0 + box.x1) / 2
         across = 1.85 * min(middle, width - middle)
         rooms = {ax.title: across, ax.xaxis.label: across, ax.yaxis.label: box.height}
@@ -468,7 +468,7 @@ def fit_to_column(figure: Figure) -> None:
 
 
 def _turn_ticks(ax: Axes) -> None:
-    """Labels under the axes upright where they meet, and those left out that still do."""
+    """Rotate overlapping labels below the axes, and remove those that still overlap."""
     seen = [label for label in ax.get_xticklabels() if label.get_visible() and label.get_text()]
     boxes = [label.get_window_extent() for label in seen]
     upright = all(label.get_rotation() == 90 for label in seen)
@@ -486,7 +486,7 @@ def _turn_ticks(ax: Axes) -> None:
 
 
 def _broken(text: str, letters: int) -> str:
-    """Lines of at most so many letters; the breaks that are there stay."""
+    """Wrap text to lines of at most so many letters; keep existing line breaks."""
     return "\n".join(
         textwrap.fill(line, letters, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")
@@ -496,7 +496,7 @@ def _broken(text: str, letters: int) -> str:
 def check_table(
     frame: pd.DataFrame | xr.Dataset, columns: Iterable[str], way_out: str, name: str = "frame"
 ) -> None:
-    """Refuse a table without rows or a column, or with estimates that are none (`ValueError`)."""
+    """Raise `ValueError` for a table without rows, without a column, or with invalid estimates."""
     lacking = [name for name in columns if name not in frame]
     if lacking:
         raise ValueError(
@@ -512,18 +512,18 @@ def check_table(
         try:
             frame["estimate"].astype(float)
         except (TypeError, ValueError):
-            raise ValueError(f"column 'estimate' must hold numbers; {way_out}") from None
+            raise ValueError(f"column 'estimate' must contain numbers; {way_out}") from None
 
 
-# Hardest first, as alikely.models._mixtures.regime_names has them.
+# Most difficult first, as in alikely.models._mixtures.regime_names.
 NAMED = ("extreme", "far", "near", "reference")
 SMALL = 6.0  # points
-# Densities of fewer values than this would be of the kernel.
+# With fewer values the density would mainly show the kernel.
 FEWEST_OF_VIOLIN = 5
 VIOLIN: Any = {"color": "black", "alpha": 0.1, "linewidth": 0}
 LINE = 10.0  # points from one line of regime names to the next
 BETWEEN = 9.5  # points from one name at the end of a line to the next
-# Where a label may stand about its dot: offset in points, with the alignment that goes with it.
+# Positions of a label relative to its dot: offset in points, and alignment.
 ABOVE_OR_BELOW = [
     (0, 4, "center", "bottom"), (0, -4, "center", "top"), (3, 3, "right", "bottom"),
     (3, -3, "right", "top"), (-3, 3, "left", "bottom"), (-3, -3, "left", "top"),
@@ -534,12 +534,12 @@ FAR = [
     for distance in (6, 12)
     for side in (1, -1)
 ]
-# Farther up or down than this, in points, a label is tied to its point.
+# At a larger vertical distance, in points, a line connects a label to its point.
 NEAR = 14
 
 
 def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
-    """The columns of the lower and the upper bound that start so (`ValueError` if not two)."""
+    """Columns of the lower and upper bound with this prefix; `ValueError` if there are not two."""
     start = start and f"{start}_"
     pattern = re.compile(rf"{start}(eti|hdi)[\d.]+_(lb|ub)$")
     bounds = sorted(str(c) for c in frame if pattern.match(str(c)))
@@ -552,12 +552,12 @@ def bounds_of(frame: pd.DataFrame, start: str, way_out: str) -> list[str]:
 
 
 def groups_of(names: list[str], groups: Groups, what: str) -> list[str]:
-    """The group of each of these names (`ValueError` if one has none)."""
+    """Group of each name; `ValueError` if one has none."""
     given = group_mapping(groups)
     missing = [name for name in names if name not in given]
     if missing:
         raise ValueError(
-            f"{missing[0]!r} has no {what} ({len(missing)} without); give it one, or leave it out"
+            f"{missing[0]!r} has no {what} ({len(missing)} without); add it, or leave it out"
         )
     return [given[name] for name in names]
 
@@ -567,7 +567,7 @@ def are_regimes(names: Iterable[str]) -> bool:
 
 
 def regime_order(names: Iterable[str]) -> list[str]:
-    """Different names of regimes, hardest first; others in order of first occurrence."""
+    """Unique names of regimes, most difficult first; other names in order of first occurrence."""
     unique = list(dict.fromkeys(names))
     if not are_regimes(unique):
         return unique
@@ -576,10 +576,10 @@ def regime_order(names: Iterable[str]) -> list[str]:
 
 
 def regime_colors(names: Sequence[str]) -> dict[str, str]:
-    """A color for each regime, the hardest darkest: told apart in grey, too."""
+    """Color of each regime, darker if more difficult, so that regimes differ in grey, too."""
     palette = mpl.colormaps["viridis"]
     at: list[float] = np.linspace(0, 0.82, max(len(names), 2)).tolist()
-    # A table may hold only some of the four regimes: each keeps its color.
+    # A table may contain only some of the four regimes: each keeps its color.
     if set(names) <= set(NAMED):
         four: list[float] = np.linspace(0, 0.82, 4).tolist()
         at = [four[NAMED.index(name)] for name in names]
@@ -587,7 +587,7 @@ def regime_colors(names: Sequence[str]) -> dict[str, str]:
 
 
 def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Color and marker of each group; no two alike among 64."""
+    """Color and marker of each group, unique for up to 64 groups."""
     n = len(COLORS)
     return {
         name: (COLORS[k % n], MARKERS[(k + k // n) % len(MARKERS)]) for k, name in enumerate(names)
@@ -595,7 +595,7 @@ def group_styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def blend(color: str, opacity: float) -> tuple[float, float, float]:
-    """A color of this opacity on white."""
+    """A color with this opacity on white."""
     red, green, blue = (1 - opacity * (1 - part) for part in to_rgb(color))
     return red, green, blue
 
@@ -603,7 +603,7 @@ def blend(color: str, opacity: float) -> tuple[float, float, float]:
 def shade_regimes(
     ax: Axes, spans: Iterable[tuple[float, float, str]], colors: dict[str, str]
 ) -> list[Annotation]:
-    """Pale background of each stretch of the x axis, with the name of its regime on top."""
+    """Shade the range of each regime on the x axis, with its name on top."""
     names = []
     for left, right, name in spans:
         if left == right:
@@ -621,8 +621,8 @@ def shade_regimes(
 
 
 def lift_names(ax: Axes, names: Sequence[Annotation]) -> None:
-    """Raise names by a line where they would run into those beside them."""
-    # Places depend on those of the axes.
+    """Raise names by one line where they would overlap their neighbors."""
+    # Positions depend on the layout of the axes.
     figure_of(ax).draw_without_rendering()
     taken: list[tuple[int, float, float]] = []
     for name in names:
@@ -640,9 +640,9 @@ def place_labels(
     places: Sequence[tuple[float, float, str, str]],
     dots: Floats,
 ) -> None:
-    """Names next to their points where nothing else is; none where there is no room."""
+    """Label points without overlaps; labels without enough space are omitted."""
     figure = figure_of(ax)
-    # Places of labels depend on those of the axes, and these on labels that a column breaks.
+    # Positions of labels depend on those of the axes, and these on wrapped labels in one column.
     if in_column():
         fit_to_column(figure)
     figure.draw_without_rendering()
@@ -650,7 +650,7 @@ def place_labels(
     taken = [Bbox([at - 2.5 * scale, at + 2.5 * scale]) for at in ax.transData.transform(dots)]
     window = ax.get_window_extent()
     for point, name in zip(points, texts, strict=True):
-        # Left out of the layout, which would move the axes that the places were chosen for.
+        # Excluded from the layout, which would otherwise move the axes.
         note = ax.annotate(
             name, point, xytext=(0, 0), textcoords="offset points", fontsize=SMALL, color="0.15",
             in_layout=False, zorder=4,
@@ -681,12 +681,12 @@ def _tie(ax: Axes, point: Any, offset: tuple[float, float]) -> None:
 
 
 def names_of_ends(names: Sequence[str]) -> dict[str, str]:
-    """Names short enough to stand right of the axes."""
+    """Shorten names to fit to the right of the axes."""
     return told_apart(names, 16 if in_column() else 32)
 
 
 def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> None:
-    """Names right of the last ranks, apart by a line at least, tied to their ranks."""
+    """Label the last ranks at the right, at least one line apart, with connecting lines."""
     short = names_of_ends([name for _, name, *_ in ends])
     height = ax.get_window_extent().height / figure_of(ax).dpi * 72
     low, high = sorted(ax.get_ylim())
@@ -696,7 +696,7 @@ def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> N
     places = np.array([rank for rank, *_ in kept])
     for k in range(1, len(places)):
         places[k] = max(places[k], places[k - 1] + step)
-    # Back from the end, if they ran over it.
+    # Move labels back if they exceed the end.
     limit = high
     for k in range(len(places) - 1, -1, -1):
         places[k] = min(places[k], limit)
@@ -712,7 +712,7 @@ def name_ends(ax: Axes, x: float, ends: list[tuple[float, str, bool, str]]) -> N
 
 
 def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
-    """Density of values along a row, behind them; whether there are enough for one."""
+    """Draw the density of values behind a row; return whether there are enough values."""
     if len(values) < FEWEST_OF_VIOLIN or np.ptp(values) == 0:
         return False
     density = stats.gaussian_kde(values)
@@ -725,35 +725,35 @@ def violin(ax: Axes, values: Floats, row: float, half: float = 0.42) -> bool:
 
 
 def by_system(rows: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
-    """Estimates, one row per system and one column per condition, in their order."""
+    """Table of estimates, one row per system and one column per condition, in their order."""
     systems = rows["system"].drop_duplicates()
     wide = rows.pivot(index="system", columns="condition", values="estimate")
     return wide.reindex(index=systems, columns=conditions)
 
 
-# Letters stay letters, which takes a tenth of the room of outlines and can be searched and read
-# out; fonts that stand in for the one that places were measured with are narrower. Names with
-# dollar signs are no formulas.
+# Text is saved as text: a tenth of the size of outlines, searchable and readable by screen readers.
+# Fallback fonts are narrower than the font used for the layout. Dollar signs in names do not start
+# formulas.
 SETTINGS: Any = {"svg.fonttype": "none", "text.parse_math": False}
-# XML has no place for them; a name may hold them.
+# Characters that XML does not allow, but names may contain.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-# Hundredths of a point are finer than any screen; in attributes, not in what a reader sees.
+# Coordinates are rounded to hundredths of a point, in attributes only.
 ATTRIBUTE, LONG = re.compile(r'="[^"<>]*"'), re.compile(r"(-?\d+\.\d\d)\d+")
-# What belongs to a file.
+# Parts needed only in a separate file.
 KEPT_OUT = re.compile(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", re.DOTALL)
 
 
 def svg_of(draw: Callable[[], Any], label: str) -> str:
-    """Draw, and give what was drawn as SVG for a page of HTML."""
+    """Draw a plot as SVG for a page of HTML."""
     known = set(plt.get_fignums())
     image = io.StringIO()
-    # A notebook becomes interactive when its backend is loaded: before, or `ioff` takes that back.
+    # In notebooks, loading the backend turns interactive mode on; load it before `ioff`.
     plt.switch_backend(plt.get_backend())
     try:
-        # Names of parts are the figure's own, and the same whenever it is drawn.
+        # Identifiers are unique to the figure and reproducible.
         salt = {"svg.hashsalt": f"alikely {label}"}
         with settings(SETTINGS | salt), plt.ioff(), warnings.catch_warnings():
-            # The letters are the reader's, whose fonts may have what this one lacks.
+            # The reader's fonts may have glyphs that this font lacks.
             warnings.filterwarnings("ignore", message="Glyph .* missing")
             figure = figure_of(draw())
             figure.savefig(image, format="svg", bbox_inches="tight", metadata={"Date": None})
@@ -765,7 +765,7 @@ def svg_of(draw: Callable[[], Any], label: str) -> str:
     asked = set(re.findall(r"#([\w-]+)", text))
     text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in asked else "", text)
     text = ATTRIBUTE.sub(lambda found: LONG.sub(r"\1", found[0]), text)
-    # Of its own width, and no wider than the page.
+    # Width of the figure, limited by that of the page.
     width = float(re.findall(r'width="([\d.]+)pt"', text)[0])
     text = re.sub(r' (?:width|height)="[\d.]+pt"| version="1.1"', "", text, count=3)
     start = f'<svg role="img" aria-label={quoteattr(label)} style="width: {width:.0f}pt"'

@@ -1,4 +1,4 @@
-"""Error consistency with its limits and the band of independent observers."""
+"""Error consistency with its bounds and the band of independent observers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from alikely.plots.pairs import Kinds, by_pair_kind
 
 __all__ = ["plot_agreement"]
 
-# Percentiles of independent observers take half a minute with so many trials.
+# With more trials, percentiles of independent observers take half a minute.
 MOST_TRIALS = 1280
 MANY = 200
 
@@ -51,18 +51,18 @@ def plot_agreement(
     - ``"agreement"``: observed agreement and error consistency against expected agreement
       [G20]_, with limits and a 95% band for independent observers (`observer_kinds`)
     - ``"accuracy"``: error consistency against the accuracy of the second observer; a dash above
-      each pair is the highest value that its two accuracies allow (`observer_kinds`)
+      each pair is the highest possible value given its two accuracies (`observer_kinds`)
     - ``"bounds"``: lowest and highest possible error consistency over both accuracies [K25]_,
       with the pairs of the result if there is one
 
     Parameters
     ----------
     result : Result, optional
-        As returned by `alikely.error_consistency`. Only ``"bounds"`` works without.
+        As returned by `alikely.error_consistency`. Optional only for ``"bounds"``.
     kind : {"agreement", "accuracy", "bounds"}
         What to draw.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, or the trials of the analysis. Pairs of kinds have colors.
+        Kind of each observer, or the trials of the analysis. Pairs are colored by their kinds.
     ax : matplotlib.axes.Axes, or two of them for ``"agreement"`` and ``"bounds"``, optional
         Where to draw. Default: a new figure.
 
@@ -132,7 +132,7 @@ def _agreement(
 
 
 def _band(n_trials: np.ndarray) -> tuple[pd.DataFrame | None, list[Any]]:
-    """Percentiles of independent observers, and what the legend says of them."""
+    """Percentiles of independent observers, and their legend entry."""
     numbers, counts = np.unique(n_trials[n_trials > 1], return_counts=True)
     if not len(numbers):
         return None, []
@@ -157,7 +157,7 @@ def _accuracy(
     dash: dict[str, Any] = {"linestyle": "", "marker": "_", "color": "0.5"}
     ax.plot(frame["accuracy_b"], limit, markersize=6 if len(frame) <= MANY else 3, zorder=1.5,
             rasterized=len(frame) > 5000, **dash)  # fmt: skip
-    handles.append(key("limit of a pair", **dash))
+    handles.append(key("upper bound of a pair", **dash))
     handles += not_drawn(int(frame["error_consistency"].isna().sum()), len(frame))
     ax.axhline(0, color="0.75", linewidth=0.8, zorder=0)
     ax.set(xlim=(0, 1.01), ylim=(min(-0.1, frame["error_consistency"].min() - 0.05), 1.03))
@@ -171,7 +171,7 @@ def _pairs_of(result: Result) -> pd.DataFrame:
     """Accuracies, agreements and trials of each entry."""
     if result.metric.name != "error_consistency":
         raise ValueError(
-            f"this result is of {result.metric.name}; expected one of error_consistency: call "
+            f"result must be of error_consistency, got {result.metric.name}; call "
             "error_consistency()"
         )
     cells = np.asarray(result.table["cells"].values)
@@ -191,7 +191,7 @@ def _pairs_of(result: Result) -> pd.DataFrame:
 
 
 def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None) -> list[Any]:
-    """Pairs, by the kinds of their observers; paler the more there are."""
+    """Draw pairs by the kinds of their observers, more transparent if there are many."""
     handles: list[Any] = []
     alpha = float(np.clip(60 / np.sqrt(len(frame)) / 10, 0.15, 0.8))
     size = 18 if len(frame) <= MANY else 8
@@ -206,15 +206,15 @@ def _scatter(ax: Axes, frame: pd.DataFrame, x: str, y: str, kinds: Kinds | None)
 
 
 def _bounds(result: Result | None = None, ax: Any = None) -> NDArray[np.object_]:
-    """Limits of error consistency over both accuracies, with pairs."""
+    """Bounds of error consistency over both accuracies, with pairs."""
     if result is not None and "cells" not in result.table:
         raise ValueError(
-            f"bounds are of pairs with cells of right and wrong answers, and this result of "
-            f"{result.metric.name} has none; draw one of error_consistency"
+            f"result must have counts of correct and incorrect responses, got one of "
+            f"{result.metric.name}; use error_consistency"
         )
     axes = several_axes(ax, (9.0, 4.2), 1, 2, sharey=True)
-    # Odd, so that the diagonal and one half are met; the edges, where EC is 0 or undefined, are
-    # left out.
+    # An odd number includes the diagonal and one half. The edges, where EC is 0 or undefined, are
+    # excluded.
     accuracy = np.linspace(0.005, 0.995, 199)
     limits = bounds.error_consistency_bounds(accuracy[:, None], accuracy[None, :])
     texts = []

@@ -1,4 +1,4 @@
-"""Benchmarks: scores with the ceiling, ranks, and how robust both are."""
+"""Benchmarks: scores with the human ceiling, ranks, and their robustness."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from alikely.plots._style import (
 
 __all__ = ["plot_benchmark", "plot_robustness"]
 
-# What the green line is, in tables of benchmarks of trials and of scores of pairs.
-CEILINGS = {CEILING: "human ceiling", HUMANS: "humans among each other"}
-# Whose probability it is.
+# Label of the green line, for benchmarks of trials and for scores of pairs.
+CEILINGS = {CEILING: "human ceiling", HUMANS: "human-human consistency"}
+# What the probability generalizes to.
 NEW_IMAGES, NEW_TRIALS = "new images, the same humans", "new images, the same observers"
-# Names of so many models are legible in cells of full size, in inches.
+# Maximum number of models with full-size cells, cell size and minimum size in inches.
 ROOMY, CELL, LEAST = 40, 0.3, 0.11
 
 
@@ -64,15 +64,15 @@ def plot_benchmark(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the scores of models with the human ceiling, their ranks, or how sure these are.
+    """Draw the scores of models with the human ceiling, their ranks, or probabilities of order.
 
     Each kind uses these arguments:
 
     - ``"scores"``: scores with intervals, and the human ceiling with its interval as a band
       (`generalize_to`, `level`, `top`)
-    - ``"ranks"``: ranks with their simultaneous confidence sets; colors show which models differ
-      significantly from the highest; a lower model with a larger standard error may not differ
-      although a higher one does (`generalize_to`, `top`, `rng`)
+    - ``"ranks"``: ranks with their simultaneous confidence sets (`generalize_to`, `top`, `rng`).
+      Colors show which models differ significantly from the highest. A model with a large standard
+      error may not differ although a higher one does
     - ``"prob_greater"``: posterior probability that the model of a row is above that of a column,
       for new images and the same humans (`level`, `top`)
 
@@ -85,10 +85,10 @@ def plot_benchmark(
     generalize_to : {"images", "observers", "both"}, optional
         What the intervals generalize to. Default: "both".
     level : str, optional
-        A data set. Default: "overall".
+        Data set to draw, or the mean over data sets. Default: "overall".
     top : int, optional
-        Number of models to draw, best first; the axis label gives the total. Default: all, or in a
-        column as many as fit on a page.
+        Number of models to draw, best first; the axis label gives the total. Default: all, or as
+        many as fit on a page within `column`.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness of the rank sets.
     ax : matplotlib.axes.Axes, optional
@@ -102,8 +102,8 @@ def plot_benchmark(
     Raises
     ------
     ValueError
-        If the kind, population or level is unknown, the benchmark lacks the draws that are needed,
-        or `top` is below 1 or more than a page holds.
+        If the kind, population or level is unknown. If the benchmark lacks the required draws. If
+        `top` is below 1 or exceeds a page.
     TypeError
         If the kind does not use an argument.
 
@@ -138,7 +138,7 @@ def _scores(
         "posterior_median" if drawn else "estimate",
     )
     frame = scores.summary(generalize_to, level, intervals=methods).set_index("system")
-    # Without a valid method points have no intervals.
+    # If no method is valid, points have no intervals.
     lower, upper = bounds_of(methods[0], kind, prob) if methods else (middle, middle)
     models = frame.loc[[m for m in model_names(scores) if m in frame.index]].sort_values(middle)
     n = len(models)
@@ -160,7 +160,7 @@ def _scores(
     name_rows(ax, models.index.tolist(), n)
     what = {"images": "new images", "observers": "new humans", "both": "new images and humans"}
     told = f"with {scores.data.attrs['reference']}" if drawn else f"with humans ({what[target]})"
-    freed = ", corrected for noise" if drawn and scores.metric.counts == "margins" else ""
+    freed = ", noise-corrected" if drawn and scores.metric.counts == "margins" else ""
     ax.set_xlabel(f"mean {scores.metric.label}\n{told}{freed}")
     return ax
 
@@ -232,7 +232,8 @@ def _prob_greater(
     return ax
 
 
-# With more models only those whose rank hangs on the metric are named, or have their sets drawn.
+# With more models, only those whose rank depends on the metric are labeled, or have their sets
+# drawn.
 NAMED, APART = 40, 6
 MOST_FIGURES = 8
 
@@ -249,8 +250,8 @@ def plot_robustness(
 
     Each kind draws the table of the function of the same name, and uses these arguments:
 
-    - ``"correlations"``: correlations of scores between data sets; values whose interval includes
-      0 are pale, or have a dot in a column with more than 8 data sets (`latent`)
+    - ``"correlations"``: correlations of scores between data sets (`latent`). Values whose interval
+      includes 0 are pale; in a one-column figure, with more than 8 data sets, they have a dot
     - ``"rank_by_metric"``: rank of each model by each metric, in colors of accuracy; models whose
       rank depends on the metric are bold, with their simultaneous sets
     - ``"sensitivity"``: score of each model across analysis choices, by the first metric (`top`)
@@ -266,8 +267,8 @@ def plot_robustness(
         Draw disattenuated correlations; those without a bounded interval have no color. Default
         False.
     top : int, optional
-        Number of models to draw, best first; the axis label gives the total. Default: all, or in a
-        column as many as fit on a page.
+        Number of models to draw, best first; the axis label gives the total. Default: all, or as
+        many as fit on a page within `column`.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -279,8 +280,7 @@ def plot_robustness(
     Raises
     ------
     ValueError
-        If the kind is unknown, the table lacks a column, or `top` is below 1 or more than a page
-        holds.
+        If the kind is unknown, the table lacks a column, or `top` is below 1 or exceeds a page.
     TypeError
         If the kind does not use an argument.
 
@@ -296,11 +296,11 @@ def plot_robustness(
 
 
 def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None = None) -> Axes:
-    """Correlations of data sets; pale (a dot where there are many) if they may be 0."""
+    """Correlations between data sets; pale, or with a dot, if the interval includes 0."""
     column = "latent" if latent else "correlation"
     if column not in table:
         raise ValueError(
-            "latent=True needs the column 'latent'; give al.benchmark.score_correlations(scores)"
+            "latent=True needs the column 'latent'; use al.benchmark.score_correlations(scores)"
         )
     names = list(dict.fromkeys([*table["level"], *table["other"]]))
     position = {name: i for i, name in enumerate(names)}
@@ -308,7 +308,7 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
     bounds = [str(c) for c in table if str(c).endswith(("_lb", "_ub"))]
     lower, upper = (c for c in bounds if c.startswith("latent_") == latent)
     ax = axes_or_new(ax, (2.0 + 0.42 * len(names), max(1.5 + 0.4 * len(names), 3.4)))
-    # Cells of a column hold few figures of 6 pt.
+    # Numbers of 6 pt fit into few cells of a column.
     figures = not in_column() or len(names) <= MOST_FIGURES
     for row in table.to_dict("records"):
         i, j = position[row["level"]], position[row["other"]]
@@ -321,7 +321,7 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
             if open_sign:
                 ax.plot([i, j], [j, i], ".", color=color, markersize=2.5)
             continue
-        # Without reliable variance there is no number.
+        # Without reliable variance the correlation is undefined.
         text = "n/a" if np.isnan(value) else f"{value:.2f}"
         for x, y in ((i, j), (j, i)):
             ax.text(
@@ -330,9 +330,9 @@ def _correlations(table: pd.DataFrame, *, latent: bool = False, ax: Axes | None 
             )  # fmt: skip
     image = ax.imshow(matrix, cmap="PuOr", vmin=-1, vmax=1)
     name_both_sides(ax, names)
-    label = "latent correlation of scores" if latent else "Spearman correlation of scores"
+    label = "disattenuated correlation of scores" if latent else "Spearman correlation of scores"
     if not figures:
-        label += "\n(dot: its interval holds 0)"
+        label += "\n(dot: interval includes 0)"
     color_key(ax, image, label, shrink=0.8)
     return ax
 
@@ -356,7 +356,7 @@ def _sensitivity(table: pd.DataFrame, *, top: int | None = None, ax: Axes | None
             alpha=0.7,
             label=f"{label[0]} conditions, {label[1]}",
         )  # fmt: skip
-    ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="as scored here")
+    ax.plot(first, range(len(first)), "|", color="black", markersize=12, label="analysis as run")
     name_rows(ax, first.index.tolist(), n)
     ax.set_xlabel(f"mean {get_metric(metric).label} with humans")
     legend(ax, at="above", ncols=2, fontsize=7)
@@ -384,7 +384,7 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             x, ranks["rank"], "o-", color=color, markersize=3, lw=2.4 if hangs else 1.0,
             alpha=1.0 if named else 0.35, zorder=top,
         )  # fmt: skip
-        # Sets of many models would cover one another.
+        # Confidence sets of many models would overlap.
         if hangs or n <= APART:
             aside = x + (0.03 * (i - (n - 1) / 2) if n <= APART else 0)
             ax.vlines(aside, ranks["rank_lb"], ranks["rank_ub"], color=color, lw=3, alpha=0.4)
@@ -395,7 +395,7 @@ def _rank_by_metric(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(n + 0.7, 0.3)
     name_ends(ax, len(metrics) - 1, ends)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_ylabel("rank (bars: simultaneous sets)")
+    ax.set_ylabel("rank (bars: simultaneous confidence sets)")
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
     bar = ScalarMappable(norm, cmap)

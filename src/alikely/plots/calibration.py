@@ -28,8 +28,8 @@ from alikely.plots._style import (
 
 __all__ = ["plot_calibration"]
 
-RANKS = "give ranks of alikely.calibration.sbc()"
-STUDY = "give a study of alikely.calibration.coverage_study()"
+RANKS = "use the table of alikely.calibration.sbc()"
+STUDY = "use the table of alikely.calibration.coverage_study()"
 COLUMNS = 4
 # Probability of the intervals whose coverage is drawn.
 LEVEL = 0.95
@@ -47,9 +47,9 @@ def plot_calibration(
 
     Each kind uses these arguments. The first two draw a panel for each quantity:
 
-    - ``"ranks"``: distribution of the ranks minus the uniform one, with its simultaneous band
-      [SBV22]_; a maximum on the left and a minimum on the right show too narrow intervals, the
-      reverse too wide ones, and a single maximum or minimum shows bias
+    - ``"ranks"``: distribution of the ranks minus the uniform distribution, with its simultaneous
+      band [SBV22]_. A maximum on the left and a minimum on the right show that intervals are too
+      narrow, and the reverse that they are too wide. A single maximum or minimum shows bias
     - ``"recovery"``: posterior means with normal 90% intervals against true values
     - ``"coverage"``: coverage of the 95% intervals of several methods, a point for each setting
       (`methods`, `x`, `ax`)
@@ -98,7 +98,7 @@ def plot_calibration(
 
 
 def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
-    """Distribution of ranks minus the uniform one, with its band."""
+    """Distribution of ranks minus the uniform distribution, with its band."""
     axes, parts = _panels(ranks)
     for ax, part in zip(axes, parts, strict=True):
         for method, of_school in part.groupby("method", sort=False):
@@ -110,7 +110,7 @@ def _ranks(ranks: pd.DataFrame) -> NDArray[np.object_]:
             ax.step(place, below - place, color=METHODS[str(method)], linewidth=1)
         ax.axhline(0, color="0.5", linewidth=0.6)
         ax.set_xlim(0, 1)
-    return _named(axes, "rank of the truth among posterior draws", "distribution minus uniform")
+    return _named(axes, "rank of true value among draws", "distribution minus uniform")
 
 
 def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
@@ -131,7 +131,7 @@ def _recovery(ranks: pd.DataFrame) -> NDArray[np.object_]:
 
 
 def _named(axes: NDArray[np.object_], x: str, y: str) -> NDArray[np.object_]:
-    """Name both axes of all panels at once."""
+    """Label the axes of the whole figure."""
     figure = figure_of(axes[0])
     figure.supxlabel(x)
     figure.supylabel(y)
@@ -152,8 +152,9 @@ def _coverage(
     if lacking:
         known = list(dict.fromkeys(study["method"]))
         raise ValueError(
-            f"the study has no {lacking[0]!r} at {LEVEL:g}; its methods are {listed(known)}, its "
-            f"probabilities {', '.join(f'{p:g}' for p in sorted(set(study['ci_prob'])))}"
+            f"methods must be in the study, got {lacking[0]!r}; at {LEVEL:g} its methods are "
+            f"{listed(known)}, its probabilities "
+            f"{', '.join(f'{p:g}' for p in sorted(set(study['ci_prob'])))}"
             f"{nearest(lacking[0], known)}"
         )
     ax = axes_or_new(ax, (6.4, 4.0))
@@ -162,7 +163,7 @@ def _coverage(
     for i, name in enumerate(methods):
         of_method = part[part["method"] == name]
         at = np.searchsorted(places, of_method[x]) + (i - (len(methods) - 1) / 2) * 0.22
-        # Settings of one place side by side, in their order.
+        # Settings with the same x are drawn next to each other, in their order.
         nth = of_method.groupby(x).cumcount()
         of_place = of_method.groupby(x)[x].transform("size")
         spread = 0.15 * ((nth + 0.5) / of_place - 0.5)
@@ -182,7 +183,7 @@ def _coverage(
 def _panels(
     ranks: pd.DataFrame,
 ) -> tuple[NDArray[np.object_], list[pd.DataFrame]]:
-    """A small panel for each quantity, and its part of the table."""
+    """Axes of a panel for each quantity, and the corresponding rows of the table."""
     check_table(ranks, {"method", "quantity", "rank", "truth", "mean", "sd"}, RANKS)
     wanted = list(dict.fromkeys(ranks["quantity"]))
     columns = min(COLUMNS, len(wanted))

@@ -1,4 +1,4 @@
-"""The copy model of a cohort: its fit to the data, and groups of models or conditions."""
+"""Cohort copy model: its fit to the data, and groups of models or conditions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def plot_cohort(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the fit of the copy model of a cohort, or groups of models or conditions.
+    """Draw the fit of the cohort copy model, or groups of models or conditions.
 
     Each kind uses these arguments:
 
-    - ``"fit"``: proportion correct of models by how many humans are correct, with 95% predictive
-      bands (`rng`)
-    - ``"groups"``: copy probability of each group with its 95% interval, as if all members of the
-      cohort belonged to it; small circles are the members, each at its own accuracy (`covariate`)
+    - ``"fit"``: proportion correct of models against the number of correct humans, with 95%
+      predictive bands (`rng`)
+    - ``"groups"``: copy probability of each group with its 95% interval, at the mean accuracy of
+      the cohort (`covariate`). Small circles are the members, each at its own accuracy
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def plot_cohort(
     Raises
     ------
     ValueError
-        If the kind is unknown, the covariate describes humans, or as in
+        If the kind is unknown or the covariate describes humans. Other conditions are those of
         `alikely.benchmark.cohort_check` and `alikely.benchmark.cohorts.cohort_effects`.
     TypeError
         If the kind does not use an argument or lacks one that it needs.
@@ -72,7 +72,7 @@ def plot_cohort(
 
 
 def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) -> Axes:
-    """Proportion correct of models by how many humans are correct, with predictions."""
+    """Proportion correct of models against the number of correct humans, with predictions."""
     table = cohort_check(tree, "all", ci_prob=0.95, rng=rng)
     table = table[table["n_humans"] > 0]
     ax = axes_or_new(ax, (6.2, 4.0))
@@ -84,8 +84,8 @@ def _fit(tree: xr.DataTree, *, rng: RandomState = None, ax: Axes | None = None) 
         ax.fill_between(share, part["lower"], part["upper"], color=color, alpha=0.2, linewidth=0)
         ax.plot(share, part["predicted"], color=color, linewidth=1)
         ax.plot(share, part["observed"], marker, color="0.2", markersize=5, label=f"{n} humans")
-    ax.set_xlabel("share of humans who are right")
-    ax.set_ylabel("share of models' answers that are right")
+    ax.set_xlabel("proportion of humans who are correct")
+    ax.set_ylabel("proportion correct of models")
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(0, 1)
     handles = ax.get_legend_handles_labels()[0]
@@ -103,7 +103,10 @@ def _groups(
     column = covariate_values(tree, covariate)
     draws = cohort_effects(tree, covariate)
     if QUANTITY not in draws:
-        raise ValueError(f"{covariate!r} is of humans; see alikely.benchmark.cohort_contrasts")
+        raise ValueError(
+            f"covariate must describe models or conditions, {covariate!r} describes humans; use "
+            "alikely.benchmark.cohort_contrasts"
+        )
     names = draws[covariate].values.tolist()
     ax = axes_or_new(ax, (5.5, 0.8 + 0.55 * len(names)), tall=True)
     flat = draws[QUANTITY].values.reshape(-1, len(names))

@@ -29,9 +29,9 @@ __all__ = ["plot_errors"]
 
 MOST_ROWS = 60
 VERDICTS = {
-    "same distribution likelier": "#0072B2",
-    "different ones likelier": "#D55E00",
-    "one never errs: no evidence": "#BBBBBB",
+    "common distribution more likely": "#0072B2",
+    "separate distributions more likely": "#D55E00",
+    "one observer without errors": "#BBBBBB",
 }
 MOST_GROUPS, MOST_GROUPS_IN_COLUMN = 6, 3
 
@@ -43,20 +43,21 @@ def plot_errors(
     pair: str | None = None,
     ax: Axes | None = None,
 ) -> Any:
-    """Draw which errors observers make, class by class.
+    """Draw which errors observers make, by class.
 
     Each kind draws another object and uses these arguments:
 
-    - ``"classes"``: divergence of the wrong responses of a pair for each true class, from a result
-      of `alikely.error_similarity`. Colors show whether one distribution for both observers or one
-      for each is more likely; numbers of errors are on the right (`pair`)
-    - ``"confusions"``: proportions of all responses to each class, of the matrices of
-      `alikely.estimates.confusion_matrices`, at most 6 groups (in a column 3); rows sum to 1
+    - ``"classes"``: divergence of a pair's incorrect responses for each true class, from a result
+      of `alikely.error_similarity` (`pair`). Colors show whether a common distribution or separate
+      distributions are more likely; numbers of errors are on the right
+    - ``"confusions"``: proportions of responses for each true class, from the matrices of
+      `alikely.estimates.confusion_matrices`; rows sum to 1. At most 6 groups are
+      drawn, 3 in a one-column figure
 
     Parameters
     ----------
     data : Result or xarray.DataArray
-        What the kind draws.
+        Object to draw.
     kind : {"classes", "confusions"}
         What to draw.
     pair : str, optional
@@ -90,11 +91,11 @@ def plot_errors(
 
 
 def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
-    """Divergence of wrong responses by true class, in colors of the Bayes factor."""
+    """Divergence of incorrect responses by true class, colored by the Bayes factor."""
     if "class_divergence" not in result.estimates:
         raise ValueError(
-            f"a result of {result.metric.name} says nothing of single classes; give one of "
-            "error_similarity"
+            f"result must be of error_similarity, got {result.metric.name}, which has no values "
+            "by class"
         )
     frame = _class_frame(result, pair)
     frame = frame.sort_values("divergence", ascending=False, kind="stable", na_position="last")
@@ -103,7 +104,7 @@ def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax, (6.8, max(2.6, 1.7 + 0.22 * len(frame))), tall=True)
     position = np.arange(len(frame))[::-1]
     factor = frame["log_bayes_factor"].to_numpy()
-    # Rounding of log gammas leaves next to nothing where one observer never errs.
+    # Rounding of log gammas gives tiny values if one observer never errs.
     alone = (frame[["errors_a", "errors_b"]] == 0).any(axis=1).to_numpy()
     verdict = np.where(alone, 2, np.where(factor > 0, 0, 1))
     colors = list(VERDICTS.values())
@@ -118,7 +119,7 @@ def _classes(result: Result, pair: str, *, ax: Axes | None = None) -> Axes:
         )  # fmt: skip
     name_rows(ax, frame.index[::-1].tolist())
     ax.set_xlim(left=0)
-    ax.set_xlabel(f"divergence of wrong answers ({_unit(result)})")
+    ax.set_xlabel(f"divergence of incorrect responses ({_unit(result)})")
     entry = result.estimates.sel(pair=pair)
     named, a, b = short_pair(result, pair)
     right = ax.secondary_yaxis("right")
@@ -151,7 +152,7 @@ def _class_frame(result: Result, pair: str) -> pd.DataFrame:
         {name: estimates[f"class_{name}"].values[entry] for name in columns},
         index=table["class"].values.tolist(),
     )
-    # A missing response is a class of answers, never a true one.
+    # A missing response is a response class, never a true class.
     here = table["trial_group"].values == table["pair_group"].values[entry]
     return frame.iloc[np.unique(table["truth"].values[here])]
 
@@ -167,10 +168,10 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         raise ValueError(f"counts must have the dims group, truth and response, got {counts.dims}")
     groups = counts["group"].values.tolist()
     most = MOST_GROUPS_IN_COLUMN if in_column() else MOST_GROUPS
-    where = "in a column" if in_column() else "beside each other"
+    where = "in a column" if in_column() else "side by side"
     if len(groups) > most:
         raise ValueError(
-            f"at most {most} matrices fit {where}, got {len(groups)}; choose some: "
+            f"at most {most} matrices fit {where}, got {len(groups)}; select groups with "
             "counts.sel(group=[...])"
         )
     shares = counts / counts.sum("response").where(lambda total: total > 0)
@@ -186,5 +187,5 @@ def _confusions(counts: xr.DataArray) -> NDArray[np.object_]:
         ax.set_yticks(np.arange(len(truths)), truths, fontsize=7)
         ax.set_xlabel("answer")
     axes[0].set_ylabel("true class")
-    color_key(axes, image, "share of the answers to a class", shrink=0.7)
+    color_key(axes, image, "proportion of responses to a class", shrink=0.7)
     return axes

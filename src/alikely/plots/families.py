@@ -1,4 +1,4 @@
-"""Families of observers: the tree of those that fail alike, above the matrix of all pairs."""
+"""Families of observers with similar errors: a tree above the matrix of all pairs."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from alikely.plots._style import (
 
 __all__ = ["plot_families"]
 
-# Of more observers names cannot be read, nor told from one another.
+# With more observers, names are too small to read.
 MOST_NAMED = 60
 MOST_NAMED_IN_COLUMN = 25
-# Classes of support: least, what the key says, and how a branch is drawn.
+# Classes of support: lower limit, label, color and width of branches.
 SUPPORT = (
     (0.95, "at least 0.95", "black", 1.8),
     (0.8, "0.80 to 0.95", "0.35", 1.2),
     (0.0, "below .80", "0.65", 0.7),
 )
-# Of more groups colors cannot be told apart: those for the colour-blind, full, half and pale.
-# No grey, which the half of black is.
+# With more groups colors are not distinguishable: the palette for color blindness in full, half and
+# pale tones. Grey is excluded, because it equals half-tone black.
 MOST_GROUPS = 20
 GROUP_COLORS = [blend(color, tone) for tone in (1.0, 0.5, 0.25) for color in COLORS[:-1]]
 
@@ -61,22 +61,23 @@ def plot_families(
     Parameters
     ----------
     tree : Families
-        As from `alikely.benchmark.families`.
+        As returned by `alikely.benchmark.families`.
     matrix : Result
-        What it was made of.
+        The matrix of the tree.
     by : mapping of str to str, optional
-        Group of every observer, such as the family that its makers name: a strip of colors
-        between tree and matrix.
+        Group of every observer, such as its model family, drawn as a strip of colors between tree
+        and matrix.
 
     Returns
     -------
     ndarray of matplotlib.axes.Axes
-        Tree, strip (where there are groups), and matrix.
+        Axes of the tree, the strip (if there are groups), and the matrix.
 
     Raises
     ------
     ValueError
-        If both are of other observers, an observer has no group, or there are more than 20 groups.
+        If tree and matrix have different observers, an observer has no group, or there are more
+        than 20 groups.
 
     Examples
     --------
@@ -87,7 +88,9 @@ def plot_families(
     2
     """
     if tree.observers != of_kind(matrix, "matrix").observers:
-        raise ValueError("tree and matrix are of other observers; make the tree of this matrix")
+        raise ValueError(
+            "tree and matrix must have the same observers; make the tree of this matrix"
+        )
     order = tree.order
     n = len(order)
     named = n <= (MOST_NAMED_IN_COLUMN if in_column() else MOST_NAMED)
@@ -107,14 +110,14 @@ def plot_families(
     if by is not None:
         keys += _strip(axes[1], order, by)
     image, label = _map(axes[-1], matrix, order, named)
-    # Beside all panels alike, so that leaves stand above their columns.
+    # Attached to all panels, so that leaves are above their columns.
     color_key(axes, image, label, location="bottom", aspect=40, shrink=0.6)
     legend(axes[-1], keys)
     return axes
 
 
 def _tree(ax: Axes, tree: Families) -> list[Any]:
-    """Draw the branches, each as sure as it is supported; what the key says."""
+    """Draw the branches by their support; return legend entries."""
     place = np.argsort(hierarchy.leaves_list(tree.linkage)).astype(float).tolist()
     height = [0.0] * len(place)
     lines = []
@@ -134,7 +137,7 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
             present.append(Line2D([], [], color=color, linewidth=width, label=f"support {label}"))
     if unknown := [lines[k] for k in np.flatnonzero(np.isnan(tree.support))]:
         ax.add_collection(LineCollection(unknown, colors="0.35", linewidths=1.0))
-    # Stems of leaves say nothing: they are drawn as far as the tree needs a foot.
+    # Stems of leaves have no meaning: they have a constant length.
     joins = tree.linkage[:, 2]
     top, low = joins.max(), joins.min()
     margin = 0.15 * (top - low) or 0.1
@@ -149,14 +152,14 @@ def _tree(ax: Axes, tree: Families) -> list[Any]:
 
 
 def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
-    """Colors of groups, leaf by leaf; what the key says."""
+    """Draw the colors of groups; return legend entries."""
     if missing := [name for name in order if name not in by]:
         raise ValueError(f"by has no group of {listed(missing)}; name every observer of the tree")
     groups = sorted({str(by[name]) for name in order})
     if len(groups) > MOST_GROUPS:
         raise ValueError(
-            f"{len(groups)} groups have more colors than can be told apart; join some, at most "
-            f"{MOST_GROUPS}"
+            f"{len(groups)} groups are too many for distinguishable colors; merge groups to at "
+            f"most {MOST_GROUPS}"
         )
     numbers = [[groups.index(str(by[name])) for name in order]]
     ax.spines[:].set_visible(True)
@@ -166,7 +169,7 @@ def _strip(ax: Axes, order: list[str], by: Mapping[str, str]) -> list[Any]:
 
 
 def _map(ax: Axes, matrix: Result, order: list[str], named: bool) -> tuple[AxesImage, str]:
-    """Draw the matrix, observers in the order of the leaves; its colors and what they are of."""
+    """Draw the matrix in the order of the leaves; return the image and its label."""
     square = square_matrix(matrix, "estimate")
     if place := place_dim(matrix):
         square = square.mean(place)

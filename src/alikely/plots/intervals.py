@@ -1,4 +1,4 @@
-"""Forest plot: the methods of inference side by side, one row per entry."""
+"""Forest plot: intervals by several methods, one row per entry."""
 
 from __future__ import annotations
 
@@ -30,23 +30,24 @@ def plot_intervals(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw estimates with their intervals, bootstrap beside posterior.
+    """Draw estimates with their intervals, by one or more methods.
 
     Parameters
     ----------
     result : Result
-        An analysis.
+        Result to draw.
     intervals : sequence of {"analytic", "bootstrap", "posterior"}
-        Methods to draw, among those that the result has and that are valid for its metric. If it
-        has none of these, its first method is drawn.
+        Methods to draw, among those that the result has and that are valid for its metric. If none
+        of them is available, the first method of the result is drawn.
     which : sequence of str, optional
-        Labels of the entries to draw, from top to bottom; all if not given.
+        Labels of the entries to draw, from top to bottom. Default: all.
     sort : {"estimate", "label"}, optional
-        Largest estimate (undefined ones last), or first label, on top; as they come if not given.
+        Sort by decreasing estimate (undefined ones last) or by label. Default: the order of the
+        result.
     top : int, optional
-        Number of entries to draw, as sorted; the title gives the total.
+        Number of entries to draw after sorting; the title gives the total. Default: all.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw. Default: a new figure.
 
     Returns
     -------
@@ -56,13 +57,13 @@ def plot_intervals(
     Raises
     ------
     ValueError
-        If a label is unknown or an option is none of those named, or there are more than 60 rows
-        to draw, in a column more than a page holds.
+        If a label or an option is unknown. If there are more than 60 rows, or more than fit on a
+        page within `column`.
 
     Notes
     -----
-    The dot of the posterior is its median, that of the other methods the point estimate. An
-    undefined estimate is marked by a cross at the left edge; the posterior stays defined there.
+    The dot shows the median for the posterior and the point estimate for other methods. A cross at
+    the left edge marks an undefined estimate, for which the posterior is still defined.
 
     Examples
     --------
@@ -82,13 +83,13 @@ def plot_intervals(
     shown, height = rows_shown(len(frame), None, 0.16 * (len(drawn) + 0.5), MOST_ROWS)
     if shown < len(frame) and (ax is None or len(frame) > MOST_ROWS):
         raise ValueError(
-            f"{len(frame)} rows are too many to read, the most is {shown}; choose some with "
-            "top=20 (and sort='estimate'), which=[...], or select trials or pairs beforehand"
+            f"{len(frame)} rows are too many to read, the limit is {shown}; select rows with "
+            "top=20 (and sort='estimate') or which=[...], or analyze fewer pairs"
         )
     ax = axes_or_new(ax, (7.0, 1.2 + height * len(frame)), tall=True)
     _draw(ax, result, frame, drawn)
     ax.set_title(title)
-    # Under the axes, from the right edge: long labels of entries leave the axes narrow.
+    # Below the axes, from the right edge, because long labels of entries leave narrow axes.
     legend(ax, at="below", ncols=2)
     return ax
 
@@ -96,7 +97,7 @@ def plot_intervals(
 def _chosen(
     frame: pd.DataFrame, which: Sequence[str] | None, sort: str | None, top: int | None
 ) -> tuple[pd.DataFrame, str]:
-    """The rows to draw in their order, and what there is to say of the choice."""
+    """Rows to draw in order, and a title about the selection."""
     labels = frame.index.tolist()
     unknown = [label for label in which or () if label not in labels]
     if unknown:
@@ -109,19 +110,19 @@ def _chosen(
     if sort not in (None, "estimate", "label"):
         raise ValueError(f"sort must be 'estimate' or 'label', got {sort!r}")
     if top is not None and not (isinstance(top, int | np.integer) and top >= 1):
-        raise ValueError(f"top must be a whole number from 1 on, got {top!r}")
+        raise ValueError(f"top must be an integer of at least 1, got {top!r}")
     if sort == "label":
         frame = frame.sort_index(kind="stable")
     elif sort == "estimate":
         frame = frame.sort_values("estimate", ascending=False, kind="stable", na_position="last")
     if top is None or top >= len(frame):
         return frame, ""
-    order = "as they come" if sort is None else f"by {sort}"
+    order = "in the order of the result" if sort is None else f"by {sort}"
     return frame.iloc[:top], f"{top} of {len(frame)}, {order}"
 
 
 def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -> None:
-    """The rows from top to bottom, with an interval by each method."""
+    """Draw rows from top to bottom, with an interval by each method."""
     position = np.arange(len(frame))[::-1]
     shift = np.linspace(0.22, -0.22, len(drawn)) if len(drawn) > 1 else np.zeros(len(drawn))
     undefined = frame["estimate"].isna().to_numpy()
@@ -132,7 +133,7 @@ def _draw(ax: Axes, result: Result, frame: pd.DataFrame, drawn: Sequence[str]) -
         color = METHODS[method]
         ax.hlines(position + offset, frame[lower], frame[upper], color=color, linewidth=2)
         kind, percent = re.findall(r"_([a-z]+)([\d.]+)_lb$", lower)[0]
-        # What is corrected for noise is another number than the estimate, and named so.
+        # Noise-corrected values differ from the estimate, and are named accordingly.
         name = result.metric.posterior_label if method == "posterior" else method
         label = f"{name}, {percent}% {kind.upper()}"
         ax.plot(center, position + offset, "o", color=color, markersize=4, label=label)

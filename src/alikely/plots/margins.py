@@ -51,17 +51,18 @@ def plot_margins(
 
     - ``"checks"``: proportions correct against margins, residuals by class, and margins against
       normal quantiles, of a result of `alikely.decision_margin_consistency` (`pair`,
-      `n_alternatives`). Means of items with similar margins leave the band if strength is
-      nonlinear. Residuals leave 0 if classes differ. Quantiles leave the band if tails are heavy
-    - ``"consistency"``: error consistency and decision-margin consistency against accuracy
-      [AK24]_, of a table of `alikely.estimates.consistency_table`. Open points are noise-corrected
-      medians. For one condition, lines with bands give the group, the means over models, and
-      (dashed) the ceiling of a model. For several conditions, lines have no bands
+      `n_alternatives`). Means of items with similar margins outside the band show nonlinearity.
+      Residuals away from 0 show differences between classes. Quantiles outside the band show heavy
+      tails
+    - ``"consistency"``: error consistency and decision-margin consistency against accuracy [AK24]_,
+      of a table of `alikely.estimates.consistency_table`. Open points are noise-corrected medians.
+      For one condition, lines with bands show the group, the mean over models, and (dashed) the
+      ceiling of a model. For several conditions, lines have no bands
 
     Parameters
     ----------
     data : Result or pandas.DataFrame
-        What the kind draws.
+        Object to draw.
     kind : {"consistency", "checks"}
         What to draw.
     pair : int or str, optional
@@ -80,11 +81,11 @@ def plot_margins(
     Raises
     ------
     ValueError
-        If the kind or pair is unknown, the result is of another metric or lacks what is drawn, or
-        a table lacks a column.
+        If the kind or pair is unknown. If the result is of another metric or lacks required values,
+        or a table lacks a column.
     TypeError
-        If the kind does not use an argument or draws another object, or `ax` are not as many as
-        needed.
+        If the kind does not use an argument or draws another object, or `ax` has a wrong number of
+        axes.
 
     References
     ----------
@@ -139,7 +140,7 @@ def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
         legend(panel, handles + lines)
         panel.axhline(0, color="0.75", linewidth=0.8, zorder=0)
         panel.set_ylabel(f"{'decision-' * (name == 'margin')}{name} consistency (-1 to 1)")
-    axes[1].set_xlabel("accuracy of the model (share of right answers, 0 to 1)")
+    axes[1].set_xlabel("accuracy of the model (proportion correct, 0 to 1)")
     named = frame[frame["n_models"] < 2]
     if len(named) > MOST_LABELS:
         return axes
@@ -157,7 +158,7 @@ def _consistency(frame: pd.DataFrame, ax: Any = None) -> NDArray[np.object_]:
 
 
 def _points(ax: Axes, part: pd.DataFrame, name: str, color: str, marker: str) -> None:
-    """Pairs of one place; open ones are free of noise."""
+    """Pairs of one condition; open points are noise-corrected."""
     column = f"{name}_consistency"
     look: dict[str, Any] = {"linestyle": "", "color": color}
     two, shown = part[part["n_models"] == 2], part[part["n_models"] < 2]
@@ -192,7 +193,7 @@ def _points_in_words(frame: pd.DataFrame, name: str, color: str) -> list[Any]:
 
 
 def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None) -> list[Any]:
-    """Means and ceilings: with bands and numbers, or, of one place of many, in its color."""
+    """Means and ceilings, with bands and numbers for one condition, otherwise in its color."""
     one, two = (part[part["n_models"] == n] for n in (1, 2))
     own = one["group"].unique()
     who, mean = own[0] if len(own) == 1 else "groups", f"mean_{name}_consistency"
@@ -224,7 +225,7 @@ def _lines_of_groups(ax: Axes, part: pd.DataFrame, name: str, color: str | None)
 
 
 METRIC = "decision_margin_consistency"
-# Bins of about so many items show a bend and are not noise alone.
+# Number of items per bin, large enough to separate nonlinearity from noise, and maximum of bins.
 PER_BIN, MOST_BINS = 16, 12
 MOST_NAMES = 40
 
@@ -245,13 +246,13 @@ def _checks(
     if model.sum() != 1:
         alike = "two models" if model.all() else "two groups"
         raise ValueError(
-            f"entry {label!r} is of {alike}: expected a model and a group of observers; choose "
-            "another entry with pair=..."
+            f"pair must be an entry of a model and a group of observers, {label!r} is of {alike}; "
+            "choose another entry with pair=..."
         )
     n_alternatives = table.attrs.get("n_alternatives") if n_alternatives is None else n_alternatives
     if n_alternatives is None:
         raise ValueError(
-            "the number of alternatives of the task is not known: give n_alternatives=..."
+            "n_alternatives is unknown for this result; give the number of alternatives of the task"
         )
     group, net = systems[int(model[0])], systems[1 - int(model[0])]
     here = table["trial_group"].values == table["pair_group"].values[at]
@@ -259,7 +260,7 @@ def _checks(
     items = np.flatnonzero(here & there)
     margins = table["margins"].values[net, items]
     if np.ptp(margins) == 0:
-        raise ValueError(f"all margins of entry {label!r} are equal: there is nothing to draw")
+        raise ValueError(f"margins must differ between items, but are all equal in entry {label!r}")
     right, shown = answers_of_group(table, group, items)
     strata = lists_of_items(shown)
     side, other = group_side(right, shown, strata), model_side(margins, strata)
@@ -273,9 +274,9 @@ def _checks(
     axes = several_axes(ax, (13.0, 4.6), 1, 3)
     share = right.sum(axis=0) / shown.sum(axis=0)
     _bend_panel(axes[0], side, share, margins, int(n_alternatives), ci_prob)
-    axes[0].set_title(_title("strengths on a line", p_values.get("p_nonlinearity")))
+    axes[0].set_title(_title("linearity", p_values.get("p_nonlinearity")))
     axes[0].set_xlabel(f"decision margin of {names[net]}")
-    axes[0].set_ylabel(f"share of right answers of {names[group]} (0 to 1)")
+    axes[0].set_ylabel(f"proportion correct of {names[group]} (0 to 1)")
     classes = table["class_name"].values[items]
     _class_panel(axes[1], side, other, classes, ci_prob)
     axes[1].set_title(_title("classes", p_values.get("p_classes")))
@@ -286,9 +287,7 @@ def _checks(
 def entry_of_margins(result: Result, pair: int | str) -> tuple[int, str]:
     """Position and label of an entry of a result of decision margins."""
     if result.metric.counts != "margins":
-        raise ValueError(
-            f"this result is of {result.metric.name}; expected one of {METRIC}: call {METRIC}()"
-        )
+        raise ValueError(f"result must be of {METRIC}, got {result.metric.name}; call {METRIC}()")
     if isinstance(pair, str):
         return position_of(result, pair), pair
     labels = result.table["pair"].values.tolist()
@@ -312,21 +311,19 @@ def _title(what: str, p: float | None) -> str:
 def _bend_panel(
     ax: Axes, side: Side, share: Floats, margins: Floats, n_alternatives: int, ci_prob: float
 ) -> None:
-    """Shares along margins, the line through strengths with its band, and means of bins."""
+    """Proportions against margins, a fit linear in strength with its band, and means of bins."""
     known = np.isfinite(side.square).any()
     noise = float((side.ease**2).mean() - np.nanmean(side.square)) if known else 0.0
     line = strength_line(share, margins, max(noise, 0.0), n_alternatives)
     z = special.ndtri((1 + ci_prob) / 2)
-    # Errors of level and slope whatever the variance of an item is.
+    # Standard errors of level and slope that are robust to the variance of items.
     inverse = np.linalg.pinv(line.gradient.T @ line.gradient)
     scores = (line.gradient * (share - line.expected)[:, None]) @ inverse
     half = z * np.sqrt(((line.gradient @ (scores.T @ scores)) * line.gradient).sum(axis=1))
     order = np.argsort(margins)
     x, y, half = margins[order], line.expected[order], half[order]
     ax.plot(margins, share, ".", color="0.6", markersize=4, alpha=0.6, label="item")
-    ax.plot(
-        x, y, color=COLORS[0], linewidth=1.4, label=f"line through strengths, {percent(ci_prob)}"
-    )
+    ax.plot(x, y, color=COLORS[0], linewidth=1.4, label=f"linear in strength, {percent(ci_prob)}")
     ax.fill_between(x, y - half, y + half, color=COLORS[0], alpha=0.2, linewidth=0)
     n_bins = int(np.clip(len(x) // PER_BIN, 2, MOST_BINS))
     for k, own in enumerate(np.array_split(order, n_bins)):
@@ -342,11 +339,11 @@ def _bend_panel(
 def _class_panel(
     ax: Axes, side: Side, other: Side, names: NDArray[np.object_], ci_prob: float
 ) -> None:
-    """Means by class of what margins leave of shares."""
+    """Residual proportions correct by class, given margins."""
     labels, classes = np.unique(names.astype(str), return_inverse=True)
     found = class_residuals(side, other, classes) if (names != "").all() else None
     if found is None or len(found.classes) < 2:
-        text = "no classes known" if found is None else "no two classes of two items"
+        text = "classes unknown" if found is None else "fewer than two classes with two items"
         ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, fontsize=8)
         ax.set_axis_off()
         return
@@ -359,37 +356,37 @@ def _class_panel(
         found.mean[order], place, xerr=half[order], fmt="o", color=COLORS[0], markersize=4,
         linewidth=1,
     )  # fmt: skip
-    # Names of very many classes would be print on print.
+    # With very many classes, labels would overlap.
     every = -(-len(order) // MOST_NAMES)
     texts = [f"{labels[found.classes[k]]} ({found.size[k]})" for k in order]
     ax.set_yticks(place[::every], texts[::every], fontsize=7 if len(order) <= 20 else 5)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     lost = len(labels) - len(order)
-    left_out = f"; {lost} classes of one item not drawn" if lost else ""
-    ax.set_xlabel(f"share right beyond margins, mean and {percent(ci_prob)}{left_out}", fontsize=8)
+    left_out = f"; {lost} classes with one item not drawn" if lost else ""
+    ax.set_xlabel(f"residual proportion, mean and {percent(ci_prob)}{left_out}", fontsize=8)
 
 
 def _tail_panel(ax: Axes, margins: Floats, ci_prob: float) -> None:
-    """Margins against quantiles of a normal law."""
+    """Margins against quantiles of a normal distribution."""
     n = len(margins)
     low, middle, high = np.quantile(margins, [0.25, 0.5, 0.75])
     width = (high - low) / (special.ndtri(0.75) - special.ndtri(0.25))
     if width == 0:
-        # Half of the margins are equal: what is left has a spread.
+        # Half of the margins are equal: use the standard deviation.
         width = float(margins.std())
     y = (np.sort(margins) - middle) / width
     rank = np.arange(1, n + 1)
     x = special.ndtri((rank - 0.5) / n)
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     ends = [special.ndtri(stats.beta.ppf(p, rank, n + 1 - rank)) for p in tails]
-    ax.fill_between(x, *ends, color="0.85", linewidth=0, label=f"normal law, {percent(ci_prob)}")
+    ax.fill_between(x, *ends, color="0.85", linewidth=0, label=f"normal, {percent(ci_prob)}")
     ax.plot(x, x, color="0.5", linewidth=1)
     outside = (y < ends[0]) | (y > ends[1])
     for own, color, text in ((~outside, COLORS[0], "inside"), (outside, COLORS[5], "outside")):
         if own.any():
             ax.plot(x[own], y[own], ".", color=color, label=f"{own.sum()} items {text}")
     ax.set_xlabel("normal quantile")
-    ax.set_ylabel("margin, in spreads from the median")
+    ax.set_ylabel("margin, in SDs from the median")
     worst = y[np.argmax(np.abs(y))]
-    ax.set_title(f"tails: farthest margin at {worst:.1f} spreads")
+    ax.set_title(f"tails: most extreme margin at {worst:.1f} SDs")
     legend(ax, at="below")

@@ -1,4 +1,4 @@
-"""All pairs at a glance: a metric as a matrix of observers, and one metric against another."""
+"""All pairs: a metric as a matrix of observers, and one metric against another."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 LABELS = ["dataset", "condition", "observer_a", "observer_b"]
 
 
-# Or trials, which know the kinds of their observers.
+# Or trials, which include the kinds of observers.
 Kinds = Mapping[str, str] | Any
 
 
@@ -53,17 +53,16 @@ def plot_matrix(
     observer_kinds: Kinds | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw all pairs as a matrix of observers, observers of a kind or family together.
+    """Draw all pairs as a matrix, with observers grouped by kind or family.
 
     Parameters
     ----------
     result : Result
-        An analysis of any metric.
-        Of a pair with several entries the unweighted mean is drawn.
+        Result for any metric. For a pair with several entries, the unweighted mean is drawn.
     observer_kinds : mapping or Trials, optional
-        Kind, or family, of each observer; the trials of the analysis know their kinds.
+        Kind or family of each observer, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw. Default: a new figure.
 
     Returns
     -------
@@ -72,17 +71,16 @@ def plot_matrix(
     Raises
     ------
     ValueError
-        If the entries are of all readers at once, or an observer has no kind.
+        If entries are of all readers jointly, or an observer has no kind.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
     Notes
     -----
-    Of a metric to which the order matters, such as the copy probability, the row is the reference
-    and the column the other observer. The mean is over the entries of a pair that are defined;
-    pairs that have different data sets in common are means over different data sets. Metrics
-    around 0 have a diverging scale, white at 0; class-level error similarity has a sequential one
-    over the values observed.
+    For asymmetric metrics, such as the copy probability, the row is the reference and the column
+    the other observer. The mean is over the defined entries of a pair, so that pairs with different
+    data sets are means over different data sets. Metrics with 0 inside their range have a diverging
+    color scale, white at 0. Class-level error similarity has a sequential one.
 
     Examples
     --------
@@ -96,7 +94,7 @@ def plot_matrix(
     of_kind(result, "pair")
     if "readers" in result.table:
         raise ValueError(
-            "a matrix shows pairs, and these entries are of all readers at once; analyze them with "
+            "result must have entries for pairs, got entries for all readers jointly; use "
             "agreement(..., readers='pairs')"
         )
     frame = _entries(result)
@@ -136,7 +134,7 @@ def plot_matrix(
     if undefined.any():
         notes.append(f"hatched: undefined ({undefined.sum()} of {len(values)} pairs)")
     if not symmetric:
-        notes.append("row: the reference, column: the other")
+        notes.append("row: reference, column: other")
     n_possible = len(names) * (len(names) - 1) // (2 if symmetric else 1)
     if len(values) < n_possible:
         notes.append(f"blank: not compared ({n_possible - len(values)} pairs)")
@@ -148,7 +146,7 @@ def plot_matrix(
 
 
 def position_of(result: Result, pair: str) -> int:
-    """Position of the entry with this label (`ValueError`)."""
+    """Position of the entry with this label; `ValueError` if there is none."""
     labels = result.table["pair"].values.tolist()
     if pair not in labels:
         raise ValueError(
@@ -166,7 +164,7 @@ def short_pair(result: Result, pair: str) -> tuple[str, str, str]:
 
 
 def undefined_pairs(result: Result) -> int:
-    """Number of pairs without any defined entry, which `plot_matrix` hatches."""
+    """Number of pairs without a defined entry, which `plot_matrix` hatches."""
     value = result.pairs[["observer_a", "observer_b"]].assign(
         value=result.estimates["estimate"].values
     )
@@ -187,26 +185,27 @@ def plot_metrics(
     Parameters
     ----------
     results : sequence of Result, or mapping of str to Result
-        Analyses of the same trials, pairs and groups; a mapping gives them names of your own.
+        Results for the same trials, pairs and groups. Use a mapping for custom names.
     x, y : str
         Name of the metric, or of the result in the mapping, for each axis.
     observer_kinds : mapping or Trials, optional
-        Kind of each observer, for the colors; the trials of the analysis know them.
+        Kind of each observer, for colors, or the trials of the analysis.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The size of a point is the mean accuracy of both observers on their common trials; the
-        title has Spearman's rank correlation over the entries drawn. Pairs share observers, so
-        that there are fewer independent points than it seems.
+        The axes. The size of a point is the mean accuracy of both observers on their common trials.
+        The title gives Spearman's rank correlation over the entries drawn. Pairs share observers,
+        so that points are not independent.
 
     Raises
     ------
     ValueError
-        If a name is unknown, the results have different entries, or fewer than two are defined in
-        both; if an observer has no kind, or there are too many kinds to tell apart.
+        If a name is unknown, or the results have different entries. If fewer than two entries are
+        defined in both. If an observer has no kind, or there are too many kinds for distinguishable
+        colors.
     TypeError
         If `observer_kinds` is neither a mapping nor trials.
 
@@ -233,21 +232,23 @@ def plot_metrics(
                 f"{axis} must be one of {listed(named)}; got {name!r}{nearest(name, named)}"
             )
     if x == y:
-        raise ValueError(f"x and y are both {x!r}; name two results")
+        raise ValueError(f"x and y must be two results, got {x!r} for both")
     frames = [_entries(named[name]).set_index(LABELS) for name in (x, y)]
     for (one, own), (other, lacking) in itertools.permutations(zip((x, y), frames, strict=True)):
         missing = own.index[~own.index.isin(lacking.index)]
         if len(missing):
             raise ValueError(
                 f"{other!r} lacks {len(missing)} of the {len(own)} entries of {one!r}, the first "
-                f"is {' | '.join(missing[0])}; analyze both with the same trials, pairs (listed "
-                "one by one if their order matters to one metric) and by"
+                f"is {' | '.join(missing[0])}; analyze both with the same trials, by and pairs "
+                "(listed one by one if their order matters to one metric)"
             )
     frame = frames[0].assign(other=frames[1]["value"]).reset_index()
     both = frame[["value", "other"]].notna().all(axis=1)
     shown = frame[both]
     if len(shown) < 2:
-        raise ValueError(f"{x!r} and {y!r} are both defined for {len(shown)} pairs; two are needed")
+        raise ValueError(
+            f"{x!r} and {y!r} must both be defined for at least two pairs, got {len(shown)}"
+        )
 
     ax = axes_or_new(ax, (6.6, 4.4))
     handles = []
@@ -256,7 +257,7 @@ def plot_metrics(
         ax.scatter(
             part["value"], part["other"], s=_areas(part["accuracy"]), marker=marker,
             color=color, alpha=0.65, edgecolors="white", linewidths=0.4,
-            # What is rare must not be hidden.
+            # Small groups are drawn on top.
             zorder=3 - len(part) / len(shown), label=label,
         )  # fmt: skip
         if observer_kinds is not None:
@@ -275,19 +276,19 @@ def plot_metrics(
     ax.set_ylabel(named[y].metric.label)
     title = f"Spearman's rho {_rho(shown['value'], shown['other'])} over {len(shown)} pairs"
     if not both.all():
-        title += f"\n{len(frame) - len(shown)} undefined and left out"
+        title += f"\n{len(frame) - len(shown)} undefined, not drawn"
     ax.set_title(title)
     return ax
 
 
 def _areas(accuracy: Any) -> NDArray[np.float64]:
-    """Areas of points for accuracies; without a common trial a pair has none."""
+    """Areas of points for accuracies; 0 for pairs without common trials."""
     return 8 + 72 * np.nan_to_num(np.asarray(accuracy, np.float64)) ** 2
 
 
 def _entries(result: Result) -> pd.DataFrame:
-    """Labels, value and mean accuracy of the entries chosen."""
-    # Not every kind of table counts the four cells: the summary has the accuracies of all.
+    """Labels, value and mean accuracy of the entries."""
+    # Only some tables have counts of the four cells; the summary has the accuracies of all.
     table = result.summary(intervals=())
     frame = table[LABELS].assign(
         value=table["estimate"],
@@ -307,7 +308,7 @@ def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
     elif isinstance(getattr(of, "data", None), xr.Dataset):
         columns = (of.data[key].values.tolist() for key in ("observer", "kind"))
         of_observer = dict(zip(*columns, strict=True))
-        # Groups of observers, as of margins, bear the names of their kinds.
+        # Groups of observers, as for margins, have the names of their kinds.
         known = {kind: kind for kind in of_observer.values()} | of_observer
     else:
         raise TypeError(
@@ -318,18 +319,18 @@ def _of_observers(of: Kinds, names: Sequence[str]) -> dict[str, str]:
         raise ValueError(
             f"observer_kinds has no entry for {lacking[0]!r}, nor for {len(lacking) - 1} others of "
             f"{len(names)} observers; name each in a mapping"
-            + (", or give observer_kinds=trials" if isinstance(of, Mapping) else "")
+            + (", or use observer_kinds=trials" if isinstance(of, Mapping) else "")
         )
     return known
 
 
 def _in_order(of: Mapping[str, str], names: Sequence[str]) -> list[str]:
-    """Kinds as they come, humans first."""
+    """Kinds in order of first occurrence, humans first."""
     return sorted(dict.fromkeys(of[name] for name in names), key=lambda kind: kind != "human")
 
 
 def _has_a_middle(metric: Metric) -> bool:
-    """Whether 0 lies inside the range of a metric, and not at its end."""
+    """Whether 0 is strictly inside the range of a metric."""
     return metric.bounds[0] < 0 < metric.bounds[1]
 
 
@@ -341,14 +342,14 @@ def _scale(metric: Metric, matrix: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _separate(ax: Axes, keys: list[str]) -> None:
-    """Lines between blocks of observers, and their labels at the top."""
+    """Draw lines between blocks of observers, and their labels at the top."""
     starts = [0] + [i for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
     stops = [*starts[1:], len(keys)]
     for start in starts[1:]:
         ax.axhline(start - 0.5, color="black", linewidth=1.2)
         ax.axvline(start - 0.5, color="black", linewidth=1.2)
     labels = [keys[start] for start in starts]
-    # A letter is about half a cell wide.
+    # A letter is about half as wide as a cell.
     narrow = any(
         len(label) > 1.8 * (stop - start)
         for label, start, stop in zip(labels, starts, stops, strict=True)
@@ -373,14 +374,14 @@ def _named(results: Sequence[Result] | Mapping[str, Result]) -> dict[str, Result
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ValueError(
-            f"{len(twice)} results are of {twice[0]}; tell them apart with a mapping such as "
-            f"{{'first': ..., 'second': ...}}"
+            f"results must have different names, {len(twice)} are of {twice[0]}; use a mapping "
+            "such as {'first': ..., 'second': ...}"
         )
     return dict(zip(names, results, strict=True))
 
 
 def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd.DataFrame]]:
-    """Entries by the kinds of both observers, whichever is named first."""
+    """Entries by the kinds of both observers, in either order."""
     if kinds is None:
         return [("all", frame)]
     names = list(dict.fromkeys(itertools.chain.from_iterable(_observers(frame))))
@@ -394,8 +395,8 @@ def by_pair_kind(frame: pd.DataFrame, kinds: Kinds | None) -> list[tuple[str, pd
     parts = [(label, frame[kind == label]) for label in labels if (kind == label).any()]
     if len(parts) > len(COLORS):
         raise ValueError(
-            f"{len(parts)} kinds of pairs are too many to tell apart, the most is {len(COLORS)}; "
-            "give fewer kinds"
+            f"{len(parts)} kinds of pairs are too many for distinguishable colors, the limit is "
+            f"{len(COLORS)}; use fewer kinds"
         )
     return parts
 

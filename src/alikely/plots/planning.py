@@ -1,4 +1,4 @@
-"""Plans before there are data: widths, power, designs, chosen images."""
+"""Plans of studies: widths, power, designs, chosen images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from alikely.plots._style import (
 
 __all__ = ["plot_plan"]
 
-WIDTHS = "give a table of alikely.planning.interval_width()"
+WIDTHS = "use a table of alikely.planning.interval_width()"
 NAMES = {
     "n_trials": "trials",
     "n_items": "items",
@@ -61,42 +61,44 @@ def plot_plan(
 
     Each kind draws another object and uses these arguments:
 
-    - ``"width"``: width of intervals, of a table of `alikely.planning.interval_width`, as Figures 3
-      and 6 of [K25]_ (`x`, `hue`, `references`)
-    - ``"power"``: power, of a table of `alikely.trials_for_power`,
+    - ``"width"``: width of intervals, from a table of `alikely.planning.interval_width`, as in
+      Figures 3 and 6 of [K25]_ (`x`, `hue`, `references`)
+    - ``"power"``: power, from a table of `alikely.trials_for_power`,
       `alikely.planning.trials_for_difference` or `alikely.planning.items_for_margins` (`x`, `hue`)
-    - ``"design"``: lines of equal standard error over observers and images, of a grid of
+    - ``"design"``: contours of the standard error over observers and images, from a grid of
       `alikely.planning.expected_errors` for one system (`designs`)
     - ``"images"``: images of a plan of `alikely.planning.choose_images` by size and stratum, and
-      its precision against their number, of its first condition
+      precision against the number of images, for its first condition
 
     Parameters
     ----------
     data : pandas.DataFrame or StimulusPlan
-        What the kind draws. Simulated widths and powers are hollow.
+        Object to draw. Simulated widths and powers have open markers.
     kind : {"width", "power", "design", "images"}
         What to draw.
     x, hue : str, optional
-        Columns along the axis and of the lines. Default "n_trials", and "accuracy_a" for
+        Columns for the axis and for separate lines. Default "n_trials", and "accuracy_a" for
         ``"width"`` or "ec" for ``"power"``.
     references : mapping of str to float, optional
-        Names of places along `x`, such as ``{"one condition": 160}``, marked by dashed lines.
+        Values of `x` to mark with dashed lines, by label, such as ``{"one condition": 160}``.
     designs : pandas.DataFrame, optional
-        As returned by `alikely.planning.best_design`: what the budget buys, with a star at the
-        best design.
+        As returned by `alikely.planning.best_design`: the designs within a budget, with a star at
+        the best one.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, always for ``"images"``.
 
     Returns
     -------
     matplotlib.axes.Axes or ndarray of them
-        Two for ``"images"`` (all images of the pool, filled if they are shown; expected standard
-        error for one observer of random and chosen images), otherwise one.
+        Two for ``"images"``, otherwise one. The first shows all images of the pool, filled if they
+        are shown to people. The second shows the expected standard error for one observer with
+        random and chosen images.
 
     Raises
     ------
     ValueError
-        If the kind is unknown, a table is empty or lacks a column, or the errors are no grid.
+        If the kind is unknown, a table is empty or lacks a column, or standard errors are not on a
+        grid.
     TypeError
         If the kind does not use an argument or draws another object.
 
@@ -124,7 +126,7 @@ def _width(
     references: Mapping[str, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Width of intervals; simulated widths are hollow."""
+    """Width of intervals; simulated widths have open markers."""
     check_table(table, {x, hue, "width", "method"}, WIDTHS)
     ax = axes_or_new(ax, (6.4, 4.0))
     _lines(ax, table, x, hue, "width", table["method"] == "simulated")
@@ -145,8 +147,8 @@ def _power(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Power by number of trials or items; simulated powers are hollow."""
-    check_table(table, {x, hue, "power"}, "give a table of alikely.trials_for_power()")
+    """Power by number of trials or items; simulated powers have open markers."""
+    check_table(table, {x, hue, "power"}, "use a table of alikely.trials_for_power()")
     ax = axes_or_new(ax, (6.4, 4.0))
     methods = table["method"] if "method" in table else pd.Series("analytic", table.index)
     _lines(ax, table, x, hue, "power", methods == "simulated")
@@ -158,22 +160,22 @@ def _power(
 def _design(
     errors: pd.DataFrame, designs: pd.DataFrame | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Standard errors over observers and images, with the best design of a budget."""
+    """Standard errors over observers and images, with the best design within a budget."""
     columns = {"n_observers", "n_images", "se"}
-    check_table(errors, columns, "give a table of alikely.planning.expected_errors()")
+    check_table(errors, columns, "use a table of alikely.planning.expected_errors()")
     if errors.duplicated(["n_observers", "n_images"]).any():
         raise ValueError(
-            "errors must hold one row per number of observers and images; choose one system and "
+            "errors must have one row per number of observers and images; select one system and "
             "one number of repeats"
         )
     grid = errors.pivot(index="n_observers", columns="n_images", values="se").astype(np.float64)
     if grid.isna().any(axis=None) or min(grid.shape) < 2:
         raise ValueError(
-            "errors must be a full grid of at least two numbers of observers and of images; give "
-            "expected_errors a column of one and a row of the other"
+            "errors must be a full grid of at least two numbers of observers and of images; call "
+            "expected_errors with a column of one and a row of the other"
         )
     ax = axes_or_new(ax, (6.4, 4.6))
-    # Labels make room for themselves on the scales that are there.
+    # The space for labels depends on the scales, which are therefore set first.
     _plain_numbers(ax, "x", grid.columns)
     _plain_numbers(ax, "y", grid.index)
     values = grid.to_numpy()
@@ -183,9 +185,9 @@ def _design(
     lines = ax.contour(grid.columns, grid.index, values, levels, colors="0.25", linewidths=0.7)
     ax.set(xlabel=NAMES["n_images"], ylabel=NAMES["n_observers"])
     texts = ax.clabel(lines, fmt=lambda se: f"{se:.3f}", fontsize=7)
-    ax.set_title("lines: standard error")
+    ax.set_title("contours: standard error")
     if designs is not None:
-        check_table(designs, columns, "give a table of alikely.planning.best_design()")
+        check_table(designs, columns, "use a table of alikely.planning.best_design()")
         best = designs.iloc[0]
         line = designs.sort_values("n_observers")
         ax.plot(line["n_images"], line["n_observers"], color=COLORS[1], linewidth=1.5)
@@ -201,10 +203,10 @@ def _design(
 
 
 def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: pd.Series) -> None:
-    """A line for each value of a column; simulated points hollow."""
+    """Draw a line for each value of a column, with open markers where simulated."""
     handles = []
     n = table[hue].nunique()
-    # More values than colors: from dark to light.
+    # With more values than colors, colors go from dark to light.
     colors = COLORS if n <= len(COLORS) else mpl.colormaps["viridis"](np.linspace(0, 0.9, n))
     for i, (value, part) in enumerate(table.groupby(hue)):
         color, marker = colors[i % len(colors)], MARKERS[i % len(MARKERS)]
@@ -225,26 +227,26 @@ def _lines(ax: Axes, table: pd.DataFrame, x: str, hue: str, y: str, simulated: p
 
 
 def _plain_numbers(ax: Axes, which: Literal["x", "y"], numbers: pd.Series | pd.Index) -> None:
-    """A logarithmic axis with its numbers in plain figures."""
+    """Label a logarithmic axis with plain numbers."""
     ax.set(**{f"{which}scale": "log"})
     axis = ax.xaxis if which == "x" else ax.yaxis
     ticks = [k * 10**e for e in range(7) for k in (1, 2, 5)]
     ticks = [t for t in ticks if numbers.min() / 1.5 <= t <= numbers.max() * 1.5]
-    # More would meet in a narrow panel.
+    # With more, labels would overlap in a narrow panel.
     axis.set_ticks(ticks[:: -(-len(ticks) // 6)])
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 RANDOM, CHOSEN = COLORS[0], COLORS[1]
-# Strata whose names have room for a second line.
+# Maximum number of strata whose names can have a second line.
 MOST_LINES = 9
-# Rows of the left panel without strata: images by how many models are right.
+# Rows of the left panel without strata: images by the proportion of models that are correct.
 BANDS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def _images(plan: StimulusPlan) -> NDArray[Any]:
-    """Images of a plan by size and stratum, and its precision by number of images."""
+    """Images of a plan by size and stratum, and precision by number of images."""
     if not isinstance(plan, StimulusPlan):
         raise TypeError(
             f"plan must be a StimulusPlan, got {type(plan).__name__}; make one with "
@@ -276,7 +278,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
         labels = [str(label_of.get(g, "")) for g in range(int(rows.max()) + 1)]
         letters = {str(table[name].iloc[0]): str(name)[-1].upper() for name in table
                    if str(name).startswith("model_")}  # fmt: skip
-        # A model by its letter, longer names first: one may begin another.
+        # Names of models become letters, longer names first, because one name may begin another.
         for name in sorted(letters, key=len, reverse=True):
             labels = [label.replace(f"{name} ", f"{letters[name]} ") for label in labels]
         title = [f"{letter} {name}" for name, letter in letters.items()]
@@ -284,7 +286,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     else:
         rows = np.clip(np.digitize(images["right"], BANDS[1:-1]), 0, len(BANDS) - 2)
         labels = [f"{low:.0%} to {high:.0%}" for low, high in itertools.pairwise(BANDS)]
-        ax.set_ylabel("models that are right")
+        ax.set_ylabel("proportion of models that are correct")
     y = rows + np.random.default_rng(0).uniform(-0.32, 0.32, len(images))
     shown, size = images["shown"].to_numpy(), images["size"].to_numpy()
     look: dict[str, Any] = {"s": 13, "linewidths": 0.6}
@@ -297,7 +299,7 @@ def _draw_images(ax: Axes, images: pd.DataFrame, table: pd.DataFrame) -> None:
     ]
     ax.set_yticks(range(len(labels)), texts, fontsize=7)
     ax.set_xlim(left=0)
-    ax.set_xlabel("size: what an answer may tell")
+    ax.set_xlabel("size: influence of a response")
 
 
 def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
@@ -306,10 +308,10 @@ def _draw_precision(ax: Axes, table: pd.DataFrame, n: int, pool: int) -> None:
         ax.plot(own["n_images"], own["se_pool"], color=color, label=f"{design}, this pool")
         ax.plot(
             own["n_images"], own["se_images"], color=color, linestyle=":",
-            label=f"{design}, images like it",
+            label=f"{design}, new images",
         )  # fmt: skip
     left = float(table.loc[table["design"] == "all", "se_images"].iloc[0])
-    said = f"all {pool:,}, images like it"
+    said = f"all {pool:,}, new images"
     ax.axhline(left, color="0.5", linewidth=0.8, linestyle="--", label=said)
     ax.axvline(n, color="0.5", linewidth=0.8, label=f"this plan, {n:,} images")
     _plain_numbers(ax, "x", table["n_images"])

@@ -1,4 +1,4 @@
-"""Difficulty of conditions: the scale, its regimes, alignment and ranks within them."""
+"""Difficulty of conditions: the scale, regimes, and alignment and ranks within regimes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from alikely.plots._style import (
 
 __all__ = ["can_be_drawn", "plot_alignment", "plot_regimes", "plot_spectrum"]
 
-FOUND = "give what alikely.regimes() returns"
+FOUND = "use the data set of alikely.regimes()"
 
 
 @styled
@@ -53,30 +53,29 @@ def plot_spectrum(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw all conditions along the scale of human difficulty, harder ones further right.
+    """Draw all conditions on the scale of human difficulty, more difficult ones to the right.
 
     Parameters
     ----------
     spectrum : xarray.Dataset
-        As from `alikely.difficulty_spectrum`.
+        As returned by `alikely.difficulty_spectrum`.
     found : xarray.Dataset, optional
-        As from `alikely.regimes`: colors of the dots, shading of the background.
+        As returned by `alikely.regimes`. Regimes color the dots and shade the background.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Where to draw. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One row per data set, one dot per condition, diamonds for the reference. Levels are named
-        where there is room. Conditions without a delta are counted in the legend.
+        The axes, with one row per data set, one dot per condition, and diamonds for the reference.
+        Levels are labeled where space allows. The legend counts conditions without a delta.
 
     Raises
     ------
     TypeError
         If `spectrum` is not a Dataset.
     ValueError
-        If something is lacking in one of the two, they differ in conditions, or no condition has a
-        delta.
+        If one of the two lacks a variable, their conditions differ, or no condition has a delta.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def plot_spectrum(
     """
     check_table(
         spectrum, ("condition", "dataset", "level", "delta", "is_reference"),
-        "give what alikely.difficulty_spectrum() returns", "spectrum",
+        "use the data set of alikely.difficulty_spectrum()", "spectrum",
     )  # fmt: skip
     names = spectrum["condition"].values.tolist()
     if found is not None:
@@ -102,7 +101,7 @@ def plot_spectrum(
         color = found["label"].to_series().astype(str).loc[names].map(colors).to_numpy()
     defined = np.isfinite(delta)
     if not defined.any():
-        raise ValueError("no condition has a delta; make the spectrum with correction=0.5")
+        raise ValueError("spectrum has no condition with a delta; use correction=0.5")
     is_reference = spectrum["is_reference"].values.astype(bool)
     datasets = list(dict.fromkeys(spectrum["dataset"].values.tolist()))
     row = np.array([datasets.index(name) for name in spectrum["dataset"].values])
@@ -141,16 +140,16 @@ def plot_spectrum(
     lift_names(ax, texts)
     points = np.column_stack([delta, row])[defined]
     levels = spectrum["level"].values[defined].tolist()
-    # Along each row, so that neighbors share the room there is.
+    # Row by row, so that neighbors share the available space.
     place = np.lexsort([-points[:, 0], points[:, 1]])
     place_labels(ax, points[place], [str(levels[i]) for i in place], ABOVE_OR_BELOW, points)
     return ax
 
 
 def _same_conditions(names: list[str], given: list[str], what: str) -> None:
-    """Refuse other conditions than those of the spectrum (`ValueError`)."""
+    """Raise `ValueError` if conditions differ from those of the spectrum."""
     if len(set(given)) != len(given):
-        raise ValueError(f"{what} has a condition twice; give one row per condition")
+        raise ValueError(f"{what} has a condition twice; use one row per condition")
     odd = sorted(set(names) ^ set(given))
     if odd:
         where = "lacks" if odd[0] in names else "has an unknown"
@@ -160,9 +159,9 @@ def _same_conditions(names: list[str], given: list[str], what: str) -> None:
         )
 
 
-TABLE = "give the table of alikely.spectrum.alignment_table(alignment, labels)"
+TABLE = "use the table of alikely.spectrum.alignment_table(alignment, labels)"
 MOST_ROWS = 32
-# Levels of a distortion share its row, from top to bottom.
+# Levels of a distortion are stacked in its row, from top to bottom.
 SPREAD = 0.3
 
 
@@ -179,21 +178,21 @@ def plot_alignment(
 
     Each kind uses these arguments:
 
-    - ``"distortions"``: conditions as dots with intervals, a row for each data set,
-      as Figure 3A of [X26]_; a row with five or more has a violin, the density of its dots and not
-      an uncertainty (`metric`)
-    - ``"levels"``: all models across the conditions of one data set, on the regimes, with a thick
-      line and band for humans among each other (`dataset`, `metric`, `families`)
+    - ``"distortions"``: conditions as dots with intervals, one row per data set, as in Figure 3A of
+      [X26]_ (`metric`). Rows with five or more conditions have a violin, which shows the density of
+      the dots, not their uncertainty
+    - ``"levels"``: all models across the conditions of one data set, with regimes in the
+      background; a thick line and band show human-human agreement (`dataset`, `metric`, `families`)
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As returned by `alikely.spectrum.alignment_table`. With labels, colors are regimes;
-        ``"levels"`` needs them.
+        As returned by `alikely.spectrum.alignment_table`. If it has labels, regimes determine
+        colors; ``"levels"`` requires them.
     kind : {"distortions", "levels"}
         What to draw.
     dataset : str, optional
-        Data set whose conditions are drawn, in the order of the table; required for ``"levels"``.
+        Data set to draw, with conditions in the order of the table; required for ``"levels"``.
     metric : str, optional
         Metric to draw. Default "error_consistency".
     families : mapping, pandas.Series or xarray.DataArray, optional
@@ -204,13 +203,13 @@ def plot_alignment(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. Undefined values are counted in the legend.
+        The axes. The legend counts undefined values.
 
     Raises
     ------
     ValueError
-        If the kind, data set or metric is unknown, the table is empty or lacks a column, a
-        model has no family, there are more than 32 data sets, or nothing is defined.
+        If the kind, data set or metric is unknown. If the table is empty or lacks a column, or all
+        values are undefined. If a model has no family, or there are more than 32 data sets.
     TypeError
         If the kind does not use an argument or lacks one that it needs, or families have no names.
 
@@ -235,18 +234,18 @@ def plot_alignment(
 def _distortions(
     table: pd.DataFrame, *, metric: str = "error_consistency", ax: Axes | None = None
 ) -> Axes:
-    """Agreement of humans in each condition, a row with a violin for each data set."""
+    """Human-human agreement in each condition, one row with a violin per data set."""
     check_table(table, ("metric", "dataset", "condition", "system", "estimate"), TABLE)
     lower, upper = bounds_of(table, "bootstrap", TABLE)
     own = only(only(table, "metric", metric), "system", HUMANS)
     if own["dataset"].isna().any():
         raise ValueError(f"column 'dataset' has no value in some rows; {TABLE}")
-    own = own.reset_index(drop=True)  # of tables put together an index has the same labels twice
+    own = own.reset_index(drop=True)  # concatenated tables have duplicate labels in the index
     datasets = own["dataset"].drop_duplicates().tolist()
     if len(datasets) > MOST_ROWS:
         raise ValueError(
-            f"{len(datasets)} data sets are too many to read, the most is {MOST_ROWS}; choose some "
-            "with table[table['dataset'].isin([...])]"
+            f"{len(datasets)} data sets are too many to read, the limit is {MOST_ROWS}; select "
+            "some with table[table['dataset'].isin([...])]"
         )
     defined = own["estimate"].notna()
     if not defined.any():
@@ -273,7 +272,7 @@ def _distortions(
     ax.set_yticks(range(len(datasets)), datasets, fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"{get_metric(metric).label} of humans among each other", fontsize=8)
+    ax.set_xlabel(f"{get_metric(metric).label}, human-human", fontsize=8)
     ax.spines["left"].set_visible(False)
     legend(ax, _legend(order[::-1], colors, drawn, own, lower), at="below", side="center", ncols=3)
     return ax
@@ -315,11 +314,11 @@ def _levels(
         ax.fill_between(x, lower, upper, color="black", alpha=0.15, linewidth=0, zorder=1)
         look: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 3, "linewidth": 1.8}
         ax.plot(x, values.loc[HUMANS], zorder=4, **look)
-        handles.append(key("humans among each other\n(band: their interval)", **look))
+        handles.append(key("human-human\n(band: interval)", **look))
     thin: dict[str, Any] = {"linewidth": 0.8, "marker": ".", "markersize": 3}
     if family is None:
         ax.plot(x, values.loc[systems].T, color="0.45", zorder=2, **thin)
-        handles.append(key("model and humans", color="0.45", **thin))
+        handles.append(key("model-human", color="0.45", **thin))
     else:
         styles = group_styles(list(dict.fromkeys(family)))
         for name, group in zip(systems, family, strict=True):
@@ -337,7 +336,7 @@ def _levels(
 
 
 def can_be_drawn(table: pd.DataFrame, metric: str) -> bool:
-    """Whether something is defined, of data sets that fit one plot."""
+    """Whether values are defined, in data sets that fit into one plot."""
     own = table[(table["system"] == HUMANS) & (table["metric"] == metric)]
     return bool(own["estimate"].notna().any()) and own["dataset"].nunique() <= MOST_ROWS
 
@@ -355,14 +354,14 @@ def _legend(
 
 
 def _regimes(table: pd.DataFrame) -> pd.Series:
-    """Labels of regimes as text, also of conditions that are in none."""
+    """Labels of regimes as text, also for conditions without a regime."""
     return table["regime"].astype(object).where(table["regime"].notna(), "none").astype(str)
 
 
-RANKS = "give the table of alikely.spectrum.regime_alignment()"
-# From here on lines hide each other: so many have colors.
+RANKS = "use the table of alikely.spectrum.regime_alignment()"
+# Above so many lines, which would hide each other, only some have colors.
 MANY_LINES, MOST_LINES = 12, 8
-# So many names fit one below the other on a page.
+# Maximum number of names that fit below each other on a page.
 MOST_NAMES = 50
 
 
@@ -376,9 +375,9 @@ def plot_regimes(
 ) -> Axes:
     """Draw the ranks of models in each regime, 1 on top, with their confidence sets.
 
-    A line joins the ranks of each model. Light bars are the joint confidence sets of the ranks. Of
-    more than 12 models without families, the 8 whose rank changes most have a color and their
-    sets; of more than 50 only these 8 are named.
+    Lines connect the ranks of a model, and light bars are simultaneous confidence sets. Without
+    families and with more than 12 models, only the 8 models whose ranks change most have a color
+    and confidence sets. With more than 50 models, only these 8 are labeled.
 
     Parameters
     ----------
@@ -387,7 +386,7 @@ def plot_regimes(
     metric : str
         Metric to draw.
     families : mapping, pandas.Series or xarray.DataArray, optional
-        Family of each model; lines have the color of the family. Default: one color for each.
+        Family of each model, for the colors of lines. Default: one color for each model.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure.
 
@@ -399,10 +398,10 @@ def plot_regimes(
     Raises
     ------
     TypeError
-        If the table is no DataFrame, or families have no names.
+        If `table` is not a DataFrame, or families have no names.
     ValueError
-        If the metric is unknown, the table is empty or lacks a column, no model has a rank, or a
-        model has no family.
+        If the metric is unknown or the table is empty or lacks a column. If no model has a rank, or
+        a model has no family.
 
     Examples
     --------
@@ -424,9 +423,9 @@ def plot_regimes(
     )
     ranked = np.isfinite(rank).any(axis=0)
     if not ranked.any():
-        raise ValueError(f"no model has a rank of {metric}: no regime has a condition left")
+        raise ValueError(f"table has no rank by {metric}: no regime has conditions left")
     n, last = len(systems), int(np.flatnonzero(ranked)[-1])
-    # Of many lines only those are told apart whose rank changes most; neighbors there differ.
+    # If there are many lines, only those whose rank changes most are emphasized.
     change = np.nan_to_num(np.ptp(rank[:, ranked], axis=1), nan=-1.0)
     apart = np.full(n, n <= MANY_LINES or families is not None)
     apart[np.argsort(-change, kind="stable")[:MOST_LINES]] = True
@@ -443,7 +442,7 @@ def plot_regimes(
             colors[k] = COLORS[place % (len(COLORS) - 1)]
     height = max(1.3 + 0.155 * min(n, MOST_NAMES), 2.6)
     ax = axes_or_new(ax, (2.8 + 1.3 * len(regimes), height), tall=True)
-    # Side by side, so that no bar hides another.
+    # Next to each other, so that no bar hides another.
     aside = 0.3 * (2 * (np.argsort(np.argsort(rank, axis=0), axis=0) + 0.5) / n - 1)
     x = np.arange(len(regimes)) + aside
     for k in range(n):
@@ -466,7 +465,7 @@ def plot_regimes(
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel(f"rank by {get_metric(metric).label}")
     if not apart.all():
-        told = f"the {MOST_LINES} that change most"
+        told = f"{MOST_LINES} largest changes"
         handles.append(key(told, color=COLORS[0], linewidth=1.6))
         handles.append(key("others", color="0.72", linewidth=0.7))
     handles.append(Patch(color="0.8", label="confidence set of the rank"))
