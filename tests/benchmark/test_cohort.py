@@ -66,7 +66,7 @@ def test_counts_by_hand() -> None:
         (1, 2, 2): (1, 1, 1),
     }
     assert counts["human_shown"].values.tolist() == [[3, 2], [3, 1], [3, 1]]
-    with pytest.raises(ValueError, match="human effects need every human on every trial"):
+    with pytest.raises(ValueError, match="human effects need all humans on all trials"):
         al.models.cohort(counts, human_effects=True)
 
 

@@ -145,7 +145,7 @@ def test_what_divides_data_sets_but_not_their_humans_is_refused() -> None:
     )
     counts = al.data.cohort_counts(trials)
     people = pd.DataFrame({"lab": np.repeat(["a", "b"], 3)}, index=counts["person"].values)
-    with pytest.raises(ValueError, match="'lab' of human is the same for all humans of a data set"):
+    with pytest.raises(ValueError, match="'lab' of human is constant within data sets"):
         al.models.cohort(counts, human_effects=True, covariates={"human": people})
 
 

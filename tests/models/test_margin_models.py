@@ -86,16 +86,19 @@ def test_rho_equals_quadrature() -> None:
         ({"right": [0.5, 3, 7, 1, 6, 8]}, "right must be whole numbers, got 0.5"),
         ({"shown": [10, 10, 10, 10, 10, np.nan]}, "shown must be whole numbers, got nan"),
         ({"right": RIGHT[:4], "shown": [10] * 4, "margins": MARGINS[:4]}, "at least 5 items, got"),
-        ({"margins": [1.0] * 6}, "all margins are 1: nothing can correlate"),
+        ({"margins": [1.0] * 6}, "all margins are 1, and a constant has no correlation"),
         ({"margins": [np.nan, *MARGINS[1:]]}, "margin of item 0 is nan"),
-        ({"margins": MARGINS[:5]}, r"margins must be of the 6 items of right, got shape \(5,\)"),
+        (
+            {"margins": MARGINS[:5]},
+            r"margins must have one value for each of 6 items, got shape \(5,\)",
+        ),
         ({"m": 1}, "at least 2 alternatives, got 1"),
         ({"m": 2.5}, "at least 2 alternatives, got 2.5"),
         ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
         ({"shown": [10] * 5}, r"shape \(item,\), of one group with margins; got \(6,\) and \(5,\)"),
         ({"margins": None}, r"shape \(2, item\), of two groups; got \(6,\) and \(6,\)"),
         ({"right": [RIGHT] * 2, "shown": [[10] * 6] * 2}, "of one group with margins"),
-        ({"right": [0, 10, 0, 10, 0, 0]}, "always or never right on each of its items"),
+        ({"right": [0, 10, 0, 10, 0, 0]}, "all responses of a group to an item are the same"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:

@@ -131,7 +131,7 @@ def test_one_repeat_cannot_tell_deviations_from_noise() -> None:
         ({"right": RIGHT[:, :4], "shown": SHOWN[:, :4]}, "at least 5 items, got 4"),
         ({"right": RIGHT[0], "shown": SHOWN[0]}, r"must have shape \(observer, item\); got \(6,\)"),
         ({"right": RIGHT * [[0], [1]], "shown": SHOWN * [[0], [1]]}, "observer 0 has no answer"),
-        ({"right": np.zeros((2, 6))}, "always or never right on each of its items"),
+        ({"right": np.zeros((2, 6))}, "all responses of a group to an item are the same"),
         ({"components": "some"}, "components must be 'auto', 'all' or 'shared', got 'some'"),
     ],
 )

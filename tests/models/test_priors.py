@@ -359,5 +359,5 @@ def test_priors_of_the_copy_model(priors: Any, message: str) -> None:
 def test_start_values_are_refused() -> None:
     with pm.Model() as model:
         pm.Normal("x", 0, 1, initval=0.5)
-    with pytest.raises(ValueError, match="x has a start value of its own"):
+    with pytest.raises(ValueError, match="x has an initial value"):
         with_priors(model, {"x": (0, 2)})

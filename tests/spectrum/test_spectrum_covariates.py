@@ -82,9 +82,9 @@ def test_density_of_conditions_is_the_mixture_moved() -> None:
         ("condition", pd.DataFrame({"gap": [1.0, 2.0]}, index=["all:clean", "all:blur"]),
          "have no row for all:noise; add it"),
         ("human", pd.DataFrame({"sd": [1, 2, 3, 4]}, index=tables()["human"].index),
-         "'sd' of human would take the name 'ability_sd'"),
+         "'sd' of human would be named 'ability_sd'"),
         ("human", pd.DataFrame({"gap": [1, 2, 3, 4]}, index=tables()["human"].index),
-         "'gap' of human would take the name 'gap'"),
+         "'gap' of human would be named 'gap'"),
     ],
 )  # fmt: skip
 def test_bad_tables(kind: str, table: pd.DataFrame, message: str) -> None:

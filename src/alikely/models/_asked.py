@@ -1,4 +1,4 @@
-"""The model that a function fits: one of ours by name, or a custom one of the same data."""
+"""The generative model that a function fits: one of `alikely.models`, or a custom one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from alikely._base.arrays import Floats
 from alikely._base.names import nearest
 from alikely.data.blocks import LEFT_OUT
 
-# A name, or a model of one's own.
+# A name, or a custom model.
 type AskedModel = str | pm.Model
 
 __all__ = ["AskedModel", "asked_model", "is_named", "refuse_options", "require_pairs"]
 
 REBUILD = "build it from the trials that you analyze"
-# Ways to hold the cells n11, n10, n01, n00 of a pair: as they are, as numbers of correct responses
+# Layouts of the cells n11, n10, n01, n00 of a pair: as they are, as numbers of correct responses
 # of one observer given the other, and as both correct with correct responses and trials.
 FORMS = np.array(
     [
@@ -38,7 +38,7 @@ FORMS = np.array(
 
 
 def is_named(model: Any, names: Sequence[str]) -> bool:
-    """Whether a model is asked for by its name."""
+    """Whether a model is requested by name."""
     if isinstance(model, pm.Model):
         return False
     if not isinstance(model, str):
@@ -61,7 +61,7 @@ def refuse_options(model: Any, options: Mapping[str, Any]) -> None:
     given = [name for name, value in options.items() if value]
     if isinstance(model, pm.Model) and given:
         raise ValueError(
-            f"{given[0]}= is for models that are made here; give it to the constructor of your own"
+            f"{given[0]}= is for models given by name; pass it to the constructor of your model"
         )
 
 
@@ -72,7 +72,7 @@ def asked_model(
     labels: Mapping[str, ArrayLike],
     counts: Sequence[ArrayLike] = (),
 ) -> pm.Model:
-    """Build the model of a name, or check a user's own: it must have what the function reports."""
+    """Build a model by name, or check that a custom one has what the function reports."""
     is_named(model, list(builders))
     if isinstance(model, str):
         return builders[model]()
@@ -104,8 +104,8 @@ def _check_dims(
         size = int(model.dim_lengths[dim].eval())
         if size != len(expected):
             raise ValueError(
-                f"the model has {size} of the dim {dim!r}, these data have {len(expected)}: it was "
-                "made for others; build it from the data that you fit"
+                f"the dim {dim!r} has length {size} in the model and {len(expected)} in the data; "
+                "build the model from the data that you fit"
             )
         numbers = [str(k) for k in range(size)]
         if own is None or np.array_equal(own, expected) or list(map(str, own)) == numbers:
@@ -113,8 +113,8 @@ def _check_dims(
         first = int(np.argmax([a != b for a, b in zip(own, expected, strict=True)]))
         differs = expected.tolist()[first]
         raise ValueError(
-            f"the model has other labels of the dim {dim!r} than these data: {own[first]!r} where "
-            f"they have {differs!r}; build it from the data that you fit"
+            f"labels of the dim {dim!r} differ between the model and the data: {own[first]!r} and "
+            f"{differs!r}; build the model from the data that you fit"
         )
 
 
@@ -171,7 +171,7 @@ def _nonzero(array: ArrayLike) -> Floats:
 
 
 def _columns(array: Floats, n: int) -> Iterator[Floats]:
-    """Vectors of so many numbers along the axes of an array, or of a flattened one."""
+    """Vectors of a given length along the axes of an array, or of a flattened one."""
     if n == 1:
         yield from array.reshape(-1, 1)
         return

@@ -1,4 +1,4 @@
-"""Priors by argument: a model with other priors of some of its variables, all else the same."""
+"""Replacement of the priors of a model's variables."""
 
 from __future__ import annotations
 
@@ -35,40 +35,42 @@ HOW = "such as pm.Normal.dist(0, 1)"
 DRAWN = 400
 # Places in the coordinates of chains, from one end of a support to the other.
 PLACES = np.array([-30.0, -10.0, -3.0, -1.0, -0.1, 0.1, 1.0, 3.0, 10.0, 30.0])
-# Where there are no coordinates but the line itself.
+# Range of the coordinates without a transform.
 FAR = np.array([-1e9, -1e6, -1e3, 1e3, 1e6, 1e9])
 # Distributions whose random variable has its parameter as 1 over that of the user.
 RATES = {("Gamma", "scale"): "beta", ("Exponential", "mu"): "lam"}
-# Evaluated once: compiling would take longer than anything that is asked here.
+# Evaluated once, without compiling, which would take longer.
 ONCE = Mode(linker="py", optimizer="fast_compile")
 
 
 def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
-    """Give variables of a model other priors; all else stays as it is.
+    """Replace the priors of variables of a generative model.
 
     Parameters
     ----------
     model : pymc.Model
-        One of `alikely.models` or of your own, finished.
+        A complete model of `alikely.models` or a custom one.
     priors : mapping, optional
-        Names of free variables whose prior has constant parameters to a PyMC distribution without
-        a name, such as ``pm.Beta.dist(2, 2)``, or to the parameters of the default's own family: a
-        tuple in PyMC's order, or a number or list if there is one parameter. A distribution of a
-        single number holds for all elements; one of the variable's shape for each its own.
+        Names of free variables, mapped to priors with constant parameters. A prior is a PyMC
+        distribution without a name, such as ``pm.Beta.dist(2, 2)``, or the parameters of the
+        default family: a tuple in PyMC's order, or a number or list for a single parameter. A
+        scalar distribution applies to all elements, a distribution of the variable's shape
+        elementwise.
 
     Returns
     -------
     pymc.Model
-        A new model, or `model` itself if no priors are given. Values are sampled in the default
-        coordinates of the new distribution; coordinates of our own making are kept where they fit
-        its support.
+        A new model, or `model` itself without priors. Values are sampled with the default transform
+        of the new distribution. Transforms defined by this package are kept if they fit its
+        support.
 
     Raises
     ------
     ValueError
-        If there is no such variable, its distribution depends on others, or the model has start
-        values; if the prior is no continuous distribution of constant parameters, has invalid
-        ones, another shape, or values that the default excludes.
+        If a variable does not exist or its distribution depends on others, or the model has
+        initial values.
+        If a prior is not continuous with constant, valid parameters, has another shape, or allows
+        values outside the support of the default.
 
     See Also
     --------
@@ -90,8 +92,8 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
     started = [v.name for v, start in model.rvs_to_initial_values.items() if start is not None]
     if started:
         raise ValueError(
-            f"{listed(started, 3)} has a start value of its own, which a model with other priors "
-            "cannot take over; build the model without initval="
+            f"{listed(started, 3)} has an initial value, which a model with other priors cannot "
+            "keep; build the model without initval="
         )
     graph, memo = fgraph_from_model(model)
     replacements = []
@@ -108,18 +110,18 @@ def with_priors(model: pm.Model, priors: Priors | None = None) -> pm.Model:
 
 
 def prior_texts(model: pm.Model) -> dict[str, str]:
-    """Read the priors of a model: of its free variables whose prior has constant parameters.
+    """Return the priors of a model's free variables that have constant parameters.
 
     Parameters
     ----------
     model : pymc.Model
-        One of `alikely.models` or of your own.
+        A model of `alikely.models` or a custom one.
 
     Returns
     -------
     dict
-        Name to distribution with its parameters in PyMC's order, or with their names where PyMC
-        takes them by name; one number where all elements have the same.
+        Names mapped to distributions as text. Parameters are in PyMC's order, or named if PyMC
+        takes them by name; a parameter that is the same for all elements is one number.
 
     See Also
     --------
@@ -135,7 +137,7 @@ def prior_texts(model: pm.Model) -> dict[str, str]:
 
 
 def check_priors(priors: Priors | None) -> None:
-    """Refuse what cannot be priors of a model, before there is one."""
+    """Raise an error for invalid `priors`, before the model is built."""
     named = isinstance(priors, Mapping) and all(isinstance(name, str) for name in priors)
     if priors is not None and not named:
         raise ValueError(
@@ -156,7 +158,7 @@ def check_priors(priors: Priors | None) -> None:
 
 
 class _Family(NamedTuple):
-    """A distribution as PyMC's users know it."""
+    """A distribution by its public name and parameters in PyMC."""
 
     made_by: Any
     parameters: dict[str, Any]
@@ -171,7 +173,7 @@ class _Family(NamedTuple):
 
 
 def _family(variable: Any) -> _Family | None:
-    """Which distribution a random variable is of; None for those made of others."""
+    """Distribution of a random variable; None for compound ones."""
     kinds: list[Any] = [pm.Distribution]
     for kind in kinds:
         kinds += kind.__subclasses__()
@@ -195,7 +197,7 @@ def _family(variable: Any) -> _Family | None:
 
 
 def _numbers_of(variable: Any) -> list[Any]:
-    """Parameters of a random variable, without its size and source of randomness."""
+    """Parameters of a random variable, without its size and random generator."""
     node = variable.owner
     if isinstance(node.op, RandomVariable) or node.op.extended_signature is not None:
         return list(node.op.dist_params(node))
@@ -219,7 +221,7 @@ def _text(variable: Any) -> str:
 
 
 def _number(variable: Any, collapse: bool) -> str:
-    """One number where all are the same; as written, not as single precision holds them."""
+    """One number if all are the same; as written, without rounding to single precision."""
     if variable.owner is not None and rvs_in_graph([variable]):
         return _text(variable)
     (value,) = constant_fold([variable], raise_not_constant=False)
@@ -237,7 +239,7 @@ def _now(variable: Any) -> NDArray[Any]:
 
 
 def _shape(variable: Any) -> tuple[int, ...]:
-    """Worked out only where the type does not say it."""
+    """Shape, evaluated only if the type does not specify it."""
     static = variable.type.shape
     return tuple(int(length) for length in (_now(variable.shape) if None in static else static))
 
@@ -256,7 +258,7 @@ def _parents(model: pm.Model, variable: Any) -> list[str]:
 def _replacement(
     model: pm.Model, settable: dict[str, Any], name: str, given: Any
 ) -> tuple[Any, Transform | None]:
-    """What a variable is drawn from now, of the variable's shape, and its coordinates."""
+    """The new distribution of a variable, with the variable's shape, and its transform."""
     if name not in settable:
         known = [v.name for v in model.free_RVs]
         if name in known:
@@ -287,7 +289,7 @@ def _replacement(
 
 
 def _distribution(name: str, old: Any, given: Any, shape: tuple[int, ...]) -> Any:
-    """The given distribution, or the default's family with the given parameters; checked."""
+    """The given distribution, or the default family with the given parameters, checked."""
     family = _family(old)
     if hasattr(given, "owner"):
         drawn = given
@@ -304,8 +306,7 @@ def _distribution(name: str, old: Any, given: Any, shape: tuple[int, ...]) -> An
 def _of_family(name: str, family: _Family | None, given: ArrayLike, shape: tuple[int, ...]) -> Any:
     if family is None:
         raise ValueError(
-            f"the default prior of {name!r} is of no family with parameters; give a distribution, "
-            f"{HOW}"
+            f"the default prior of {name!r} has no parameters; give a distribution, {HOW}"
         )
     names = list(family.parameters)
     several = isinstance(given, tuple) or (len(names) > 1 and isinstance(given, list))
@@ -368,9 +369,9 @@ def _refuse_no_prior(name: str, given: Any) -> None:
 
 
 def _invalid(drawn: Any) -> str:
-    """Why a distribution's parameters are none; empty if they are good."""
+    """Why a distribution's parameters are invalid; empty if they are valid."""
     try:
-        # What is asked of parameters is asked at any value, and in better words than of draws.
+        # Checks of parameters do not depend on values; their messages are clearer than those of draws.
         _log_density(drawn, np.zeros(_shape(drawn)))
         density = _log_density(drawn, _drawn(drawn, 1))
     except NotImplementedError:
@@ -382,7 +383,7 @@ def _invalid(drawn: Any) -> str:
 
 
 def _drawn(variable: Any, n: int) -> NDArray[Any]:
-    """Draws, the same every time: shape (n, *shape)."""
+    """Draws with a fixed seed, shape (n, *shape)."""
     shape = _shape(variable)
     size = (n, *shape[: len(shape) - variable.owner.op.ndim_supp])
     return np.asarray(pm.draw(change_dist_size(variable, size), random_seed=0, mode=ONCE))
@@ -394,7 +395,7 @@ def _log_density(variable: Any, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) -> None:
-    """Refuse values to which the default gives no density: the model has no meaning there."""
+    """Raise an error for values outside the support of the default prior."""
     n = max(DRAWN // max(int(np.prod(_shape(drawn))), 1), 10)
     outside = _outside(old, _drawn(drawn, n))
     if outside is None and drawn.owner.op.ndim_supp == 0:
@@ -410,7 +411,7 @@ def _refuse_outside(name: str, old: Any, drawn: Any, default: Transform | None) 
 
 
 def _ends(variable: Any, transform: Transform | None) -> NDArray[Any]:
-    """Values from one end to the other of what coordinates reach: shape (place, *shape)."""
+    """Values across the range of the transform, shape (place, *shape)."""
     places = PLACES if transform is not None else np.concatenate([PLACES, FAR])
     grid = np.zeros((len(places), *_shape(variable))) + places.reshape(-1, *[1] * variable.ndim)
     if transform is None:
@@ -437,7 +438,7 @@ def _outside(variable: Any, values: NDArray[Any]) -> str | None:
 def _coordinates(
     name: str, kept: Transform | None, old: Any, drawn: Any, default: Transform | None
 ) -> Transform | None:
-    """The new distribution's, unless the variable has some that were chosen and still fit."""
+    """Transform of the new distribution, unless the variable has a chosen one that still fits."""
     usual = pm.distributions.transforms._default_transform(old.owner.op, old)
     chosen = type(kept) is not type(usual)
     if kept is None or (not chosen and default is not None):
@@ -462,7 +463,7 @@ def _size(node: Any, drawn: Any, lengths: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _in_order(new: pm.Model, model: pm.Model) -> pm.Model:
-    """Variables in the order of the model that they come from; graphs keep none."""
+    """Variables in the order of their model, which graphs do not keep."""
     place = {name: i for i, name in enumerate(model.named_vars)}
     for variables in (new.free_RVs, new.observed_RVs, new.deterministics, new.potentials):
         variables.sort(key=lambda variable: place[variable.name])

@@ -1,6 +1,6 @@
-"""Parts that models share: coordinates that counts place, spreads and sums, effects of covariates.
+"""Shared parts of models: coordinates informed by counts, spreads, sums, effects of covariates.
 
-Coordinates say where chains start, and how long their steps are.
+Coordinates determine where MCMC chains start and the scale of their steps.
 
 References
 ----------
@@ -42,14 +42,14 @@ __all__ = [
     "tensor_within",
 ]
 
-# Of what nothing is seen.
+# For variables without data.
 TINY = 1e-9
 # What models call the dim of a kind of covariates.
 DIMS = {"model": "model", "condition": "condition", "human": "person"}
 
 
 class Placed(Transform):
-    """Moves a variable on the line (for positive ones: its logarithm) to about 0 and unit scale."""
+    """Transform that moves a variable, or the log of a positive one, to about 0 and unit scale."""
 
     name = "placed"
 
@@ -70,7 +70,7 @@ class Placed(Transform):
 
 
 def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables; what the counts say of them only shapes the coordinates [PRS07]_."""
+    """Normal variables in coordinates informed by the counts [PRS07]_."""
     return pm.CustomDist(
         name,
         mean,
@@ -87,7 +87,7 @@ def informed(name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: s
 
 
 def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str) -> Any:
-    """Normal variables that sum to zero, in coordinates as those of `informed`."""
+    """Normal variables that sum to zero, in coordinates as in `informed`."""
 
     def logp(value: Any, sd: Any, *_: Any) -> Any:
         free = value.shape[-1] - 1
@@ -117,7 +117,7 @@ def informed_zero_sum(name: str, sd: Any, seen: Any, information: Any, dims: str
 def informed_logits(
     name: str, mean: Any, sd: Any, seen: Any, information: Any, dims: tuple[str, ...]
 ) -> Any:
-    """Logits of rows, normal around others, in coordinates as those of `informed`."""
+    """Logits of rows, normal around others, in coordinates as in `informed`."""
 
     def logp(value: Any, mean: Any, sd: Any, seen: Any, information: Any) -> Any:
         n, precision = value.shape[-1], 1 / sd**2
@@ -161,7 +161,7 @@ def _random_logits(
 
 
 class Informed(Transform):
-    """Coordinates of normal variables whose posterior is about standard normal, at any spread."""
+    """Coordinates in which normal variables are about standard normal a posteriori."""
 
     name = "informed"
 
@@ -183,7 +183,7 @@ class Informed(Transform):
 
 
 class _InformedLogits(Informed):
-    """As `Informed`, of rows."""
+    """As `Informed`, for rows."""
 
     ndim_supp = 1
 
@@ -196,7 +196,7 @@ class _InformedLogits(Informed):
 
 
 class _InformedZeroSum(ZeroSumTransform):
-    """As `Informed`, of all but one of the variables: the axes are orthogonal, spreads the same."""
+    """As `Informed`, for all but one variable, along orthogonal axes with equal spreads."""
 
     name = "informed"
 
@@ -229,7 +229,7 @@ def log_odds(probability: Any) -> Any:
 
 
 def averages(seen: Any, information: Any, group: NDArray[np.intp], n: int) -> tuple[Any, Any]:
-    """Means by group of what is seen, weighted by how surely; and how surely they are together."""
+    """Precision-weighted means by group, and their total precision."""
     total = sums(information + pt.zeros_like(seen), group, n) + TINY
     return sums(information * seen, group, n) / total, total
 
@@ -251,7 +251,7 @@ def tables_for(
     names: Mapping[str, Sequence[str]],
     plain: Any,
 ) -> dict[str, pd.DataFrame]:
-    """Tables of covariates for a model, with names that it has not taken."""
+    """Tables of covariates for a model, whose names the model does not use."""
     tables = covariate_tables(covariates, known)
     if not tables:
         return tables
@@ -265,8 +265,8 @@ def tables_for(
             clash = [name for name in made if name in taken]
             if clash:
                 raise ValueError(
-                    f"covariate {column!r} of {kind} would take the name {clash[0]!r}, which the "
-                    "model has already; rename the column"
+                    f"covariate {column!r} of {kind} would be named {clash[0]!r}, which the model "
+                    "uses already; rename the column"
                 )
             taken.update(made)
     return tables
@@ -298,7 +298,7 @@ def _effect(name: str, kind: str, column: pd.Series, rows: NDArray[np.intp], sca
             else pm.Data(title, column.to_numpy(), dims=DIMS[kind])
         )
         unit = scale / float(column.std())
-        # Coordinates of unit scale, for units of the table may be tiny or huge.
+        # Coordinates of unit scale, since units of the table may be tiny or huge.
         slope = pm.Normal(name, 0, unit, transform=Placed(0, unit))
         return slope * (data - float(column.mean()))[rows]
     levels = column.cat.categories.tolist()

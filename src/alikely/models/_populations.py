@@ -1,4 +1,4 @@
-"""How a population of humans answers: alike, with accuracies of their own, or drawn from many.
+"""Response models of humans: exchangeable, with individual accuracies, or a random sample.
 
 References
 ----------
@@ -64,7 +64,7 @@ OF_LOADING = 0.1
 
 
 class Population(NamedTuple):
-    """What models need to know of the humans."""
+    """Quantities of the humans that models depend on."""
 
     accuracy: Any
     expected: Any
@@ -73,7 +73,7 @@ class Population(NamedTuple):
 
 
 class _Humans(NamedTuple):
-    """What counts of right humans show of each condition, (condition,), and how surely."""
+    """Empirical estimates of each condition, (condition,), and their information."""
 
     data: dict[int, tuple[NDArray[np.intp], Any]]
     level: Any
@@ -83,7 +83,7 @@ class _Humans(NamedTuple):
 
 
 def _seen(counts: xr.Dataset) -> _Humans:
-    """Put the counts of right humans into the model, and see what they show by their moments."""
+    """Add the counts of correct humans to the model, and estimate parameters by their moments."""
     model = pm.modelcontext(None)
     place, n_humans = counts["stratum_condition"].values, counts["n_humans"].values
     data = {}
@@ -106,7 +106,7 @@ def _seen(counts: xr.Dataset) -> _Humans:
 
 
 def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any]:
-    """Share of right humans, its variance in single trials, and how alike humans are."""
+    """Proportion of correct humans, its variance in single trials, and their consistency."""
     mean = (share * n_trials + 0.5) / (n_trials + 1)
     even = mean * (1 - mean)
     # Shares of right humans spread from as much as by chance to as much as if all were one.
@@ -115,7 +115,7 @@ def dispersion(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, A
 
 
 def _moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any, Any, Any]:
-    """What the numbers of right humans show, as the last four of `_Humans`."""
+    """Estimates by the numbers of correct humans, as the last four of `_Humans`."""
     mean, even, alike = dispersion(n_trials, share, square, one)
     inflated = one + (1 - one) * alike
     # As of a normal variable, from so many trials as would say as much if half were right.
@@ -129,7 +129,7 @@ def _moments(n_trials: Any, share: Any, square: Any, one: Any) -> tuple[Any, Any
 
 
 def _levels(seen: Any, information: Any, n: int) -> Any:
-    """Log odds of a human to be right on a random trial, by condition."""
+    """Log odds of a correct human response to a random trial, by condition."""
     mean = pm.Normal("human_level_mean", 0, 1.5)
     sd = spread("human_level_sd", 1, n)
     # Chains that start far off may stay there: a wide spread of items looks like any accuracy.
@@ -158,7 +158,7 @@ def _by_dataset(
 def _count_likelihood(
     counts: xr.Dataset, seen: _Humans, log_share: Callable[[NDArray[np.intp], int], Any]
 ) -> Any:
-    """Multinomial number of right humans, one variable for each number of humans."""
+    """Multinomial number of correct humans, one variable for each number of humans."""
     together = pt.zeros((counts.sizes["condition"], max(seen.data) + 1), dtype="int64")
     for n, (conditions, observed) in seen.data.items():
         found = pm.Multinomial(
@@ -179,7 +179,7 @@ def _shares(counts: xr.Dataset) -> NDArray[np.float64]:
 
 
 def exchangeable(counts: xr.Dataset) -> Population:
-    """Humans alike: the number of right ones is beta-binomial [S48]_."""
+    """Exchangeable humans: the number of correct ones is beta-binomial [S48]_."""
     seen = _seen(counts)
     mu = pm.math.invlogit(_levels(seen.level, seen.level_information, counts.sizes["condition"]))
     known = seen.consistency, seen.consistency_information
@@ -205,7 +205,7 @@ def exchangeable(counts: xr.Dataset) -> Population:
 
 
 def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
-    """Humans with accuracies of their own: a Rasch model of humans and items [R60]_."""
+    """Humans with individual accuracies: a Rasch model of humans and items [R60]_."""
     people = _persons(counts)
     shares = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
     n_conditions = counts.sizes["condition"]
@@ -280,7 +280,7 @@ def individual(counts: xr.Dataset, known: Sequence[Any] = ()) -> Population:
 
 
 def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
-    """Log of the sum, over which s humans are right, of the product of their odds."""
+    """Log of the sum, over sets of s correct humans, of the product of their odds."""
     odds = pt.exp(log_odds) * there
     nobody = pt.zeros_like(odds[..., :1])
     symmetric = pt.concatenate([nobody + 1, pt.zeros_like(odds)], axis=-1)
@@ -292,7 +292,7 @@ def _log_symmetric(log_odds: Any, there: Any, width: int) -> Any:
 def _who_was_right(
     counts: xr.Dataset, effect: Any, seats: NDArray[np.int64], n_by_right: Any
 ) -> None:
-    """Which humans were right, given how many: the conditional likelihood of their effects."""
+    """Which humans were correct, given their number: conditional likelihood of their effects."""
     width = seats.shape[-1]
 
     def logp(value: Any, effect: Any, seats: Any, n_by_right: Any) -> Any:
@@ -326,7 +326,7 @@ def drawn_totals(
     rng: np.random.Generator,
     size: Any = None,
 ) -> NDArray[np.int64]:
-    """How often each human is right, drawn jointly given on how many trials how many are."""
+    """Draw each human's number of correct responses, given the counts of correct humans."""
     batch = np.broadcast_shapes(effect.shape[:-1], seats.shape[:-1], n_by_right.shape[:-1])
     shape = batch if size is None else tuple(size)
     effect, seats, left = (
@@ -354,7 +354,7 @@ def drawn_totals(
 
 
 def _persons(counts: xr.Dataset) -> list[NDArray[np.intp]]:
-    """Persons of each condition; all must have answered every trial of it."""
+    """Persons of each condition, all of whom must have responded to each trial."""
     shown = counts["human_shown"].values
     trials = np.zeros(counts.sizes["condition"], dtype=np.int64)
     np.add.at(trials, counts["stratum_condition"].values, counts["n_trials"].values)
@@ -365,7 +365,7 @@ def _persons(counts: xr.Dataset) -> list[NDArray[np.intp]]:
         if len(lacking):
             person = counts["person"].values[lacking[0]]
             raise ValueError(
-                f"human effects need every human on every trial; {person!r} answered "
+                f"human effects need all humans on all trials; {person!r} answered "
                 f"{shown[lacking[0], d]} of {trials[d]} trials of {name!r}: count missing "
                 "responses as errors, or use human_effects=False"
             )
@@ -378,7 +378,7 @@ def _persons(counts: xr.Dataset) -> list[NDArray[np.intp]]:
 
 
 class _Layout(NamedTuple):
-    """Who sat where."""
+    """Which persons took part in which conditions."""
 
     seats: NDArray[np.intp]
     there: NDArray[np.bool_]
@@ -394,7 +394,7 @@ class _Layout(NamedTuple):
 
 
 class People(NamedTuple):
-    """What models need to know of people drawn from a population."""
+    """Quantities of a sample of humans that models depend on."""
 
     layout: _Layout
     spread: Any
@@ -406,7 +406,7 @@ class People(NamedTuple):
 
 
 def drawn(counts: xr.Dataset) -> People:
-    """Humans drawn from a population: a two-parameter logistic model [B68]_ of random people."""
+    """Humans as a random sample: a two-parameter logistic model [B68]_."""
     layout = _layout(counts)
     n_trials = pm.Data("human_data", counts["n_trials"].values, dims="stratum")
     right = pm.Data("human_right", layout.right, dims=("stratum", "seat"))
@@ -457,12 +457,12 @@ def drawn(counts: xr.Dataset) -> People:
 
 
 def _right_share(layout: _Layout, right: Any) -> Any:
-    """Of the humans who answered, those who were right."""
+    """Proportion of the humans who responded that were correct."""
     return right.sum(axis=1) / np.maximum(layout.present.sum(axis=1), 1)[layout.group]
 
 
 def curve(level: Any, slope: Any) -> tuple[Any, Any]:
-    """Intercept and slope in log odds; averaging over images flattens a curve about so much."""
+    """Intercept and slope in log odds, with the approximate flattening by averaging over images."""
     return level * pt.sqrt(1 + FLATTENING * slope**2), slope
 
 
@@ -474,7 +474,7 @@ def at_eases(curve: tuple[Any, Any]) -> Any:
 def _deviations(
     name: str, sd: Any, layout: _Layout, seen: Any, information: Any
 ) -> tuple[Any, Any]:
-    """Deviations of people from the mean of their data set, and that mean from the population's."""
+    """Deviations of humans from the mean of their data set, and of that from the population."""
     basis = layout.contrasts
     known = (basis**2).T @ information
     free = informed(f"{name}_contrast", 0, sd, basis.T @ seen, known, "contrast")
@@ -484,7 +484,7 @@ def _deviations(
 
 
 def _log_joint(layout: _Layout, own: tuple[Any, Any], right: Any) -> Any:
-    """Log probability of the answers of a stratum together with the ease of its image."""
+    """Joint log probability of the responses of a stratum and the easiness of its image."""
     intercept, slope = ((right * part[layout.place]).sum(axis=1) for part in own)
     # All wrong, of those who were there.
     wrong = pt.softplus(at_eases(own))[layout.group_condition]
@@ -518,7 +518,7 @@ def kappas(first: Any, second: Any, both: Any) -> Any:
 
 
 def _answers_together(counts: xr.Dataset, layout: _Layout, n_trials: Any, log_share: Any) -> None:
-    """How often each pattern of answers occurred, of those who answered together."""
+    """Frequency of each response pattern among humans who saw the same trials."""
     n_groups = len(layout.present)
 
     def logp(value: Any, log_share: Any, total: Any) -> Any:
@@ -556,7 +556,7 @@ def _answers_together(counts: xr.Dataset, layout: _Layout, n_trials: Any, log_sh
 def _seen_of_people(
     counts: xr.Dataset, layout: _Layout, n_trials: Any, right: Any
 ) -> tuple[Any, ...]:
-    """Moments of the numbers of right humans, by condition."""
+    """Moments of the numbers of correct humans, by condition."""
     n_humans = layout.present[layout.group].sum(axis=1)
     share = _right_share(layout, right)
     used = n_trials * (n_humans > 0)
@@ -566,7 +566,7 @@ def _seen_of_people(
 
 
 def _totals(counts: xr.Dataset, layout: _Layout, n_trials: Any, right: Any) -> tuple[Any, Any]:
-    """Trials of each person, and right answers."""
+    """Numbers of trials and of correct responses of each person."""
     person = layout.seats[layout.place]
     present = layout.present[layout.group]
     n = counts.sizes["person"]
@@ -581,7 +581,7 @@ def _totals(counts: xr.Dataset, layout: _Layout, n_trials: Any, right: Any) -> t
 def _layout(counts: xr.Dataset) -> _Layout:
     if "answers" not in counts:
         raise ValueError(
-            "people drawn from a population need counts by who was right; make them with "
+            "human_effects='drawn' needs counts by who was correct; make them with "
             "alikely.data.cohort_counts(trials, who_was_right=True)"
         )
     place = counts["stratum_condition"].values
@@ -602,7 +602,7 @@ def _layout(counts: xr.Dataset) -> _Layout:
     if len(alone):
         name = counts["condition"].values[alone[0]]
         raise ValueError(
-            "people drawn from a population need at least 2 humans in each condition, "
+            "human_effects='drawn' needs at least 2 humans in each condition, "
             f"{name!r} has {there[alone[0]].sum()}; use human_effects=False"
         )
     pm.modelcontext(None).add_coords(

@@ -1,4 +1,4 @@
-"""Strengths of items behind counts of right answers: link, coordinates and checks.
+"""Latent item strengths of counts of correct responses: link, coordinates and checks.
 
 References
 ----------
@@ -51,7 +51,7 @@ GRID = np.arange(-30, 30 + STEP, STEP)
 
 @functools.lru_cache(maxsize=16)
 def log_odds_spline(n_alternatives: int, link: Link) -> CubicSpline:
-    """Log odds of a right answer over strength: right to 1e-6, and 50 times as fast as its sums."""
+    """Spline of the log odds of a correct response over strength, accurate to 1e-6."""
     if link == "m_afc":
         right, wrong = m_afc_log_probability(GRID, n_alternatives)
     else:
@@ -60,7 +60,7 @@ def log_odds_spline(n_alternatives: int, link: Link) -> CubicSpline:
 
 
 def log_odds(strength: Any, n_alternatives: int, link: Link) -> Any:
-    """Log odds of a right answer; straight lines beyond the grid."""
+    """Log odds of a correct response, linear beyond the grid."""
     curve = log_odds_spline(n_alternatives, link)
     inside = pt.clip(strength, GRID[0], GRID[-1])
     piece = pt.cast(pt.clip((inside - GRID[0]) / STEP, 0, len(GRID) - 2), "int64")
@@ -72,7 +72,7 @@ def log_odds(strength: Any, n_alternatives: int, link: Link) -> Any:
 
 
 def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any) -> Any:
-    """Expected strengths given a model's margins, which are observed here."""
+    """Expected strengths given a model's margins; adds the likelihood of the margins."""
     x = pm.Data("margins", margins, dims="item")
     z = (x - x.mean()) / x.std()
     center = pm.Normal("margin_mean", 0, 1)
@@ -82,7 +82,7 @@ def expected_strength(margins: NDArray[np.float64], mean: Any, sd: Any, rho: Any
 
 
 def seen_strength(right: Any, shown: Any, n_alternatives: int, link: Link) -> tuple[Any, Any]:
-    """Strengths as the counts alone show them, and their information, about."""
+    """Empirical strengths from the counts, and their approximate information."""
     # Strength is nearly linear in the log odds of a right answer.
     intercept, slope = _line(n_alternatives, link)
     share = (right + 0.5) / (shown + 1)
@@ -91,7 +91,7 @@ def seen_strength(right: Any, shown: Any, n_alternatives: int, link: Link) -> tu
 
 
 def one_sided(right: Any, shown: Any, seen: Any, information: Any, expected: Any) -> Any:
-    """Information on strengths, given where they are expected."""
+    """Information on strengths, given their expected values."""
     above = pt.switch(pt.eq(right, shown), seen - expected, expected - seen)
     extreme = pt.eq(right, 0) | pt.eq(right, shown)
     return information * pt.switch(extreme, pt.sigmoid(above), 1)
@@ -133,7 +133,7 @@ class Bent(NamedTuple):
         return self.mean + scale * (_sinh((arcsinh(score) + self.skewness) * power) - middle)
 
     def placed(self, seen: Any, information: Any) -> tuple[Any, Any]:
-        """Normal scores of strengths as counts show them, and their information, about."""
+        """Empirical normal scores of strengths, and their approximate information."""
         power, scale, middle = self._shape()
         inside = arcsinh((seen - self.mean) / scale + middle) / power - self.skewness
         # Smooth, and never far out: it places coordinates, which need not be exact.
@@ -143,7 +143,7 @@ class Bent(NamedTuple):
 
 
 def _line(n_alternatives: int, link: Link) -> tuple[float, float]:
-    """Intercept and slope of the log odds of a right answer where most strengths are."""
+    """Intercept and slope of the log odds of a correct response for typical strengths."""
     at = np.linspace(0, 4, 41) if link == "m_afc" else np.linspace(-1.5, 1.5, 41)
     slope, intercept = np.polyfit(at, log_odds_spline(n_alternatives, link)(at), 1)
     return float(intercept), float(slope)
@@ -152,7 +152,7 @@ def _line(n_alternatives: int, link: Link) -> tuple[float, float]:
 def check_counts(
     right: ArrayLike, shown: ArrayLike, wanted: str, n_dims: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Refuse counts that are none; items are on the last axis."""
+    """Raise an error for invalid counts, with items on the last axis."""
     k, n = np.asarray(right, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     if k.shape != n.shape or k.ndim != n_dims:
         raise ValueError(f"right and shown must have shape {wanted}; got {k.shape} and {n.shape}")
@@ -166,27 +166,29 @@ def check_counts(
             raise ValueError(f"{name} must be whole numbers, got {bad:g}")
     if (bad := (k < 0) | (k > n)).any():
         raise ValueError(
-            f"right answers must be between 0 and shown, got {k[bad][0]:g} of {n[bad][0]:g}"
+            f"correct responses must be between 0 and shown, got {k[bad][0]:g} of {n[bad][0]:g}"
         )
     return k.astype(np.int64), n.astype(np.int64)
 
 
 def refuse_extremes(right: NDArray[np.int64], shown: NDArray[np.int64]) -> None:
-    """Refuse groups (all but the last axis) whose items leave strengths without a bound."""
+    """Raise an error for groups with all or no responses correct on each item."""
     if ((right == 0) | (right == shown)).all(axis=-1).any():
         raise ValueError(
-            "a group is always or never right on each of its items: strengths have no bound; give "
-            "counts of several answers an item"
+            "all responses of a group to an item are the same, for each item, so strengths are "
+            "unbounded; give counts of several responses per item"
         )
 
 
 def check_margins(margins: ArrayLike, n_items: int) -> NDArray[np.float64]:
     x = np.asarray(margins, dtype=np.float64)
     if x.shape != (n_items,):
-        raise ValueError(f"margins must be of the {n_items} items of right, got shape {x.shape}")
+        raise ValueError(
+            f"margins must have one value for each of {n_items} items, got shape {x.shape}"
+        )
     if not np.isfinite(x).all():
         item = int(np.flatnonzero(~np.isfinite(x))[0])
         raise ValueError(f"the margin of item {item} is {x[item]}; leave the item out everywhere")
     if np.ptp(x) == 0:
-        raise ValueError(f"all margins are {x[0]:g}: nothing can correlate with a constant")
+        raise ValueError(f"all margins are {x[0]:g}, and a constant has no correlation; check them")
     return x

@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
 __all__ = ["cohort", "cohort_layout"]
 
-# No model is surer to be right, or wrong: sums of probabilities round to more than 1.
+# Bounds of a model's probability of a correct response: sums may round to more than 1.
 SURE = 1e-12
-# What tells entries and rows apart: no part of the density.
+# Identifies entries and rows: not part of the density.
 PLACES = {
     "model_of_entry": "entry",
     "condition_of_entry": "entry",
@@ -80,82 +80,96 @@ def cohort(
     covariates: Covariates | None = None,
     priors: Priors | None = None,
 ) -> pm.Model:
-    """Cohort copy model of models and humans, every trial used once.
+    """Build the cohort copy model: evaluated models copy random members of a human population.
 
-    Within a condition each trial has a probability ``P`` to be answered right by a human,
-    ``P ~ Beta`` with mean ``human_accuracy``; a model copies a random member of that population
-    with probability ``c``, else it answers alone:
-    ``P(model right | P) = right_alone + copy_probability * P``.
+    Within a condition, a human responds correctly to a trial with probability ``P``, where
+    ``P ~ Beta`` over trials with mean ``human_accuracy``. A model copies a random member of the
+    population with probability ``c``; otherwise it responds independently:
+    ``P(model correct | P) = right_alone + copy_probability * P``.
 
     Parameters
     ----------
     counts : xarray.Dataset
-        As from `alikely.data.cohort_counts`.
+        Counts, as returned by `alikely.data.cohort_counts`.
     human_effects : bool or "drawn"
-        Let humans differ. True, in accuracy: the easiness of trials is then logit-normal, and log
-        odds of humans differ by effects that sum to zero in each data set. A model copies each of
-        them with equal probability, and its error consistency is that with these humans.
-        ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
-        what they find difficult; models depend on the same easiness, each with its slope
-        ``following``. Error consistency is given for a new member of the population and for these
-        humans. Counts must have ``who_was_right``.
+        How humans differ:
+
+        - False: humans are exchangeable
+        - True: humans differ in accuracy. The easiness of trials is logit-normal, and effects of
+          humans on log odds sum to zero in each data set. A model copies each human with equal
+          probability; its error consistency is that with these humans.
+        - ``"drawn"``: humans are a sample from a population whose members differ in accuracy and in
+          what they find difficult. Models depend on the same easiness, each with a slope
+          ``following``. Error consistency is given for a new member of the population and for these
+          humans. Counts must have ``who_was_right``.
     saturated : bool
-        Let each probability of a model to be right, given how many humans are, depart from the
-        line that copying implies, by normal deviates on the logit scale of learned spread
-        ``departure_sd``. For comparison with the plain model.
+        Let a model's probability of a correct response, given the number of correct humans, depart
+        from the line that copying implies. Departures are normal on the logit scale with estimated
+        spread ``departure_sd``. For comparison with the default.
     covariates : mapping of str to table, optional
-        What is known of each ``"model"`` or ``"condition"`` beside the answers (family, year): it
-        moves ``level``, the logit accuracy of models, and their ``log_odds_ratio``. With human
-        effects also of each ``"human"``, named as the ``person`` of the counts: it moves
-        ``human_effect``. A pandas, polars or pyarrow table has one row for each, named by a column
-        that is called so, or by the index. A numeric column such as ``year`` is centered and has a
-        coefficient per unit, ``log_odds_ratio_year``; text, categories and booleans such as
-        ``family`` have an effect of each group that sum to zero, ``log_odds_ratio_family``
-        (family), of a spread ``log_odds_ratio_family_sd`` that is learned from three groups on.
+        Covariates of each ``"model"`` or ``"condition"`` (family, year). They affect ``level``, the
+        logit accuracy of models, and their ``log_odds_ratio``. With human effects also covariates
+        of each ``"human"``, named as the ``person`` of the counts, which affect ``human_effect``.
+        A pandas, polars or pyarrow table has one row for each, identified by a column of that name
+        or by the index.
+
+        - Numeric columns such as ``year`` are centered and have a coefficient per unit,
+          ``log_odds_ratio_year``.
+        - Text, categories and booleans such as ``family`` have effects of groups that sum to zero,
+          ``log_odds_ratio_family`` (family). From three groups on, their spread
+          ``log_odds_ratio_family_sd`` is estimated.
     priors : mapping, optional
-        Other priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
-        ``{"level_mean": (1, 1)}``, see `alikely.models.with_priors`.
+        Priors by name, such as ``{"level_mean": pm.Normal.dist(1, 1)}`` or
+        ``{"level_mean": (1, 1)}``; see `alikely.models.with_priors`.
 
     Returns
     -------
     pymc.Model
         Dims ``condition``, ``dataset``, ``model``, ``entry`` (model by condition) and ``row``
-        (entry by number of right humans). Data ``shown, right`` and ``n_humans, n_right`` (row),
-        ``entry_of_row``, ``model_of_entry, condition_of_entry`` and ``dataset_of_condition``,
-        by which tables of scores know what is what. Deterministics ``human_accuracy`` and
-        ``human_error_consistency`` (condition); ``accuracy``, ``right_alone`` (the probability to
-        be right where every human is wrong), ``copy_probability`` and ``error_consistency`` with
-        a new human (entry); with humans drawn also ``error_consistency_these`` (entry) and
-        ``human_error_consistency_these`` (condition), of the humans who answered, ``following``
-        (entry), ``ability`` and ``loading`` (person). Likelihoods ``human_counts_H`` (condition,
-        number of right humans) for each number ``H`` of humans, with humans drawn ``who_was_right``
-        (stratum), and ``model_right`` (row). With covariates of models or conditions also
-        ``log_odds_ratio`` (entry).
+        (entry by number of correct humans), and
+
+        - data ``shown``, ``right``, ``n_humans``, ``n_right`` (row)
+        - data ``entry_of_row``, ``model_of_entry``, ``condition_of_entry`` and
+          ``dataset_of_condition``, which identify entries in tables of scores
+        - ``human_accuracy``, ``human_error_consistency`` (condition)
+        - ``accuracy`` (entry); ``right_alone`` (entry): probability of a correct response where
+          all humans are incorrect
+        - ``copy_probability``, ``error_consistency`` (entry), with a new human
+        - humans drawn: ``error_consistency_these`` (entry), ``human_error_consistency_these``
+          (condition) for the observed humans; ``following`` (entry); ``ability``, ``loading``
+          (person)
+        - covariates of models or conditions: ``log_odds_ratio`` (entry)
+        - likelihoods ``human_counts_H`` (condition, number of correct humans) for each number ``H``
+          of humans, ``model_right`` (row) and, with humans drawn, ``who_was_right`` (stratum)
 
     Raises
     ------
     ValueError
-        If the counts contain no model; with human effects, if a human lacks trials; with humans
-        drawn, if the counts lack ``who_was_right``, a condition has one human, or the model is
-        saturated or has covariates; for priors as in `alikely.models.with_priors`; for covariates
-        if one of a model, condition or human is missing, a row is of none, a column is constant,
-        has a group for each row, follows from others, or takes a name of the model.
+        If the counts contain no model.
+        With human effects, if a human lacks trials.
+        With humans drawn, if the counts lack ``who_was_right``, a condition has one human, or the
+        model is saturated or has covariates.
+        If covariates of a model, condition or human are missing, or a row matches none.
+        If a covariate is constant, has a group for each row, is a linear combination of others, or
+        has a name of the model.
+        For priors as in `alikely.models.with_priors`.
 
     Notes
     -----
-    The number of right humans is beta-binomial [S48]_, and human-human error consistency is the
-    intraclass correlation of ``P``. Given ``s`` of ``H`` humans right, ``P`` has the mean
-    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``: a model is right with a probability that
-    is linear in ``s``. A model's accuracy and the log odds ratio of its answer with that of the
-    human it might copy are the parameters; the joint probability follows by [P65]_. They are
-    nearly orthogonal, so that chains mix. Signed, as the copy model of [K25]_ is not.
+    The number of correct humans is beta-binomial [S48]_, and human-human error consistency is the
+    intraclass correlation of ``P``. If ``s`` of ``H`` humans are correct, ``P`` has the mean
+    ``(mu phi + s)/(phi + H)`` with ``phi = 1/EC - 1``, so a model's probability of a correct
+    response is linear in ``s``. The parameters are a model's accuracy and the log odds ratio of its
+    response with that of the human it might copy; the joint probability follows by [P65]_. They are
+    nearly orthogonal, so MCMC chains mix well. Unlike in [K25]_, copying is signed.
 
-    With humans drawn, human ``h`` is right on an image of ease ``z ~ Normal(0, 1)`` with log odds
-    ``(level + ability[h]) sqrt(1 + .346 w**2) + w z``, ``w = spread loading[h]`` [B68]_; so is a
-    model, with a separate ``level`` and ``w = spread following``. With ``following`` 0 it responds
-    independently; with 1 its slope is that of humans. Models may be more consistent with humans
-    than humans are with one another, which copying does not allow. ``copy_probability`` is the
-    slope of the nearest line in ``P`` and may exceed 1. Abilities are normal, loadings log-normal.
+    With humans drawn, human ``h`` responds correctly to an image of easiness ``z ~ Normal(0, 1)``
+    with log odds ``(level + ability[h]) sqrt(1 + 0.346 w**2) + w z``, ``w = spread loading[h]``
+    [B68]_. The same holds for a model, with a separate ``level`` and ``w = spread following``. A
+    model with ``following`` 0 responds independently; with 1 its slope is that of humans. Models
+    may be more consistent with humans than humans are with one another, which copying does not
+    allow. ``copy_probability`` is the slope of the nearest line in ``P`` and may exceed 1.
+    Abilities are normal and loadings log-normal.
 
     Examples
     --------
@@ -208,7 +222,7 @@ def cohort(
 
 
 class _Seen(NamedTuple):
-    """What answers of models show of entries, (entry,), and the inverse of its variance."""
+    """Empirical estimates of entries, (entry,), and their inverse variances."""
 
     level: Any
     level_information: Any
@@ -218,7 +232,7 @@ class _Seen(NamedTuple):
 
 
 def _levels_of_entries(layout: dict[str, Any], seen: _Seen, tables: dict[str, pd.DataFrame]) -> Any:
-    """Log odds of every entry to be right on a random trial."""
+    """Log odds of a correct response of each entry to a random trial."""
     n, at = _sizes(layout), _places(layout)
     mean, sd = pm.Normal("level_mean", 0, 1.5), spread("level_sd", 0.5, n["entry"])
     sd_condition = spread("level_condition_sd", 1, n["condition"])
@@ -240,7 +254,7 @@ def _shared_of_entries(
     seen: tuple[Any, Any],
     tables: dict[str, pd.DataFrame],
 ) -> Any:
-    """What every entry shares with humans: a mean, and effects of models and conditions."""
+    """Log odds ratios of entries with humans: a mean, and effects of models and conditions."""
     n, at = _sizes(layout), _places(layout)
     sd = pm.HalfNormal(f"{name}_sd", unit)
     known = 1 / (sd**2 + 1 / seen[1])
@@ -303,7 +317,7 @@ def _seen_of_entries(
 
 
 def _followers(layout: dict[str, Any], seen: _Seen, humans: People, level: Any) -> Any:
-    """Models that follow what people find easy, more or less steeply than they do."""
+    """Models that depend on easiness for humans, each with its own slope."""
     at, model = layout["condition_of_entry"], layout["model_of_entry"]
     typical = 2 * (pt.log1p(seen.alike) - pt.log1p(-seen.alike))
     told = seen.ratio / typical, seen.ratio_information * typical**2
@@ -341,7 +355,7 @@ def _copiers(
     level: Any,
     tables: dict[str, pd.DataFrame],
 ) -> Any:
-    """Models that copy one of the population or answer alone: right in each row how often."""
+    """Models that copy a member of the population or respond independently: P(correct) by row."""
     at, entry = layout["condition_of_entry"], layout["entry_of_row"]
     accuracy = pm.Deterministic("accuracy", pm.math.invlogit(level), dims="entry")
     ratio = (seen.ratio, seen.ratio_information)
@@ -366,7 +380,7 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
     np.add.at(per_condition.T, place, shown.T)
     model, condition = np.nonzero(per_condition)
     if not len(model):
-        raise ValueError("the counts hold no model; check the kinds of the observers")
+        raise ValueError("the counts contain no model; check the kinds of the observers")
     number = np.full(per_condition.shape, -1)
     number[model, condition] = np.arange(len(model))
     of_stratum = number[:, place]
@@ -403,7 +417,7 @@ def cohort_layout(counts: xr.Dataset) -> dict[str, Any]:
 
 
 def _named(counts: xr.Dataset, stratum: NDArray[np.intp]) -> list[str]:
-    """What tells strata of a condition apart: how many were right, or who."""
+    """Identifiers of the strata of a condition: how many humans were correct, or who."""
     if "answers" in counts:
         signs = {LEFT_OUT: "", 0: "-", 1: "+"}
         names = ["".join(signs[x] for x in row) for row in counts["answers"].values.tolist()]
@@ -416,18 +430,18 @@ def _refuse_with_people(saturated: bool, covariates: Covariates | None) -> None:
     if saturated or covariates:
         given = "saturated=True" if saturated else "covariates"
         raise ValueError(
-            f"human_effects='drawn' has no {given}: models follow a curve there, and have no log "
-            "odds ratio; use human_effects=False or True"
+            f"human_effects='drawn' has no {given}, since models have no log odds ratio; use "
+            "human_effects=False or True"
         )
 
 
 def _tables(
     covariates: Covariates | None, counts: xr.Dataset, human_effects: bool
 ) -> dict[str, pd.DataFrame]:
-    """Covariates of what has effects in the model."""
+    """Tables of covariates of models, conditions and humans."""
     if isinstance(covariates, Mapping) and "human" in covariates and not human_effects:
         raise ValueError(
-            "covariates of human need human_effects=True: humans that are alike have no effects"
+            "covariates of human need human_effects=True: exchangeable humans have no effects"
         )
     of_models = ("level", "log_odds_ratio")
     tables = tables_for(
@@ -439,8 +453,8 @@ def _tables(
     for name, column in tables.get("human", pd.DataFrame()).items():
         if (column.groupby(counts["person_dataset"].values, sort=False).nunique() == 1).all():
             raise ValueError(
-                f"covariate {name!r} of human is the same for all humans of a data set, within "
-                "which their effects sum to zero; leave it out"
+                f"covariate {name!r} of human is constant within data sets, where effects of "
+                "humans sum to zero; leave it out"
             )
     return tables
 

@@ -105,7 +105,7 @@ def item_margins(
     ValueError
         If shapes do not match or there are fewer than 5 items.
         If counts are not whole or not ``0 <= right <= shown``.
-        If all responses of a group are correct or all are incorrect.
+        If, for every item, a group's responses are all correct or all incorrect.
         If margins are missing or constant.
         If `n_alternatives` is below 2, or the link or the law is unknown.
         For priors as in `alikely.models.with_priors`.

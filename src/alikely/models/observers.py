@@ -135,7 +135,8 @@ def observer_margins(
         If shapes do not match, or there are fewer than 2 observers or 5 items.
         If counts are not whole or not ``0 <= right <= shown``, or an observer or an item has no
         response.
-        If all responses of the group are correct or all are incorrect, or margins are constant.
+        If, for every item, the group's responses are all correct or all incorrect.
+        If margins are constant.
         If `n_alternatives` is below 2 or an option is unknown.
         If `components` is ``"all"`` and fewer than 5 items were repeated.
         For priors as in `alikely.models.with_priors`.
