@@ -371,7 +371,7 @@ def _refuse_no_prior(name: str, given: Any) -> None:
 def _invalid(drawn: Any) -> str:
     """Why a distribution's parameters are invalid; empty if they are valid."""
     try:
-        # Checks of parameters do not depend on values; their messages are clearer than those of draws.
+        # Checks of parameters do not depend on values, and have clearer messages than draws.
         _log_density(drawn, np.zeros(_shape(drawn)))
         density = _log_density(drawn, _drawn(drawn, 1))
     except NotImplementedError:
