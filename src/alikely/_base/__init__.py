@@ -1,1 +1,1 @@
-"""Randomness, parallel work, steps and files: no statistics. Every room may use these."""
+"""Randomness, parallel work, steps and files, without statistics. All subpackages may use these."""

@@ -1,4 +1,4 @@
-"""Responses become aligned trials, trials become small labeled count tables."""
+"""Aligned trials, and labeled count tables computed from them."""
 
 from __future__ import annotations
 

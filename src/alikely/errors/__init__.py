@@ -1,4 +1,4 @@
-"""Error patterns: which wrong answers are given, by true class; their posteriors and conditions."""
+"""Error patterns: incorrect responses by true class, their posteriors and conditions."""
 
 from __future__ import annotations
 

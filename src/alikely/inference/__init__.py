@@ -1,4 +1,4 @@
-"""The methods of inference on count tables: influence, bootstrap, exact draws, Markov chains."""
+"""Inference: influence functions, bootstrap, exact posterior draws and MCMC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decision margins: those of models, groups' shares of right answers, reliability and noise."""
+"""Decision margins of models, proportions correct of groups, reliability and response noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimands: each one a NumPy function of counts, with its influence function, known by name."""
+"""Metrics: NumPy functions of sums over trials, registered by name."""
 
 from __future__ import annotations
 

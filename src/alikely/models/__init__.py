@@ -1,4 +1,4 @@
-"""Generative models, each a function that returns a plain `pymc.Model`."""
+"""Generative models: functions that return a `pymc.Model`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only the figures of the five papers need: cue bias, families, printed leaderboards, maps."""
+"""Functions for figures of the five papers: cue bias, families, printed leaderboards, maps."""
 
 from __future__ import annotations
 

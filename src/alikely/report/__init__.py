@@ -1,4 +1,4 @@
-"""Reports: one page of HTML to keep and send, with tables, figures, sentences and methods."""
+"""Reports: one page of HTML with tables, figures, sentences and methods."""
 
 from __future__ import annotations
 
