@@ -219,7 +219,7 @@ TWO_VALUES = pd.DataFrame(
         ),
         (
             lambda: permutation_test(pairwise_matrix(), GROUPS | {"g": "x"}),
-            "group of an unknown 'g'",
+            "a group is given for unknown 'g'",
         ),
         (
             lambda: permutation_test(pairwise_matrix(), {"a": "x"}),
@@ -264,7 +264,7 @@ TWO_VALUES = pd.DataFrame(
             lambda: permutation_test(pairwise_matrix(1, ["a", "a", "b"]), {"a": "x", "b": "y"}),
             "distances have 'a' twice",
         ),
-        (lambda: grouping_effect(TWO_VALUES, GROUPS), "Cohen's d has no spread to divide by"),
+        (lambda: grouping_effect(TWO_VALUES, GROUPS), "so Cohen's d is undefined"),
         (lambda: compare_groupings(pairwise_matrix(), {}), "at least one grouping, got none"),
     ],
 )

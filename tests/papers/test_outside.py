@@ -131,7 +131,7 @@ def test_bad_input(ec: al.Result) -> None:
     scores = pd.Series([1.0, 2], ["a", "b"])
     with pytest.raises(TypeError, match="outside must be a DataFrame, got dict"):
         external_correlations(scores, {})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="column 'x' of outside must hold numbers"):
+    with pytest.raises(ValueError, match="column 'x' of outside must contain numbers"):
         external_correlations(scores, pd.DataFrame({"x": ["p", "q"]}, index=["a", "b"]))
     with pytest.raises(ValueError, match="n_permutations must be at least 1, got 0"):
         external_correlations(scores, pd.DataFrame(), n_permutations=0)

@@ -105,21 +105,21 @@ def test_bad_input(trials: al.Trials) -> None:
         reconstruct_leaderboard(table, 1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="table has no column 'score'; it needs system, dataset"):
         reconstruct_leaderboard(table.drop(columns="score"), trials)
-    with pytest.raises(ValueError, match=r"\| all \| .* stands twice in the table"):
+    with pytest.raises(ValueError, match=r"\| all \| .* occurs twice in the table"):
         reconstruct_leaderboard(pd.concat([table, table.head(1)]), trials)
     with pytest.raises(ValueError, match="has no score in all"):
         reconstruct_leaderboard(table.iloc[1:], trials)
-    with pytest.raises(ValueError, match=r"no people in all \| fog; conditions there are blur"):
+    with pytest.raises(ValueError, match=r"no humans in all \| fog; conditions there are blur"):
         reconstruct_leaderboard(table.assign(condition="fog").drop_duplicates("system"), trials)
     with pytest.raises(ValueError, match="n_samples must be at least 100, got 9"):
         reconstruct_leaderboard(table, trials, n_samples=9)
     alone = pd.DataFrame({"system": ["a"], "dataset": "all", "score": [0.5]})
     perfect = al.Trials.from_correct(np.ones((3, 20)), kind=["human"] * 3)
-    with pytest.raises(ValueError, match="people never or always err"):
+    with pytest.raises(ValueError, match="humans are always or never correct"):
         reconstruct_leaderboard(alone, perfect)
     with pytest.raises(ValueError, match="table has no rows"):
         reconstruct_leaderboard(table.head(0), trials)
-    with pytest.raises(ValueError, match="column 'score' of table must hold numbers"):
+    with pytest.raises(ValueError, match="column 'score' of table must contain numbers"):
         reconstruct_leaderboard(table.assign(score="high"), trials)
     with pytest.raises(ValueError, match=r"n_samples must be a whole number.*got 150\.5"):
         reconstruct_leaderboard(table, trials, n_samples=150.5)  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def test_debiased_intervals_cover(sets: Callable[..., int], figure: Callable[[st
 
 def test_bad_input() -> None:
     arrays = nets()
-    with pytest.raises(ValueError, match="soce is about items that both get wrong: give truth="):
+    with pytest.raises(ValueError, match="items that both systems get wrong; give truth="):
         representation_similarity(arrays, "soce")
     with pytest.raises(
         ValueError,
@@ -84,7 +84,7 @@ def test_bad_input() -> None:
         representation_similarity(list(arrays))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least two systems, got 1"):
         representation_similarity({"a": arrays["a"]})
-    with pytest.raises(ValueError, match="same items, got 40 of 'a', 39 of 'b'"):
+    with pytest.raises(ValueError, match="same number of items, got 40 of 'a', 39 of 'b'"):
         representation_similarity({"a": arrays["a"], "b": arrays["b"][1:]})
     with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
         representation_similarity(arrays, n_resamples=1)
@@ -210,7 +210,7 @@ def test_bad_arrays() -> None:
         measured("soc", sure, np.full((4, 3), 1 / 3))
     with pytest.raises(ValueError, match="those of other of item 1 do not: take the softmax"):
         measured("soc", sure, sure + [[0], [1], [0], [0]])
-    with pytest.raises(ValueError, match="number of a class, 0 to 3, for each of 4 items"):
+    with pytest.raises(ValueError, match="class number, 0 to 3, for each of 4 items"):
         measured("soce", sure, sure, [0, 4, 1, 1])
 
 

@@ -132,9 +132,9 @@ def fit_cohort(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     include : "all" or sequence of str
-        Groups to add, as in `alikely.inference.extended`. In the log likelihood of the evaluated
-        models, ``model_right``, a row contains all responses of a model to the trials of a
-        condition that the same number of humans got right.
+        Groups to add, as in `alikely.inference.extended`. In the log likelihood ``model_right`` of
+        the evaluated models, a row is the trials of a condition that the same number of humans got
+        right.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Families of observers: tests of their profiles, their ranks within regimes, several metrics.
+"""Families of observers: tests of their profiles, ranks within regimes, several metrics.
 
 References
 ----------
@@ -49,7 +49,7 @@ type Distances = xr.DataArray | pd.DataFrame
 FAMILY, GIVEN, SUPER = "H1", "H1 within super-families", "H2"
 CI_PROB = 0.95
 TEST = ["statistic", "null_mean", "null_sd", "effect_size", "p_value"]
-CHUNK = 1_000_000  # distances looked up at once
+CHUNK = 1_000_000  # distances in memory at a time
 
 
 def family_tests(
@@ -61,9 +61,9 @@ def family_tests(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Test whether profiles of models of one family are nearer to each other than chance [A01]_.
+    """Test whether models of one family have more similar profiles than by chance [A01]_.
 
-    The profile of a model is its agreement with humans by every metric of the alignment, in the
+    The profile of a model is its agreement with humans, by every metric of the alignment, in the
     conditions of a regime.
 
     Parameters
@@ -83,30 +83,31 @@ def family_tests(
     Returns
     -------
     pandas.DataFrame
-        One row per regime and hypothesis.
+        One row per regime and hypothesis, with columns
 
-        - ``regime`` (if given), ``n_conditions`` (tested) and ``n_undefined`` (left out because the
-          agreement of a model is undefined by some metric).
+        - ``regime`` (if given), ``n_conditions`` (tested) and ``n_undefined`` (excluded because the
+          agreement of a model is undefined by some metric)
         - ``hypothesis``: ``H1`` (families), ``H1 within super-families`` (families, with labels
           shuffled within super-families), ``H2`` (super-families), and ``H1 in NAME`` (families of
-          one super-family, among its own models).
-        - ``statistic``: mean distance of pairs of one family, in the units of the agreement;
-          ``null_mean, null_sd``: of the permutations; ``effect_size``: the difference in standard
-          deviations, below 0 if members are nearer than chance makes them.
-        - ``p_value``: one-sided, at least ``1 / (1 + n_permutations)``.
-        - ``n_groups, n_systems``; ``note``: why there is no test if the numbers are NaN.
+          one super-family, among its models)
+        - ``statistic``: mean distance of pairs within families, in the units of the agreement
+        - ``null_mean``, ``null_sd``: mean and standard deviation of the permutations
+        - ``effect_size``: standardized difference, below 0 if members are closer than by chance
+        - ``p_value``: one-sided, at least ``1 / (1 + n_permutations)``
+        - ``n_groups``, ``n_systems``
+        - ``note``: why there is no test if the numbers are NaN
 
     Raises
     ------
     TypeError, ValueError
-        If a condition has no label, a model no family, a family is in two super-families, or there
-        are fewer than two families or none of two models.
+        If a condition has no label, a model has no family, or a family is in two super-families.
+        If there are fewer than two families, or none with two models.
 
     Notes
     -----
-    ``H1`` is also true of families that share no more than their super-family, and ``H2`` of
-    super-families with homogeneous families. The test within super-families excludes differences
-    between super-families.
+    ``H1`` can also hold if families share only what their super-family shares, and ``H2`` if only
+    families are homogeneous. The test within super-families excludes differences between
+    super-families.
 
     Examples
     --------
@@ -152,16 +153,16 @@ def profile_tests(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Tests of families, of families within super-families [A01]_, of super-families, of `each`."""
+    """Test families, families within super-families [A01]_, super-families and `each` of them."""
     names = unique_names(profiles.index, "profiles")
     known = profiles.shape[1] > 0 or not each
     family, over = (checked_groups(names, groups) for groups in (families, super_families))
     of, above = group_mapping(families), group_mapping(super_families)
     _refuse_split(of, above)
-    # A shuffle changes something where a super-family holds two families, one of them with a pair.
+    # Shuffling needs a super-family with two families, one of which has at least two members.
     sizes = pd.Series(1, pd.MultiIndex.from_arrays([over, family])).groupby(level=[0, 1]).sum()
     divided = sizes.groupby(level=0).agg(lambda n: len(n) > 1 and n.max() > 1).any()
-    lacks = "" if divided else "no super-family holds a pair of one family and another family"
+    lacks = "" if divided else "no super-family has a pair within one family and another family"
     number = int(family.max()) + 1
     first, second, third = seed_sequence(rng).spawn(3)
     asked: list[tuple[Any, ...]] = [
@@ -174,7 +175,7 @@ def profile_tests(
         members = {name: of[name] for name in names if above[name] == kind}
         counts = pd.Series(members).value_counts()
         lone = len(counts) == 1 or counts.max() == 1
-        note = "it holds no pair of one family and another family" if lone else ""
+        note = "it has no pair within one family and another family" if lone else ""
         asked.append((f"{FAMILY} in {kind}", members, None, [*members], len(counts), note, own))
     rows = []
     for hypothesis, groups, within, systems, n_groups, note, own in asked:
@@ -217,15 +218,19 @@ def regime_family_contrasts(
     Returns
     -------
     pandas.DataFrame
-        One row per metric, regime and pair of families: ``metric, regime, n_conditions, family,
-        other``; ``difference`` of the families' means of `ratio_of_means`, with bounds from the
-        joint replicates, as ``difference_eti95_lb`` (other images and humans, these models),
-        infinite where the humans' interval reaches 0; ``estimate_difference`` of the means of the
-        estimates, and its bounds, which need no ceiling; the two-sided Mann-Whitney test of ranks
-        [MW47]_ (other models, these images and humans): ``n, n_other, median_rank,
-        median_rank_other``, ``superiority``, the probability that a member of `family` ranks better
-        than one of `other`, ties half, in [0, 1], ``p_value, p_value_bh`` (adjusted within metric
-        and regime); ``note``.
+        One row per metric, regime and pair of families, with columns
+
+        - ``metric``, ``regime``, ``n_conditions``, ``family``, ``other``
+        - ``difference``: difference of the families' means of `ratio_of_means`, with bounds from
+          joint replicates, such as ``difference_eti95_lb``. They generalize to new images and
+          humans with these models, and are infinite if the human-human interval includes 0
+        - ``estimate_difference``: difference of the mean estimates with bounds, without a ceiling
+        - ``n``, ``n_other``, ``median_rank``, ``median_rank_other``
+        - ``superiority``: probability that a member of `family` has a better rank than one of
+          `other`, in [0, 1]; ties count half
+        - ``p_value``, ``p_value_bh``: two-sided Mann-Whitney test of ranks [MW47]_, and adjusted
+          within metric and regime. It generalizes to new models with these images and humans
+        - ``note``
 
     Raises
     ------
@@ -234,9 +239,9 @@ def regime_family_contrasts(
 
     Notes
     -----
-    p is exact if no two scores of a pair of families are equal, otherwise from the normal
+    p is exact if no two scores of a pair of families are equal. Otherwise, it is from the normal
     approximation with corrections for ties and continuity. With two families of three models, p
-    cannot fall below 0.1.
+    is at least 0.1.
 
     Examples
     --------
@@ -260,7 +265,7 @@ def regime_family_contrasts(
         weight = (mean[table["family"]].to_numpy() - mean[table["other"]].to_numpy()).T
         difference, draws = weight @ estimate.to_numpy(), part.means @ weight.T
         limits = bounds(draws, CI_PROB, "eti")
-        # Of a difference: its share of the ceiling, replicate by replicate.
+        # Ratio of the difference to the ceiling, in each replicate.
         share, share_limits, reach = part.over_humans(difference, draws, CI_PROB, "eti")
         head = pd.DataFrame(
             {
@@ -284,7 +289,7 @@ def regime_family_contrasts(
 
 
 def family_ranks(scores: pd.Series, families: Groups) -> pd.DataFrame:
-    """Ranks of every two families, with a Mann-Whitney test [MW47]_."""
+    """Compare the ranks of each pair of families by a Mann-Whitney test [MW47]_."""
     names = unique_names(scores.index, "scores")
     values = scores.to_numpy(dtype=np.float64, na_value=np.nan)
     if not np.isfinite(values).all():
@@ -318,7 +323,7 @@ def _mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def unique_names(index: Iterable[Any], what: str) -> list[str]:
-    """Names as text, each of which stands there once (`ValueError`)."""
+    """Convert names to text, and raise an error if one occurs twice."""
     names = [str(name) for name in index]
     twice = pd.Index(names).duplicated()
     if twice.any():
@@ -361,13 +366,13 @@ def labelled_matrix(distances: Distances) -> tuple[list[str], Floats]:
         one, other = np.argwhere(uneven)[0]
         raise ValueError(
             f"distances must be symmetric, but {names[one]!r} to {names[other]!r} is "
-            f"{values[one, other]:g} and back {values[other, one]:g}; average both"
+            f"{values[one, other]:g} and the reverse {values[other, one]:g}; average both"
         )
     return names, values
 
 
 def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArray[np.intp]:
-    """Number of the group of each of several names; all of them, and no other."""
+    """Number of the group of each name; an error for missing or unknown names."""
     given, known = group_mapping(groups), set(names)
     missing = [name for name in names if name not in given]
     if missing:
@@ -377,7 +382,7 @@ def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArra
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(
-            f"{what} of an unknown {unknown[0]!r}; known are {listed(names)}"
+            f"a {what} is given for unknown {unknown[0]!r}; known are {listed(names)}"
             f"{nearest(unknown[0], names)}"
         )
     labels = np.array([given[name] for name in names], dtype=object)
@@ -385,7 +390,7 @@ def group_codes(names: list[str], groups: Groups, what: str = "group") -> NDArra
 
 
 def profile_distances(profiles: pd.DataFrame) -> xr.DataArray:
-    """Euclidean distances between the profiles of systems (rows)."""
+    """Compute Euclidean distances between the profiles of systems (rows)."""
     if len(profiles) < 2 or not profiles.shape[1]:
         raise ValueError(f"profiles need at least two systems and one entry, got {profiles.shape}")
     names = unique_names(profiles.index, "profiles")
@@ -410,7 +415,7 @@ def permutation_test(
     n_permutations: int = 10_000,
     rng: RandomState = None,
 ) -> dict[str, float]:
-    """Permutation test of the mean distance within groups [MBJ76]_, in strata `within` [A01]_."""
+    """Test the mean distance within groups [MBJ76]_ by permutations in strata `within` [A01]_."""
     check_numbers(n_permutations=n_permutations)
     if n_permutations < 2:
         raise ValueError(f"n_permutations must be at least 2, got {n_permutations}")
@@ -419,7 +424,7 @@ def permutation_test(
     strata = np.zeros_like(codes) if within is None else group_codes(names, within, "stratum")
     generator = np.random.default_rng(seed_sequence(rng))
     null = shuffled_means(values, codes, strata, n_permutations, generator)
-    # Labellings that differ in name only have the same mean but for the order of summation.
+    # Labelings that differ only in names have the same mean, except for rounding.
     rounding = 1e-12 * np.abs(values).max()
     if np.ptp(null) <= rounding:
         raise ValueError(
@@ -442,7 +447,7 @@ def compare_groupings(
 ) -> pd.DataFrame:
     """Compute Cohen's d of several groupings of the same distances [C88]_.
 
-    A grouping with a greater d explains the distances better.
+    Groupings with a larger d explain the distances better.
 
     Parameters
     ----------
@@ -458,21 +463,26 @@ def compare_groupings(
     Returns
     -------
     pandas.DataFrame
-        One row per grouping: ``grouping, n_groups``; ``cohens_d``, the difference of
-        ``mean_between`` and ``mean_within`` over the pooled standard deviation of distances;
-        ``p_value``, one-sided, of a permutation test [MBJ76]_, at least
-        ``1 / (1 + n_permutations)`` [PS10]_.
+        One row per grouping, with columns
+
+        - ``grouping``, ``n_groups``
+        - ``cohens_d``: ``mean_between`` minus ``mean_within``, divided by the pooled standard
+          deviation of distances
+        - ``p_value``: one-sided permutation test [MBJ76]_, at least ``1 / (1 + n_permutations)``
+          [PS10]_
 
     Raises
     ------
     TypeError, ValueError
-        If a name is missing, unknown or there twice; if the matrix is not symmetric or not all
-        known; if there is no grouping, fewer than two groups or none of two; or if all distances
-        are equal.
+        If a name is missing, unknown or given twice.
+        If the matrix is not symmetric, or a distance is undefined.
+        If there is no grouping, fewer than two groups, or no group with two members.
+        If all distances are equal.
 
     Notes
     -----
-    Distances of one system are dependent, so that d has no t distribution. Two groups of three
+    Distances that share a system are dependent, so d has no t distribution. Two groups of three
+    systems allow only 10 groupings, so p is rarely below 0.1.
     allow only 10 groupings, so that p hardly falls below 0.1.
 
     Examples
@@ -496,8 +506,8 @@ def compare_groupings(
         sd = np.sqrt(squares / (len(within) + len(between) - 2))
         if sd <= 1e-12 * np.abs(values).max():
             raise ValueError(
-                "distances within groups are all alike, and so are those between: Cohen's d has no "
-                "spread to divide by; use other groups"
+                "distances do not vary within groups or between groups, so Cohen's d is undefined; "
+                "use other groups"
             )
         row = {"grouping": name, "n_groups": len(set(group_mapping(groups).values()))}
         row |= {"cohens_d": float((between.mean() - within.mean()) / sd)}
@@ -507,21 +517,21 @@ def compare_groupings(
 
 
 def checked_groups(names: list[str], groups: Groups) -> NDArray[np.intp]:
-    """Number of the group of each name, if pairs of one group can be told from others."""
+    """Number of the group of each name; an error if no test of groups is possible."""
     codes = group_codes(names, groups)
     sizes = np.bincount(codes)
     if len(sizes) < 2:
         raise ValueError(f"a test of groups needs at least two, got {len(sizes)}")
     if sizes.max() < 2:
         raise ValueError(
-            f"no group has two members ({len(sizes)} groups of one): there is no distance within a "
-            "group; use coarser groups"
+            f"no group has two members ({len(sizes)} groups of one), so there are no distances "
+            "within groups; use coarser groups"
         )
     return codes
 
 
 def split_pairs(values: Floats, codes: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Distances of the pairs of one group, and of those of two."""
+    """Split distances into pairs within groups and pairs between groups."""
     one, other = np.triu_indices(len(codes), k=1)
     same = codes[one] == codes[other]
     return values[one[same], other[same]], values[one[~same], other[~same]]
@@ -534,7 +544,7 @@ def shuffled_means(
     n_permutations: int,
     generator: np.random.Generator,
 ) -> Floats:
-    """Mean distance within groups when labels are shuffled within strata."""
+    """Mean distances within groups if labels are shuffled within strata."""
     one, other = np.triu_indices(len(codes), k=1)
     same = codes[one] == codes[other]
     one, other = one[same], other[same]
@@ -543,7 +553,7 @@ def shuffled_means(
     out = np.empty(n_permutations)
     for start in range(0, n_permutations, step):
         part = out[start : start + step]
-        # Sorted by stratum, and by chance within: a name takes the place of one of its stratum.
+        # Sorted by stratum, in random order within: names are exchanged within their stratum.
         moved = np.empty((len(part), len(codes)), dtype=np.intp)
         moved[:, place] = np.argsort(strata + generator.random(moved.shape), axis=1)
         part[:] = values[moved[:, one], moved[:, other]].mean(axis=1)
@@ -558,40 +568,46 @@ def family_scores(
     n_permutations: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """How alike members of two families are, by several metrics on one scale.
+    """Compare the similarity of members of two families, by several metrics on one scale.
 
-    Every metric is standardized over its pairs, so that metrics can stand side by side as in
-    [X25]_, figures 6 and 7. Pairs share observers, so that their spread says little: beside the
-    means stands a test that shuffles the families of the observers [M67]_.
+    Every metric is standardized over its pairs, so that metrics can be compared as in [X25]_,
+    figures 6 and 7. Pairs share observers, so the standard deviation of pairs is not informative.
+    The test therefore shuffles the families of the observers [M67]_.
 
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
-        As in `alikely.metric_correlations`, at least two.
+        At least two results, as in `alikely.metric_correlations`.
     families : mapping, pandas.Series or xarray.DataArray
         Family of each observer of the pairs.
     within_domain : bool
-        Standardize within each data set and condition; [X25]_ do it over all of them at once, where
-        differences between data sets hide those between families.
+        Standardize within each data set and condition. [X25]_ standardize over all of them, where
+        differences between data sets mask those between families.
     n_permutations : int
-        At least 1.
+        Number of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row per metric and two families (or one with itself): ``metric, family, other``;
-        ``n_pairs`` of observers, ``n_entries`` (pairs in all domains) and ``n_undefined``, which
-        are left out; ``z``, the mean of the standardized values, and their ``sd``; ``p_value``,
-        two-sided, that shuffled families are as far from 0, in ``[1 / (n_permutations + 1), 1]``;
-        ``p_value_bh``, adjusted over all rows.
+        One row per metric and pair of families (or one family), with columns
+
+        - ``metric``, ``family``, ``other``
+        - ``n_pairs``: pairs of observers
+        - ``n_entries``: pairs in all data sets and conditions, of which ``n_undefined`` are
+          excluded
+        - ``z``, ``sd``: mean and standard deviation of the standardized values
+        - ``p_value``: two-sided probability that shuffled families are as far from 0, in
+          ``[1 / (n_permutations + 1), 1]``
+        - ``p_value_bh``: adjusted over all rows
 
     Raises
     ------
     TypeError, ValueError
-        As in `alikely.metric_correlations`; if an observer has no family, a family is of an unknown
-        one, there is only one family, or `n_permutations` is below 1.
+        As in `alikely.metric_correlations`.
+        If an observer has no family, or a family is given for an unknown observer.
+        If there is only one family, or `n_permutations` is below 1.
 
     Examples
     --------
@@ -620,7 +636,7 @@ def family_scores(
     domain = np.array(nested_labels(frame["dataset"], frame["condition"]))
     generator = np.random.default_rng(seed_sequence(rng))
     shuffled = [codes, *(generator.permutation(codes) for _ in range(n_permutations))]
-    # Of two families, whichever comes first, one number.
+    # The order of the two families does not matter.
     size = len(labels)
     cells = np.stack([np.minimum(c[a], c[b]) * size + np.maximum(c[a], c[b]) for c in shuffled])
     rows = []
@@ -639,7 +655,7 @@ def family_scores(
 
 
 def _cell_means(values: Floats, cells: NDArray[np.intp], size: int) -> Floats:
-    """Mean of the defined values of each cell, row by row; NaN in cells without."""
+    """Mean of the defined values of each cell, by row; NaN for empty cells."""
     known = np.isfinite(values)
     counts = np.stack([np.bincount(row[known], minlength=size) for row in cells])
     sums = np.stack([np.bincount(row[known], values[known], minlength=size) for row in cells])
@@ -649,7 +665,7 @@ def _cell_means(values: Floats, cells: NDArray[np.intp], size: int) -> Floats:
 
 
 def _family_row(z: Floats, means: Floats) -> dict[str, object]:
-    """What is said of two families: their values, and the mean in shuffled families."""
+    """Row of two families: mean and spread of their values, and the permutation p-value."""
     known = z[np.isfinite(z)]
     row: dict[str, object] = {"n_entries": len(z), "n_undefined": len(z) - len(known)}
     if not len(known):
@@ -660,7 +676,7 @@ def _family_row(z: Floats, means: Floats) -> dict[str, object]:
 
 
 def _standardised(values: Floats, domain: NDArray[np.str_] | None) -> Floats:
-    """Values less their mean over their standard deviation; NaN where all are alike."""
+    """Standardize values; NaN if all are equal."""
     series = pd.Series(values)
     groups = series.groupby(np.zeros(len(values), dtype=int) if domain is None else domain)
     spread = groups.transform("std")

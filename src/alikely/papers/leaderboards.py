@@ -1,4 +1,4 @@
-"""Intervals of scores and ranks of which leaderboards print no more than the scores.
+"""Intervals of scores and ranks for leaderboards that print only the scores.
 
 References
 ----------
@@ -35,19 +35,19 @@ from alikely.simulate.cells import check_ranges
 
 __all__ = ["SCHEMES", "reconstruct_leaderboard", "reconstruct_score"]
 
-# How trials are made up: by pairs, as in [K25]_'s appendix E, and on shared images.
+# Simulation schemes: separate trials for each pair, as in appendix E of [K25]_, or shared images.
 SCHEMES: dict[str, tuple[str, str]] = {
     "pairs": ("middle", "pairs"),
     "pairs, optimistic": ("optimistic", "pairs"),
     "shared trials": ("middle", "shared"),
 }
-# Of one mean of one model: kept, and while its spread is taken.
+# Bytes per simulated mean of one model: stored, and while its variance is computed.
 DRAW_BYTES = 16
 LABELS = ["system", "dataset", "condition", "score"]
 
 
 class Place(NamedTuple):
-    """What humans did in one condition."""
+    """Human accuracies, ceiling and number of trials of one condition."""
 
     accuracy: Floats
     ceiling: float
@@ -62,55 +62,63 @@ def reconstruct_leaderboard(
     n_samples: int = 1_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Intervals and ranks of all models of a leaderboard from its printed scores [K25]_.
+    """Reconstruct intervals and ranks of the models of a leaderboard from printed scores [K25]_.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row per model and condition: ``system, dataset, condition, score``; every model in
-        the same conditions. Without ``condition`` where a data set has only one. Scores are error
-        consistencies over those among the humans of the condition.
+        One row per model and condition, with columns ``system, dataset, condition, score``. All
+        models need the same conditions. ``condition`` can be omitted if each data set has one.
+        Scores are error consistencies divided by the human-human value of the condition.
     human_trials : Trials
-        The people behind the ceilings, in these conditions; models in it are left aside.
+        Responses of the humans that define the ceilings, in these conditions. Models are ignored.
     humans : str
-        Kind of the people.
+        Kind of the humans.
     n_samples : int
-        Simulated experiments, at least 100.
+        Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row per scheme and model, best first: ``scheme``: ``"pairs"``, the printed one, every
-        human's pair on trials of its own and the model's accuracy in the middle of what its
-        scores allow; ``"pairs, optimistic"``, with the lowest accuracy allowed; ``"shared
-        trials"``, all humans meeting the same answers of the model. ``system, estimate`` (mean
-        over conditions within data sets, then over data sets [G21]_), ``se`` and an interval about
-        it (new images, the same people); ``rank`` (ties share the better one) with its joint
-        confidence set ``rank_lb, rank_ub`` [MRSW24]_; ``width_over_shared``, the width of the
-        interval over that of shared trials; ``infeasible``, conditions in which no accuracy allows
-        the printed score with every human.
+        One row per scheme and model, the best first, with columns
+
+        - ``scheme``: ``"pairs"`` (as published), ``"pairs, optimistic"`` or ``"shared trials"``,
+          see Notes
+        - ``system``
+        - ``estimate``: mean over conditions within data sets, then over data sets [G21]_
+        - ``se`` and limits of the interval, for new images with these humans
+        - ``rank``: ties share the better rank
+        - ``rank_lb``, ``rank_ub``: joint confidence set [MRSW24]_
+        - ``width_over_shared``: width of the interval divided by that of ``"shared trials"``
+        - ``infeasible``: number of conditions in which no accuracy allows the printed score with
+          every human
 
     Raises
     ------
     TypeError
-        If an argument is of another class.
+        If an argument has another type.
     ValueError
-        If a column is missing, a score is, a model lacks a condition or has it twice, people have
-        no such condition, or always or never err in one, or their ceiling is not above 0; or if a
-        number, or the error consistency that a score stands for, is out of range.
+        If a column or a score is missing, or a model lacks a condition or has it twice.
+        If humans have no such condition, or are always or never correct in it.
+        If a ceiling is not above 0, or the error consistency of a score is not in [-1, 1].
+        If `n_samples` is below 100.
 
     Notes
     -----
-    With pairs that share no trial the noise of the model's own answers is averaged away over
-    humans as if it were theirs. On 22 models of the model-vs-human data, 6 data sets: half widths
-    of .0119 (pairs), .0081 (optimistic) and .0203 (shared) where the trials give .0191 for new
-    images, so that 95 % intervals cover .78, .59 and .96. Neither scheme knows that all models
-    saw the same images: ranks take their errors as independent.
+    ``"pairs"`` simulates separate trials for each human. The accuracy of the model is the middle of
+    those that the scores allow, or with ``"pairs, optimistic"`` the lowest. ``"shared trials"``
+    simulates the same model responses for all humans.
 
-    Of a condition in which replicates are biased, near the ceiling, the interval is about the
-    printed score and not about the mean of the replicates.
+    With separate trials, the noise of the model's responses is wrongly averaged over humans. We
+    checked this with 22 models on 6 data sets of the model-vs-human benchmark. Intervals from the
+    trials have half widths of 0.0191 for new images. The schemes give 0.0119 (pairs), 0.0081
+    (optimistic) and 0.0203 (shared), with coverage of 0.78, 0.59 and 0.96 (nominal 0.95).
+
+    No scheme accounts for the images that all models share: ranks treat their errors as
+    independent. Near ceiling accuracy, replicates are biased, so intervals are centered on the
+    printed score, not on the mean of the replicates.
 
     Examples
     --------
@@ -182,13 +190,13 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
     try:
         frame = table[columns].astype(dict.fromkeys(columns[:-1], str) | {"score": float})
     except (TypeError, ValueError):
-        raise ValueError("column 'score' of table must hold numbers") from None
+        raise ValueError("column 'score' of table must contain numbers") from None
     if "condition" not in frame:
         frame.insert(2, "condition", "")
     keys = ["system", "dataset", "condition"]
     if (twice := frame.duplicated(keys)).any():
         place = " | ".join(frame[keys].to_numpy()[int(np.argmax(twice))])
-        raise ValueError(f"{place} stands twice in the table")
+        raise ValueError(f"{place} occurs twice in the table; keep one row")
     if len(odd := frame[~np.isfinite(frame["score"])]):
         system, *place_of = odd[keys].iloc[0]
         raise ValueError(
@@ -204,7 +212,7 @@ def _printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
-    """People's accuracies and ceilings, condition by condition."""
+    """Accuracies and ceilings of the humans, by condition."""
     if not isinstance(trials, Trials):
         raise TypeError(f"human_trials must be Trials, got {type(trials).__name__}")
     people = trials.select(kind=humans)
@@ -224,14 +232,14 @@ def _places(trials: Trials, humans: str, wanted: list[Any]) -> list[Place]:
         own = own[own["condition"] == condition]
         place = " | ".join(filter(None, [dataset, condition]))
         if own.empty:
-            raise ValueError(f"no people in {place}; conditions there are {listed([*kinds])}")
+            raise ValueError(f"no humans in {place}; conditions there are {listed([*kinds])}")
         accuracy = dict(zip(own["a"], own["first"], strict=True))
         accuracy |= dict(zip(own["b"], own["second"], strict=True))
         values, ceiling = np.array([*accuracy.values()]), float(own["ec"].mean())
         if not (ceiling > 0 and (values > 0).all() and (values < 1).all()):
             raise ValueError(
-                f"in {place} people never or always err, or agree no more than by chance (ceiling "
-                f"{ceiling:.3g}): leave it out"
+                f"in {place}, humans are always or never correct, or agree at most by chance "
+                f"(ceiling {ceiling:.3g}); leave it out"
             )
         found.append(Place(values, ceiling, int(own["n"].max())))
     return found
@@ -269,41 +277,41 @@ def reconstruct_score(
 ) -> Reconstruction:
     """Reconstruct the interval of a model's mean error consistency from printed scores [K25]_.
 
-    Leaderboards print a score per condition and no trials. The human accuracies bound the model's
-    accuracy; with an accuracy assumed, trials can be simulated and scored again.
+    Leaderboards print a score per condition, without trials. The human accuracies bound the model's
+    accuracy. Given an assumed accuracy, trials can be simulated and scored.
 
     Parameters
     ----------
     ceiling_normalized : array_like, shape (condition,)
-        Error consistency over its ceiling. Leaderboards print the absolute value: a score near 0
-        may have had either sign.
+        Error consistency divided by the ceiling. Leaderboards print the absolute value, so scores
+        near 0 may have had either sign.
     ceiling : array_like, shape (condition,)
         Human-human error consistency, in (0, 1).
     human_accuracy : array_like, shape (condition, human)
-        In (0, 1); NaN for a human that a condition lacks.
+        Accuracy of each human, in (0, 1). NaN for a human who is missing in a condition.
     n_trials : array_like of int, scalar or shape (condition,)
-        Trials of each condition.
+        Number of trials of each condition.
     assumption : {"middle", "optimistic"}
-        The model's accuracy is in the middle of what the scores and the human accuracies allow,
-        or the lowest of that, which gives the most errors and the narrowest interval.
+        The model's accuracy, in the range that the scores and the human accuracies allow: the
+        middle, or the lowest, which gives the most errors and the narrowest interval.
     simulation : {"shared", "pairs"}
-        Simulate humans and model on the same images, from the cohort copy model; or, as [K25]_
-        do, each human's pair by itself. All humans meet the same answers of the model, so pairs
+        Simulate humans and model on the same images with the cohort copy model, or each pair on
+        separate trials [K25]_. Since all humans are compared with the same model responses, pairs
         are dependent, and ``"pairs"`` gives an interval that is too narrow.
     n_samples : int
-        Simulated experiments, at least 100.
+        Number of simulated experiments, at least 100.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     Reconstruction
-        The interval is that of new images and these humans.
+        Estimate and interval, for new images with these humans.
 
     Raises
     ------
     ValueError
-        If shapes do not fit or an argument is out of range.
+        If shapes do not match or an argument is out of range.
 
     Examples
     --------
@@ -338,8 +346,7 @@ def reconstruct_score(
     if not np.isfinite(score).all():
         raise ValueError(
             f"ceiling_normalized must be finite, got {score[~np.isfinite(score)][0]:g}; leave "
-            f"such a condition "
-            "out of all arguments"
+            "this condition out of all arguments"
         )
     if (np.asarray(trials) % 1 != 0).any():
         raise ValueError(f"n_trials must be whole numbers, got {trials[trials % 1 != 0][0]:g}")
@@ -367,12 +374,12 @@ def _mean_draws(
     simulation: str,
     n_samples: int,
 ) -> tuple[Floats, Floats, int]:
-    """Simulated means over conditions, assumed accuracies, and conditions that allow none."""
+    """Simulated means over conditions, assumed accuracies, and number of infeasible conditions."""
     total, assumed, infeasible = np.zeros(n_samples), np.empty(len(places)), 0
     for d, (weight, ec, place) in enumerate(zip(weights, consistency, places, strict=True)):
         humans, n_trials = place.accuracy, place.n_trials
         if simulation == "shared":
-            # What copying a random human allows: at most the ceiling, at their mean accuracy.
+            # Under copying of a random human: at most the ceiling, at the mean human accuracy.
             least, most = _model_accuracy(humans.mean(keepdims=True), ec / place.ceiling)
         else:
             least, most = _model_accuracy(humans, ec)
@@ -390,9 +397,9 @@ def _mean_draws(
 
 
 def _model_accuracy(humans: NDArray[np.float64], ec: float) -> tuple[float, float]:
-    """Range of accuracies that allow this consistency with all humans."""
+    """Range of model accuracies that allow this consistency with all humans."""
     if ec <= 0:
-        # Disagreement and independence leave the accuracy open.
+        # Independence and disagreement do not bound the accuracy.
         return 0.0, 1.0
     if ec >= 1:
         return float(humans.max()), float(humans.min())
@@ -423,7 +430,7 @@ def _shared(
 def _pairs(
     rng: np.random.Generator, place: Place, q: float, ec: float, n_samples: int
 ) -> NDArray[np.int64]:
-    """Cells (human, sample, 4) of pairs that share no trial."""
+    """Cells (human, sample, 4) of pairs without shared trials."""
     humans = place.accuracy
     covariance = ec * (humans * (1 - q) + (1 - humans) * q) / 2
     n11 = np.clip(humans * q + covariance, np.maximum(humans + q - 1, 0), np.minimum(humans, q))

@@ -35,35 +35,41 @@ def external_correlations(
     n_permutations: int = 2_000,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Rank correlations of a score of observers with scores from outside, as in [G20]_ SF.9-12.
+    """Compute rank correlations of a score of observers with external variables [G20]_.
+
+    As in figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not propagated into the
+    intervals.
 
     Parameters
     ----------
     scores : pandas.Series
         Score by observer, such as ``benchmark.summary().set_index("system")["estimate"]``.
     outside : pandas.DataFrame
-        One row per observer (index), one column per score from outside: accuracy on other images,
-        number of parameters, similarity to recordings. Observers that are missing, or have no
-        value, take no part.
+        External variables: one row per observer (index) and one column per variable, such as
+        accuracy on other images, number of parameters, or similarity to neural recordings.
+        Observers that are missing or have no value are excluded.
     n_resamples, n_permutations : int
-        Bootstrap samples of the observers, and permutations; at least 1.
+        Numbers of bootstrap samples of the observers and of permutations, at least 1.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row per column of `outside`: ``outside, n, n_missing, correlation`` (Spearman's), the
-        interval of the bootstrap of observers, ``p_value`` of the permutation test [PS10]_ and
-        ``p_value_bh``; ``note``. The scores are taken as they are: how sure each is is in no
-        interval.
+        One row per column of `outside`, with columns
+
+        - ``outside``: name of the variable
+        - ``n``, ``n_missing``: observers used and excluded
+        - ``correlation``: Spearman's, with its bootstrap interval over observers
+        - ``p_value``: permutation test [PS10]_; adjusted in ``p_value_bh``
+        - ``note``
 
     Raises
     ------
     TypeError
-        If `scores` is no Series or `outside` no table.
+        If `scores` is not a Series or `outside` is not a DataFrame.
     ValueError
-        If observers have two rows, a column holds no numbers, or a number is out of range.
+        If an observer has two rows, a column does not contain numbers, or a number is out of range.
 
     Examples
     --------
@@ -81,8 +87,8 @@ def external_correlations(
         raise TypeError(f"outside must be a DataFrame, got {type(outside).__name__}")
     if not isinstance(scores, pd.Series):
         raise TypeError(
-            f"scores must be a Series by observer, got {type(scores).__name__}; of scores of "
-            "models: scores.summary().set_index('system')['estimate']"
+            f"scores must be a Series by observer, got {type(scores).__name__}; for models, use "
+            "scores.summary().set_index('system')['estimate']"
         )
     try:
         values = scores.to_numpy(dtype=float, na_value=np.nan)
@@ -95,7 +101,7 @@ def external_correlations(
         try:
             values = given.astype(float).reindex(own.index)
         except (TypeError, ValueError):
-            raise ValueError(f"column {column!r} of outside must hold numbers") from None
+            raise ValueError(f"column {column!r} of outside must contain numbers") from None
         both = np.isfinite(values) & np.isfinite(own)
         x, y = own[both].to_numpy(), values[both].to_numpy()
         row = {"outside": str(column), "n": len(x), "n_missing": int((~both).sum())}
@@ -110,7 +116,7 @@ def _correlated(
 ) -> dict[str, object]:  # fmt: skip
     nothing = bound_columns("bootstrap", "eti", CI_PROB, np.full(2, np.nan))
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        note = f"fewer than {FEWEST} observers, or all of them alike"
+        note = f"fewer than {FEWEST} observers, or all values equal"
         return {"correlation": np.nan, **nothing, "p_value": np.nan, "note": note}
     generator = np.random.default_rng(seed)
     value = spearman(x[None], y[None])[0]

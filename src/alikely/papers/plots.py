@@ -1,9 +1,8 @@
-"""Plots of the five papers: radars and maps of conditions.
+"""Plots of published figures: radar plots and maps of conditions.
 
 References
 ----------
-.. [MH08] van der Maaten, Hinton (2008). Visualizing data using t-SNE.
-   Journal of Machine Learning Research 9, 2579-2605.
+.. [MH08] van der Maaten, Hinton (2008). Visualizing data using t-SNE. JMLR 9, 2579-2605.
 """
 
 from __future__ import annotations
@@ -58,36 +57,36 @@ def plot_radar(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw alignment of families of models over data sets.
+    """Draw the alignment of families of models over data sets as a radar plot.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        As from `alikely.spectrum.alignment_table`; with labels if `regime` is given.
+        As returned by `alikely.spectrum.alignment_table`, with labels if `regime` is set.
     families : mapping, pandas.Series or xarray.DataArray
         Family of each model.
     metric : str
         Metric to draw.
     regime : str, optional
-        Take the conditions of this regime only.
+        Use only the conditions of this regime. Default: all conditions.
     ax : matplotlib.axes.Axes, optional
-        Polar axes to draw on; a new figure if not given.
+        Polar axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One spoke per data set, one polygon per family and one for humans among each other: means
-        over the models of the family and the conditions of the data set. A condition in which
-        any system lacks a value is left out for all, and counted in the legend; a data set of which
-        none is left has no spoke. Below 0 lies inside the grey circle.
+        One spoke per data set, and one polygon per family and for human-human values. Polygons are
+        means over the models of the family and the conditions of the data set. Conditions in which
+        any system lacks a value are excluded, and counted in the legend. Data sets without
+        conditions have no spoke. Negative values are inside the gray circle.
 
     Raises
     ------
     TypeError
         If families have no names, or the axes are not polar.
     ValueError
-        If the table is empty or lacks a column, the metric or the regime; a model has no family;
-        or fewer than three data sets are left.
+        If the table is empty or lacks a column, the metric or the regime.
+        If a model has no family, or fewer than three data sets are left.
 
     Examples
     --------
@@ -150,7 +149,7 @@ def plot_radar(
         circle = np.linspace(0, 2 * np.pi, 200)
         ax.plot(circle, np.zeros(200), color="0.5", linewidth=1.0, zorder=1)
     ax.set_rlim(min(0.0, 1.15 * lowest), 1.05 * max(highest, 0.0) or 1.0)
-    # Between two spokes, so that figures and lines stay apart.
+    # Between two spokes, so that numbers do not overlap lines.
     ax.set_rlabel_position(float(np.degrees(angle[1] / 2)))
     ax.tick_params(axis="y", labelsize=7, labelcolor="0.35")
     ax.yaxis.set_major_locator(MaxNLocator(2 if in_column() else 5))
@@ -171,7 +170,7 @@ def plot_radar(
 def condition_map(
     divergences: Distances | xr.Dataset, *, perplexity: float = 15, rng: RandomState = None
 ) -> pd.DataFrame:
-    """Conditions and their coordinates on a plane, by t-SNE."""
+    """Map conditions to coordinates on a plane by t-SNE."""
     if isinstance(divergences, xr.Dataset):
         divergences = divergences["divergence"]
     names, values = labelled_matrix(divergences)
@@ -190,7 +189,8 @@ def condition_map(
         from sklearn.manifold import TSNE
     except ImportError as error:
         raise ImportError(
-            f"a map needs scikit-learn, and it is not there ({error}); pip install scikit-learn"
+            f"a map needs scikit-learn, which cannot be imported ({error}); pip install "
+            "scikit-learn"
         ) from None
 
     model = TSNE(
@@ -200,7 +200,7 @@ def condition_map(
         method="exact",
         random_state=spawn_integer(seed_sequence(rng)),
     )
-    # It squares the matrix where it stands.
+    # t-SNE squares the matrix in place.
     place = model.fit_transform(values.copy())
     return pd.DataFrame({"condition": names, "x": place[:, 0], "y": place[:, 1]})
 
@@ -214,7 +214,7 @@ def plot_condition_map(
     rng: RandomState = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw conditions near others with the same errors, colored by group (t-SNE [MH08]_).
+    """Draw a map of conditions on which similar errors are close, by t-SNE [MH08]_.
 
     Parameters
     ----------
@@ -222,28 +222,28 @@ def plot_condition_map(
         Divergences as returned by `alikely.errors.condition_divergences`, or a matrix of distances
         with names along both sides.
     groups : mapping, pandas.Series or xarray.DataArray
-        Regime, or distortion, of each condition; such as ``found["label"]`` of `alikely.regimes`.
-        Further conditions are left aside.
+        Group of each condition, which sets its color: a regime, such as ``found["label"]`` of
+        `alikely.regimes`, or a distortion. Other conditions in the mapping are ignored.
     perplexity : float
-        Number of neighbors that count, above 0 and below the number of conditions.
+        Effective number of neighbors, above 0 and below the number of conditions.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness. Another seed gives another map.
+        Source of randomness. Different seeds give different maps.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if not given.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        One point per condition, named where there is room: by its level alone where the group is
-        its data set.
+        One point per condition, labeled if there is space: by its level only if the group is its
+        data set.
 
     Raises
     ------
     TypeError
         If groups or distances have no names.
     ValueError
-        If a distance is undefined or negative, the matrix is not symmetric, the perplexity does
-        not fit, or a condition has no group.
+        If a distance is undefined or negative, or the matrix is not symmetric.
+        If the perplexity is out of range, or a condition has no group.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""How alike systems represent the same items, pair by pair, with intervals over items.
+"""Representational similarity of pairs of systems on the same items, with intervals over items.
 
 References
 ----------
@@ -6,7 +6,7 @@ References
    revisited. doi:10.48550/arXiv.1905.00414
 .. [L91] Lin (1991). Divergence measures based on the Shannon entropy. doi:10.1109/18.61115
 .. [S12] Song, Smola, Gretton, Bedo, Borgwardt (2012). Feature selection via dependence
-   maximization. Journal of Machine Learning Research 13, 1393-1434. doi:10.48550/arXiv.0709.1103
+   maximization. JMLR 13, 1393-1434. doi:10.48550/arXiv.0709.1103
 .. [X25] Xu, Bikakis, Onah, Vlachidis, Dickens (2025). Measuring error alignment for
    decision-making systems. doi:10.48550/arXiv.2409.13919
 """
@@ -34,14 +34,14 @@ from alikely.inference.intervals import interval
 
 __all__ = ["representation_similarity"]
 
-# Of probabilities in single precision.
+# Tolerance for probabilities in single precision.
 SUMS_TO_ONE = 1e-3
-# How often items stand in replicates: whole numbers and floats.
+# Bytes per weight of an item in a replicate: as an integer and a float.
 BYTES_OF_WEIGHT = 16
 
 CI_PROB = 0.95
 UNDEFINED = {"soce": "no item that both get wrong"}
-ALIKE = "the items of one system are all alike"
+ALIKE = "all items of one system are identical"
 
 Similarity = Literal["debiased_cka", "cka", "soc", "soce"]
 
@@ -59,42 +59,57 @@ def representation_similarity(
     Parameters
     ----------
     representations : mapping of str to array_like, shape (item, unit)
-        For each system its activations (for CKA), or its confidences, probabilities of the classes
-        (for SOC and SOCE), of the same items in the same order.
+        Activations of each system (for CKA), or its class probabilities (for SOC and SOCE), for the
+        same items in the same order.
     metric : {"debiased_cka", "cka", "soc", "soce"}
-        Linear centered kernel alignment, without or with its bias upwards; similarity of
-        confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``, on all items or on those
-        that both get wrong. For dissimilarities of pairs of items (RDMs) see rsatoolbox.
+        One of
+
+        - ``"debiased_cka"``, ``"cka"``: linear centered kernel alignment, without or with its
+          upward bias
+        - ``"soc"``: similarity of confidences, ``1 / (1 + mean Jensen-Shannon divergence in bits)``
+        - ``"soce"``: the same on items that both systems get wrong
+
+        For representational dissimilarity matrices (RDMs), see rsatoolbox.
     truth : array_like of int, shape (item,), optional
-        Number of the true class of each item; for SOCE.
+        Number of the true class of each item. Required for SOCE.
     n_resamples : int
-        Bootstrap replicates of the items, the same for all pairs; at least 2.
+        Number of bootstrap replicates of the items, the same for all pairs, at least 2.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``dataset, condition, observer_a, observer_b``, the value under the name
-        of the metric, ``se`` by influence functions, a normal interval about the value
-        (``analytic_ci95_lb``) and that of the bootstrap, ``n_items``, and ``note`` where it is
-        undefined. `alikely.metric_correlations` takes ``table[[..., metric]]``.
+        One row per pair, with columns
+
+        - ``dataset``, ``condition``, ``observer_a``, ``observer_b``
+        - a column with the name of the metric: the value
+        - ``se``: standard error from influence functions
+        - bounds of a normal interval (``analytic_ci95_lb``) and of the bootstrap interval
+        - ``n_items``
+        - ``note``: why a value is undefined
+
+        `alikely.metric_correlations` accepts ``table[[..., metric]]``.
 
     Raises
     ------
     TypeError
-        If it is no mapping.
+        If `representations` is not a mapping.
     ValueError
-        If there are fewer than two systems, they have different numbers of items, SOCE has no
-        truth, values are not finite or confidences no probabilities, or a number is out of range.
+        If there are fewer than two systems, or they have different numbers of items.
+        If `truth` is missing for SOCE.
+        If values are not finite, or confidences are not probabilities.
+        If `n_resamples` is below 2.
 
     Notes
     -----
-    Copies of an item in a bootstrap sample are no pair of items for the debiased form. The plain
-    form is biased upwards, by about units over items, and its replicates, of fewer different items,
-    are biased again. Coverage of the value of infinitely many items, .34, by 95 % intervals of 100
-    items of 50 units: plain form 0 in 100 data sets by either interval (mean .55); debiased form
-    .98 by the bootstrap and .90 by `se` in 400 (mean .34).
+    In the debiased form, copies of an item in a bootstrap sample do not form pairs. The plain form
+    has an upward bias of about the number of units divided by the number of items. Its replicates
+    have an additional bias, because they contain fewer different items.
+
+    We simulated 100 items of 50 units; the value for infinitely many items was 0.34. For the plain
+    form (mean 0.55), coverage was 0 by either interval (nominal 0.95; 100 data sets). For the
+    debiased form (mean 0.34), it was 0.98 by the bootstrap and 0.90 by `se` (400 data sets).
 
     Examples
     --------
@@ -112,13 +127,13 @@ def representation_similarity(
         known = ", ".join(map(repr, get_args(Similarity)))
         raise ValueError(f"metric must be one of {known}; got {metric!r}")
     if metric == "soce" and truth is None:
-        raise ValueError("soce is about items that both get wrong: give truth=, class numbers")
+        raise ValueError("soce uses items that both systems get wrong; give truth=, class numbers")
     arrays = _checked(representations)
     n = len(next(iter(arrays.values())))
     check_memory(
         BYTES_OF_WEIGHT * n * n_resamples,
         f"{n:,} items x {n_resamples:,} replicates",
-        "ask for fewer n_resamples",
+        "choose fewer n_resamples",
     )
     generator = np.random.default_rng(seed_sequence(rng))
     weights = generator.multinomial(n, np.full(n, 1 / n), n_resamples).astype(np.float64)
@@ -162,11 +177,11 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
             + listed([repr(name) for name in representations])
         )
     if len(arrays) < 2:
-        raise ValueError(f"representations must be of at least two systems, got {len(arrays)}")
+        raise ValueError(f"representations need at least two systems, got {len(arrays)}")
     sizes = {name: len(array) for name, array in arrays.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(
-            "representations must be of the same items, got "
+            "representations must have the same number of items, got "
             + listed([f"{size} of {name!r}" for name, size in sizes.items()])
         )
     return arrays
@@ -175,7 +190,7 @@ def _checked(representations: Mapping[str, ArrayLike]) -> dict[str, Floats]:
 def _measured(
     metric: Similarity, x: Floats, y: Floats, truth: ArrayLike | None, weights: Floats
 ) -> tuple[float, Floats, Floats, int]:
-    """Value of two systems, influence of every item, replicates, and the number of items."""
+    """Value of two systems, influence of each item, replicates, and the number of items."""
     if metric in ALIGNMENTS:
         weighted, whole = ALIGNMENTS[metric], np.ones((1, len(x)))
         return weighted(x, y, whole)[0], cka_influence(x, y), weighted(x, y, weights), len(x)
@@ -192,7 +207,7 @@ def _measured(
 
 
 def checked_representation(values: ArrayLike, name: str) -> Floats:
-    """Activations of items as an array of floats."""
+    """Convert activations of items to an array of floats."""
     try:
         array = np.asarray(values)
         if np.iscomplexobj(array):
@@ -200,7 +215,8 @@ def checked_representation(values: ArrayLike, name: str) -> Floats:
         array = array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} must hold real numbers, of shape (item, unit): as many units for each item"
+            f"{name} must contain real numbers, of shape (item, unit), with the same number of "
+            "units for each item"
         ) from None
     if array.ndim < 2 or len(array) < 4 or not array.size:
         raise ValueError(
@@ -214,7 +230,7 @@ def checked_representation(values: ArrayLike, name: str) -> Floats:
 
 
 def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """CKA of weighted items, that of a sample in which items stand so many times."""
+    """CKA of weighted items: of a sample that contains each item that many times."""
     k, l = _kernels(one, other)  # noqa: E741
     out = np.empty(len(weights))
     for r, w in enumerate(weights):
@@ -227,14 +243,14 @@ def weighted_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
 
 
 def _kernels(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    # Centered before: the same in exact arithmetic, and without the loss of digits of large means.
+    # Centering before is exact, and avoids the loss of digits for large means.
     x, y = _spread(one), _spread(other)
     return x @ x.T, y @ y.T
 
 
 def _spread(values: Floats) -> Floats:
-    """Values less the mean of their unit, in a scale near 1: powers of two change no digit."""
-    # What rounding leaves of a unit that is the same for all items is no spread.
+    """Center each unit and scale values near 1, by powers of two, which are exact."""
+    # Units that are equal for all items have only rounding errors.
     x = np.where(np.ptp(values, axis=0) > 0, values - values.mean(axis=0), 0.0)
     return np.asarray(np.ldexp(x, -np.frexp(np.abs(x).max())[1]))
 
@@ -248,7 +264,7 @@ def cka_influence(one: Floats, other: Floats) -> Floats:
     """Influence of each item on the plain form."""
     whole = np.ones(len(one))
     k, l = (_centred(kernel, whole) for kernel in _kernels(one, other))  # noqa: E741
-    # Of a mean over pairs: twice the mean over the partners, less the whole.
+    # For a mean over pairs: twice the mean over the partners, minus the total.
     with np.errstate(invalid="ignore", divide="ignore"):  # items that are all alike
         parts = [2 * (m.mean(axis=1) / m.mean() - 1) for m in (k * l, k * k, l * l)]
     return np.asarray(
@@ -257,7 +273,7 @@ def cka_influence(one: Floats, other: Floats) -> Floats:
 
 
 def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats:
-    """CKA from unbiased estimates of its parts [S12]_, of weighted, different items."""
+    """CKA from unbiased estimates of its components [S12]_, for weighted, distinct items."""
     k, l = _kernels(one, other)  # noqa: E741
     for kernel in (k, l):
         np.fill_diagonal(kernel, 0)
@@ -269,26 +285,26 @@ def weighted_debiased_cka(one: Floats, other: Floats, weights: Floats) -> Floats
 
 
 def _dependence(w: Floats, k: Floats, m: Floats) -> Floats:
-    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all four different items, weighted."""
+    """Sum of ``k_ij m_ij - 2 k_ij m_ir + k_ij m_rs`` over all distinct items, weighted."""
     both = k * m
     n, squares = w.sum(axis=0), (w**2).sum(axis=0)
     u, v, product = k @ w, m @ w, both @ w
     u2, v2, product2, product3 = k @ w**2, m @ w**2, both @ w**2, both @ w**3
-    # Of a pair, the weight of the pairs of others.
+    # For each pair, the weight of the pairs of other items.
     pairs = (n**2 - squares) * (w * product).sum(axis=0) - 4 * n * (w**2 * product).sum(axis=0)
     pairs += 4 * (w**3 * product).sum(axis=0) + 2 * (w**2 * product2).sum(axis=0)
-    # Pairs with one item in common, and of each the weight of the other items.
+    # Pairs with one item in common, and for each the weight of the other items.
     common = u * v - product2
     triples = n * (w * common).sum(axis=0) - (w**2 * common).sum(axis=0)
     triples -= (w * (u2 * v + u * v2 - 2 * product3)).sum(axis=0)
-    # Any two pairs, less those that share one item, in four ways, or both, in two.
+    # All pairs of pairs, minus those that share one item (in four ways) or both (in two).
     fours = (w * u).sum(axis=0) * (w * v).sum(axis=0)
     fours += -4 * (w**2 * common).sum(axis=0) - 2 * (w**2 * product2).sum(axis=0)
     return np.asarray(pairs - 2 * triples + fours)
 
 
 def confidence_divergence(p: Floats, q: Floats) -> Floats:
-    """Jensen-Shannon divergence of the confidences of two systems, item by item [L91]_."""
+    """Jensen-Shannon divergence of the confidences of two systems, by item [L91]_."""
     if p.shape != q.shape or p.ndim != 2:
         raise ValueError(
             f"confidences must both be of shape (item, class), got {p.shape} and {q.shape}"
@@ -302,12 +318,12 @@ def confidence_divergence(p: Floats, q: Floats) -> Floats:
             )
     middle = (p + q) / 2
     bits = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / np.log(4)
-    # Confidences may sum to a little more than 1.
+    # Sums of confidences may exceed 1 slightly.
     return within(bits, slack=SUMS_TO_ONE)
 
 
 def confidences(p: Floats, q: Floats, truth: ArrayLike | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Divergence of confidences, and on which items both are wrong."""
+    """Divergence of confidences, and the items that both systems get wrong."""
     divergence = confidence_divergence(p, q)
     if truth is None:
         return divergence, np.ones(len(p), dtype=bool)
@@ -315,11 +331,11 @@ def confidences(p: Floats, q: Floats, truth: ArrayLike | None) -> tuple[Floats, 
     known = true.shape == (len(p),) and np.issubdtype(true.dtype, np.integer)
     if not known or true.min() < 0 or true.max() >= p.shape[1]:
         raise ValueError(
-            f"truth must hold the number of a class, 0 to {p.shape[1] - 1}, for each of "
+            f"truth must contain a class number, 0 to {p.shape[1] - 1}, for each of "
             f"{len(p)} items; got {true.dtype} of shape {true.shape}"
         )
     return divergence, (p.argmax(axis=1) != true) & (q.argmax(axis=1) != true)
 
 
-# Forms of CKA, of weighted items.
+# Forms of CKA for weighted items.
 ALIGNMENTS = {"debiased_cka": weighted_debiased_cka, "cka": weighted_cka}
