@@ -89,7 +89,7 @@ def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.Report) -> Non
     tags = [tag for tag, _ in page.tags]
     assert {"b", "i", "s", "iframe", "object", "form", "base"}.isdisjoint(tags)
     # Images are the maps of the page's own figures.
-    sources = [a.get("href") or a.get("src") or "" for t, a in page.tags if t in ("img", "image")]
+    sources = [_address(attrs) for tag, attrs in page.tags if tag in ("img", "image")]
     assert all(source.startswith("data:image/png") for source in sources)
     assert not any(RUNS.match(name) for _, attrs in page.tags for name in attrs)
     scripts = [attrs for tag, attrs in page.tags if tag == "script"]
@@ -107,6 +107,10 @@ def test_nothing_of_a_name_is_taken_for_markup(hostile: al.report.Report) -> Non
     assert all("<" not in data for data in page.data[:-1])
 
 
+def _address(attrs: dict[str, str | None]) -> str:
+    return attrs.get("href") or attrs.get("xlink:href") or attrs.get("src") or ""
+
+
 def _texts(column: list[object]) -> list[str]:
     parts = column[0] if column and isinstance(column[0], list) else column
     return [str(part) for part in parts]
@@ -118,11 +122,11 @@ def test_a_page_has_no_address_to_load_from(hostile: al.report.Report) -> None:
     assert policy is not None
     assert policy.startswith("default-src 'none'; ")
     for tag, attrs in page.tags:
-        address = attrs.get("href") or attrs.get("src") or ""
+        address = _address(attrs)
         if tag == "a":
             assert address.startswith(("#", "https://doi.org/"))
         else:
-            assert address.startswith(("", "data:", "#")[1:]) or not address
+            assert address.startswith(("data:", "#")) or not address
     assert "url(http" not in hostile.html
     assert "@import" not in hostile.html
 
@@ -155,12 +159,11 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     report = result.report()
     page = Page(report.html)
     assert report.failures == ()
-    assert "1 of 6 estimates are undefined (-); notes say why" in page.text
-    assert "has the interval that we recommend" in page.text
+    assert "1 of 6 estimates are undefined (-)" in page.text
     assert "both observers always right" in page.text
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
-    assert "of 2 differences that are defined, of 6," in page.text
-    assert "Both observers always right (1 of 6 rows: Estimates: error consistency)." in page.text
+    assert "of 2 differences (of 6, others are undefined)" in page.text
+    assert "Both observers always right (1 of 6 rows in Pairs)." in page.text
     assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
 
 
@@ -177,10 +180,10 @@ def test_what_is_missing_and_came_back_is_counted() -> None:
     trials = al.Trials.from_table(table)
     result = al.error_consistency(trials, n_resamples=20, n_draws=0, n_null=20, rng=1)
     text = Page(result.report(trials=trials).html).text
-    assert "Missing: 1 of 9 (11.1%) trials that were shown have no response." in text
-    assert "3 of 12 (25.0%) combinations of observer and trial are not there" in text
-    assert "Repeated: 2 of 2 items came back, up to 2 times." in text
-    assert "the item counts once" in text
+    assert "Missing responses: 1 of 9 (11.1%)." in text
+    assert "Trials not shown: 3 of 12 (25.0%) combinations of observer and trial" in text
+    assert "Repeated items: 2 of 2, up to 2 times within a condition." in text
+    assert "each item counts once" in text
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +223,8 @@ def test_a_page_is_the_same_without_the_trials_and_from_a_file(
     counts = with_gaps.summary()
     missing, shown = counts["no_response"].sum(), counts["n_trials"].sum()
     assert missing > 0
-    assert f"Missing: {missing} of {shown:,} (" in Page(page.html).text
-    assert "has a response" not in page.html
+    assert f"Missing responses: {missing} of {shown:,} (" in Page(page.html).text
+    assert "No response is missing" not in page.html
     lacking = counts["not_shown"].sum()
     assert (f" {lacking} of " in page.html) == (lacking > 0)
 
@@ -233,8 +236,8 @@ def test_results_of_other_data_are_described_one_by_one(with_gaps: al.Trials) ->
     right = np.random.default_rng(1).integers(0, 2, (3, 40))
     whole = al.error_consistency(al.Trials.from_correct(right), **few)
     text = Page(pages.make_report(gaps, whole).html).text
-    assert f"Missing: {with_gaps.summary()['no_response'].sum()} of " in text
-    assert "Missing: every trial that was shown has a response." in text
+    assert f"Missing responses: {with_gaps.summary()['no_response'].sum()} of " in text
+    assert "No response is missing." in text
     assert "Data of: " in text
 
 
@@ -243,8 +246,8 @@ def test_counts_alone_are_not_described_as_trials() -> None:
     cells = al.data.from_counts([[30, 5, 7, 20]])
     result = al.error_consistency(cells, n_resamples=0, n_draws=0, n_null=0, rng=1)
     text = Page(result.report().html).text
-    assert "keeps counts of trials, and not the trials themselves" in text
-    assert "Missing:" not in text
+    assert "contain counts of trials, but not the trials themselves" in text
+    assert "Missing responses:" not in text
 
 
 def test_a_figure_that_fails_leaves_a_line(
@@ -277,13 +280,13 @@ def test_more_rows_than_a_page_has_room_for() -> None:
     frame = pd.DataFrame({"name": [f"<observer {k}>" for k in range(n)], "estimate": 0.5})
     table = blocks.table_of(frame, "All.")
     assert isinstance(table, blocks.Table)
-    assert table.n_rows == n
-    assert 1_000 < table.n_kept < n
-    assert len(table.rest.encode()) <= blocks.MOST_BYTES
-    names, values = json.loads(table.rest)
-    assert len(names) == table.n_kept
-    assert names[-1] == f"<observer {table.n_kept - 1}>"
-    assert values == [["0.500"], [0] * table.n_kept]
+    n_kept, rest = table.packed
+    assert 1_000 < n_kept < n
+    assert len(rest.encode()) <= blocks.MOST_BYTES
+    names, values = json.loads(rest)
+    assert len(names) == n_kept
+    assert names[-1] == f"<observer {n_kept - 1}>"
+    assert values == [["0.50"], [0] * n_kept]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -295,7 +298,8 @@ def test_scores_of_joint_draws() -> None:
     )
     report = some.report()
     assert report.failures == ()
-    assert some.sentence() in Page(report.html).text
+    first = some.summary(sort="-estimate")["system"].iloc[0]
+    assert f"{first} has the highest score" in Page(report.html).text
 
 
 def test_written_whole_or_not(result: al.Result, tmp_path: Path) -> None:
@@ -373,6 +377,7 @@ def test_a_reader_study_says_how_modalities_differ(result: al.Result) -> None:
     # One modality has no difference to any other, and the page says nothing of any.
     one = al.benchmark.reader_study(trials.select(condition="A"), "AI")
     assert "Difference between" not in Page(pages.make_report(one).html).text
+    assert "treat readers and cases as random" in text
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -395,3 +400,35 @@ def test_a_page_of_more_observers_than_a_tree_has_room_for_says_so(
     assert report.failures == (
         "Families. 10 observers take minutes; call al.benchmark.families(matrix)",
     )
+    text = Page(report.html).text
+    assert text.count("al.benchmark.families") == 1
+    assert text.index("al.benchmark.families") > text.index("How it was computed")
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_findings_answer_and_notes_are_said_once() -> None:
+    """At most five sentences next to the figure, each note once, and no Python above methods."""
+    trials = al.load_example()
+    few: Any = {"n_resamples": 40, "n_draws": 400, "rng": 1}
+    scores = al.benchmark_scores(trials, **few)
+    result = al.error_consistency(trials, n_null=40, **few)
+    report = pages.make_report(result, scores, trials=trials)
+    text = Page(report.html).text
+    leads = report.html.split('<div class="lead">')[1:]
+    assert all("<svg>" in lead for lead in leads)
+    assert "to 4 humans?" in leads[0]
+    row = scores.summary(sort="-estimate").query("system.str.startswith('model')").iloc[0]
+    assert f"{row['system']} has the highest score, {row['estimate']:.2f}, 95% CI [" in text
+    ceiling = al.benchmark.ceilings(scores).set_index("level").loc["overall"]
+    low, high = ceiling["noise_ceiling_lower"], ceiling["noise_ceiling_upper"]
+    assert f"lies between {low:.2f} and {high:.2f}." in text
+    assert "new images and new humans" in text
+    answers = re.findall(r'<div class="answers">(.*?)</div>', report.html, flags=re.DOTALL)
+    for answer in answers:
+        assert 1 < answer.count("<p>") <= 5
+        assert len(re.findall(r"[a-z)\]]\.(?:\s|<)", answer)) <= 5
+    assert text.count("responses are missing and count as errors") == 1
+    above, between, below = text.split("How it was computed")
+    methods, tables = below.split("Data as read")
+    assert not re.search(r"no_response|generalize_to|\bal\.", above + between + tables)
+    assert 'Pass no_response="drop" to exclude them' in methods

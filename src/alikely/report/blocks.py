@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,13 +14,14 @@ import pandas as pd
 from markupsafe import Markup
 
 from alikely._base.frames import ordered
-from alikely._base.names import counted
+from alikely._base.names import MISSING, counted
+from alikely.estimates.latex import HEADINGS as SHARED
 from alikely.estimates.latex import printed
-from alikely.estimates.sentences import capital, merged_remarks
-from alikely.plots._style import svg_of
+from alikely.estimates.sentences import NUMBER, capital, merged_remarks
+from alikely.plots._style import column, svg_of
 
-# Rows of a table that stand on the page as they are; all rows follow folded, a page at a time.
-ROWS = 20
+# Rows of a table that are shown at once; all rows follow folded, 50 at a time.
+ROWS = 10
 # Headings of columns, in all tables.
 HEADINGS = {
     "accuracy_a": "accuracy", "accuracy_b": "accuracy of the other",
@@ -28,11 +32,18 @@ HEADINGS = {
     "p_null_bh": "p (simulated, adjusted)", "prob_positive": "probability above 0",
     "p_value_simultaneous": "p (among all)", "se": "standard error", "system": "model",
 }  # fmt: skip
-# Columns from which on a table has a smaller font.
+# Tables with at least so many columns have a smaller font.
 DENSE = 10
-# What one table and one figure may add to the page; a page has about ten of either.
+# Limit of one table and of one figure; a page has about ten of either.
 MOST_BYTES = 900_000
 TOO_LARGE = "it takes {size:.1f} MB, more than a page has room for; draw it in Python, or of fewer"
+# Parts of a note, those that tell what to do in Python, and numbers of a row at its end.
+PARTS = re.compile(r"(; |\. (?=[A-Z]))")
+DOES = re.compile(
+    r"(?:pass|use|call|increase|compare|report|see|give|make|or use)\b", re.IGNORECASE
+)
+PYTHON = re.compile(r"\bal\.\w|\w=|`|\w\(|\b[a-z]+_[a-z_]+\b")
+OF_ROW = re.compile(r" \(-?\d[^)]*\)$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,17 +58,26 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Text(Block):
-    """A paragraph; one that says a finding stands out."""
+    """A paragraph."""
 
     text: str
-    finding: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Lead(Block):
+    """What was asked, the main figure, and sentences that answer the question."""
+
+    question: str
+    answers: Sequence[str]
+    figure: Block | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Items(Block):
-    """A list."""
+    """A list, with numbers if tables refer to it."""
 
     items: Sequence[str]
+    numbered: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,10 +98,15 @@ class Figure(Block):
 
 @dataclasses.dataclass(frozen=True)
 class Failure(Block):
-    """What is not there, and why."""
+    """A part that is missing, and why."""
 
     what: str
     why: str
+
+    @property
+    def plain(self) -> str:
+        """The reason without what to do in Python."""
+        return without_code(self.why)[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,19 +114,36 @@ class Table(Block):
     """The first rows of a table as text, and all of them for the folded one."""
 
     caption: str
-    heads: list[str]
-    numbers: list[bool]
-    rows: list[list[str]]
-    n_rows: int
-    n_kept: int
-    rest: Markup
+    cells: pd.DataFrame
+    right: frozenset[str]
+    n_shown: int
     folded: bool = False
-    remarks: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def heads(self) -> list[str]:
+        """Headings of the columns."""
+        return [str(name) for name in self.cells]
+
+    @property
+    def numbers(self) -> list[bool]:
+        """Which columns are aligned on the right."""
+        return [name in self.right for name in self.heads]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The rows that are shown."""
+        return self.cells.head(self.n_shown).to_numpy().tolist()
 
     @property
     def dense(self) -> bool:
         """Whether it has so many columns that they need a smaller font."""
         return len(self.heads) >= DENSE
+
+    @functools.cached_property
+    def packed(self) -> tuple[int, Markup]:
+        """How many rows the folded table has, and their texts."""
+        n, text = _as_json(self.cells) if len(self.cells) > self.n_shown else (len(self.cells), "")
+        return n, Markup(text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,29 +169,15 @@ def table_of(
     rows: int = ROWS,
     folded: bool = False,
 ) -> Block:
-    """Lay a table out: bounds with what they are of, dashes for what is missing."""
+    """Lay a table out: bounds joined with their estimates, dashes for missing numbers."""
     if not len(frame):
         return Text(f"{caption} Nothing to show.")
     frame = ordered(frame, sort).reset_index(drop=True)
     # A few rows more are not worth folding.
     rows = len(frame) if len(frame) <= 1.5 * rows else rows
-    if "note" in frame and not (frame["note"] != "").any():
-        frame = frame.drop(columns="note")
-    cells, numbers, joined = printed(frame, headings=HEADINGS | dict(headings or {}))
-    right = {*numbers, *joined}
-    heads = [str(name) for name in cells]
-    n_kept, rest = _as_json(cells) if len(cells) > rows else (len(cells), "")
-    return Table(
-        caption,
-        heads,
-        [name in right for name in heads],
-        cells.head(rows).to_numpy().tolist(),
-        len(cells),
-        n_kept,
-        Markup(rest),
-        folded,
-        remarks_of(frame["note"]) if "note" in frame else {},
-    )
+    names = HEADINGS | dict(headings or {})
+    cells, numbers, joined = printed(frame, digits=2, headings=names)
+    return Table(caption, cells, frozenset([*numbers, *joined]), rows, folded)
 
 
 def _as_json(cells: pd.DataFrame) -> tuple[int, str]:
@@ -170,10 +198,11 @@ def _as_json(cells: pd.DataFrame) -> tuple[int, str]:
         n = int(0.97 * n * MOST_BYTES / size)
 
 
-def figure_of(draw: Callable[[], Any], caption: str) -> Block:
-    """Draw a figure, or give the reason for none: the rest of the page does not need it."""
+def figure_of(draw: Callable[[], Any], caption: str, *, narrow: bool = True) -> Block:
+    """Draw a figure that a telephone shows legibly, or give the reason for none."""
     try:
-        svg = svg_of(draw, caption)
+        with column() if narrow else contextlib.nullcontext():
+            svg = svg_of(draw, caption)
     except Exception as error:  # whatever it is, the numbers are worth having
         return Failure(caption, f"{type(error).__name__}: {error}")
     if len(svg) > MOST_BYTES:
@@ -182,30 +211,89 @@ def figure_of(draw: Callable[[], Any], caption: str) -> Block:
 
 
 def attempted(what: str, make: Callable[[], Sequence[Block]]) -> list[Block]:
-    """Make parts of a section; where the analysis has none, its reason stands there."""
+    """Make parts of a section, or give the reason why the analysis has none."""
     try:
         return list(make())
     except ValueError as error:
         return [Failure(what, str(error))]
 
 
-def remarks_of(notes: pd.Series) -> dict[str, int]:
-    """What the notes of a table say, the most frequent first, and in how many rows."""
-    told = notes[notes != ""].str.split("; ").explode()
-    alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
-    several = told.groupby(alike).transform("nunique") > 1
-    counts = told.where(~several, alike).value_counts(sort=False)
-    counts = counts.sort_values(ascending=False, kind="stable")
-    return {str(note): int(n) for note, n in counts.items()}
+def without_code(text: str) -> tuple[str, str]:
+    """Separate what a text says from what it tells to do in Python."""
+    parts = ["", *PARTS.split(text)]
+    plain, code = "", []
+    for before, part in zip(parts[::2], parts[1::2], strict=True):
+        if DOES.match(part) and PYTHON.search(part):
+            code.append(part.rstrip("."))
+        else:
+            plain += (before if plain else "") + part
+    named = SHARED | HEADINGS
+    plain = re.sub(r"\w+_\w+", lambda found: named.get(found[0], found[0]), plain)
+    return plain, ". ".join(map(capital, code))
 
 
-def warnings_of(sections: Sequence[Section]) -> list[str]:
-    """What all tables of a page warn of, each remark where it stands first."""
-    found: dict[str, str] = {}
+def numbered_notes(sections: Sequence[Section]) -> tuple[list[Section], list[str], list[str]]:
+    """Collect the notes of all tables, each once, and what to do about them in Python.
+
+    Tables refer to notes by number, where their rows differ.
+    """
+    known: dict[str, dict[str, int]] = {}
+    where: dict[str, str] = {}
+    advice: dict[str, None] = {}
+    codes: dict[str, str] = {}
+    found: list[Section] = []
     for section in sections:
-        for table in section.blocks:
-            if isinstance(table, Table):
-                for remark, n in merged_remarks(table.remarks).items():
-                    where = f"{n:,} of {counted(table.n_rows, 'row')}: {section.title}"
-                    found.setdefault(remark, f"{capital(remark)} ({where}).")
-    return list(found.values())
+        made: list[Block] = []
+        for block in section.blocks:
+            if isinstance(block, Table) and "note" in block.cells:
+                of_rows = [_notes(text, codes) for text in block.cells["note"]]
+                for note, n in (
+                    pd.Series([n for row in of_rows for n in row]).value_counts(sort=False).items()
+                ):
+                    variants = known.setdefault(_kind(str(note)), {})
+                    variants[str(note)] = variants.get(str(note), 0) + int(n)
+                kinds = [{_kind(note) for note in row} for row in of_rows]
+                for kind in dict.fromkeys(kind for row in kinds for kind in row):
+                    n, all_rows = sum(kind in row for row in kinds), counted(len(kinds), "row")
+                    rows = f"all {all_rows}" if n == len(kinds) > 1 else f"{n:,} of {all_rows}"
+                    where.setdefault(kind, f"{rows} in {section.title}")
+                block = _with_numbers(block, kinds, list(known))
+            elif isinstance(block, Failure) and (code := without_code(block.why)[1]):
+                advice[f"{block.plain}: {code}."] = None
+            made.append(block)
+        found.append(dataclasses.replace(section, blocks=made))
+    items = []
+    for kind, variants in known.items():
+        if len(variants) > 1:
+            (text,) = merged_remarks({OF_ROW.sub("", text): 1 for text in variants})
+        else:
+            (text,) = variants
+        items.append(f"{capital(text)} ({where[kind]}).")
+        if kind in codes:
+            advice[f"Note {len(items)}: {codes[kind]}."] = None
+    return found, items, list(advice)
+
+
+def _notes(text: str, codes: dict[str, str]) -> list[str]:
+    """The notes of a row in plain words; collects what to do about them in Python."""
+    found: list[str] = []
+    for note in text.split("; ") if text not in ("", MISSING) else ():
+        plain, code = without_code(note)
+        found += [plain] if plain else []
+        if code and found:
+            codes[_kind(found[-1])] = code
+    return found
+
+
+def _kind(note: str) -> str:
+    """What notes have in common that differ in numbers alone."""
+    return NUMBER.sub("#", OF_ROW.sub("", note))
+
+
+def _with_numbers(table: Table, kinds: list[set[str]], known: list[str]) -> Table:
+    """A table whose notes are numbers; without those that all of its rows have."""
+    everywhere = set.intersection(*kinds)
+    numbers = [sorted(known.index(kind) + 1 for kind in row - everywhere) for row in kinds]
+    cells = table.cells.assign(note=[", ".join(map(str, row)) for row in numbers])
+    cells = cells if any(numbers) else cells.drop(columns="note")
+    return dataclasses.replace(table, cells=cells)

@@ -1,4 +1,4 @@
-"""The data as they were read: who answered what, what is missing, what came back."""
+"""The data as read: observers, trials, missing responses and repeated items."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from alikely.data import Trials
 from alikely.data.summaries import DATA_SUMMARY, data_summary, summary_table
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
-from alikely.report.blocks import Block, Items, Section, Text, table_of
+from alikely.report.blocks import Block, Items, Section, Text, table_of, without_code
 
 __all__ = ["data_section", "kinds_of", "summary_of"]
 
 TAKEN = {
-    "error": "A trial that was shown and not answered counts as an error.",
-    "drop": "A trial that was shown and not answered is left out of the pairs of that observer.",
+    "error": "Missing responses count as errors.",
+    "drop": "Trials with a missing response are excluded from the pairs of that observer.",
 }
 COUNTED = {
-    "condition": "Each condition of each data set is counted by itself.",
-    "dataset": "Each data set is counted by itself, over all of its conditions.",
+    "condition": "Each condition of each data set is analyzed separately.",
+    "dataset": "Each data set is analyzed separately, over all of its conditions.",
 }
-POOLED = "All trials are counted together."
+POOLED = "All trials are analyzed together."
 REPEATS = {
     "crossed": (
-        "Every answer of one observer to an item meets every answer of the other, and the item "
+        "Repeated items: all pairs of responses of two observers are crossed, and each item "
         "counts once."
     ),
-    "paired": "Repeats are paired in their order, and count as trials of their own.",
+    "paired": "Repeats are paired in their order, and count as separate trials.",
 }
 HUMAN_IDS = {
-    "shared": "For scores, a label of a human is one and the same person in all data sets.",
-    "per_dataset": "For scores, a label of a human is another person in each data set.",
+    "shared": "Human labels identify the same person in all data sets.",
+    "per_dataset": "Human labels identify different people in each data set.",
 }
 IMAGES = {
-    "dataset": "For scores, a label of an item is one image within a data set.",
-    "label": "For scores, a label of an item is one image everywhere.",
-    "condition": "For scores, a label of an item is another image in each condition.",
+    "dataset": "Item labels identify the same image within a data set.",
+    "label": "Item labels identify the same image in all data sets.",
+    "condition": "Item labels identify different images in each condition.",
 }
 MOST_KINDS = 6
-# Rows of observers that are unfolded at first.
+# Tables of at most so many observers are not folded.
 FEW_ROWS = 8
 
 
@@ -55,7 +55,7 @@ def summary_of(results: Sequence[Result], trials: Trials | None) -> xr.Dataset |
 def _summaries(
     results: Sequence[Result], trials: Trials | None
 ) -> list[tuple[Result | None, xr.Dataset]]:
-    """What was read, once for results of the same data, with the first result of each."""
+    """Summaries of data, once for results of the same data, with the first result of each."""
     if trials is not None:
         return [(None, data_summary(trials.data))]
     found: list[tuple[Result | None, xr.Dataset]] = []
@@ -68,11 +68,11 @@ def _summaries(
 
 
 def data_section(results: Sequence[Result], trials: Trials | None) -> Section:
-    """What was read, in words, by data set and by observer."""
+    """The data in words, by data set and by observer."""
     found = _summaries(results, trials)
     blocks: list[Block] = []
-    if not found:
-        blocks.append(Text("This file keeps counts of trials, and not the trials themselves."))
+    if not found and results:
+        blocks.append(Text("The results contain counts of trials, but not the trials themselves."))
         blocks += [Text(repr(result)[1:-1]) for result in results]
     for result, summary in found:
         if len(found) > 1:
@@ -87,7 +87,7 @@ def data_section(results: Sequence[Result], trials: Trials | None) -> Section:
 
 
 def _described(summary: xr.Dataset) -> list[Block]:
-    """The size of the data in a sentence, and what stands out in them."""
+    """The size of the data in a sentence, with missing responses and repeated items."""
     n_shown, n_missing = int(summary["n_shown"].sum()), int(summary["n_missing"].sum())
     n_trials, attrs = int(summary["n_trials"].sum()), summary.attrs
     kinds = pd.Series(summary["kind"].values).value_counts(sort=False)
@@ -102,26 +102,24 @@ def _described(summary: xr.Dataset) -> list[Block]:
     if n_classes := int(attrs["n_classes"]):
         text += f" among {counted(n_classes, 'class', 'classes')}"
     else:
-        text += ", of which only right or wrong is known"
+        text += " (correct or incorrect only)"
     lacking, possible = n_trials * summary.sizes["observer"] - n_shown, n_trials
     possible *= summary.sizes["observer"]
     items = [
-        f"Missing: {_share(n_missing, n_shown)} trials that were shown have no response."
+        f"Missing responses: {_share(n_missing, n_shown)}."
         if n_missing
-        else "Missing: every trial that was shown has a response.",
-        f"Not every observer was shown every trial: {_share(lacking, possible)} combinations of "
-        "observer and trial are not there. Pairs are compared on trials that both were shown."
+        else "No response is missing.",
+        f"Trials not shown: {_share(lacking, possible)} combinations of observer and trial. Pairs "
+        "are compared on trials that both were shown."
         if lacking
         else "Every observer was shown every trial.",
-        f"Repeated: {attrs['n_repeated']:,} of {attrs['n_items']:,} items came back, up to "
-        f"{attrs['max_repeats']:,} times."
+        f"Repeated items: {attrs['n_repeated']:,} of {attrs['n_items']:,}, up to "
+        f"{attrs['max_repeats']:,} times within a condition."
         if attrs["n_repeated"]
-        else "Repeated: no item came back within a condition.",
+        else "No item is repeated within a condition.",
     ]
     notes = [note for note in str(attrs["notes"]).split("\n") if note]
-    items += [f"Noted when reading: {note}." for note in notes]
-    if not notes:
-        items.append("Nothing had to be guessed, left out or counted apart when reading.")
+    items += [f"Noted when reading: {without_code(note)[0]}." for note in notes]
     return [Text(f"{text}."), Items(items)]
 
 
@@ -130,7 +128,7 @@ def _share(n: int, of: int) -> str:
 
 
 def _rules(result: Result) -> list[str]:
-    """What was decided about the data, in words."""
+    """How the analysis treated the data, in words."""
     attrs = dict(result.data.attrs)
     if result.kind == "pair":
         attrs |= result.table.attrs
@@ -142,9 +140,11 @@ def _rules(result: Result) -> list[str]:
     if attrs.get("repeats") in REPEATS:
         rules.append(REPEATS[str(attrs["repeats"])])
     if attrs.get("cluster"):
-        rules.append(f"Trials that share their {attrs['cluster']} are one unit of sampling.")
+        rules.append(
+            f"The sampling unit is the cluster of trials with the same {attrs['cluster']}."
+        )
     if attrs.get("exclude"):
-        rules.append(f"Left out of the scores: the conditions of {attrs['exclude']!r}.")
+        rules.append(f"Conditions excluded from the scores: {attrs['exclude']}.")
     if "human_ids" in attrs:
         rules.append(HUMAN_IDS[str(attrs["human_ids"])])
         rules.append(IMAGES[str(attrs["item_scope"])])

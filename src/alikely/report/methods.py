@@ -1,10 +1,10 @@
-"""How the numbers came about: a paragraph for a methods section, versions and references."""
+"""How the numbers were computed: a paragraph for a methods section, versions, references."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -18,9 +18,9 @@ from alikely.benchmark.levels import dataset_names, is_analytic, model_names
 from alikely.estimates.matrix_result import place_dim
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import capital, interval_words, method_words
-from alikely.report.blocks import Block, Code, Section, Text, table_of
+from alikely.report.blocks import Block, Code, Items, Section, Text, table_of
 
-__all__ = ["Reference", "cited", "methods_section", "references"]
+__all__ = ["Reference", "cited", "methods_section", "references", "references_section"]
 
 ENTRY = re.compile(r"^@\w+\{(?P<key>\w+),\n(?P<fields>.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (?P<name>\w+) = \{(?P<value>.*)\},?$", re.MULTILINE)
@@ -92,6 +92,8 @@ def cited(results: list[Result]) -> list[Reference]:
             names += SCORES + DIFFERENCES if is_analytic(result) else ()
             names += RANKS
             names += CEILINGS if is_analytic(result) else ()
+        elif result.kind == "reader":
+            names += SCORES[1:4]
     known = references()
     found = [known.get(name) or _unknown(name) for name in dict.fromkeys(names)]
     return list(dict.fromkeys(found))
@@ -114,15 +116,20 @@ def software() -> Reference:
     return Reference("alikely", text, "", bibtex)
 
 
-def methods_section(results: list[Result]) -> Section:
-    """The paragraph with its numbers, versions, and references to copy."""
+def methods_section(results: list[Result], advice: Sequence[str]) -> Section:
+    """How the numbers were computed, and what the notes advise to do in Python."""
     blocks: list[Block] = [Text(_methods(result)) for result in results]
     blocks.append(Text(_seeds(results)))
-    blocks.append(_versions(results))
+    if advice:
+        blocks += [Text("What to do about the notes, in Python:"), Items(advice)]
+    return Section("How it was computed", blocks)
+
+
+def references_section(results: list[Result]) -> Section:
+    """Versions, and references to copy."""
     entries = [*cited(results), software()]
-    blocks.append(References(entries))
-    blocks.append(Code("\n\n".join(entry.bibtex for entry in entries) + "\n", "BibTeX"))
-    return Section("Methods and references", blocks, open=False)
+    bibtex = Code("\n\n".join(entry.bibtex for entry in entries) + "\n", "BibTeX")
+    return Section("References", [_versions(results), References(entries), bibtex], open=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +140,8 @@ class References(Block):
 
 
 def _methods(result: Result) -> str:
+    if result.kind == "reader":
+        return _of_readers(result)
     if result.kind == "pair":
         return _of_pairs(result)
     if result.kind == "matrix":
@@ -142,19 +151,32 @@ def _methods(result: Result) -> str:
     draws = result.data["posterior"].to_dataset()["score"]
     n = draws.sizes["chain"] * draws.sizes["draw"]
     return (
-        f"Scores of {result.metric.label} are means of entries of one analysis, by "
-        f"{counted(n, 'joint posterior draw')}."
+        f"Scores are mean {result.metric.label} over the pairs and conditions of one analysis, "
+        f"computed for each of {counted(n, 'joint posterior draw')}."
     )
 
 
 def _missing(attrs: Mapping[Any, Any]) -> str:
-    taken = {"error": "counted as an error", "drop": "was left out of the pair"}
+    taken = {"error": "counted as errors", "drop": "were excluded"}
     found = taken.get(str(attrs.get("no_response")), "")
-    return f" A missing response {found}." if found else ""
+    return f" Missing responses {found}." if found else ""
+
+
+def _of_readers(study: Result) -> str:
+    """Reader studies: what is averaged, and both components of the variance."""
+    attrs = study.data.attrs
+    unit = f"clusters of cases ({attrs['cluster']})" if attrs.get("cluster") else "cases"
+    return (
+        f"Means of {study.metric.label} over readers were computed in each condition."
+        f"{_missing(attrs)} Analytic {percent(study.interval_options(None, None)[0])} intervals "
+        f"treat readers and {unit} as random: the variance over readers comes from the jackknife, "
+        "that over cases from influence functions, and the quantiles are those of Student's t "
+        "with Satterthwaite's degrees of freedom."
+    )
 
 
 def _of_pairs(result: Result) -> str:
-    """Pairs: what was counted, and how each interval and test came about."""
+    """Pairs: what was counted, and the methods of intervals and tests."""
     attrs = dict(result.data.attrs) | result.table.attrs
     prob, kind = result.interval_options(None, None)
     pairs = result.pairs
@@ -175,14 +197,14 @@ def _of_pairs(result: Result) -> str:
         f"{method_words(result, method, kind)} ({interval_words(method, kind, prob)})"
         for method in methods
     ]
-    text += f" Intervals: {'; '.join(said)}. Analytic intervals are of influence functions."
+    text += f" Intervals: {'; '.join(said)}. Analytic intervals are based on influence functions."
     if "p_null" in result.estimates:
         n = int(attrs.get("n_null", 0))
         of = f"{n:,} simulated tables" if n else "simulated tables"
         text += (
-            f" Independence was tested by {of} of independent observers of the same accuracies, "
-            "adjusted over all estimates by Benjamini and Hochberg, and by Fisher's exact test; "
-            "Bayes factors are of association against independence."
+            f" Independence was tested with {of} of independent observers of the same accuracies, "
+            "adjusted for all estimates (Benjamini and Hochberg), and with Fisher's exact test. "
+            "Bayes factors compare association with independence."
         )
     return text
 
@@ -192,27 +214,28 @@ def _of_scores(scores: Result) -> str:
     attrs = scores.data.attrs
     prob, _ = scores.interval_options(None, None)
     text = (
-        f"Scores are means of {scores.metric.label} of a model with each human, over conditions, "
-        f"then humans, then those data sets that have models "
-        f"({counted(len(model_names(scores)), 'model')}; "
-        f"{counted(len(dataset_names(scores)), 'data set')} in all).{_missing(attrs)}"
+        f"The score of a model is its mean {scores.metric.label} with the humans, averaged over "
+        "conditions, then humans, then data sets that have models "
+        f"({counted(len(model_names(scores)), 'model')}, "
+        f"{counted(len(dataset_names(scores)), 'data set')}).{_missing(attrs)}"
     )
     if attrs.get("exclude"):
-        text += f" Conditions of {attrs['exclude']!r} were left out."
+        text += f" Conditions were excluded: {attrs['exclude']}."
     text += (
-        f" Analytic {percent(prob)} intervals of new images and new humans decompose the variance "
-        "into both (jackknife over humans, influence functions of images), with Student's "
-        "quantiles and the fewer degrees of freedom of Satterthwaite's and Howe's"
+        f" Analytic {percent(prob)} intervals for new images and new humans use two variance "
+        "components: images (influence functions) and humans (jackknife). Quantiles are those of "
+        "Student's t, with the smaller of Satterthwaite's and Howe's degrees of freedom."
     )
     if "bootstrap" in scores.data.children:
         n = scores.data["bootstrap"].to_dataset().sizes["resample"]
-        text += f"; the bootstrap has {counted(n, 'replicate')}"
+        text += f" The bootstrap has {counted(n, 'replicate')}."
     if "posterior" in scores.data.children:
         n = len(scores.draws("posterior"))
-        text += f", the posterior (new images, these humans) {counted(n, 'draw')}"
+        text += f" The posterior, for new images and these humans, has {counted(n, 'draw')}."
     return (
-        f"{text}. Differences are judged one by one and, by the studentised range, all at once; "
-        "sets of ranks hold all true ranks at once; shares of the ceiling have Fieller's intervals."
+        f"{text} Differences are tested one by one, and with adjustment for all by the studentized "
+        "range. Sets of ranks contain all true ranks simultaneously. Ratios to the ceiling have "
+        "Fieller intervals."
     )
 
 
@@ -220,21 +243,22 @@ def _of_matrix(matrix: Result) -> str:
     n = len(matrix.observers)
     where = f" within each {place_dim(matrix)}" if place_dim(matrix) else ""
     posterior = "posterior_lower" in matrix.estimates
-    limits = "; posterior limits come from the counts alone, without draws" if posterior else ""
+    limits = "; posterior limits come from the counts, without draws" if posterior else ""
     return (
         f"{capital(matrix.metric.label)} of all {counted(n * (n - 1) // 2, 'pair')} of {n:,} "
         f"observers was computed{where}.{_missing(matrix.data.attrs)} Standard errors are "
-        f"of influence functions{limits}."
+        f"based on influence functions{limits}."
     )
 
 
 def _seeds(results: list[Result]) -> str:
     seeds = dict.fromkeys(str(r.data.attrs["seed"]) for r in results if "seed" in r.data.attrs)
     if not seeds:
-        return "No random numbers were needed."
+        return "The analysis uses no random numbers."
     many = "s" if len(seeds) > 1 else ""
     return (
-        f"Seed{many} {', '.join(seeds)}: the same gives the same numbers, on any number of cores."
+        f"Seed{many} {', '.join(seeds)}: the same seed gives the same numbers with any number of "
+        "workers."
     )
 
 
@@ -243,7 +267,7 @@ def _versions(results: list[Result]) -> Block:
     here = versions()
     table = pd.DataFrame({"software": list(here), "version": list(here.values())})
     other = made - {here["alikely"]}
-    text = "Versions with which this page was made."
+    text = "Versions of the software that made this page."
     if other:
-        text += f" The analysis itself is of alikely {', '.join(sorted(other))}."
+        text += f" The analysis was made with alikely {', '.join(sorted(other))}."
     return table_of(table, text, folded=True)

@@ -1,4 +1,4 @@
-"""One page of HTML that holds all it shows: what a user keeps and sends."""
+"""Reports: one page of HTML that contains everything it shows."""
 
 from __future__ import annotations
 
@@ -20,21 +20,29 @@ from alikely._base.steps import step
 from alikely.benchmark.groups import of_pairs
 from alikely.data import Trials
 from alikely.estimates.result import Result
-from alikely.report.blocks import Failure, Items, Section, Text, warnings_of
+from alikely.report.blocks import Block, Failure, Items, Lead, Section, Text, numbered_notes
 from alikely.report.data import data_section, kinds_of, summary_of
-from alikely.report.methods import methods_section
+from alikely.report.methods import methods_section, references_section
 from alikely.report.results import parts_of
 
 __all__ = ["Report", "make_report"]
 
-TITLE = "How alike are their errors?"
+# Titles by kind of result, in the order of the page.
+TITLES = {
+    "reader": "Reader study: {label}",
+    "model": "Models compared with humans: {label}",
+    "group": "Groups of observers: {label}",
+    "pair": "Pairs of observers: {label}",
+    "matrix": "All pairs of observers: {label}",
+}
+FIRST = list(TITLES)
 # What notebooks give the page, in pixels.
 HEIGHT = 640
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Report:
-    """A page of HTML without anything from elsewhere; notebooks show it.
+    """Page of HTML that contains everything it shows; notebooks display it.
 
     Attributes
     ----------
@@ -42,16 +50,16 @@ class Report:
         The page.
     title : str
     failures : tuple of str
-        What could not be drawn or worked out, and why, as the page says it.
+        Figures and tables that are missing, and why.
 
     Examples
     --------
     >>> import alikely as al
     >>> trials = al.load_example().select(condition="noise")
     >>> result = al.error_consistency(trials, "human-human", n_resamples=200, n_draws=200, rng=1)
-    >>> page = result.report(trials=trials, title="Four people")
+    >>> page = result.report(trials=trials, title="Four humans")
     >>> page  # doctest: +ELLIPSIS
-    <Report 'Four people': ... figures, 0.1 MB>
+    <Report 'Four humans': ... figures, 0.1 MB>
     """
 
     html: str
@@ -96,31 +104,31 @@ def make_report(
     title: str | None = None,
     remarks: Sequence[str] = (),
 ) -> Report:
-    """Lay results out on one page.
+    """Report results on one page of HTML.
 
     Parameters
     ----------
     *results : Result
-        Of one analysis, such as the pairs and the scores of the same trials. Differences are those
-        of the scores, where there are scores.
+        Results of one analysis, such as the pairs and the scores of the same trials. With scores,
+        the report has no differences of pairs.
     trials : Trials, optional
-        What they were made of. Default: the counts and kinds of observers that results keep.
+        The trials that were analyzed. Default: the counts and kinds that the results contain.
     title : str, optional
     remarks : sequence of str
-        Stand below the title.
+        Paragraphs below the title.
 
     Returns
     -------
     Report
-        Data as read, findings in sentences, estimates by every method, tests, differences, ranks,
-        ceilings, warnings, and methods with references.
+        Findings with the main figure, notes, methods, the data as read, estimates, tests, ranks,
+        differences, ceilings, and references.
 
     Raises
     ------
     TypeError
-        If something is no result, `trials` no `Trials`, the title no text, or `remarks` no list.
+        If an argument is of the wrong type.
     ValueError
-        If there is no result, or observers of one are not among those of the trials.
+        If there is no result, or an observer of a result is not in `trials`.
 
     Examples
     --------
@@ -149,30 +157,35 @@ def make_report(
         for result in results
         if result.kind != "reader"
     ]
+    shown = [*trees, *(result for result in results if result.kind == "reader")]
     if trials is not None:
         _check_observers(trees, trials)
     with step("laying out the report"):
-        findings: list[str] = []
+        leads: list[Block] = []
         sections: list[Section] = []
         scored = any(result.kind == "model" for result in results)
-        for result in sorted(results, key=lambda one: one.kind != "reader"):
+        order = sorted(results, key=lambda one: FIRST.index(one.kind))
+        for result in order:
             own = [result] if result.kind != "reader" else []
             kinds = kinds_of(summary_of(own, trials)) if own else None
-            said, parts = parts_of(result, kinds, scored)
-            findings += said
+            lead, parts = parts_of(result, kinds, scored)
+            leads.append(lead)
             sections += parts
-        first = Section("Findings", [Text(text, finding=True) for text in findings])
         read = data_section(trees, trials)
-        sections = _named_apart([read, *sections, methods_section(trees)])
-        warned = warnings_of(sections) or ["There is nothing to warn of."]
-        sections = [first, Section("Warnings", [Items(warned)]), *sections]
-        heading = title or TITLE
-        failures = [
-            f"{block.what} {block.why}"
-            for section in sections
-            for block in section.blocks
-            if isinstance(block, Failure)
+        labels = {result.metric.label for result in results}
+        sections, notes, advice = numbered_notes(_named_apart([read, *sections], labels))
+        noted = Items(notes, numbered=True) if notes else Text("There are no notes.")
+        sections = [
+            Section("Findings", leads),
+            Section("What to keep in mind", [noted]),
+            methods_section(shown, advice),
+            *sections,
+            references_section(shown),
         ]
+        heading = title or TITLES[order[0].kind].format(label=order[0].metric.label)
+        blocks = [block for section in sections for block in section.blocks]
+        blocks += [block.figure for block in leads if isinstance(block, Lead) and block.figure]
+        failures = [f"{block.what} {block.why}" for block in blocks if isinstance(block, Failure)]
         return Report(_page(heading, remarks, sections), heading, tuple(failures))
 
 
@@ -189,13 +202,16 @@ def _check_observers(results: Sequence[Result], trials: Trials) -> None:
             )
 
 
-def _named_apart(sections: list[Section]) -> list[Section]:
-    """Titles that differ, for links within the page: of two metrics both may have ranks."""
+def _named_apart(sections: list[Section], labels: set[str]) -> list[Section]:
+    """Give sections different titles, for links within the page; a single metric is not named."""
     seen: dict[str, int] = {}
     named = []
     for section in sections:
-        n = seen[section.title] = seen.get(section.title, 0) + 1
-        title = section.title if n == 1 else f"{section.title} ({n})"
+        title = section.title
+        if len(labels) == 1:
+            title = title.removesuffix(f": {min(labels)}")
+        n = seen[title] = seen.get(title, 0) + 1
+        title = title if n == 1 else f"{title} ({n})"
         named.append(Section(title, section.blocks, section.open))
     return named
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from alikely._base.intervals import bound_names
-from alikely._base.names import MISSING, listed, p_words
+from alikely._base.intervals import bound_names, percent
+from alikely._base.names import MISSING, counted, listed, p_words
 from alikely.benchmark.benchmark import (
     ceilings,
     differences,
+    method,
     ranks,
-    test_difference,
     test_equality,
 )
-from alikely.benchmark.layout import OVERALL, Population
-from alikely.benchmark.levels import dataset_names, is_analytic, model_names
+from alikely.benchmark.layout import CEILING, HUMANS, OVERALL, Population, in_kinds
+from alikely.benchmark.levels import dataset_names, human_kind, is_analytic, model_names
 from alikely.benchmark.readers import POPULATION, reader_means
 from alikely.benchmark.tables import NO_METHOD, is_plug_in, not_valid
 from alikely.benchmark.trees import families
-from alikely.benchmark.words import (
-    SPEAKS,
-    ceiling_sentence,
-    equality_sentence,
-    rank_sentence,
-)
+from alikely.benchmark.words import SPEAKS
 from alikely.estimates.contrasts import (
     contrast_sentence,
     model_means,
@@ -33,19 +30,23 @@ from alikely.estimates.contrasts import (
 )
 from alikely.estimates.result import Result
 from alikely.estimates.sentences import (
-    METHODS,
     PLACES,
-    capital,
+    Phrases,
+    chosen_interval,
+    pair_words,
+    place_words,
     population_words,
 )
+from alikely.metrics import Metric
+from alikely.plots._style import COLORS, name_rows, new_axes, styled
 from alikely.plots.agreement import plot_agreement
 from alikely.plots.benchmark import plot_benchmark
 from alikely.plots.families import MOST_GROUPS, plot_families
-from alikely.plots.intervals import plot_intervals
 from alikely.plots.pairs import plot_matrix, undefined_pairs
 from alikely.report.blocks import (
     ROWS,
     Block,
+    Lead,
     Section,
     Text,
     attempted,
@@ -55,7 +56,7 @@ from alikely.report.blocks import (
 
 __all__ = ["pair_sections", "parts_of", "score_findings", "score_sections"]
 
-# Images and people are both resampled: the widest of the three populations, and first.
+# Images and humans are both resampled: the widest of the three populations, and first.
 BOTH: Population = "both"
 # Random numbers decide sets of ranks in the last place only; a page is to be the same again.
 SEED = 1
@@ -63,41 +64,148 @@ SEED = 1
 MOST_IN_TREE = 2_000
 # Bootstrap replicates of the tree.
 REPLICATES = 20
-# Rows that are looked at: a table of all pairs of thousands has millions.
+# Rows that are sorted: a table of all pairs of thousands has millions.
 MOST_ROWS = 20_000
-TREE = "Observers are joined by average linkage of the estimates."
-MODALITIES = {"modality": "condition", "other": "other condition", "p_value": "p"}
 # A map of more observers has no room for their names.
 MOST_IN_MAP = 120
+# Rows of the main figure.
+MOST_IN_LEAD = 15
+TREE = "Observers are joined by average linkage of the estimates."
+MODALITIES = {
+    "modality": "condition", "other": "other condition", "p_value": "p", "observer": "reader",
+}  # fmt: skip
 TESTED = (
-    "Against observers that err independently: p (simulated) by {n} tables simulated with the same "
-    "accuracies, adjusted over all rows by Benjamini and Hochberg; Fisher's exact test; and the "
-    "logarithm (in nats) of the Bayes factor of association against independence, above 0 for "
-    "association. The tests generalizes to {whom}."
+    "Tests against observers with independent errors: p (simulated) is based on {n} tables "
+    "simulated with the same accuracies, and is adjusted for all rows (Benjamini and Hochberg). "
+    "The logarithm of the Bayes factor (in nats) is above 0 for association. Tests generalize to "
+    "{whom}."
 )
-ONE_INTERVAL = (
-    "Each estimate has the interval that we recommend for it. The summary of the result shows "
-    "the other methods with intervals='all'."
-)
+ANSWERS = {
+    "score": "The score of a model is its mean {label} with the {humans}{scale}.",
+    "measure": "The measure is {label}{scale}.",
+    "extremes": "{first} has the highest score, {highest}; {last} has the lowest, {lowest}.",
+    "only": "The score is {highest}.",
+    "humans": "The humans reach {value} with each other",
+    "ceiling": "; the noise ceiling, the highest score that a model could reach given the "
+    "variability between humans, lies between {low} and {high}",
+    "all": "None of the other {n} models is distinguishable from {first} after adjustment for "
+    "multiple comparisons",
+    "some": "Significantly lower than {first}, after adjustment for multiple comparisons, are {n} "
+    "of the other {of} models: {names}",
+    "pairs": "It is highest for {first}, {highest}, and lowest for {last}, {lowest}.",
+    "median": "The median of {n:,} estimates is {median}{undefined}",
+    "tests": "; {n:,} differ significantly from independent observers, after adjustment for "
+    "multiple comparisons",
+    "intervals": "The {how}intervals generalize to {target}; they are not adjusted for multiple "
+    "comparisons.",
+}
+SCALE = ", where 0 is expected from independent observers and 1 is perfect agreement"
 
 
 def parts_of(
     result: Result, kinds: Mapping[str, str] | None, scored: bool
-) -> tuple[list[str], list[Section]]:
-    """Findings and sections of one result; differences of pairs where there are no scores."""
+) -> tuple[Lead, list[Section]]:
+    """The lead and the sections of one result; differences of pairs where there are no scores."""
     if result.kind == "reader":
-        return [result.sentence()], _study(result)
+        return _study(result)
     if result.kind == "group":
-        return [result.sentence()], _groups(result)
+        return _groups(result)
     if result.kind == "model":
-        return score_findings(result), score_sections(result)
+        caption = "Dots: scores with their intervals. Green: humans with each other."
+        if is_analytic(result):
+            caption += " Hatched: noise ceiling."
+        figure = figure_of(lambda: _ranking(result), caption)
+        return Lead(*score_findings(result), figure), score_sections(result)
     if result.kind == "matrix":
-        return [result.sentence()], _matrix(result, kinds)
-    apart = None if scored else _differences(result)
-    findings = [result.sentence()]
-    if apart is not None and len(apart):
-        findings.append(_largest(result, apart))
-    return findings, pair_sections(result, kinds, apart)
+        return _matrix(result, kinds)
+    return _pair_lead(result), pair_sections(
+        result, kinds, None if scored else _differences(result)
+    )
+
+
+def _scale(metric: Metric) -> str:
+    """What the values of a metric mean."""
+    return SCALE if metric.independent == 0 and metric.bounds[1] == 1 else ""
+
+
+def _said(result: Result) -> list[str]:
+    """What is measured, and the sentence of a result without its notes, which the page lists."""
+    metric = result.metric
+    measure = ANSWERS["measure"].format(label=metric.label, scale=_scale(metric))
+    return [measure, result.sentence().partition(" Caution: ")[0]]
+
+
+def _pair_lead(result: Result, figure: Block | None = None, more: Sequence[str] = ()) -> Lead:
+    """The highest and the lowest estimate of pairs, their median, tests and population."""
+    metric, at = result.metric, result.estimates
+    prob, kind = result.interval_options(None, None)
+    if result.kind == "matrix":
+        chosen = "posterior" if "posterior_lower" in at else "analytic"
+        tops = [result.summary(top=MOST_IN_LEAD, lowest=low, intervals=[chosen])
+                for low in (False, True)]  # fmt: skip
+        n, p = len(result.observers) * (len(result.observers) - 1) // 2, at.get("p_adjusted")
+    else:
+        chosen = chosen_interval(result, None)
+        frame = result.summary(intervals=[chosen] if chosen else [], columns="all")
+        tops = [
+            frame.sort_values("estimate", ascending=low, kind="stable") for low in (False, True)
+        ]
+        n = len(result.pairs[["observer_a", "observer_b"]].drop_duplicates())
+        p = frame.get("p_null_bh")
+    values = at["estimate"].values.ravel()
+    defined = values[np.isfinite(values)]
+    question = f"How similar are the responses of {counted(n, 'pair')} of observers?"
+    if len(defined) < 2:
+        return Lead(question, [*_said(result), *more], figure)
+    places = [name for name in PLACES if tops[0][name].nunique() > 1]
+    say = Phrases(metric, chosen, prob, kind, 2)
+
+    def named(row: pd.Series) -> str:
+        return pair_words(row, metric) + place_words(row, places)
+
+    most, least = (table.iloc[0] for table in tops)
+    lost = len(values) - len(defined)
+    found = [
+        ANSWERS["measure"].format(label=metric.label, scale=_scale(metric)),
+        ANSWERS["pairs"].format(
+            first=named(most), last=named(least), highest=_reached(say, most),
+            lowest=_reached(say, least),
+        ),
+        ANSWERS["median"].format(
+            n=len(defined), median=say.value(float(np.median(defined))),
+            undefined=f" ({lost:,} undefined excluded)" * bool(lost),
+        ),
+    ]  # fmt: skip
+    if p is not None and np.isfinite(p).any():
+        found[-1] += ANSWERS["tests"].format(n=int((np.asarray(p) < 1 - prob).sum()))
+    found[-1] += "."
+    if chosen:
+        target = population_words(metric, chosen, result.data.attrs)
+        found.append(ANSWERS["intervals"].format(how=f"{chosen} ", target=target))
+    top = tops[0][tops[0]["estimate"].notna()].head(MOST_IN_LEAD)
+    if figure is None:
+        which = f"The {len(top)} highest of {len(values):,} estimates" * (len(top) < len(values))
+        columns = ["observer_a", "observer_b", *places]
+        rows = top.set_axis(top[columns].astype(str).agg(", ".join, axis=1))
+        figure = figure_of(
+            lambda: _forest({metric.label: rows[_ends(rows, say)]}),
+            f"{which or 'Estimates'}{f', with {chosen} intervals' * bool(chosen)}.",
+            narrow=False,
+        )
+    return Lead(question, [*found, *more], figure)
+
+
+def _ends(rows: pd.DataFrame, say: Phrases) -> list[str]:
+    """Columns of the center and the bounds of an interval; without a method, the estimate."""
+    center = "posterior_median" if say.method == "posterior" else "estimate"
+    center = center if center in rows else "estimate"
+    return [center, *((say.lower, say.upper) if say.lower in rows else ("estimate", "estimate"))]
+
+
+def _reached(say: Phrases, row: pd.Series) -> str:
+    """An estimate with its interval, without the median of its posterior."""
+    row = row.drop("posterior_median", errors="ignore")
+    return ", ".join(filter(None, [say.value(row["estimate"]), say.interval(row)]))
 
 
 def _differences(result: Result) -> pd.DataFrame | None:
@@ -105,7 +213,7 @@ def _differences(result: Result) -> pd.DataFrame | None:
     try:
         return observer_differences(result)
     except ValueError:
-        return None  # what leaves none, the notes of the estimates say
+        return None  # the notes of the estimates give the reason
 
 
 def pair_sections(
@@ -114,7 +222,7 @@ def pair_sections(
     """Estimates, tests against independence and differences."""
     label, frame = result.metric.label, result.summary(columns="all")
     alone = [name for name in PLACES if frame[name].nunique() < 2]
-    sections = [Section(f"Estimates: {label}", _estimates(result, kinds, alone))]
+    sections = [Section(f"Pairs: {label}", _estimates(result, kinds, alone))]
     there = [name for name in ("p_null", "p_null_bh", "p_fisher", "log_bf10") if name in frame]
     if there:
         n = int(result.data.attrs.get("n_null", 0))
@@ -135,26 +243,20 @@ def pair_sections(
 def _estimates(result: Result, kinds: Mapping[str, str] | None, alone: list[str]) -> list[Block]:
     metric, frame = result.metric, result.summary()
     lost = int(frame["estimate"].isna().sum())
-    undefined = f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING}); notes say why."
+    undefined = f" {lost:,} of {len(frame):,} estimates are undefined ({MISSING})." * (lost > 0)
     table = table_of(
         frame.drop(columns=[*alone, *(n for n in ("se", "p_null") if n in frame)]),
-        "Highest estimates first." if len(frame) > 1 else "The estimate.",
+        ("Highest estimates first." if len(frame) > 1 else "The estimate.") + undefined,
         sort="-estimate",
         headings={"estimate": metric.label, "posterior_median": f"{metric.posterior_label} median"},
     )
-    return [Text(ONE_INTERVAL + undefined * (lost > 0)), table, *_figures(result, kinds)]
+    return [table, *_figures(result, kinds)]
 
 
 def _figures(result: Result, kinds: Mapping[str, str] | None) -> list[Block]:
-    """Intervals of the highest, all pairs as a map, and where they lie among what is possible."""
-    metric, n = result.metric, result.table.sizes["pair"]
-    top = f"the {ROWS} highest of {n:,}" if n > ROWS else "all"
-    blocks = [
-        figure_of(
-            lambda: plot_intervals(result, intervals=METHODS, sort="estimate", top=ROWS),
-            f"{metric.label} with its interval by each valid method: {top}.",
-        )
-    ]
+    """All pairs as a map, and where they lie among what is possible."""
+    metric = result.metric
+    blocks: list[Block] = []
     taking_part = pd.unique(result.pairs[["observer_a", "observer_b"]].to_numpy().ravel())
     if "readers" not in result.table and 2 < len(taking_part) <= MOST_IN_MAP:
         several = result.table.sizes["pair"] > len(
@@ -193,10 +295,8 @@ def _means(
     if means is not None:
         blocks.append(
             Text(
-                "Mean of each model over its pairs with observers of other kinds, for "
-                f"{_whom(result)}; scores that generalizes to new people have a section of their "
-                f"own, "
-                "where the data allow it."
+                "Mean of each model over its pairs with observers of other kinds. Intervals "
+                f"generalize to {_whom(result)}."
             )
         )
         level = f"{100 * float(result.data.attrs['ci_prob']):g}"
@@ -211,104 +311,153 @@ def _means(
 
 
 def _whom(result: Result) -> str:
-    """For whom analytic intervals and tests of pairs speak."""
+    """What analytic intervals and tests of pairs generalize to."""
     return population_words(result.metric, "analytic", result.data.attrs)
 
 
 def _compared(result: Result, table: pd.DataFrame) -> list[Block]:
     text = (
         "Differences between the mean estimates of observers over their pairs, on the trials that "
-        f"they share. They generalizes to {_whom(result)}; p values are "
-        f"adjusted over {_defined(table)} (Benjamini and Hochberg), intervals "
-        "hold one by one."
+        f"they share. They generalize to {_whom(result)}. P values are adjusted for "
+        f"{_defined(table)} (Benjamini and Hochberg); intervals are not."
     )
     heads = {"other": "other observer"}
-    return [Text(text), table_of(table, "Smallest p values first.", sort="p_value", headings=heads)]
+    return [
+        Text(text),
+        Text(_largest(result, table)),
+        table_of(table, "Smallest p values first.", sort="p_value", headings=heads),
+    ]
 
 
 def _largest(result: Result, table: pd.DataFrame) -> str:
-    """The difference that stands out most, that it was chosen, and what another method says."""
+    """The clearest difference, that it was chosen, and what another method says."""
     p = table["p_value"]
     if p.isna().all():
         return (
-            f"Of {len(table):,} differences between observers, none is defined and has a variance: "
-            "these data cannot tell them apart, nor say that they are alike."
+            f"None of the {len(table):,} differences between observers is defined and has a "
+            "variance."
         )
     row = table.loc[p.idxmin()]
     one, other = {"observer": str(row["observer"])}, {"observer": str(row["other"])}
-    said = contrast_sentence(result, one, other)
+    said = contrast_sentence(result, one, other).partition(" Caution: ")[0]
     if len(table) > 1:
         said += (
-            f" It was chosen as the clearest of {_defined(table)} between observers; "
-            f"adjusted for these (Benjamini and Hochberg), {p_words('p', row['p_value_bh'])}."
+            f" This is the clearest of {_defined(table)}; adjusted for these, "
+            f"{p_words('p', row['p_value_bh'])}."
         )
     return said
 
 
 def _defined(table: pd.DataFrame) -> str:
-    """How many differences are judged: an undefined entry leaves its observers without any."""
+    """How many differences are tested: an undefined entry leaves its observers without any."""
     n = int(table["p_value"].notna().sum())
-    of = f" that are defined, of {len(table):,}," if n < len(table) else ""
-    return f"{n:,} differences{of}"
+    return f"{n:,} differences" + (f" (of {len(table):,}, others are undefined)" * (n < len(table)))
 
 
-def score_findings(scores: Result) -> list[str]:
-    """Sentences of what scores show: each says its population and what it allows for."""
-    if not is_analytic(scores):
-        return [scores.sentence()]
-    found = [scores.sentence(BOTH)]
-    if is_plug_in(scores.metric):
-        return found
-    for say in (
-        _equality,
-        _verdicts,
-        _ranking,
-        lambda b: [ceiling_sentence(b, ceilings(b, BOTH), BOTH)],
-    ):
-        try:
-            found += say(scores)
-        except ValueError:
-            continue  # its section says why there is none
-    return found
+def _ranking(scores: Result) -> Any:
+    """Scores of the best models with intervals, humans with each other, and the noise ceiling."""
+    target = BOTH if is_analytic(scores) else None
+    top = min(MOST_IN_LEAD, len(model_names(scores))) or None
+    ax = plot_benchmark(scores, generalize_to=target, top=top)
+    if target:
+        bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
+        ends = [bounds[f"noise_ceiling_{end}"] for end in ("lower", "upper")]
+        ax.axvspan(*ends, facecolor="none", edgecolor="0.6", hatch="////", linewidth=0, zorder=0)
+    return ax
 
 
-def _equality(scores: Result) -> list[str]:
-    return [equality_sentence(scores, test_equality(scores, BOTH), BOTH)]
+def score_findings(scores: Result) -> tuple[str, list[str]]:
+    """The question that scores answer, and at most five sentences that answer it."""
+    metric, models = scores.metric, model_names(scores)
+    analytic, humans = is_analytic(scores), human_kind(scores)
+    target = BOTH if analytic else None
+    prob, kind = scores.interval_options(None, None)
+    chosen = method(scores, None, target)
+    frame = scores.summary(target, intervals=[chosen] if chosen else [])
+    say = Phrases(metric, chosen, prob, kind, 2)
+    reference = str(scores.data.attrs.get("reference", ""))
+    if analytic:
+        reference = counted(int(scores.estimates["n_humans"].sel(level=OVERALL)), "human")
+    question = f"How similar are the responses of {counted(len(models), 'model')} to {reference}?"
+    found = [
+        ANSWERS["score"].format(
+            label=metric.label, humans="humans" if analytic else reference, scale=_scale(metric)
+        )
+    ]
+    rows = frame[frame["system"].isin(models) & frame["estimate"].notna()]
+    rows = rows.sort_values("estimate", ascending=False, kind="stable")
+    if not len(rows):
+        return in_kinds(question, humans), ["No score is defined."]
+    first, last = (str(rows["system"].iloc[at]) for at in (0, -1))
+    highest, lowest = (_reached(say, rows.iloc[at]) for at in (0, -1))
+    found.append(
+        ANSWERS["extremes" if len(rows) > 1 else "only"].format(
+            first=first, last=last, highest=highest, lowest=lowest
+        )
+    )
+    if analytic:
+        found += _ceiling(scores, say, frame.set_index("system"))
+    found += _distinguishable(scores, first)
+    if chosen:
+        whom = population_words(metric, "posterior", scores.data.attrs)
+        whom = SPEAKS[BOTH] if analytic else whom
+        found.append(ANSWERS["intervals"].format(how=f"{chosen} ", target=whom))
+    return in_kinds(question, humans), [in_kinds(text, humans) for text in found]
 
 
-def _verdicts(scores: Result) -> list[str]:
-    """The highest score against the second, and against the lowest."""
-    frame = scores.summary(BOTH, sort="-estimate")
-    frame = frame[frame["system"].isin(model_names(scores)) & frame["estimate"].notna()]
-    names = frame["system"].tolist()
-    pairs = [(names[0], names[1])] if len(names) > 1 else []
-    pairs += [(names[0], names[-1])] if len(names) > 2 else []
-    return [str(test_difference(scores, one, other, BOTH)["sentence"]) for one, other in pairs]
+def _ceiling(scores: Result, say: Phrases, frame: pd.DataFrame) -> list[str]:
+    """What humans reach with each other, and the noise ceiling."""
+    known = [name for name in (CEILING, HUMANS) if name in frame.index]
+    if not known:
+        return []
+    bounds = ceilings(scores, BOTH).set_index("level").loc[OVERALL]
+    low, high = (say.value(bounds[f"noise_ceiling_{end}"]) for end in ("lower", "upper"))
+    text = ANSWERS["humans"].format(value=_reached(say, frame.loc[known[0]]))
+    if MISSING not in (low, high):
+        text += ANSWERS["ceiling"].format(low=low, high=high)
+    return [f"{text}."]
 
 
-def _ranking(scores: Result) -> list[str]:
-    prob, _ = scores.interval_options(None, None)
-    return [rank_sentence(scores, ranks(scores, BOTH, rng=SEED), BOTH, prob)]
+def _distinguishable(scores: Result, first: str) -> list[str]:
+    """Which models differ significantly from the highest; nothing if there is no valid test."""
+    if not_valid(scores.metric):
+        return []
+    try:
+        if is_analytic(scores):
+            found = ranks(scores, BOTH, rng=SEED)
+            p = f" (all scores equal: {p_words('p', test_equality(scores, BOTH)['p_value'])})"
+        else:
+            found, p = ranks(scores), ""
+    except ValueError:
+        return []  # its section gives the reason
+    lower = found.loc[~found["tied_with_top"], "system"].tolist()
+    n = len(found) - 1
+    said = ANSWERS["some" if lower else "all"].format(
+        first=first, n=len(lower) or n, of=n, names=listed(lower, most=8)
+    )
+    return [f"{said}{p}."]
 
 
 def score_sections(scores: Result) -> list[Section]:
     """Scores, ranks, differences and ceilings; of joint draws without populations and ceilings."""
-    analytic = is_analytic(scores)
-    against = " against humans" if analytic else ""
-    sections = [Section(f"Scores{against}: {scores.metric.label}", _scores(scores))]
+    label = scores.metric.label
+    sections = [Section(f"Scores: {label}", _scores(scores))]
     # Of one model there is neither.
     if len(model_names(scores)) > 1:
-        ranks = attempted("Ranks.", lambda: _ranks(scores))
-        apart = attempted("Differences.", lambda: _apart(scores))
-        sections += [Section("Ranks", ranks), Section("Differences between models", apart)]
-    if analytic:
+        sections += [
+            Section("Ranks", attempted("Ranks.", lambda: _ranks(scores))),
+            Section(
+                "Differences between models", attempted("Differences.", lambda: _apart(scores))
+            ),
+        ]
+    if is_analytic(scores):
         ceilings = attempted("Ceilings.", lambda: _ceilings(scores))
-        sections.append(Section("Ceilings", ceilings))
+        sections.append(Section("Human agreement and noise ceiling", ceilings))
     return sections
 
 
 def _for(scores: Result, generalize_to: Population = BOTH) -> str:
-    """Whom numbers generalizes to."""
+    """What numbers generalize to."""
     return f", for {SPEAKS[generalize_to]}" if is_analytic(scores) else ""
 
 
@@ -317,19 +466,20 @@ def _scores(scores: Result) -> list[Block]:
 
     def table(generalize_to: Population | None, what: str, level: str | None = OVERALL) -> Block:
         frame = scores.summary(generalize_to, level)
+        humans = frame.set_index("system")["estimate"]
+        if level and humans.get(CEILING) == humans.get(HUMANS):
+            frame = frame[frame["system"] != CEILING]
         own = ["level"] if level is not None else []
         sort = "-estimate" if level is not None else ["level", "-estimate"]
         return table_of(frame.drop(columns=[*own, "se"]), what, sort=sort, headings=heads,
                         rows=60 if level is not None else 20)  # fmt: skip
 
     if not is_analytic(scores):
-        figure = figure_of(lambda: plot_benchmark(scores), "Scores with their intervals.")
-        return [table(None, "Scores, highest first."), figure]
+        return [table(None, "Scores, highest first.")]
+    mean = " (means over data sets)" if len(dataset_names(scores)) > 1 else ""
     populations: tuple[Population, ...] = (BOTH, "images")
-    blocks = [table(p, f"Scores (means over data sets){_for(scores, p)}.") for p in populations]
-    what = f"Scores with the humans' ceiling{_for(scores)}."
-    blocks.append(figure_of(lambda: plot_benchmark(scores, generalize_to=BOTH), what))
-    if len(dataset_names(scores)) > 1:
+    blocks = [table(p, f"Scores{mean}{_for(scores, p)}.") for p in populations]
+    if mean:
         blocks.append(table(BOTH, f"Scores in each data set{_for(scores)}.", None))
     return blocks
 
@@ -342,19 +492,21 @@ def _ranks(scores: Result) -> list[Block]:
     names = {
         "rank_lb": "rank_set_lb", "rank_ub": "rank_set_ub",
         "marginal_lb": "rank_set_alone_lb", "marginal_ub": "rank_set_alone_ub",
-        "system": "model", "se": "standard error", "tied_with_top": "tied with the top",
+        "system": "model", "se": "standard error", "tied_with_top": "tied with the highest",
         "estimate": scores.metric.label,
     }  # fmt: skip
-    heads = {"rank_set": "ranks (all at once)", "rank_set_alone": "ranks (each alone)"}
+    heads = {"rank_set": "ranks (simultaneous)", "rank_set_alone": "ranks (unadjusted)"}
     prob, _ = scores.interval_options(None, None)
-    said = [Text(rank_sentence(scores, found, BOTH, prob))] if analytic else []
+    what = (
+        f"Ranks with ties. The simultaneous sets contain the true ranks of all models in "
+        f"{percent(prob)} of experiments{_for(scores)}."
+    )
     return [
-        *said,
-        table_of(found.rename(columns=names), "Ranks, with ties.", headings=heads, rows=60),
+        table_of(found.rename(columns=names), what, headings=heads, rows=60),
         figure_of(
             lambda: plot_benchmark(scores, "ranks", generalize_to=BOTH if analytic else None,
                                    rng=SEED),
-            f"Sets of ranks that hold all true ranks at once{_for(scores)}.",
+            "Ranks with simultaneous confidence sets.",
         ),
     ]  # fmt: skip
 
@@ -362,19 +514,14 @@ def _ranks(scores: Result) -> list[Block]:
 def _apart(scores: Result) -> list[Block]:
     analytic = is_analytic(scores)
     table = (differences(scores, BOTH) if analytic else differences(scores)).drop(columns="se")
-    blocks: list[Block] = [
-        Text(
-            f"First less other{_for(scores)}. Intervals and p (among all) are simultaneous: "
-            f"adjusted for {len(table):,} comparisons."
-        )
-    ]
     if is_plug_in(scores.metric):
         return [table_of(table, NO_METHOD, sort="-difference")]
-    if analytic:
-        blocks += attempted("Test of equal scores.", lambda: [Text(_equality(scores)[0])])
-        blocks.append(table_of(table, "Smallest p values first.", sort="p_value_simultaneous"))
-    else:
-        blocks.append(table_of(table, "Differences.", sort="-difference"))
+    what = (
+        f"Model minus other{_for(scores)}. Intervals and p (simultaneous) are adjusted for all "
+        f"{counted(len(table), 'comparison')}."
+    )
+    order = "p_value_simultaneous" if analytic else "-difference"
+    blocks: list[Block] = [table_of(table, what, sort=order)]
     if "posterior" in scores.data.children:
         what = "Posterior probability that the model of the row is above that of the column"
         what += _for(scores, "images")
@@ -384,51 +531,52 @@ def _apart(scores: Result) -> list[Block]:
 
 def _ceilings(scores: Result) -> list[Block]:
     names = {
-        "level": "data set", "n_humans": "humans", "human_human": "humans among themselves",
-        "human_human_se": "its standard error", "p_human_human": "p (one-sided)",
+        "level": "data set", "n_humans": "humans", "human_human": "humans with each other",
+        "human_human_se": "standard error", "p_human_human": "p (one-sided)",
         "noise_ceiling_lower": "noise ceiling, lower",
         "noise_ceiling_lower_se": "standard error (lower)",
         "noise_ceiling_upper": "noise ceiling, upper",
         "noise_ceiling_upper_se": "standard error (upper)",
     }  # fmt: skip
     what = (
-        f"What humans reach among themselves{_for(scores)}; noise ceiling of what a system "
-        f"without noise of its own could reach{_for(scores, 'images')}."
+        f"Agreement of the humans with each other{_for(scores)}; noise ceiling"
+        f"{_for(scores, 'images')}."
     )
-    heads = {"prob_above_0": "p (above 0, one-sided)"}
     table = ceilings(scores, BOTH).rename(columns=names)
-    said = Text(ceiling_sentence(scores, ceilings(scores, BOTH), BOTH))
-    return [said, table_of(table, what, headings=heads, rows=60)]
+    if len(dataset_names(scores)) < 2:
+        table = table[table["data set"] == OVERALL].drop(columns="data set")
+    return [table_of(table, what, rows=60)]
 
 
-def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> list[Section]:
-    """The pairs most and least alike, and families of those that fail alike."""
-    heads = {"estimate": matrix.metric.label}
-    n_entries = matrix.estimates["estimate"].size
+def _matrix(matrix: Result, kinds: Mapping[str, str] | None) -> tuple[Lead, list[Section]]:
+    """The pairs with the highest and lowest estimates, and families of observers."""
+    label, n = matrix.metric.label, len(matrix.observers)
+    heads, n_entries = {"estimate": label}, matrix.estimates["estimate"].size
     top = matrix.summary(top=MOST_ROWS)
     alone = [name for name in ("dataset", "condition") if top[name].nunique() == 1]
-    more = f" Of {n_entries:,} entries the {MOST_ROWS:,} highest." if n_entries > MOST_ROWS else ""
+    more = f" The {MOST_ROWS:,} highest of {n_entries:,}." if n_entries > MOST_ROWS else ""
     blocks: list[Block] = [
-        Text(
-            "Analytic and posterior intervals side by side; a matrix has no bootstrap of pairs."
-            if "posterior_lower" in matrix.estimates
-            else "Analytic intervals; the posterior and the bootstrap of single pairs are "
-            "al.compare's."
-        ),
-        table_of(top.drop(columns=alone), f"Most alike first.{more}", headings=heads),
+        table_of(top.drop(columns=alone), f"Highest estimates first.{more}", headings=heads)
     ]
-    if n_entries > 20:
-        low = matrix.summary(top=20, lowest=True).drop(columns=alone)
-        blocks.append(table_of(low, "Least alike first.", headings=heads))
-    sections = [Section(f"Estimates: {matrix.metric.label}", blocks)]
-    if matrix.metric.symmetric and len(matrix.observers) > 2:
+    if n_entries > 2 * ROWS:
+        low = matrix.summary(top=ROWS, lowest=True).drop(columns=alone)
+        blocks.append(table_of(low, "Lowest estimates first.", headings=heads))
+    sections = [Section(f"Pairs: {label}", blocks)]
+    said: list[str] = []
+    figure: Block | None = None
+    if matrix.metric.symmetric and n > 2:
         found = attempted("Families.", lambda: _families(matrix, kinds))
-        sections.append(Section("Families", found))
-    return sections
+        # The sentence and the figure lead the page, unless the tree failed.
+        if isinstance(found[0], Text):
+            said, figure = [found[0].text], found[-1]
+            found = found[1:-1]
+        if found:
+            sections.append(Section("Families", found))
+    return _pair_lead(matrix, figure, said), sections
 
 
 def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
-    """The advised groups of observers, and the tree that they are cut from."""
+    """How far families replicate, their members, and the tree that they are cut from."""
     if (n := len(matrix.observers)) > MOST_IN_TREE:
         raise ValueError(f"{n:,} observers take minutes; call al.benchmark.families(matrix)")
     try:
@@ -437,11 +585,11 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
         # A saved matrix of labels holds no responses, and some trials leave pairs undefined.
         tree = families(matrix, n_resamples=0)
     found = tree.members()
-    blocks: list[Block] = [Text(f"{TREE} {capital(tree.note)}.", finding=True)]
+    blocks: list[Block] = [Text(f"Families of similar observers: {tree.note}.")]
     by = kinds
     if tree.advised > 1:
         shown = found.assign(members=[listed(names, most=6) for names in found["members"]])
-        blocks.append(table_of(shown, "Families of at least two observers, largest first."))
+        blocks.append(table_of(shown, f"Families of at least two observers. {TREE}"))
         # Names of the largest, for as many as there are colors.
         first = found.head(MOST_GROUPS - 1)
         named = {name: f"family {family:02d}"
@@ -459,32 +607,84 @@ def _families(matrix: Result, kinds: Mapping[str, str] | None) -> list[Block]:
     return blocks
 
 
-def _groups(result: Result) -> list[Section]:
+def _groups(result: Result) -> tuple[Lead, list[Section]]:
     """Means within and between groups, and observers by their mean with all others."""
-    heads = {"estimate": result.metric.label}
+    label, heads = result.metric.label, {"estimate": result.metric.label}
+    table = result.summary()
+    prob, kind = result.interval_options(None, None)
     blocks: list[Block] = [
-        table_of(result.summary(), "Within and between groups.", headings=heads),
+        table_of(table, "Within and between groups.", headings=heads),
         table_of(
             ranks(result, rng=SEED), "Observers by their mean with all others.", headings=heads
         ),
     ]
-    return [Section(f"Groups of observers: {result.metric.label}", blocks)]
-
-
-def _study(study: Result) -> list[Section]:
-    """Estimates of modalities and readers, and differences between modalities."""
-    modalities, apart = study.summary(), differences(study)
-    prob, _ = study.interval_options(None, None)
-    names = ["estimate", *bound_names("analytic", "ci", prob), "se", "n_readers", "n_cases"]
-    blocks: list[Block] = [Text(f"Means over readers in each condition (modality). {POPULATION}")]
-    blocks.append(
-        table_of(modalities[["modality", *names, "note"]], "Conditions.", headings=MODALITIES)
+    ends = bound_names("", kind, prob)
+    names = table["group"].str.cat(table["contrast"], sep=": ")
+    figure = figure_of(
+        lambda: _forest({label: table[["estimate", *ends]].set_axis(names)}),
+        f"Means within and between groups, with {percent(prob)} intervals.",
+        narrow=False,
     )
+    question = "Are observers of one group more similar to each other than to other groups?"
+    return Lead(question, _said(result), figure), [Section(f"Groups of observers: {label}", blocks)]
+
+
+def _study(study: Result) -> tuple[Lead, list[Section]]:
+    """Estimates of modalities and readers, and differences between modalities."""
+    modalities, apart, label = study.summary(), differences(study), study.metric.label
+    prob, _ = study.interval_options(None, None)
+    ends = bound_names("analytic", "ci", prob)
+    names = ["estimate", *ends, "se", "n_readers", "n_cases"]
+    what = f"Means over readers. {POPULATION}"
+    blocks: list[Block] = [
+        table_of(modalities[["modality", *names, "note"]], what, headings=MODALITIES)
+    ]
+    panels = {label: modalities.set_index("modality")[["estimate", *ends]]}
     if len(apart):
         own = apart[["modality", "other", *names, "p_value", "note"]]
         blocks.append(
             table_of(own, "Differences, smallest p values first.", sort="p_value",
                      headings=MODALITIES)
         )  # fmt: skip
+        between = apart["modality"] + " minus " + apart["other"]
+        panels["difference"] = apart[["estimate", *ends]].set_axis(between).head(MOST_IN_LEAD)
     blocks.append(table_of(reader_means(study), "Readers.", headings=MODALITIES, folded=True))
-    return [Section("Differences between conditions (reader study)", blocks)]
+    figure = figure_of(
+        lambda: _forest(panels),
+        f"Conditions and their differences, with {percent(prob)} intervals.",
+        narrow=False,
+    )
+    readers = counted(int(modalities["n_readers"].max()), "reader")
+    differ = ", and does this differ between conditions" * bool(len(apart))
+    measure, *said = _said(study)
+    if len(modalities) == 2:
+        say = Phrases(study.metric, "analytic", prob, "eti", 2)
+        ordered = modalities.sort_values("estimate", ascending=False)
+        (first, highest), (last, lowest) = (
+            (f"condition {row['modality']}", _reached(say, row)) for _, row in ordered.iterrows()
+        )
+        said.insert(
+            0, ANSWERS["pairs"].format(first=first, last=last, highest=highest, lowest=lowest)
+        )
+    question = f"How similar are the responses of {readers}{differ}?"
+    title = "Differences between conditions (reader study)"
+    return Lead(question, [measure, *said], figure), [Section(title, blocks)]
+
+
+@styled
+def _forest(panels: Mapping[str, pd.DataFrame]) -> Any:
+    """Estimates with their intervals, a panel for each quantity."""
+    n = [len(table) for table in panels.values()]
+    axes = new_axes(
+        (4.4, 0.7 * len(n) + 0.22 * sum(n)), rows=len(n),
+        gridspec_kw={"height_ratios": [0.5 + rows for rows in n]},
+    )  # fmt: skip
+    for ax, (label, table) in zip(axes, panels.items(), strict=True):
+        position = range(len(table))[::-1]
+        estimate, lower, upper = (table.iloc[:, k] for k in range(3))
+        ax.hlines(position, lower, upper, color=COLORS[0], linewidth=2)
+        ax.plot(estimate, position, "o", color=COLORS[0], markersize=5)
+        ax.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+        name_rows(ax, [str(name) for name in table.index[::-1]])
+        ax.set_xlabel(label)
+    return axes[0]

@@ -79,6 +79,7 @@
         columns.forEach((column, at) => {
           const cell = line.insertCell();
           cell.textContent = column[row];
+          cell.dataset.head = above.tHead.rows[0].cells[at].textContent;
           if (numeric[at]) cell.className = "number";
           else if (column[row].length > 30) cell.className = "long";
         });
