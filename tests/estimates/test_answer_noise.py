@@ -73,16 +73,16 @@ def test_intervals_cover_closed_forms(
 def test_what_cannot_be_told_says_so() -> None:
     trials, _ = repeated_answers(30, (1, 4), rng=1)
     observers, pairs = response_noise(trials)
-    assert "one answer to each item" in observers.query("observer == 'a'")["note"].item()
+    assert "one response to each item" in observers.query("observer == 'a'")["note"].item()
     assert np.isnan(pairs["noise_corrected"].item())
     same, _ = repeated_answers(30, (3, 3), within=1.0, rng=1)
     table, _ = response_noise(same)
     assert (table["noise_share"] == 0).all()
-    assert (table["note"] == "all answers to an item are alike").all()
+    assert (table["note"] == "all responses to an item are equal").all()
     flat, _ = repeated_answers(30, (3, 3), within=0.0, rng=5)
     freed = response_noise(flat)[1].iloc[0]
     assert np.isfinite(freed["noise_corrected"]) or freed["note"] != ""
-    with pytest.raises(ValueError, match="no item came back"):
+    with pytest.raises(ValueError, match="no item is repeated"):
         response_noise(al.load_example())
     with pytest.raises(TypeError, match="expected Trials"):
         response_noise("trials")  # type: ignore[arg-type]

@@ -166,7 +166,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: latex_table(pd.DataFrame(), environment="tabula"), "environment must be one of"),  # type: ignore[arg-type]
     (
         lambda: latex_table(pd.DataFrame({"x": [1]}), environment="tabular", caption="x"),
-        "a tabular has neither caption nor label",
+        "environment 'tabular' takes no caption or label",
     ),
     (lambda: al.Result.load(Path("none.nc")), "give the path that save wrote to"),
     (lambda: independent_observers(result(), priors={"pa": (1, 1)}), "unknown name in priors:"),
@@ -174,9 +174,9 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: null_table(result(), result()), "expected trees with replicates of error_consistency"),  # type: ignore[arg-type]
     (lambda: null_table(result(), null(), null()), "two trees have replicates by 'exact'"),
     (lambda: al.metric_correlations([result()]), "at least two, of different metrics; got 1"),
-    (lambda: al.metric_correlations([result()] * 2), "two of the results are of error_consistency"),
+    (lambda: al.metric_correlations([result()] * 2), "two of the results have the metric error_consistency"),
     (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
-    (lambda: confusion_matrices(trials(), {}), "by names no observer"),
+    (lambda: confusion_matrices(trials(), {}), "by must name at least one observer"),
     # Matrices.
     (lambda: al.pairwise_matrix([[1, 0]]), "expected Trials or"),  # type: ignore[arg-type]
     (lambda: al.pairwise_matrix(trials().select(observer=["human_1"])), "observers, got 1"),

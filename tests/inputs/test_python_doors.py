@@ -205,7 +205,7 @@ WORKS => al.error_consistency(TB(w.renamed('observer', anna='$a_1$ & 50% #x',
     net_a='\\net{}~^')), n_null=50, **K).to_latex()
 WORKS => al.test_copy_model(al.misclassification_agreement(t(), **K))
 results must be at => al.metric_correlations([w.result()])
-two of the results are of => al.metric_correlations([w.result(), w.result()])
+two of the results have the metric => al.metric_correlations([w.result(), w.result()])
 no model with a score is named 'nobody' => al.benchmark.test_difference(w.scores(), 'net_a',
     'nobody')
 level must be one of => w.scores().summary(level='nowhere')

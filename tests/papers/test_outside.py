@@ -49,13 +49,13 @@ def test_a_table_without_domains_holds_for_all(ec: al.Result) -> None:
 
 def test_tables_that_do_not_fit(ec: al.Result) -> None:
     table = table_of(ec)
-    with pytest.raises(TypeError, match="must be of class Result, or tables of pairs; got list"):
+    with pytest.raises(TypeError, match="must be Results or tables of pairs, got list"):
         al.metric_correlations([ec, []])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="has no column 'observer_b'"):
         al.metric_correlations([ec, table.drop(columns="observer_b")])
     with pytest.raises(ValueError, match="must have one column of values"):
         al.metric_correlations([ec, table.assign(more=1)])
-    with pytest.raises(ValueError, match="no column of values beside its labels"):
+    with pytest.raises(ValueError, match="no column of values, only labels"):
         al.metric_correlations([ec, table.drop(columns="other")])
     with pytest.raises(ValueError, match="of other has 'human_1' and 'human_2' twice"):
         al.metric_correlations([ec, pd.concat([table, table.head(1)])])
@@ -147,9 +147,9 @@ def test_numbers_that_are_none(ec: al.Result) -> None:
     families = al.load_example().data["family"]
     scores = pd.Series(np.arange(5.0), list("abcde"))
     outside = pd.DataFrame({"size": [1, 2, 4, 3, 9]}, index=list("abcde"))
-    with pytest.raises(ValueError, match="column 'size' of a table of pairs must hold numbers"):
+    with pytest.raises(ValueError, match="column 'size' of a table of pairs must contain numbers"):
         al.metric_correlations([ec, table.assign(size="big")])
-    with pytest.raises(ValueError, match="results hold no pair of systems"):
+    with pytest.raises(ValueError, match="results have no pair of systems"):
         al.metric_correlations([table.head(0), table.head(0).rename(columns={"size": "other"})])
     with pytest.raises(ValueError, match=r"n_resamples must be a whole number.*got 10\.5"):
         al.metric_correlations([ec, table], n_resamples=10.5)  # type: ignore[arg-type]

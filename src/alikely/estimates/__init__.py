@@ -1,4 +1,4 @@
-"""Front doors and what they return: estimates of pairs with intervals of every method."""
+"""Functions that compare observers, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What observers answer to each true class, counted."""
+"""Confusion matrices of observers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ NONE = "no response"
 
 
 def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer") -> xr.DataArray:
-    """How often each true class got each answer, observer by observer or group by group.
+    """Count the responses to each true class, by observer or group.
 
     Parameters
     ----------
     trials : Trials
-        With classes. Every answer counts, those to items that came back, too; choose one to each
-        with `Trials.select` to count items.
+        Trials with classes. Every response counts, including those to repeated items; select one
+        per item with `Trials.select` to count items.
     by : str or mapping of str to str
-        ``"observer"``; ``"kind"`` or another label of observers; or the group of each observer,
-        those not named being left aside. Answers of a group are added up.
+        ``"observer"``; ``"kind"`` or another label of observers; or a mapping from observers to
+        groups, which excludes observers without a group. Responses of a group are summed.
 
     Returns
     -------
     xarray.DataArray, dims (group, truth, response)
-        Counts of trials shown. The last response is ``"no response"``. As shares of a true class:
-        ``counts / counts.sum("response")``, NaN for a class that was never true.
+        Counts of trials shown. The last response is ``"no response"``. Proportions by true class
+        are ``counts / counts.sum("response")``, NaN for a class that is never true.
 
     Raises
     ------
     TypeError
-        If `trials` is not of that class.
+        If `trials` is not a `Trials`.
     ValueError
-        If only correctness is known, observers have no such label, or a class is called as what
-        stands for a missing response.
+        If only correctness is known, observers have no such label, or a class is named
+        ``"no response"``.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
     classes, data = trials.classes, trials.data
     if NONE in classes:
         raise ValueError(
-            f"a class is called {NONE!r}, which the table keeps for a missing response; rename it"
+            f"a class is named {NONE!r}, which denotes a missing response; rename the class"
         )
     if isinstance(by, Mapping):
         labels = [str(by.get(name, "")) for name in trials.observers]
@@ -67,7 +67,7 @@ def confusion_matrices(trials: Trials, by: str | Mapping[str, str] = "observer")
         labels = data[by].values.astype(str).tolist()
     groups = [name for name in dict.fromkeys(labels) if name]
     if not groups:
-        raise ValueError("by names no observer of the trials")
+        raise ValueError("by must name at least one observer of the trials, got none")
     n = len(classes)
     counts = np.zeros((len(groups), n, n + 1), dtype=np.int64)
     truth, response = data["truth"].values, data["response"].values

@@ -1,4 +1,4 @@
-"""Do two metrics order pairs of systems alike? Rank correlations between metrics.
+"""Rank correlations between metrics.
 
 References
 ----------
@@ -46,22 +46,21 @@ def metric_correlations(
     ci_kind: CiKind | None = None,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Correlate the ranks of pairs between metrics.
+    """Compute rank correlations between metrics, over pairs of systems.
 
-    The correlations [S04]_ are over pairs of systems, as in [X25]_. Pairs that share a system are
-    not independent; the intervals therefore resample systems, and with them all their pairs
-    [SB99]_.
+    The correlations are Spearman's [S04]_, as in [X25]_. Pairs that share a system are dependent.
+    The bootstrap intervals therefore resample systems together with all their pairs [SB99]_.
 
     Parameters
     ----------
     results : sequence of Result or pandas.DataFrame
-        At least two, of different metrics and of the same trials; entries are matched by
-        ``dataset, condition, observer_a, observer_b``. A table holds any other measure of pairs:
-        ``observer_a, observer_b`` in either order, ``dataset`` and ``condition`` where it differs
-        between them (without, it holds for all), and one column of values, whose name is that of
-        the measure, such as those of `alikely.papers.representation_similarity`.
+        At least two, of different metrics and the same trials. Entries are matched by ``dataset,
+        condition, observer_a, observer_b``. A table gives another measure of pairs, for example
+        from `alikely.papers.representation_similarity`. Its columns are ``observer_a,
+        observer_b`` (in either order), optionally ``dataset`` and ``condition``, and one column of
+        values, named after the measure. Without ``dataset`` or ``condition`` it applies to all.
     n_resamples : int
-        Number of times the systems are resampled, at least 1.
+        Number of bootstrap replicates of systems, at least 1.
     ci_prob, ci_kind : float and {"eti", "hdi"}
         Probability, in (0, 1), and kind of the intervals.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -70,16 +69,16 @@ def metric_correlations(
     Returns
     -------
     pandas.DataFrame
-        For each two metrics one row per domain (data set and condition), one for their mean over
-        domains (``domain`` is ``"mean"``) and one over all pairs together (``"global"``):
-        ``metric, other, domain, n_pairs, correlation``, the interval, and ``note``. Pairs with an
-        undefined value in one of the two take no part; ``n_undefined`` counts them.
+        For each two metrics, one row per domain (data set and condition), one for the mean over
+        domains (``domain`` is ``"mean"``) and one for all pairs together (``"global"``). Columns:
+        ``metric, other, domain, n_pairs, n_undefined, correlation``, the interval, and ``note``.
+        Pairs with an undefined value in either metric are excluded and counted in ``n_undefined``.
 
     Raises
     ------
     ValueError
-        If there are fewer than two results, two are of one metric, their entries differ, a table
-        lacks a column or has two rows of a pair, or a number is out of range.
+        If there are fewer than two results, two have the same metric, or their entries differ; if a
+        table lacks a column or has two rows for a pair; or if a number is out of range.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def metric_correlations(
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     frame, names = matched(results)
     if frame.empty:
-        raise ValueError("results hold no pair of systems; give tables with at least 3 pairs")
+        raise ValueError("results have no pair of systems; give tables with at least 3 pairs")
     domains = np.array(nested_labels(frame["dataset"], frame["condition"]))
     groups = [np.flatnonzero(domains == name) for name in dict.fromkeys(domains)]
     labels = [*dict.fromkeys(domains), "mean", "global"]
@@ -115,7 +114,7 @@ def metric_correlations(
     times = generator.multinomial(
         len(systems), np.full(len(systems), 1 / len(systems)), n_resamples
     )
-    # A system drawn twice is no pair with itself.
+    # A system that is resampled twice does not form a pair with itself.
     drawn = times[:, first] * times[:, second]
 
     rows = []
@@ -139,14 +138,14 @@ def metric_correlations(
                     **bound_columns("bootstrap", ci_kind, ci_prob, bounds[k]),
                     "note": ""
                     if np.isfinite(estimate[k])
-                    else f"fewer than {FEWEST_PAIRS} pairs, or all of them alike",
+                    else f"fewer than {FEWEST_PAIRS} pairs, or all values are equal",
                 }
             )
     return pd.DataFrame(rows)
 
 
 def matched(results: Sequence[Values]) -> tuple[pd.DataFrame, list[str]]:
-    """Values of all measures side by side, and their names."""
+    """Return a table with one column of values per measure, and the names of measures."""
     results = entries("results", results, "[one, other]")
     if len(results) < 2:
         raise ValueError(f"results must be at least two, of different metrics; got {len(results)}")
@@ -154,8 +153,8 @@ def matched(results: Sequence[Values]) -> tuple[pd.DataFrame, list[str]]:
     names = [name for _, name in tables]
     twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if twice is not None:
-        raise ValueError(f"two of the results are of {twice}; give each metric once")
-    # Results first: they say in which order the observers of a pair stand, and in which domains.
+        raise ValueError(f"two of the results have the metric {twice}; give each metric once")
+    # Results first: they define the order of observers in a pair, and the domains.
     ordered = sorted(tables, key=lambda table: set(LABELS) - set(table[0]) != set())
     frame = ordered[0][0]
     if missing := [name for name in LABELS if name not in frame]:
@@ -171,9 +170,7 @@ def _table(result: Values) -> tuple[pd.DataFrame, str]:
         name = result.metric.name
         return result.pairs.assign(**{name: result.estimates["estimate"].values}), name
     if not isinstance(result, pd.DataFrame):
-        raise TypeError(
-            f"results must be of class Result, or tables of pairs; got {type(result).__name__}"
-        )
+        raise TypeError(f"results must be Results or tables of pairs, got {type(result).__name__}")
     for column in LABELS[2:]:
         if column not in result:
             raise ValueError(
@@ -182,10 +179,10 @@ def _table(result: Values) -> tuple[pd.DataFrame, str]:
     values = [column for column in result if column not in LABELS]
     if len(values) != 1:
         raise ValueError(
-            f"a table of pairs must have one column of values beside {', '.join(LABELS)}; got "
-            f"{listed([*map(str, values)])}: choose one, table[[..., {str(values[0])!r}]]"
+            f"a table of pairs must have one column of values in addition to {', '.join(LABELS)}; "
+            f"got {listed([*map(str, values)])}: select one, table[[..., {str(values[0])!r}]]"
             if values
-            else "a table of pairs has no column of values beside its labels"
+            else "a table of pairs has no column of values, only labels"
         )
     name = str(values[0])
     table = result.rename(columns={values[0]: name}).reset_index(drop=True)
@@ -193,7 +190,7 @@ def _table(result: Values) -> tuple[pd.DataFrame, str]:
     try:
         table = table.astype(dict.fromkeys(keys, str) | {name: float})
     except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} of a table of pairs must hold numbers") from None
+        raise ValueError(f"column {name!r} of a table of pairs must contain numbers") from None
     both = np.sort(table[LABELS[2:]].to_numpy(dtype=str), axis=1)
     key = table[keys].assign(observer_a=both[:, 0], observer_b=both[:, 1])
     if key.duplicated().any():
@@ -203,13 +200,13 @@ def _table(result: Values) -> tuple[pd.DataFrame, str]:
 
 
 def _joined(frame: pd.DataFrame, own: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A column more. Pairs of a table may stand in the other order."""
+    """Add a column of values; pairs of a table may be in the other order."""
     keys = [column for column in LABELS if column in own]
     first, second = LABELS[2:]
     turned = own.rename(columns={first: second, second: first})
     known = pd.MultiIndex.from_frame(frame[keys])
     fits = pd.MultiIndex.from_frame(own[keys]).isin(known)
-    # Of measures whose order matters both stand there, and none is turned.
+    # Measures that are not symmetric have both orders, so none is reversed.
     back = ~fits & pd.MultiIndex.from_frame(turned[keys]).isin(known)
     own = pd.concat([own[~back], turned[back]])
     apart = frame.merge(own, on=keys, how="outer", indicator="found")
@@ -231,7 +228,7 @@ def _correlations(
     counts: NDArray[np.int64],
     groups: list[NDArray[np.intp]],
 ) -> NDArray[np.float64]:
-    """Correlation in each group, their mean, and over all; NaN where there is none."""
+    """Correlation in each group, their mean, and over all pairs; NaN if undefined."""
 
     def one(members: NDArray[np.intp]) -> float:
         here = members[defined[members] & (counts[members] > 0)]

@@ -1,4 +1,4 @@
-"""Independent observers: their posterior, what it predicts, and whether copying predicts better.
+"""Null model of independent observers: posterior, predictions, and test of the copy model.
 
 References
 ----------
@@ -37,7 +37,7 @@ from alikely.inference.sampling import Sampler, trial_log_likelihood
 
 __all__ = ["correctness_cells", "independent_observers", "null_table", "test_copy_model"]
 
-# Share of independent observers for whom copying may seem to predict better.
+# Largest false-positive rate of the test of the copy model.
 CHANCE = 0.05
 
 
@@ -50,47 +50,47 @@ def independent_observers(
     priors: Mapping[str, Any] | None = None,
     n_resamples: int = 0,
 ) -> xr.DataTree:
-    """Posterior of independent observers for the same data, with what it predicts.
+    """Sample the posterior of independent observers, and replicates of the data.
 
-    The replicates of the estimand are its null distribution [K25]_ [GMS96]_: exact, or by Markov
-    chains that stay in the tree.
+    The replicates of the estimand are its null distribution [K25]_ [GMS96]_. They are drawn exactly
+    or by MCMC; the tree includes the chains.
 
     Parameters
     ----------
     result : Result
         An analysis of correctness.
     n_draws : int
-        Posterior draws over 4 chains, each with one replicated table per entry; rounded up to a
-        multiple of 4.
+        Number of posterior draws over 4 chains, each with one replicated table per entry. Rounded
+        up to a multiple of 4.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     sampler : {"auto", "exact", "nuts"}
         How to draw, see `alikely.inference.independent.independent_posterior`.
     priors : mapping, optional
-        Of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or by MCMC any distribution, see
-        `alikely.models.with_priors`. Default: uniform.
+        Priors of ``p_a`` and ``p_b``: Beta parameters such as ``(2, 1)``, or with MCMC any
+        distribution, see `alikely.models.with_priors`. Default: uniform.
     n_resamples : int
-        Replicates of the bootstrap of independent observers. 0 disables it.
+        Number of bootstrap replicates of independent observers. 0 disables them.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` (``p_a, p_b``), ``posterior_predictive`` and ``observed_data``
-        (``observed_cells`` and the estimand); from NUTS ``sample_stats``; on request ``bootstrap``
-        (resample, pair). If the result was made with ``include=["log_likelihood"]``, also
-        ``log_likelihood`` (chain, draw, observation), in the order of
-        ``result.data["log_likelihood"]``, for ``arviz.compare``.
+        (``observed_cells`` and the estimand); with NUTS ``sample_stats``; on request ``bootstrap``
+        (resample, pair). If the result has ``include=["log_likelihood"]``, also ``log_likelihood``
+        (chain, draw, observation), in the order of ``result.data["log_likelihood"]``, for
+        ``arviz.compare``.
 
     Raises
     ------
     ValueError
-        If the result is not of correctness, an option or the priors are not valid, or the log
-        likelihood would be too large to hold.
+        If the metric does not count correctness, an option or a prior is invalid, or the log
+        likelihood does not fit into memory.
 
     Warns
     -----
     SamplingWarning
-        If the chains went wrong, see `alikely.inference.nuts`.
+        If the chains did not converge, see `alikely.inference.nuts`.
 
     See Also
     --------
@@ -145,30 +145,32 @@ def null_table(
     ci_prob: float | None = None,
     ci_kind: CiKind | None = None,
 ) -> pd.DataFrame:
-    """Where each value lies in the null distribution of independent observers, way by way.
+    """Compare each estimate with the null distribution of independent observers.
 
     Parameters
     ----------
     result : Result
         An analysis of correctness.
     *trees : xarray.DataTree
-        As returned by `independent_observers` for that result: by exact draws, by MCMC, or both.
+        As returned by `independent_observers` for that result: exact draws, MCMC, or both.
     ci_prob, ci_kind : float and {"eti", "hdi"}, optional
         Probability and kind of the intervals. Default: as in the analysis, and both kinds.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each entry and way (``"exact"``, ``"nuts"`` or ``"bootstrap"``): labels,
-        ``estimate``, ``null_mean``, ``null_sd`` and bounds of the defined replicates, the two-sided
-        ``p_value`` about the value of independent observers (never 0), ``n_replicates``,
-        ``n_undefined`` and ``note``.
+        One row per entry and ``way`` (``"exact"``, ``"nuts"`` or ``"bootstrap"``):
+
+        - labels and ``estimate``
+        - ``null_mean``, ``null_sd`` and bounds of the defined replicates
+        - ``p_value``: two-sided, around the value of independent observers; never 0
+        - ``n_replicates``, ``n_undefined`` and ``note``
 
     Raises
     ------
     ValueError
-        If there is no tree, one is of another result or holds no replicates, two are of the same
-        way, or the probability or the kind is not valid.
+        If there is no tree, a tree belongs to another result or has no replicates, two trees have
+        the same way, or an option is invalid.
 
     Examples
     --------
@@ -196,14 +198,14 @@ def _cells(result: Result) -> NDArray[np.int64]:
     cells = correctness_cells(result)
     if result.metric.counts != "correctness":
         raise ValueError(
-            f"independent observers are simulated by correctness, which {result.metric.name} does "
-            "not follow from; use a result of error_consistency"
+            f"independent observers are simulated by correctness, which does not determine "
+            f"{result.metric.name}; use a result of error_consistency"
         )
     return cells
 
 
 def _replicates(result: Result, trees: tuple[xr.DataTree, ...]) -> dict[str, Floats]:
-    """Replicates of the estimand by way: shape (replicate, pair)."""
+    """Replicates of the estimand (replicate, pair), by way."""
     name, labels = result.metric.name, result.table["pair"].values.tolist()
     if not trees:
         raise ValueError(
@@ -281,11 +283,13 @@ def _notes(result: Result, enough: Any) -> list[str]:
 
 
 def test_copy_model(result: Result) -> pd.DataFrame:
-    """Copy model against independent observers, by leave-one-trial-out cross-validation.
+    """Test whether the copy model predicts better than independent observers.
 
-    The difference of the expected log predictive densities [VGG17]_ is judged by how often
-    independent observers with the same numbers of right answers reach it: exactly, since the
-    difference hangs on their overlap alone. Two of its standard errors are no such measure.
+    The statistic is the difference of expected log predictive densities (ELPD) by leave-one-trial-
+    out cross-validation [VGG17]_. Its p-value is the probability of such a difference for
+    independent observers with the same numbers of correct responses. It is exact, because the
+    difference depends only on the overlap of correct responses. Do not use the
+    two-standard-error rule instead (see Notes).
 
     Parameters
     ----------
@@ -296,14 +300,19 @@ def test_copy_model(result: Result) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per entry: its labels, ``elpd_copying`` and ``elpd_independence`` (sums of log
-        predictive densities over the trials, in nats), ``elpd_difference`` (positive: copying
-        predicts better), its standard error ``se_difference``; ``mid_p`` (see
-        `elpd_mid_p`); ``preferred_model``: ``"copy"`` or, of fewer common errors than
-        chance has, ``"anti-copy"`` where the difference is positive and ``mid_p`` at most .05,
-        else ``"undecided"``; ``log_bf10``, of association against independence. Where an observer
-        is always right or always wrong difference and ``mid_p`` are NaN, ``preferred_model`` is
-        empty, and ``note`` says why.
+        One row per entry, with its labels and
+
+        - ``elpd_copying``, ``elpd_independence``: sums of log predictive densities over trials, in
+          nats
+        - ``elpd_difference``: positive if copying predicts better; ``se_difference``: its standard
+          error
+        - ``mid_p``: exact mid-p-value (see `elpd_mid_p`)
+        - ``preferred_model``: ``"copy"`` if the difference is positive and ``mid_p`` at most 0.05;
+          ``"anti-copy"`` if there are also fewer joint errors than expected by chance; otherwise
+          ``"undecided"``
+        - ``log_bf10``: log Bayes factor of association against independence
+        - ``note``: why values are undefined. If an observer is always correct or always incorrect,
+          ``elpd_difference`` and ``mid_p`` are NaN and ``preferred_model`` is empty.
 
     See Also
     --------
@@ -311,27 +320,28 @@ def test_copy_model(result: Result) -> pd.DataFrame:
 
     Notes
     -----
-    How often "copy" is found, by exact enumeration, by two standard errors of the difference
-    (in either direction) and by this rule, of two observers of the same accuracy:
+    The two-standard-error rule for ELPD differences has false-positive rates of up to 0.45. The
+    table has exact probabilities of ``"copy"`` (in either direction for the two-standard-error
+    rule), for two observers of equal accuracy:
 
-    ====== ======== ============= ================= =========
-    trials accuracy copying       2 standard errors this rule
-    ====== ======== ============= ================= =========
-    40     .99      0 (false)     .448              .004
-    160    .90      0 (false)     .177              .018
-    1,280  .97      0 (false)     .315              .027
-    160    .75      .2 (power)    .021              .676
-    ====== ======== ============= ================= =========
+    ====== ======== ================ ================= ==============
+    trials accuracy copy probability 2 standard errors ``mid_p``
+    ====== ======== ================ ================= ==============
+    40     0.99     0                0.448             0.004
+    160    0.90     0                0.177             0.018
+    1,280  0.97     0                0.315             0.027
+    160    0.75     0.2              0.021             0.676
+    ====== ======== ================ ================= ==============
 
-    Near the ceiling often no error is a common one. Then no trial is left out that copying
-    predicts badly, each adds next to nothing to the difference, and nothing to its standard error.
+    Near perfect accuracy there is often no joint error. Then copying predicts every trial well, so
+    single trials add little to the difference and nothing to its standard error.
 
     Examples
     --------
     >>> import alikely as al
     >>> result = al.error_consistency(al.load_example(), pairs="human-human", rng=1)
     >>> al.test_copy_model(result)["preferred_model"].value_counts().to_dict()
-    {'copying': 13, 'neither': 5}
+    {'copy': 13, 'undecided': 5}
     """
     cells = correctness_cells(result)
     prior = result.prior
@@ -356,7 +366,7 @@ def test_copy_model(result: Result) -> pd.DataFrame:
 
 
 def _one_overlap(cells: NDArray[np.int64]) -> str:
-    """Why the overlap of right answers tells nothing; empty where it does."""
+    """Why the overlap of correct responses is fixed, or empty."""
     n11, n10, n01, n00 = cells
     if not cells.any():
         return "no common trials"
@@ -368,18 +378,17 @@ def _one_overlap(cells: NDArray[np.int64]) -> str:
 
 
 def correctness_cells(result: Result) -> NDArray[np.int64]:
-    """Count tables of a result; refuse those of other metrics (`ValueError`)."""
+    """Return the count tables of a result of correctness (`ValueError` otherwise)."""
     of_type(result, Result, "make one with al.error_consistency")
     if "cells" not in result.table:
         raise ValueError(
-            f"this compares models of right and wrong answers, and a result of "
-            f"{result.metric.name} has none: it is one of {result.metric.counts}; use a result of "
-            "error_consistency"
+            f"result must have counts of correctness, and {result.metric.name} counts "
+            f"{result.metric.counts}; use a result of error_consistency"
         )
     refuse_inclusion(result.table, "comparing models of counts")
     if result.table.attrs.get("repeats") == "crossed":
         raise ValueError(
-            "items came back, and this takes every trial for independent; ask for that with "
-            "cluster='trial', or choose one with trials.select(repeat=...)"
+            "items are repeated, and this function assumes independent trials; use cluster='trial' "
+            "to accept that, or select one response with trials.select(repeat=...)"
         )
     return np.asarray(result.table["cells"].values)

@@ -1,4 +1,4 @@
-"""Tables for papers: intervals joined with what they are of, rounded numbers, LaTeX."""
+"""Tables for papers: intervals joined with estimates, rounded numbers, LaTeX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Environment = Literal["tabular", "table", "longtable"]
 ENVIRONMENTS = ("tabular", "table", "longtable")
 
 BOUND = re.compile(r"^(?:(?P<method>\w+)_)?(?P<kind>eti|hdi|ci)(?P<percent>[\d.]+)$")
-# What an interval without a center of its own is of.
+# Columns that intervals without their own center are joined with.
 VALUES = ("estimate", "difference", "correlation", "score")
 HEADINGS = {
     "observer_a": "observer", "observer_b": "other observer", "n_trials": "trials",
@@ -27,14 +27,14 @@ HEADINGS = {
     "log_bf10": "log Bayes factor",
     "p_value_simultaneous": "p (simultaneous)", "p_value_bh": "p (adjusted)",
 }  # fmt: skip
-# Rows of tables that have one for each method of inference.
+# Row names of tables with one row per method.
 METHODS = {"analytic", "bootstrap", "posterior", "cohort"}
 LATEX = {
     "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": "$<$", ">": "$>$", "|": r"\textbar{}", '"': r"\symbol{34}",
 }  # fmt: skip
-# Two hyphens in a name are no dash.
+# Two hyphens in a name are not a dash.
 SPECIAL = re.compile("-(?=-)|[" + re.escape("".join(LATEX)) + "]")
 SIGNED = {"-inf": r"$-\infty$", "inf": r"$\infty$", "-": "$-$", "<": "$<$"}
 SIGNS = re.compile("|".join(SIGNED))
@@ -58,21 +58,21 @@ def latex_table(
     headings: Mapping[str, str] | None = None,
     leading_zero: bool = True,
 ) -> str:
-    r"""Lay any table of this package out as LaTeX.
+    r"""Format any table of this package as LaTeX.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Such as a summary, differences, means, ranks.
+        Table of results, such as a summary, differences, means or ranks.
     digits : int
-        Decimals, from 0 to 10.
+        Number of decimals, from 0 to 10.
     caption, label : str, optional
-        As LaTeX; with either the table floats.
+        Caption and label, in LaTeX. Either makes the table float.
     environment : {"tabular", "table", "longtable"}, optional
-        By default ``"table"`` with caption or label, else ``"tabular"``; ``"longtable"`` goes over
-        pages and needs the package of its name.
+        Default: ``"table"`` with caption or label, otherwise ``"tabular"``. ``"longtable"`` may
+        span pages and needs the LaTeX package longtable.
     headings : mapping of str to str, optional
-        Of columns, in place of their names.
+        Column headings that replace the names of columns.
     leading_zero : bool, default True
         Whether 0 is written before the point. False gives APA style, such as ``.43``.
 
@@ -112,8 +112,8 @@ def latex_table(
         environment = "tabular" if caption is None and label is None else "table"
     if environment == "tabular" and (caption is not None or label is not None):
         raise ValueError(
-            "a tabular has neither caption nor label; leave environment out, or use 'table' or "
-            "'longtable'"
+            "environment 'tabular' takes no caption or label; leave environment out, or use 'table' "
+            "or 'longtable'"
         )
     cells, numbers, joined = printed(
         table, digits=digits, headings=headings, leading_zero=leading_zero
@@ -136,7 +136,7 @@ def printed(
     headings: Mapping[str, str] | None = None,
     leading_zero: bool = True,
 ) -> Printed:
-    """Turn a table into text: bounds joined, numbers rounded."""
+    """Convert a table to text, with joined bounds and rounded numbers."""
     if not (isinstance(digits, int | np.integer) and 0 <= digits <= 10):
         raise ValueError(f"digits must be a whole number from 0 to 10, got {digits!r}")
     names = HEADINGS | dict(headings or {})
@@ -167,7 +167,7 @@ def printed(
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose index of names, if it has one, is its first column."""
+    """Move an index of names to the first column."""
     index = table.index
     if index.nlevels > 1:
         return table.reset_index()
@@ -180,13 +180,13 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bounds(table: pd.DataFrame) -> list[str]:
-    """Names of the intervals whose two bounds a table has."""
+    """Names of the intervals of a table."""
     lower = [str(name)[:-3] for name in table if str(name).endswith("_lb")]
     return [stem for stem in lower if f"{stem}_ub" in table]
 
 
 def _centres(table: pd.DataFrame, bounds: list[str]) -> dict[str, str]:
-    """Column that each interval is joined with, where it is of one."""
+    """Column that each interval is joined with, if any."""
     found: dict[str, str] = {}
     free = [name for name in VALUES if name in table]
     for stem in bounds:
@@ -212,7 +212,7 @@ def _joined(
     digits: int,
     leading_zero: bool,
 ) -> tuple[str, list[str]]:
-    """Heading and cells of an interval, behind what it is of."""
+    """Heading and cells of an interval, after its estimate."""
     used = [f"{stem}_lb", f"{stem}_ub", *([center] if center else [])]
     whole = all(pd.api.types.is_integer_dtype(table[name]) for name in used)
     digits = 0 if whole else digits
@@ -250,7 +250,7 @@ def _texts(column: pd.Series, digits: int, leading_zero: bool) -> list[str]:
 
 
 def _free(heading: str, taken: Collection[str]) -> str:
-    """A heading on one line that no other column has: rather longer than one column less."""
+    """A unique heading on one line."""
     heading = " ".join(heading.split())
     place, found = 1, heading
     while found in taken:
@@ -260,17 +260,17 @@ def _free(heading: str, taken: Collection[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that LaTeX sets as it stands, on one line."""
+    """Text escaped for LaTeX, on one line."""
     return SPECIAL.sub(lambda found: LATEX.get(found[0], "-{}"), " ".join(text.split()))
 
 
 def _opening(text: str) -> str:
-    """Text that may open a line, where a bracket or star would be an option of the rule above."""
+    """Text protected at the start of a line, where a bracket or star would be an option."""
     return "{}" + text if text[:1] in ("[", "*") else text
 
 
 def _signed(text: str) -> str:
-    """Numbers as LaTeX sets them: with a true minus, and dashes for what is missing."""
+    """Numbers for LaTeX, with minus signs, and dashes for missing values."""
 
     def sign(found: re.Match[str]) -> str:
         missing = found[0] == "-" and not re.match(r"[.\d]", text[found.end() :])
@@ -280,7 +280,7 @@ def _signed(text: str) -> str:
 
 
 def _mark(cells: pd.DataFrame, host: str, notes: list[str]) -> list[str]:
-    """Mark the cells of one column that have notes; the lines that say what the marks mean."""
+    """Mark the cells of one column that have notes, and return lines that explain the marks."""
     said = [note for note in dict.fromkeys(notes) if note.strip() and note != MISSING]
     marks = {note: rf"\textsuperscript{{{_letters(place)}}}" for place, note in enumerate(said)}
     if said:
@@ -307,7 +307,7 @@ def _rendered(
     label: str | None,
     below: list[str],
 ) -> str:
-    # Beyond this many cells pandas would leave rows out.
+    # With more cells pandas would omit rows.
     with pd.option_context("styler.render.max_elements", cells.size + cells.shape[1] + 1):
         text = (
             cells.reset_index(drop=True)

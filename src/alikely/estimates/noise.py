@@ -1,4 +1,4 @@
-"""Observers who are asked again: single answers, majority votes, and what is left without noise.
+"""Repeated items: single responses, majority votes, and noise-corrected correlations.
 
 References
 ----------
@@ -41,45 +41,53 @@ def response_noise(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Estimate the part of errors due to response noise, and noise-corrected correlations.
 
-    For observers who answered the same items several times, such as language models that were
-    sampled.
+    For observers that answered the same items several times, such as repeatedly sampled language
+    models.
 
     Parameters
     ----------
     trials : Trials
-        With repeats.
+        Trials with repeated items.
     pairs, by, no_response
         As in `alikely.compare`.
     ci_prob : float
-        Of the intervals, in (0, 1).
+        Probability of the intervals, in (0, 1).
 
     Returns
     -------
     observers : pandas.DataFrame
-        One row per observer and group of trials: ``n_items`` (answered at least twice),
-        ``n_answers`` to them, ``accuracy``; ``noise_share`` of its errors, those that another
-        answer to the same item would not repeat, with ``se`` and bounds; ``note``.
+        One row per observer and group of trials:
+
+        - ``n_items``, number of items answered at least twice; ``n_answers``, responses to them;
+          ``accuracy``
+        - ``noise_share`` with ``se`` and bounds: proportion of errors due to response noise, which
+          another response to the same item would not repeat
+        - ``note``
     pairs : pandas.DataFrame
-        One row per pair and group: ``single``, error consistency of single answers, ``majority``,
-        of majority votes (a tie is half right), and ``noise_corrected``, the correlation over items
-        of how often either is right, corrected for the noise of answers [S04]_, each with its
-        standard error; bounds of ``noise_corrected``; ``note``.
+        One row per pair and group, with standard errors (``_se``):
+
+        - ``single``: error consistency of single responses
+        - ``majority``: error consistency of majority votes (a tie is half correct)
+        - ``noise_corrected`` with bounds: correlation over items of the observers' proportions
+          correct, corrected for response noise [S04]_
+        - ``note``
 
     Raises
     ------
     TypeError
-        If `trials` is none.
+        If `trials` is not a `Trials`.
     ValueError
-        If no item came back, or as in `alikely.compare`.
+        If no item is repeated, or as in `alikely.compare`.
 
     Notes
     -----
-    With the share ``p`` of right answers among ``R``, ``p (1 - p) R / (R - 1)`` is an unbiased
-    estimate of the chance that of two answers the first is wrong and the second right; the noise
-    share is its mean over that of ``1 - p``. The noise of ``p`` has the variance
-    ``p (1 - p) / (R - 1)``, which is taken from the variances of the correlation. Standard errors
-    are those of influences of items [H74]_, of the correlation that of the jackknife over items
-    [M74]_; the interval of the share is on the logit scale, that of the correlation Student's.
+    Let ``p`` be the proportion correct among ``R`` responses. ``p (1 - p) R / (R - 1)`` is an
+    unbiased estimate of the probability that one response is incorrect and another one correct.
+    ``noise_share`` is its mean divided by the mean of ``1 - p``. The variance of ``p`` due to noise
+    is ``p (1 - p) / (R - 1)``; it is subtracted from the variances of the correlation. Standard
+    errors use influences of items [H74]_, and for the correlation the jackknife over items [M74]_.
+    The interval of ``noise_share`` is computed on the logit scale, that of the correlation with
+    Student's t.
 
     Examples
     --------
@@ -96,8 +104,8 @@ def response_noise(
     table = joint_correctness(trials, pairs, by, no_response, repeats="crossed")
     if "answers" not in table:
         raise ValueError(
-            "no item came back: repeats are trials of the same data set, condition and item with "
-            "other numbers in column repeat"
+            "no item is repeated; repeats are trials with the same data set, condition and item, "
+            "and different numbers in the column repeat"
         )
     deviate = float(special.ndtri((1 + ci_prob) / 2))
     unit = "item" if table.attrs["recurring"] == "one item" else None
@@ -134,7 +142,7 @@ def response_noise(
 
 
 def _error(influence: Floats, items: NDArray[np.intp]) -> float:
-    """Standard error of a mean of influences, those of an item in several conditions together."""
+    """Standard error of a mean of influences, summed for items in several conditions."""
     together = np.bincount(np.unique(items, return_inverse=True)[1], influence)
     return float(np.sqrt((together**2).sum()) / len(influence))
 
@@ -151,7 +159,7 @@ def _of_observer(
     }
     unknown = {"noise_share": np.nan, "se": np.nan, "ends": np.full(2, np.nan)}
     if not len(p):
-        return {**out, **unknown, "note": "one answer to each item: its noise is not known"}
+        return {**out, **unknown, "note": "one response to each item: response noise is unknown"}
     wrong = 1 - p
     if not wrong.any():
         return {**out, **unknown, "note": "no error"}
@@ -161,8 +169,8 @@ def _of_observer(
     se = _error(influence, items[again])
     found = {**out, "noise_share": value, "se": se, "note": ""}
     if not 0 < value < 1:
-        # All answers to an item alike: there is no spread to judge by.
-        return {**found, "ends": np.full(2, np.nan), "note": "all answers to an item are alike"}
+        # All responses to an item are equal: there is no variance.
+        return {**found, "ends": np.full(2, np.nan), "note": "all responses to an item are equal"}
     half = deviate * se / (value * (1 - value))
     return {**found, "ends": special.expit(special.logit(value) + np.array([-half, half]))}
 
@@ -170,7 +178,7 @@ def _of_observer(
 def _noise_free(
     share: Floats, answers: NDArray[np.int64], items: NDArray[np.intp]
 ) -> tuple[float, float, int, str]:
-    """Correlation of two observers' strengths over items, its error and freedom, and a note."""
+    """Noise-corrected correlation over items, its standard error, df and note."""
     both = (answers > 1).all(axis=0)
     labels, unit = np.unique(items[both], return_inverse=True)
     if len(labels) < 3:
@@ -183,13 +191,13 @@ def _noise_free(
     value = float(_correlation(whole))
     if np.isnan(value):
         return np.nan, np.nan, 1, "items differ by no more than noise"
-    # The jackknife: influences hold less often, since what they are divided by is noisy, too.
+    # Jackknife: influences give lower coverage, because their denominator is noisy.
     without = _correlation(whole[:, None] - sums)
     number = len(without)
     se = float(np.sqrt((number - 1) / number * ((without - without.mean()) ** 2).sum()))
-    note = "above 1: the noise is overrated, or chance" if value > 1 else ""
+    note = "above 1: sampling error, or noise is overestimated" if value > 1 else ""
     if np.isnan(se):
-        note = "without one of its items the others differ by no more than noise"
+        note = "without one of the items, the others differ by no more than noise"
     return value, se, number - 1, note
 
 
@@ -197,14 +205,14 @@ def _correlation(sums: Floats) -> Floats:
     """Compute from sums of 1, both proportions, corrected squares and products; NaN without any."""
     n, a, b, aa, bb, ab = sums
     variance = (aa / n - (a / n) ** 2, bb / n - (b / n) ** 2)
-    # Equal shares differ by rounding.
+    # Equal proportions differ by rounding.
     known = (variance[0] > 1e-12) & (variance[1] > 1e-12)
     scale = np.sqrt(np.where(known, variance[0] * variance[1], np.nan))
     return np.asarray((ab / n - a * b / n**2) / scale)
 
 
 def _majority(table: xr.Dataset) -> xr.Dataset:
-    """A table of majority votes; a tie is half right."""
+    """A table of majority votes; a tie is half correct."""
     share = table["correct"].values
     vote = np.where(share == LEFT_OUT, LEFT_OUT, (1 + np.sign(share - 0.5)) / 2)
     out = table.assign(correct=(("observer", "trial"), vote))
