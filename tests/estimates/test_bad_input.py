@@ -141,7 +141,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: dmc(n_alternatives=1), "n_alternatives must be a whole number of at least 2, got 1"),
     (lambda: dmc(n_alternatives=np.nan), "n_alternatives must be a whole number"),
     (lambda: dmc(link="probit"), "decision_margin_consistency has no option 'link'"),
-    (lambda: dmc(sampler="nuts"), "sampler='nuts' is of other metrics"),
+    (lambda: dmc(sampler="nuts"), "sampler='nuts' has no effect on decision margins"),
     (lambda: dmc(margins=None), "a comparison needs at least two systems, got human"),
     (lambda: dmc(margins=margins()[1].iloc[:4]), "in common; a correlation over items needs"),
     (lambda: dmc(cluster="templates"), "cluster must name a trial coordinate"),
@@ -174,7 +174,7 @@ CASES: list[tuple[Callable[[], Any], str]] = [
     (lambda: null_table(result(), result()), "expected trees with replicates of error_consistency"),  # type: ignore[arg-type]
     (lambda: null_table(result(), null(), null()), "two trees have replicates by 'exact'"),
     (lambda: al.metric_correlations([result()]), "at least two, of different metrics; got 1"),
-    (lambda: al.metric_correlations([result()] * 2), "two of the results have the metric error_consistency"),
+    (lambda: al.metric_correlations([result()] * 2), "two of the results have the metric"),
     (lambda: confusion_matrices(trials(), "age"), "by must be a label of the observers, or a map"),
     (lambda: confusion_matrices(trials(), {}), "by must name at least one observer"),
     # Matrices.

@@ -176,7 +176,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
     pd.testing.assert_frame_equal(al.mean(part, names[1::4]), al.mean(other, names[1::4]))
     turned = (trials.data["correct"].values[:, ::-1] == 1).astype(int)
     others = al.Trials.from_correct(turned, observers=names)
-    with pytest.raises(ValueError, match="are not those of the matrix"):
+    with pytest.raises(ValueError, match="differs from that of the matrix"):
         al.estimates.with_trials(again, others)
     with pytest.raises(ValueError, match=r"got 'human_1'; give \{'observer': 'human_1'\} or"):
         al.mean(again, "human_1")

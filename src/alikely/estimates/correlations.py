@@ -77,8 +77,8 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If there are fewer than two results, two have the same metric, or their entries differ; if a
-        table lacks a column or has two rows for a pair; or if a number is out of range.
+        If the results are fewer than two, have the same metric or different entries, a table lacks a
+        column or repeats a pair, or a number is out of range.
 
     Examples
     --------

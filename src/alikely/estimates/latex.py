@@ -112,8 +112,8 @@ def latex_table(
         environment = "tabular" if caption is None and label is None else "table"
     if environment == "tabular" and (caption is not None or label is not None):
         raise ValueError(
-            "environment 'tabular' takes no caption or label; leave environment out, or use 'table' "
-            "or 'longtable'"
+            "environment 'tabular' takes no caption or label; leave environment out, or use "
+            "'table' or 'longtable'"
         )
     cells, numbers, joined = printed(
         table, digits=digits, headings=headings, leading_zero=leading_zero

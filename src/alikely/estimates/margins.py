@@ -1,4 +1,4 @@
-"""Decision margins: how pairs are counted and drawn, and their table with error consistency."""
+"""Decision margins: counts and draws of pairs, and their table with error consistency."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _count(trials: Any, metric: Metric, design: Design) -> xr.Dataset:
         )
     if design.sampler != "auto":
         raise ValueError(
-            f"sampler={design.sampler!r} is of other metrics: of decision margins model= says how "
-            "the posterior is drawn ('moments' without chains); leave sampler out"
+            f"sampler={design.sampler!r} has no effect on decision margins, whose posterior "
+            "depends on model= ('moments' needs no MCMC); leave sampler out"
         )
     options = DEFAULTS | dict(design.options)
     check_task(2 if options["n_alternatives"] is None else options["n_alternatives"])
@@ -80,7 +80,7 @@ def _beside(
     design: Design,
     seed: np.random.SeedSequence,
 ) -> Groups:
-    """Reliability of the groups, and the estimate freed of what they lack."""
+    """Reliability of the groups, and the disattenuated estimate."""
     ceilings = _ceilings(table, design, seed)
     variables: dict[str, Any] = {"remark": entry_remarks(table)}
     variables |= _corrected(table, ceilings, estimates["estimate"].values)
@@ -130,14 +130,14 @@ def _margins(margins: Any, trials: Trials) -> pd.DataFrame | None:
 def _alternatives(trials: Trials, n_alternatives: int | None) -> int:
     if n_alternatives is None and not trials.has_classes:
         raise ValueError(
-            "these trials contain correctness only: give the number of alternatives of the task, "
+            "these trials have correctness only; give the number of alternatives of the task, "
             "n_alternatives=..."
         )
     return len(trials.classes) if n_alternatives is None else n_alternatives
 
 
 def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -> xr.Dataset:
-    """Reliability of every group of two and more in every group of trials of an entry."""
+    """Reliability of every group of at least two observers, by group of trials."""
     groups = np.unique(table["member_group"].values)
     trial_group = table["trial_group"].values
     clusters = (
@@ -162,7 +162,7 @@ def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -
                     ci_prob=design.ci_prob, rng=own,
                 )  # fmt: skip
             except ValueError as error:
-                # The other entries have a reliability all the same.
+                # The other entries may still have a reliability.
                 rows.append((np.nan,) * 4 + (len(right), len(items), str(error)))
                 continue
             rows.append((r.split_half, r.reliability, r.lower, r.upper, len(right), len(items), ""))
@@ -184,7 +184,7 @@ def _ceilings(table: xr.Dataset, design: Design, seed: np.random.SeedSequence) -
 
 
 def _no_reliability(right: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
-    """Why items' shares have no reliability, empty where they have."""
+    """Why proportions correct have no reliability, or empty."""
     if shown.shape[1] < FEWEST_ITEMS:
         return "items do not differ"
     if ((shown > 0).sum(axis=0) > 1).sum() < FEWEST_ITEMS:
@@ -195,12 +195,12 @@ def _no_reliability(right: NDArray[np.int64], shown: NDArray[np.int64]) -> str:
     spread = np.nanmax(share, axis=1) > np.nanmin(share, axis=1)
     if shown.min() == shown.max() and np.ptp(right.sum(axis=0)) == 0:
         return "items do not differ"
-    # Whoever else is in it, one half of every split is always or never right.
+    # One half of every split is then always or never correct.
     return "items do not differ for all but one observer" if spread.sum() < 2 else ""
 
 
 def _kept(table: xr.Dataset) -> tuple[str, ...]:
-    """Labels that the groups of trials keep apart."""
+    """Labels that define the groups of trials."""
     kept = {"condition": ("dataset", "condition"), "dataset": ("dataset",)}
     return kept.get(str(table.attrs["by"]), ())
 
@@ -208,7 +208,7 @@ def _kept(table: xr.Dataset) -> tuple[str, ...]:
 def _corrected(
     table: xr.Dataset, ceilings: xr.Dataset, estimates: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Reliability of both indices together, and the estimate over its root."""
+    """Product of both reliabilities, and the estimate divided by its square root."""
     of = {
         (system, g): value
         for system, g, value in zip(
@@ -222,7 +222,7 @@ def _corrected(
     both = zip(
         table["first"].values, table["second"].values, table["pair_group"].values, strict=True
     )
-    # A model answers the same every time.
+    # Responses of a model are deterministic.
     reliability = np.array(
         [of.get((names[a], g), 1.0) * of.get((names[b], g), 1.0) for a, b, g in both]
     )
@@ -230,7 +230,7 @@ def _corrected(
     return {"reliability": reliability, "ceiling": root, "disattenuated": estimates / root}
 
 
-# Options that only this kind of door has.
+# Options of this kind of metric only.
 DEFAULTS: dict[str, Any] = {
     "margins": None,
     "group": "kind",
@@ -248,45 +248,55 @@ MARGINS = Kind(
 
 
 def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
-    """Error consistency beside decision-margin consistency, with the ceilings of both.
+    """Compare error consistency and decision-margin consistency, with the ceilings of both.
 
     Parameters
     ----------
     trials : Trials
-        The trials that `result` was made of.
+        The trials of `result`.
     result : Result
-        As from `alikely.decision_margin_consistency`.
+        As returned by `alikely.decision_margin_consistency`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per entry of the result: ``dataset, condition, observer_a, observer_b, n_trials,
-        accuracy_a, accuracy_b``; ``n_models`` (0 to 2 systems with margins), ``group`` and
-        ``model``, which of the two is what (of two models the second, of two groups the first;
-        empty if none), ``accuracy_model`` (of two groups that of the second);
-        ``margin_consistency`` with its analytic interval (``_lb, _ub``), ``noise_corrected``
-        (posterior median) with its interval; ``error_consistency``, the mean over pairs of members
-        of both systems, with its analytic interval over trials.
+        One row per entry of the result:
 
-        For each group, with intervals: ``group_error_consistency``, the mean over pairs of its
-        members, which is no ceiling for a model without noise; ``group_margin_consistency``, that
-        with another group like it (reliability by split halves, interval over people and items);
-        and ``margin_ceiling``, the root of the reliabilities of both systems, which is 1 for a
-        model: what a correlation corrected for noise of 1 would show, where a reliability below 0
-        counts as 0. NaN between two models.
+        - ``dataset, condition, observer_a, observer_b, n_trials, accuracy_a, accuracy_b``
+        - ``n_models``: number of systems with margins, 0 to 2
+        - ``group`` and ``model``: names of the group and of the model. For two models ``model`` is
+          the second, for two groups ``group`` is the first; the other one is empty.
+        - ``accuracy_model``: accuracy of the model; for two groups of the second
+        - ``margin_consistency`` with its analytic interval (``_lb, _ub``)
+        - ``noise_corrected`` (posterior median) with its interval
+        - ``error_consistency``: mean over pairs of members of both systems, with its analytic
+          interval over trials
 
-        ``mean_error_consistency`` and ``mean_margin_consistency``: means over all rows of this data
-        set and condition with as many models, with analytic intervals over items, with the same
-        models and people. All intervals have the probability of the result.
+        For each group, with intervals (NaN for two models):
+
+        - ``group_error_consistency``: mean over pairs of its members. It is not a ceiling for a
+          model without response noise.
+        - ``group_margin_consistency``: expected correlation with a similar group (split-half
+          reliability; interval over observers and items)
+        - ``margin_ceiling``: square root of the product of the reliabilities of both systems (1 for
+          a model, 0 for negative values). It is the expected correlation if the noise-corrected
+          correlation is 1.
+
+        Means over all rows of the data set and condition with the same ``n_models``, with analytic
+        intervals over items for these models and observers:
+
+        - ``mean_error_consistency`` and ``mean_margin_consistency``
+
+        All intervals have the probability of the result.
 
     Raises
     ------
     ValueError
-        If the result is of another metric.
+        If the result has another metric.
 
     Notes
     -----
-    A model that did not take part in the trials is right where its margin is above 0.
+    A model without responses in the trials counts as correct if its margin is above 0.
 
     Examples
     --------
@@ -301,7 +311,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     of_type(result, Result, "make one with al.decision_margin_consistency")
     if result.metric.counts != "margins":
         raise ValueError(
-            f"expected a result of decision_margin_consistency, got one of {result.metric.name}"
+            f"expected a result of decision_margin_consistency, got {result.metric.name}"
         )
     table, ci_prob = result.table, float(result.data.attrs["ci_prob"])
     summary = result.summary(intervals=["analytic"])
@@ -323,7 +333,7 @@ def consistency_table(trials: Trials, result: Result) -> pd.DataFrame:
     ends = list(zip(table["first"].values, table["second"].values, strict=True))
     groups = np.array([next((s for s in pair if not model[s]), -1) for pair in ends])
     nets = np.array([next((s for s in pair[::-1] if model[s]), -1) for pair in ends])
-    # A model may stand first.
+    # A model may be the first of a pair.
     is_first = nets == table["first"].values
     frame["n_models"] = [int(model[list(pair)].sum()) for pair in ends]
     frame["group"] = [str(names[s]) if s >= 0 else "" for s in groups]
@@ -374,7 +384,7 @@ def _mean(table: xr.Dataset, metric: Metric, unit: str | None) -> tuple[float, f
 def _of_groups(
     result: Result, ends: list[tuple[int, int]], groups: NDArray[np.intp]
 ) -> dict[str, NDArray[np.float64]]:
-    """Reliability of each entry's group, and the ceiling by those of both its systems."""
+    """Reliability of each entry's group, and the ceiling from those of both systems."""
     table = result.table
     names, model = table["observer"].values, table["is_model"].values
     ceilings = result.data["ceilings"].to_dataset().to_dataframe()
@@ -387,7 +397,7 @@ def _of_groups(
         if of_entry:
             own[entry] = ceilings.loc[(names[group], int(g))].to_numpy(float)
             both = np.array([ceilings.loc[(names[s], int(g))].to_numpy(float) for s in of_entry])
-            # A ceiling cannot lie below 0, where limits of a reliability may.
+            # A ceiling is at least 0; limits of a reliability may be negative.
             roots[entry] = np.sqrt(np.maximum(both, 0)).prod(axis=0)
     return {
         f"{name}{end}": values[:, k]
@@ -397,7 +407,7 @@ def _of_groups(
 
 
 def _with_models(trials: Trials, table: xr.Dataset) -> Trials:
-    """Correctness of all observers, and of models known by their margins only."""
+    """Add correctness of models that have only margins."""
     data = trials.data
     missing = [
         s
@@ -443,14 +453,14 @@ def _members(table: xr.Dataset, system: int) -> list[str]:
 def _mean_of_pairs(
     trials: Trials, table: xr.Dataset, pairs: dict[int, list[tuple[str, str]]], unit: str | None
 ) -> NDArray[np.float64]:
-    """Mean error consistency over some pairs for each entry, its standard error and freedom."""
+    """Mean error consistency over pairs of each entry, standard error and degrees of freedom."""
     by = {"condition": "condition", "dataset": "dataset"}.get(str(table.attrs["by"]))
     names = list(dict.fromkeys(itertools.chain.from_iterable(pairs.values())))
     out = np.full((table.sizes["pair"], 3), np.nan)
     if not names:
         return out
     no_response = table.attrs["no_response"]
-    # People of different data sets are no pair.
+    # Humans of different data sets do not form pairs.
     counted = joint_correctness(
         trials, names, cast(By, by), no_response, disjoint=True, repeats="crossed"
     )

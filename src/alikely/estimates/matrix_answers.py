@@ -1,4 +1,4 @@
-"""What observers answered, as matrices of all pairs read it: bits, and answers or probabilities."""
+"""Responses of observers for matrices: bits, responses or probabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from alikely.metrics import Metric
 
 __all__ = ["answers_of", "clusters_of", "responses_of"]
 
-# Numbers of a slice of a chunked array that is read at a time.
+# Numbers in a slice of a chunked array that is read at a time.
 SLICE = 50_000_000
 WORD = 64
 
@@ -28,7 +28,7 @@ WORD = 64
 def answers_of(
     trials: Any, by: By, no_response: Literal["error", "drop"], cluster: str | None
 ) -> tuple[list[str], list[Packed], xr.DataArray | None]:
-    """Names of observers, their answers in bits place by place, and the places' labels."""
+    """Return names of observers, correctness as bits by group of trials, and group labels."""
     if isinstance(trials, xr.DataArray):
         named = "observer" in trials.coords
         n = trials.sizes.get("observer", 0)
@@ -75,11 +75,11 @@ def answers_of(
 def responses_of(
     trials: Any, metric: Metric, by: By, no_response: Literal["error", "drop"]
 ) -> list[dict[str, xr.Variable]]:
-    """What observers answered, place by place, for metrics that are not of correctness."""
+    """Return responses by group of trials, for metrics that do not count correctness."""
     if not isinstance(trials, Trials):
         raise TypeError(
-            "an array of right and wrong answers serves metrics of correctness; give Trials for "
-            f"{metric.name}"
+            "an array of correct and incorrect responses has metrics of correctness only; give "
+            f"Trials for {metric.name}"
         )
     data = trials.data
     correct = correctness(data["correct"].values, no_response)
@@ -93,7 +93,7 @@ def responses_of(
         variables |= option_variables(data, classes)
     group, labels = groups_of_trials(data, by)
     if len(labels) == 1:
-        # As they are: what is on disk stays there.
+        # Without copying: arrays on disk are not read.
         return [variables]
     return [
         {name: v.isel(trial=np.flatnonzero(group == g)) for name, v in variables.items()}
@@ -102,9 +102,9 @@ def responses_of(
 
 
 def _packed_in_slices(correct: xr.DataArray) -> Packed:
-    """Bits of an array that need not fit into memory."""
+    """Pack an array that may not fit into memory into bits."""
     if set(correct.dims) != {"observer", "trial"}:
-        raise ValueError(f"answers must have dims (observer, trial), got {correct.dims}")
+        raise ValueError(f"responses must have dims (observer, trial), got {correct.dims}")
     ordered = correct.transpose("observer", "trial")
     n_observers, n_trials = ordered.shape
     step = max(WORD, SLICE // max(n_observers, 1) // WORD * WORD)
@@ -117,7 +117,8 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
         if other or (whole.size and (whole.min() < -1 or whole.max() > 1)):
             known = (part == 1) | (part == 0) | (part == -1)
             raise ValueError(
-                f"answers must be 1 (right), 0 (wrong) or -1 (left out), got {part[~known][0]:g}"
+                "responses must be 1 (correct), 0 (incorrect) or -1 (excluded), got "
+                f"{part[~known][0]:g}"
             )
         parts.append(pack(whole))
     right = np.concatenate([part.right for part in parts], axis=1)
@@ -127,7 +128,7 @@ def _packed_in_slices(correct: xr.DataArray) -> Packed:
 
 
 def clusters_of(data: xr.Dataset, cluster: str) -> NDArray[np.intp]:
-    """Number the clusters of items of all trials, within data sets (`ValueError` for another)."""
+    """Number the clusters of items of all trials, within data sets."""
     names = list(data.attrs.get(ITEM_COLUMNS, []))
     if cluster not in names:
         there = f" ({listed(names)})" if names else ""

@@ -1,4 +1,4 @@
-"""What a matrix of many observers shows: tables of entries, square matrices and parts."""
+"""Matrices of many observers: tables of entries, square matrices and selection."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ __all__ = [
     "write_pairs",
 ]
 
-# A data frame of more rows is more than anyone reads, and some gigabytes.
+# Larger data frames take gigabytes.
 MOST_ROWS = 1_000_000
-# Names of the dims of places, the first of which is there or not.
+# Dimensions of groups of trials: at most one is present.
 PLACES = ("condition", "dataset")
 ORDERS = ("a, b", "b, a")
-# Cells of a pair turned round.
+# Cells of a pair in reverse order.
 TURNED = [0, 2, 1, 3]
-# Variables that are no matrices to look at.
+# Variables that are not shown as matrices.
 HIDDEN = ("cells", "own", "why")
 SCHEMA = {
     "estimates": {"estimate": None, "se": None, "cells": None},
@@ -73,33 +73,33 @@ SCHEMA = {
 
 
 def schema(_: xr.DataTree) -> Any:
-    """Groups and variables that a file must have."""
+    """Return the groups and variables that a file must have."""
     return SCHEMA
 
 
 def observers(result: Result) -> list[str]:
-    """Names in the order of rows and columns."""
+    """Return the names of observers in the order of rows and columns."""
     return [str(name) for name in result.data["answers"].to_dataset()["observer"].values.tolist()]
 
 
 def place_dim(result: Result) -> str:
-    """What trials are kept apart by, ``"condition"`` or ``"dataset"``; empty where pooled."""
+    """Return the grouping of trials, ``"condition"`` or ``"dataset"``; empty if pooled."""
     return next((name for name in PLACES if name in result.estimates.dims), "")
 
 
 def place_names(result: Result) -> list[str]:
-    """Names of the conditions or data sets; one empty name where trials are pooled."""
+    """Return the names of conditions or data sets; one empty name if trials are pooled."""
     place = place_dim(result)
     return [str(name) for name in result.estimates[place].values.tolist()] if place else [""]
 
 
 def cluster_column(result: Result) -> str:
-    """Column of items whose answers are dependent; empty where items are independent."""
+    """Return the column of items that defines clusters; empty if items are independent."""
     return str(result.data.attrs.get("cluster", ""))
 
 
 def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
-    """Which cluster each trial of each place is of."""
+    """Return the cluster of each trial, by condition or data set."""
     answers = result.data["answers"].to_dataset()
     ends = np.cumsum(np.atleast_1d(answers["n_trials"].values))
     return np.split(answers["cluster"].values, ends[:-1])
@@ -108,25 +108,26 @@ def cluster_numbers(result: Result) -> list[NDArray[np.intp]]:
 def with_trials(result: Result, trials: Trials) -> Result:
     """Add the trials to a matrix that was loaded from a file.
 
-    Differences, means, families and the like need them for metrics that are not of correctness.
+    Differences, means and similar functions need them for metrics that do not count correctness.
 
     Parameters
     ----------
     result : Result
         As returned by `alikely.pairwise_matrix`, saved and loaded.
     trials : Trials
-        Those that `alikely.pairwise_matrix` was given; further observers are left alone.
+        The trials that were passed to `alikely.pairwise_matrix`; additional observers are ignored.
 
     Returns
     -------
     Result
+        The matrix with its trials.
 
     Raises
     ------
     TypeError
-        If the result is of another kind, or `trials` is no `Trials`.
+        If the result is of another kind, or `trials` is not a `Trials`.
     ValueError
-        If these are other trials: observers are missing, or right and wrong answers differ.
+        If the trials differ: observers are missing, or correctness is different.
     """
     of_kind(result, "matrix")
     of_type(trials, Trials, "read them with Trials.read or Trials.from_table")
@@ -141,14 +142,14 @@ def with_trials(result: Result, trials: Trials) -> Result:
         if other is None or not np.array_equal(other.right[at], own.right):
             where = f" in {name}" if name else ""
             raise ValueError(
-                f"right and wrong answers of these trials{where} are not those of the matrix; "
-                "give the trials that it was made of"
+                f"correctness of these trials{where} differs from that of the matrix; "
+                "give the trials from which it was computed"
             )
     return Result(result.data, trials)
 
 
 def describe(result: Result) -> str:
-    """What there is, in a line."""
+    """Summarize the contents in one line."""
     n, n_pairs = len(result.observers), result.estimates.sizes["pair"]
     trials = int(result.data["answers"]["n_trials"].sum())
     where = f", {len(place_names(result))} {place_dim(result)}s" if place_dim(result) else ""
@@ -170,8 +171,8 @@ def square_matrix(result: Result, name: str) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        Dims ``observer`` and ``observer_other``; before these ``condition`` or ``dataset`` where
-        trials are kept apart by it.
+        Dimensions ``observer`` and ``observer_other``, after ``condition`` or ``dataset`` if trials
+        are grouped.
 
     Raises
     ------
@@ -233,13 +234,13 @@ def summary(
     top: int | None = None,
     lowest: bool = False,
 ) -> pd.DataFrame:
-    """Table of pairs, the highest estimates first."""
+    """List pairs with their intervals, the highest estimates first."""
     chosen_methods(intervals, ("analytic", "posterior"), (), "")
     attrs, estimates = result.data.attrs, result.estimates
     if "posterior_lower" in estimates and (ci_prob, ci_kind) != (attrs["ci_prob"], "eti"):
         raise ValueError(
             f"posterior limits of this matrix are equal-tailed with ci_prob={attrs['ci_prob']}; "
-            "call alikely.pairwise_matrix with another one"
+            "call alikely.pairwise_matrix with the new ci_prob"
         )
     value = estimates["estimate"].values.ravel()
     flat = np.arange(len(value))
@@ -248,13 +249,13 @@ def summary(
         raise ValueError(f"top must be at least 1, got {top}")
     if n_rows > MOST_ROWS:
         raise ValueError(
-            f"a table of {n_rows:,} rows is more than {MOST_ROWS:,}; give top=, take "
+            f"a table has at most {MOST_ROWS:,} rows, got {n_rows:,}; give top=, use "
             "alikely.estimates.square_matrix(result, 'estimate'), or write all to a file with "
             "alikely.estimates.write_pairs"
         )
     key = value if lowest else -value
     if n_rows < len(flat):
-        # NaN sorts last also here.
+        # NaN sorts last here, too.
         flat = np.sort(np.argpartition(key, n_rows - 1)[:n_rows])
         key = key[flat]
     rows = flat[np.argsort(key, kind="stable")]
@@ -264,24 +265,24 @@ def summary(
 
 
 def sentence(result: Result, *, ci_prob: float, ci_kind: CiKind, digits: int) -> str:
-    """Say the extremes, what intervals generalize to, and the tests."""
+    """Describe the extremes, what intervals generalize to, and the tests."""
     return matrix_sentence(
         result, len(place_names(result)), place_dim(result), ci_prob, ci_kind, digits
     )
 
 
 def method(result: Result, interval: str | None = None) -> str:
-    """The one method whose interval a page shows."""
+    """Return the method of the interval that a page shows."""
     return chosen_interval(entries(result, np.arange(1)), interval)
 
 
 def preview(result: Result, methods: Sequence[str]) -> tuple[pd.DataFrame, int, dict[str, Any]]:
-    """The highest entries, and how many there are."""
+    """Return the highest entries, and their number."""
     return result.summary(top=ROWS, intervals=methods), result.estimates["estimate"].size, {}
 
 
 def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:
-    """The entries of some observers and places; adjusted p-values stay those of all pairs."""
+    """Select observers, conditions or data sets; adjusted p-values remain over all pairs."""
     known = ["observer", *filter(None, [place_dim(result)])]
     if unknown := [name for name in labels if name not in known]:
         raise ValueError(
@@ -306,7 +307,7 @@ def select(result: Result, labels: Mapping[str, Any]) -> xr.DataTree:
     if (observers := labels.get("observer")) is not None:
         at = [_position(result, name) for name in observers]
         if len(set(at)) < max(2, len(at)):
-            raise ValueError("observers must be at least two different ones")
+            raise ValueError("observer must select at least two different observers")
         i, j = (np.array(at)[k] for k in np.triu_indices(len(at), k=1))
         estimates = _reordered(estimates, i, j, len(result.observers))
         if "own" in estimates:
@@ -328,7 +329,7 @@ def write_pairs(result: Result, path: str | Path) -> None:
     result : Result
         As returned by `alikely.pairwise_matrix`.
     path : str or path
-        File to write, with the columns of `alikely.Result.summary`. One that exists is replaced
+        File to write, with the columns of `alikely.Result.summary`. An existing file is replaced
         when the new one is complete.
 
     Raises
@@ -356,7 +357,7 @@ def write_pairs(result: Result, path: str | Path) -> None:
 def entry_labels(
     result: Result, flat: NDArray[np.intp] | None = None
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.object_]]]:
-    """Labels of entries as numbers, with their names. Default: all, as the estimates stand."""
+    """Return codes and names of the labels of entries. Default: all, in the order of estimates."""
     estimates = result.estimates
     at = _at(result, np.arange(estimates["estimate"].size) if flat is None else flat)
     ends = pair_ends(result)[:, at["pair"]]
@@ -373,14 +374,14 @@ def entry_labels(
 
 
 def _at(result: Result, flat: NDArray[np.intp]) -> dict[str, NDArray[np.intp]]:
-    """Place, pair and, if it matters, order of entries."""
+    """Position of entries by condition or data set, pair and, if it matters, order."""
     like = result.estimates["estimate"]
     at = dict(zip(map(str, like.dims), np.unravel_index(flat, like.shape), strict=True))
     return {"place": at.get(place_dim(result), np.zeros(len(flat), dtype=np.intp)), **at}
 
 
 def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) -> Result:
-    """Some entries as a result of pairs, if wanted with the answers that they are of."""
+    """Return some entries as a result of pairs, optionally with responses."""
     estimates, at, labels = result.estimates, _at(result, flat), entry_labels(result, flat)
     dims, place = estimates["estimate"].dims, at["place"]
     cells = estimates["cells"].values
@@ -406,7 +407,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
     found: dict[str, Any] = {}
     for name, values in estimates.data_vars.items():
         if "pair" in values.dims and name not in HIDDEN:
-            # Tests of independence do not ask for the order of a pair.
+            # Tests of independence do not depend on the order of a pair.
             grid = np.broadcast_to(
                 values.values if values.dims == dims else np.expand_dims(values.values, -2),
                 estimates["estimate"].shape,
@@ -428,7 +429,7 @@ def entries(result: Result, flat: NDArray[np.intp], *, answers: bool = False) ->
 
 
 def _with_answers(result: Result, table: xr.Dataset, used: NDArray[np.intp]) -> xr.Dataset:
-    """A table of entries with what its observers answered."""
+    """Add the responses of observers to a table of entries."""
     packed, places = packed_answers(result), np.unique(table["pair_group"].values).tolist()
     correct = [packed[k].unpacked(used) for k in places]
     sizes = [part.shape[1] for part in correct]
@@ -454,7 +455,7 @@ def _with_answers(result: Result, table: xr.Dataset, used: NDArray[np.intp]) -> 
 def _reasons(
     result: Result, counts: NDArray[np.int64], flat: NDArray[np.intp]
 ) -> NDArray[np.object_]:
-    """Why entries have no estimate; empty where they have."""
+    """Why entries have no estimate, or empty."""
     metric, estimates = result.metric, result.estimates
     if metric.all_pairs is None:
         reasons = metric.reason(counts.astype(np.float64))
@@ -467,7 +468,7 @@ def _reasons(
 
 
 def _remarks(result: Result, found: Mapping[str, Any], counts: NDArray[np.int64]) -> list[str]:
-    """Which entries rest on fewer trials than both answered, or on few clusters."""
+    """Notes on entries that use fewer trials than both answered, or few clusters."""
     remarks = [np.full(len(counts), "", dtype=object)]
     if "n_used" in found:
         used, total = found["n_used"][1], counts.sum(axis=1)
@@ -479,7 +480,7 @@ def _remarks(result: Result, found: Mapping[str, Any], counts: NDArray[np.int64]
 
 
 def pair_ends(result: Result) -> NDArray[np.intp]:
-    """Positions of both observers of every pair, (2, pair)."""
+    """Return the positions of both observers of every pair, (2, pair)."""
     return np.stack(np.triu_indices(len(result.observers), k=1))
 
 
@@ -491,7 +492,7 @@ def _position(result: Result, name: str) -> int:
 
 
 def packed_answers(result: Result) -> list[Packed]:
-    """The answers of each place, as bits."""
+    """Return the correctness in each condition or data set, as bits."""
     answers = result.data["answers"].to_dataset()
     ends = np.cumsum(np.atleast_1d(answers["n_words"].values))
     out = []
@@ -506,7 +507,7 @@ def packed_answers(result: Result) -> list[Packed]:
 def _reordered(
     estimates: xr.Dataset, i: NDArray[np.intp], j: NDArray[np.intp], n: int
 ) -> xr.Dataset:
-    """The pairs of these observers, with each pair's first as it stands now."""
+    """The pairs of these observers, in their new order."""
     low, high = np.minimum(i, j), np.maximum(i, j)
     out = estimates.isel(pair=low * n - low * (low + 1) // 2 + high - low - 1)
     turned = xr.DataArray(i > j, dims="pair")
@@ -517,13 +518,12 @@ def _reordered(
 
 
 def responses_by(result: Result) -> list[dict[str, xr.Variable]]:
-    """The same of the observers and places that a matrix has."""
+    """Return the responses of the observers of a matrix, by condition or data set."""
     metric, trials = result.metric, result.trials
     if trials is None:
         raise ValueError(
-            f"a saved matrix holds no answers but right and wrong ones, and this asks for those "
-            f"that {metric.name} is made of: alikely.estimates.with_trials(result, trials) adds "
-            "them"
+            f"a saved matrix has correctness only, and {metric.name} needs responses; add them "
+            "with alikely.estimates.with_trials(result, trials)"
         )
     by: Any = place_dim(result) or None
     everywhere = responses_of(trials, metric, by, result.data.attrs["no_response"])
@@ -542,13 +542,13 @@ def _of(variable: xr.Variable, observers: Sequence[int] | NDArray[np.intp]) -> x
 
 
 def _data(said: Mapping[str, xr.Variable], observers: NDArray[np.intp]) -> dict[str, Any]:
-    """Arrays of some observers; of all as they are, also where they lie on disk."""
+    """Arrays of some observers; for all observers without copying, also on disk."""
     everyone = len(observers) == next(iter(said.values())).sizes["observer"]
     return {name: (v if everyone else _of(v, observers)).data for name, v in said.items()}
 
 
 def influences(result: Result, weights: Sequence[Floats]) -> list[Floats]:
-    """Influence of every trial on weighted sums of entries of each place."""
+    """Compute the influence of trials on weighted sums, by condition or data set."""
     metric, (first, second) = result.metric, pair_ends(result)
     n, packed = len(result.observers), packed_answers(result)
     said = [None] * len(packed) if metric.all_influences is None else responses_by(result)
@@ -576,7 +576,7 @@ def influences(result: Result, weights: Sequence[Floats]) -> list[Floats]:
 def _by_observers(
     weights: Floats, first: NDArray[np.intp], second: NDArray[np.intp], n: int
 ) -> list[tuple[list[int], NDArray[np.intp]]]:
-    """Sums over pairs of the same observers, with these: sums of few are done with few."""
+    """Group weighted sums by the observers that they involve."""
     found: dict[bytes, list[int]] = {}
     for row, given in enumerate(weights):
         used = np.zeros(n, dtype=bool)
