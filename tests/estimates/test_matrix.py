@@ -168,7 +168,7 @@ def test_sums_of_other_metrics_are_those_of_tables(
     # A file holds right and wrong answers alone.
     matrix.save(tmp_path / "m.nc")
     again = al.Result.load(tmp_path / "m.nc")
-    with pytest.raises(ValueError, match=r"with_trials\(result, trials\) adds"):
+    with pytest.raises(ValueError, match=r"add them with .*with_trials\(result, trials\)"):
         al.mean(again, names)
     labels = {"observer": names[::-2]} | ({by: place_names(matrix)[-1:]} if by else {})
     part = al.estimates.with_trials(again, trials).sel(**labels)
@@ -236,7 +236,7 @@ def test_models_on_other_questions_are_told(metric: str) -> None:
 def test_more_pairs_than_memory_holds_are_refused_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALIKELY_MEMORY", "40GB")
     correct = xr.DataArray(np.ones((30_000, 3), dtype=np.int8), dims=("observer", "trial"))
-    said = r"^30,000 observers, 449,985,000 pairs: 67 GB of memory, and 40 GB may be used; choose"
+    said = r"^30,000 observers, 449,985,000 pairs: 67 GB of memory, and 40 GB may be used; select"
     with pytest.raises(MemoryError, match=said):
         al.pairwise_matrix(correct)
     monkeypatch.setenv("ALIKELY_MEMORY", "10kB")

@@ -219,7 +219,7 @@ def test_three_equal_answers_are_one_answer(door: str) -> None:
 
 @pytest.mark.parametrize("door", REFUSED)
 def test_what_needs_one_answer_says_so(door: str) -> None:
-    with pytest.raises(ValueError, match="came back|recur|repeated|one answer to each") as told:
+    with pytest.raises(ValueError, match=r"came back|recur|repeated|one answer to each") as told:
         REFUSED[door](world(REPEATS))
     assert "\n" not in str(told.value)
     assert any(way in str(told.value) for way in ("select(repeat", "cluster='trial'", "repeats="))

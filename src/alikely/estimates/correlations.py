@@ -77,8 +77,8 @@ def metric_correlations(
     Raises
     ------
     ValueError
-        If the results are fewer than two, have the same metric or different entries, a table lacks a
-        column or repeats a pair, or a number is out of range.
+        If fewer than two results are given, two have the same metric, entries differ, a table lacks
+        a column or repeats a pair, or a number is out of range.
 
     Examples
     --------
