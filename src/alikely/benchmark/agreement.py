@@ -5,8 +5,8 @@ References
 .. [BFB01] Browne, Goldstein, Rasbash (2001). Multiple membership multiple classification (MMMC)
    models. Statistical Modelling 1, 103-124. doi:10.1177/1471082X0100100202
 .. [H74] Hampel (1974). The influence curve and its role in robust estimation. doi:10.2307/2285666
-.. [V24] Vehtari, Simpson, Gelman, Yao, Gabry (2024). Pareto smoothed importance sampling. Journal
-   of Machine Learning Research 25(72), 1-58.
+.. [V24] Vehtari, Simpson, Gelman, Yao, Gabry (2024). Pareto smoothed importance sampling. JMLR
+   25(72), 1-58.
 """
 
 from __future__ import annotations
