@@ -216,7 +216,7 @@ exclude must be one of => al.exclude_conditions(t(), 'imagenet')
 condition 'all:clean' is in => al.benchmark_scores(t(), levels={'clean': 'a'}, **K)
 human_ids must be one of => al.benchmark_scores(t(), human_ids='both', **K)
 ceiling_normalized must be finite => al.papers.reconstruct_score(nan, 0.4, [0.8, 0.8], 100)
-ceiling_normalized must be finite, got nan; leave such a condition out of all =>
+ceiling_normalized must be finite, got nan; leave this condition out of all =>
     al.papers.reconstruct_score([nan], [0.4], [[0.8, 0.8]], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8, 0.8]], 100, n_samples=100, rng=1)
 ceiling must lie in => al.papers.reconstruct_score([0.5], [nan], [[0.8, 0.8]], 100)
@@ -228,7 +228,7 @@ ceiling_normalized, ceiling and human_accuracy must have one entry per condition
     al.papers.reconstruct_score([0.5, 0.6], [0.4], [[0.8, 0.8]], 100)
 n_samples must lie in \(99, inf\), got 0 => al.papers.reconstruct_score([0.5], [0.4], [[0.8,
     0.8]], 100, n_samples=0)
-ceiling_normalized must be finite, got inf; leave such a condition out of all =>
+ceiling_normalized must be finite, got inf; leave this condition out of all =>
     al.papers.reconstruct_score([np.inf], [0.4], [[0.8, 0.8]], 100)
 WORKS => al.papers.reconstruct_score([0.5], [0.4], [[0.8]], 100, n_samples=100)
 WORKS => al.papers.reconstruct_score([3.0], [0.4], [[0.8, 0.8]], 100, n_samples=100)
