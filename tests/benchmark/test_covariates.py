@@ -232,7 +232,7 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (put("year", [1, 2, np.inf, 4, 5, 6]), "must be finite, got inf for model_3"),
         (put("year", 2012), "'year' of model is 2012.0 for all; leave it out"),
         (put("family", "cnn"), "'family' of model is cnn for all; leave it out"),
-        (put("family", list("abcdef")), "has a level of its own for each.*fewer, larger groups"),
+        (put("family", list("abcdef")), "has a different level for each row.*fewer, larger groups"),
         (put("born", pd.Timestamp("2020")), "must be numbers, text, categories or booleans"),
         (put("mixed", ["a", 1, "a", 1, "b", 2.5]), "must be numbers, text, categories or bool"),
         (lambda t: {"model": t.assign(decade=t["year"] / 10 + 3)}, "'decade' of model follows"),
@@ -240,7 +240,7 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (lambda t: {"model": t.rename(columns={"family": "dataset"})}, "take the name 'dataset'"),
         (lambda t: {"model": t, "condition": pd.DataFrame({"year": [1, 2, 3]},
                     index=["all | clean", "all | blur", "all | noise"])},
-         "'year' stands in two tables, of model and of condition"),
+         "'year' occurs in two tables, model and condition"),
         (lambda t: {"human": t}, "covariates of human need human_effects=True"),
     ],
 )  # fmt: skip

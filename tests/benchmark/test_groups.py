@@ -144,9 +144,9 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
 
 
 def test_lists_that_nobody_links_are_labels_that_do_not_match() -> None:
-    with pytest.raises(ValueError, match="check that items and conditions are labeled alike"):
+    with pytest.raises(ValueError, match="check that items and conditions have the same labels"):
         al.error_consistency(on_two_lists(False, list("abab")), "a-b", **POINT)
-    with pytest.raises(ValueError, match="check that items and conditions are labeled alike"):
+    with pytest.raises(ValueError, match="check that items and conditions have the same labels"):
         al.error_consistency(on_two_lists(False, list("abcd")), **POINT)
 
 

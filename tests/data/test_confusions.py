@@ -82,17 +82,17 @@ WRONG: dict[str, tuple[dict[Any, Any], str]] = {
     "not square": ({"a": GOOD["a"], "b": np.ones((2, 3))}, r"square, .* shape \(2, 3\)"),
     "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, and that of 'b' has -3"),
     "rates": ({"a": GOOD["a"], "b": GOOD["b"] / 4}, r"has \d+\.\d+; rates do not tell"),
-    "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are no counts"),
+    "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are not counts"),
     "other classes": ({"a": GOOD["a"], "b": np.ones((4, 4))}, "same classes in the same order"),
     "other order": ({"a": GOOD["a"], "b": GOOD["b"].iloc[::-1, ::-1]}, "same classes in the same"),
     "repeated class": (
         {"a": GOOD["a"], "b": GOOD["b"].rename(index={"owl": "dog"}, columns={"owl": "dog"})},
-        "two classes of 'b' are called 'dog'",
+        "two classes of 'b' have the name 'dog'",
     ),
-    "repeated system": ({1: GOOD["a"], "1": GOOD["b"]}, "two systems are called '1'"),
+    "repeated system": ({1: GOOD["a"], "1": GOOD["b"]}, "two systems have the name '1'"),
     "endless": (
         {"a": GOOD["a"], "b": np.full((3, 3), np.inf)},
-        "'b' has entries that are no counts",
+        "'b' has entries that are not counts",
     ),
     "columns": ({"a": GOOD["a"], "b": GOOD["b"].iloc[:, ::-1]}, "rows and columns of the table"),
 }

@@ -67,10 +67,10 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
 @pytest.mark.parametrize(
     ("table", "generalize_to", "people", "message"),
     [
-        (plan(), "all", "human", "population must be 'pool' .these images. or 'images'"),
+        (plan(), "all", "human", "generalize_to must be 'pool' .these images. or 'images'"),
         (plan(inclusion=[0.5, 0.5, np.nan, 1]), "pool", "human", "inclusion of item 'w' must be a"),
         (plan(inclusion=[0.5, 0.5, 0, 1]), "pool", "human", "a probability in .0, 1., got 0"),
-        (plan(item=list("abcd")), "pool", "human", "no trial is of an image of the plan: it has"),
+        (plan(item=list("abcd")), "pool", "human", "no trial shows an image of the plan: it has"),
         (plan()[:3], "pool", "human", "'anna' saw 1 images outside the plan, such as 'x', whose"),
         (plan(item=list("uuwx"), inclusion=[0.5, 0.6, 1, 1]), "pool", "human", "several probab"),
         (plan().drop(columns="inclusion"), "pool", "human", "needs a column 'inclusion'; it has"),
@@ -92,7 +92,7 @@ def test_no_table_no_second_plan_no_repeats() -> None:
         once.with_inclusion(plan(), generalize_to="pool")
     twice = al.Trials.from_correct([[1, 0], [1, 1]], kind=["human", "model"], item=["u", "u"],
                                    repeat=[0, 1])  # fmt: skip
-    with pytest.raises(ValueError, match="item 'u' has several trials, and a plan shows"):
+    with pytest.raises(ValueError, match="item 'u' has several trials, but a plan shows"):
         twice.with_inclusion(plan(), generalize_to="pool")
 
 
@@ -105,7 +105,7 @@ def test_people_of_separate_lists_are_not_compared() -> None:
     kinds = ["human", "human", "model"]
     apart = al.Trials.from_correct(correct, observers=names, kind=kinds, item=ITEMS)
     weighted = apart.with_inclusion(table, generalize_to="pool")
-    with pytest.raises(ValueError, match="saw lists of images drawn apart"):
+    with pytest.raises(ValueError, match="saw separately sampled lists of images"):
         al.data.joint_correctness(weighted, [("anna", "bea")])
     assert al.data.joint_correctness(weighted, "human-model").sizes["pair"] == 2
 
@@ -114,7 +114,7 @@ def test_who_takes_no_weights_refuses_them() -> None:
     weighted = trials().with_inclusion(plan(), generalize_to="pool")
     for door in (al.pairwise_matrix, lambda t: al.data.cohort_counts(t)):
         with pytest.raises(
-            ValueError, match=r"were chosen by a plan, and .* takes all for equally"
+            ValueError, match=r"were chosen by a plan, but .* treats all as equally"
         ):
             door(weighted)
     refuse_inclusion(trials().data, "anything")

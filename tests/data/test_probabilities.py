@@ -146,7 +146,7 @@ STRAY = np.where(np.isnan(P), 1 / 3, P)
         (P * 1.01, {}, "observer 0 for question 0 have the sum 1.01, not 1"),
         (FEW, {}, "have NaN among them"),
         (BELOW, {}, "have a negative one"),
-        (STRAY, {}, "item 'q3' of observer 'y' was not shown, and has probabilities"),
+        (STRAY, {}, "item 'q3' of observer 'y' was not shown but has probabilities"),
         (P, {"scale": "odds"}, "scale must be one of 'probabilities', 'logits', got 'odds'"),
         (P, {"n_options": 1}, "question 0 has one option"),
         (FEW, {"scale": "logits"}, "logits of observer 0 for question 0 have NaN among them"),
@@ -167,7 +167,7 @@ def test_bad_arrays(values: Any, options: Any, message: str) -> None:
         (lambda t: t.replace({"item": {"q3": "q9"}}), "no trial of item 'q9'"),
         (lambda t: pd.concat([t, t.tail(1)]), "row 15 repeats an option of an earlier row"),
         (lambda t: t.drop(index=t.index[-1]), "item 'q2' of observer 'x' has no probability of"),
-        (lambda t: t[t["option"] == "A"], "'B', which is none of the options in the table: A"),
+        (lambda t: t[t["option"] == "A"], "'B', which is not one of the options in the table: A"),
         (lambda t: t.drop(columns="option"), "no column 'option'"),
         (lambda t: t.assign(probability=0.3), "have the sum 0.9, not 1"),
     ],
@@ -188,7 +188,7 @@ def test_tables_tell_trials_apart(name: Any, labels: list[Any]) -> None:
     )  # fmt: skip
     found = twice.with_probabilities(rows).data["probability"].values
     np.testing.assert_array_equal(found, [[[0.9, 0.1], [0.4, 0.6]]])
-    with pytest.raises(ValueError, match=r"item do not tell trials apart; .* dataset, condition"):
+    with pytest.raises(ValueError, match=r"item do not identify trials; .* dataset, condition"):
         twice.with_probabilities(rows.drop(columns=name))
     with pytest.raises(ValueError, match=rf"no trial of item 'q', {name} '5' \(row 0\)"):
         twice.with_probabilities(rows.assign(**{name: "5"}))

@@ -303,7 +303,7 @@ def test_data_sets_with_a_colon_are_refused() -> None:
     trials = al.Trials.from_correct(
         [[1, 0]] * 3, kind=["human"] * 3, dataset=["a:b"] * 2, condition=["c", "d"]
     )
-    with pytest.raises(ValueError, match="name of data set 'a:b' holds a colon"):
+    with pytest.raises(ValueError, match="name of data set 'a:b' contains a colon"):
         al.difficulty_spectrum(trials, "c", chance=0.1)
 
 

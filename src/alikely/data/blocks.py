@@ -1,4 +1,4 @@
-"""Groups of trials of a count table, one at a time: what every loop over a table walks through."""
+"""Groups of trials of a count table, one at a time."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Block(NamedTuple):
 
     @property
     def chosen(self) -> bool:
-        """Whether a plan chose the images, with probabilities that estimates must heed."""
+        """Whether a plan chose the images, so that estimates are weighted."""
         return len(self.inclusion) > 0
 
     def shown(self) -> NDArray[np.bool_]:
-        """Which trials count for each pair."""
+        """Trials used for each pair."""
         known = ~np.isnan(self.margins) if self.margins.size else self.correct != LEFT_OUT
         return np.asarray(known[self.a] & known[self.b])
 
@@ -59,14 +59,14 @@ class Block(NamedTuple):
 
     @property
     def crossed(self) -> bool:
-        """Whether trials are items, of which each observer may have given several answers."""
+        """Whether trials are items, to which observers may have responded repeatedly."""
         return self.correct.dtype != np.int8
 
     def wrong(self) -> NDArray[np.bool_]:
-        """Which trials each observer got wrong."""
+        """Errors of each observer."""
         if self.crossed:
             raise ValueError(
-                "items came back, and this takes one answer to each; count with "
+                "items are repeated, and one response to each is needed; count with "
                 "joint_correctness(..., repeats='paired')"
             )
         return np.asarray(self.correct == 0)
@@ -74,14 +74,14 @@ class Block(NamedTuple):
     def codes(self) -> NDArray[np.int8]:
         """Cell of each trial: 0 to 3 in the order n11, n10, n01, n00; -1 left out."""
         if self.crossed:
-            raise ValueError("answers to items that came back fall into several cells; use shares")
+            raise ValueError("responses to repeated items fall into several cells; use shares")
         right_a, right_b = self.correct[self.a], self.correct[self.b]
         codes = 3 - 2 * right_a - right_b
         codes[(right_a == LEFT_OUT) | (right_b == LEFT_OUT)] = LEFT_OUT
         return np.asarray(codes, np.int8)
 
     def shares(self) -> NDArray[np.int8 | np.float64]:
-        """What each trial adds to the four cells: 1 to one of them, or shares of all."""
+        """Contribution of each trial to the four cells: 1 to one cell, or fractions to all."""
         known = self.correct != LEFT_OUT
         right = np.where(known, self.correct, np.zeros((), self.correct.dtype))
         wrong = np.where(known, 1 - right, np.zeros((), self.correct.dtype))
@@ -90,7 +90,7 @@ class Block(NamedTuple):
 
 
 def blocks(table: xr.Dataset) -> Iterator[Block]:
-    """Walk through the groups of a correctness table."""
+    """Iterate over the groups of a correctness table."""
     correct = table["correct"].values
     response = table["response"].values if "response" in table else None
     truth = table["truth"].values if "truth" in table else np.empty(0, np.int32)
@@ -150,7 +150,7 @@ def cluster_numbers(table: xr.Dataset, cluster: str) -> NDArray[np.intp]:
 
 
 def linked(members: Sequence[NDArray[np.intp]]) -> list[list[int]]:
-    """Which groups hang together, directly or by others, because they have members in common."""
+    """Connected components of groups that have members in common."""
     sizes = [len(own) for own in members]
     at = np.repeat(np.arange(len(members)), sizes), np.concatenate([[], *members]).astype(np.intp)
     width = 1 + int(max((own.max(initial=0) for own in members), default=0))

@@ -1,4 +1,4 @@
-"""Counts of trials by how many people were right: what cohort models are made of."""
+"""Counts of trials by the number of correct humans, for cohort models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cohort_counts(
     no_response: Literal["error", "drop"] = "error",
     who_was_right: bool = False,
 ) -> xr.Dataset:
-    """Count trials by how many humans were right, and how often each model was right there.
+    """Count trials by the number of correct humans, with correct responses of each model.
 
     Parameters
     ----------
@@ -35,28 +35,33 @@ def cohort_counts(
     models, humans : str
         Kinds of the observers.
     no_response : {"error", "drop"}
-        As in `joint_correctness`; a dropped human is one human less on that trial.
+        As in `joint_correctness`. A dropped human is not counted on that trial.
     who_was_right : bool
-        Count by which humans were right, for models in which humans differ.
+        Count by which humans were correct, for models in which humans differ.
 
     Returns
     -------
     xarray.Dataset
-        ``n_trials`` (stratum) and ``shown, right`` (model, stratum). A stratum is a condition,
-        how many humans answered (``n_humans``) and how many of them were right (``n_right``);
-        ``stratum_condition`` is its position on the ``condition`` dim, which has the labels
-        ``dataset | condition`` and the coord ``dataset``. A model that was not shown a trial does
-        not count it. ``human_shown, human_right`` (person, condition): trials of each human of each
-        data set, ``dataset | observer``. With `who_was_right`, strata also differ in which humans
-        were correct, and ``answers`` (stratum, person) is 1 if correct, 0 if incorrect and -1 if
-        the human did not answer. For humans who answered together, all patterns are included if
-        there are no more than their trials; otherwise those that occurred.
+        A stratum combines a condition, a number of humans who responded (``n_humans``) and the
+        number of them who were correct (``n_right``).
+
+        - ``n_trials`` (stratum)
+        - ``shown``, ``right`` (model, stratum): trials shown to each model, and its correct
+          responses
+        - ``stratum_condition`` (stratum): position on the dim ``condition``, which has the labels
+          ``dataset | condition`` and the coord ``dataset``
+        - ``human_shown``, ``human_right`` (person, condition): trials and correct responses of each
+          human of each data set, ``dataset | observer``
+        - ``answers`` (stratum, person), with `who_was_right`: 1 correct, 0 incorrect, -1 not
+          answered. Strata then also differ in which humans were correct. For humans who responded
+          to the same trials, all patterns are included if they are not more than these trials;
+          otherwise those that occurred.
 
     Raises
     ------
     ValueError
-        Unknown option, no observer of one of the kinds, a condition without humans, or items that
-        came back: how many answers to one item are right is no count of independent trials.
+        If an option is unknown, a kind has no observer, or a condition has no humans.
+        If items are repeated, since responses to one item are not independent trials.
 
     Examples
     --------
@@ -137,7 +142,7 @@ def cohort_counts(
 def _numbers(
     group: NDArray[np.intp], answered: NDArray[np.int64], right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Strata by how many were right, and the stratum of each trial."""
+    """Strata by the number of correct humans, and the stratum of each trial."""
     kinds = np.unique(np.stack([group, answered]), axis=1).T.tolist()
     strata = np.array([(c, n, s) for c, n in kinds for s in range(n + 1)])
     number = {tuple(row): i for i, row in enumerate(strata.tolist())}
@@ -148,9 +153,9 @@ def _numbers(
 def _patterns(
     group: NDArray[np.intp], answers: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Strata by who was right, a condition and answers each, and the stratum of each trial."""
+    """Strata by condition and response pattern, and the stratum of each trial."""
     seen = np.concatenate([group[:, None], answers.T], axis=1)
-    # Who answered together, and where.
+    # Humans who responded to the same trials, by condition.
     unanswered = np.minimum(answers.T, 0)
     together, number = np.unique(
         np.concatenate([group[:, None], unanswered], axis=1), axis=0, return_inverse=True

@@ -26,29 +26,29 @@ EXACT = 2**24
 
 
 def joint_counts(correct: xr.DataArray) -> xr.Dataset:
-    """Count the correctness cells of all pairs without ever holding all trials.
+    """Count the correctness cells of all pairs without loading all trials.
 
-    For data that do not fit in memory: `correct` may be backed by a chunked array (dask, zarr,
-    netCDF); it is read and counted slice by slice, one matrix product each.
+    For data that do not fit in memory. `correct` may be backed by a chunked array (dask, zarr,
+    netCDF), which is read and counted slice by slice.
 
     Parameters
     ----------
     correct : xarray.DataArray, dims (observer, trial)
-        1 right, 0 wrong, -1 not shown or left out; any number type, any backing.
+        1 correct, 0 incorrect, -1 not shown or left out; any numeric type, any backend.
 
     Returns
     -------
     xarray.Dataset
-        ``cells`` (pair, cell) int64, with coords ``observer_a, observer_b`` and ``cell``; pairs in
-        the order of the upper triangle. Its ``cells`` serve wherever counts of pairs do, such as
-        `alikely.inference.pairwise_draws` or `alikely.data.from_counts`.
+        ``cells`` (pair, cell) int64, with coords ``observer_a, observer_b`` and ``cell``. Pairs are
+        in the order of the upper triangle. Functions that take counts of pairs accept ``cells``,
+        for example `alikely.inference.pairwise_draws` and `alikely.data.from_counts`.
 
     Raises
     ------
     TypeError
-        If `correct` is no DataArray.
+        If `correct` is not a DataArray.
     ValueError
-        If it has other dims, fewer than two observers, no trial, or other values than 1, 0, -1.
+        If it has other dims, fewer than two observers, no trial, or values other than 1, 0, -1.
 
     Examples
     --------
@@ -95,15 +95,17 @@ def joint_counts(correct: xr.DataArray) -> xr.Dataset:
 
 
 def _products(part: NDArray[np.number]) -> NDArray[np.int64]:
-    """Both right, first right and second wrong, both wrong: shape (3, observer, observer)."""
+    """Both correct, only the first correct, both incorrect: shape (3, observer, observer)."""
     right, wrong = part == 1, part == 0
     if not (right | wrong | (part == -1)).all():
         bad = part[~(right | wrong | (part == -1))][0]
-        raise ValueError(f"correct must hold 1 (right), 0 (wrong) and -1 (left out), got {bad:g}")
+        raise ValueError(
+            f"correct must be 1 (correct), 0 (incorrect) or -1 (left out), got {bad:g}"
+        )
     r = right.astype(np.float32)
     both = (r @ r.T).astype(np.int64)
     if (right | wrong).all():
-        # Nothing is left out: the margins say the rest.
+        # Nothing is left out, so the margins determine the rest.
         own = np.diag(both)
         n10 = own[:, None] - both
         return np.stack([both, n10, part.shape[1] - own[None, :] - n10])
@@ -120,26 +122,26 @@ MANY = 1_000_000
 
 
 class Packed(NamedTuple):
-    """Answers of observers, 64 trials to a word."""
+    """Responses of observers, 64 trials per word."""
 
     right: NDArray[np.uint64]
     shown: NDArray[np.uint64] | None
     n_trials: int
 
     def n_shown(self) -> NDArray[np.int64]:
-        """How many trials count for each observer."""
+        """Number of trials used for each observer."""
         if self.shown is None:
             return np.full(len(self.right), self.n_trials)
         return _count(self.shown)
 
     def shown_bits(self) -> NDArray[np.uint64]:
-        """Bits of the trials that count for each observer, also where all do."""
+        """Bits of the trials used for each observer."""
         if self.shown is not None:
             return self.shown
         return np.broadcast_to(_words(np.ones((1, self.n_trials), dtype=bool)), self.right.shape)
 
     def unpacked(self, observers: NDArray[np.intp]) -> NDArray[np.int8]:
-        """Answers of some observers, (observer, trial): 1 right, 0 wrong, -1 left out."""
+        """Correctness of some observers, (observer, trial): 1, 0, or -1 left out."""
         right = _bits(self.right[observers], self.n_trials)
         if self.shown is None:
             return right
@@ -147,7 +149,7 @@ class Packed(NamedTuple):
 
 
 def pack(correct: NDArray[np.int8]) -> Packed:
-    """Put answers into bits."""
+    """Pack responses into bits."""
     shown = correct >= 0
     return Packed(
         _words(correct == 1), None if shown.all() else _words(shown), int(correct.shape[1])
@@ -155,7 +157,7 @@ def pack(correct: NDArray[np.int8]) -> Packed:
 
 
 def all_cells(packed: Packed) -> NDArray[np.int32]:
-    """Count the four correctness cells of all pairs, by the bits that both have."""
+    """Count the four correctness cells of all pairs by common bits."""
     n = len(packed.right)
     out = np.empty((n * (n - 1) // 2, 4), dtype=np.int32)
     own = _count(packed.right)
@@ -171,7 +173,7 @@ def all_cells(packed: Packed) -> NDArray[np.int32]:
 
 
 def _count_rows(packed: Packed, own: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int32]:
-    """Count the pairs whose first observer stands from `start` to `stop`."""
+    """Count the pairs whose first observer is in rows `start` to `stop`."""
     right, shown, n_trials = packed
     both = _common(right, right, start, stop)
     if shown is not None:
@@ -198,7 +200,7 @@ def _count_rows(packed: Packed, own: NDArray[np.int64], start: int, stop: int) -
 def _common(
     left: NDArray[np.uint64], right: NDArray[np.uint64], start: int, stop: int
 ) -> NDArray[np.int64]:
-    """Bits that rows from `start` to `stop` of one have in common with later rows of the other."""
+    """Common bits of rows `start` to `stop` of one and later rows of the other."""
     out = np.zeros((stop - start, len(right)), dtype=np.int64)
     if out.size * right.shape[1] >= MANY and can_compile():
         from alikely.data.packed_loops import add_common
@@ -228,22 +230,22 @@ def _bits(words: NDArray[np.uint64], n_trials: int) -> NDArray[np.int8]:
 def confusion_trials(
     confusions: Mapping[str, ArrayLike | pd.DataFrame], classes: Sequence[Any] | None = None
 ) -> Trials:
-    """Trials that have these confusion matrices, each system's on items of its own."""
+    """Make trials with these confusion matrices, with separate items for each system."""
     if not isinstance(confusions, Mapping):
         raise TypeError(
             "confusions must map names of systems to their confusion matrices, such as "
             f"{{'a': [[8, 2], [1, 9]], 'b': ...}}; got {type(confusions).__name__}"
         )
     if len(confusions) < 2:
-        raise ValueError(f"confusions must be of at least two systems, got {len(confusions)}")
+        raise ValueError(f"confusions must have at least two systems, got {len(confusions)}")
     if repeated := _repeated([str(name) for name in confusions]):
-        raise ValueError(f"two systems are called {repeated!r} (names are text here); rename one")
+        raise ValueError(f"two systems have the name {repeated!r} (names are text); rename one")
     read = {str(name): _read(str(name), matrix, classes) for name, matrix in confusions.items()}
     (first, (_, known)), *others = read.items()
     for name, (_, labels) in others:
         if labels != known:
             raise ValueError(
-                f"confusion matrices must be of the same classes in the same order; {first!r} has "
+                f"confusion matrices must have the same classes in the same order; {first!r} has "
                 f"{len(known)} ({listed(known)}) and {name!r} {len(labels)} ({listed(labels)}); "
                 "reindex them, with 0 for what did not occur"
             )
@@ -272,7 +274,7 @@ def _read(
     counts = np.asarray(matrix)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or len(counts) < 2:
         raise ValueError(
-            f"a confusion matrix must be square, true classes by answers; that of {name!r} has "
+            f"a confusion matrix must be square, true classes by responses; {name!r} has "
             f"shape {counts.shape}"
         )
     try:
@@ -281,14 +283,14 @@ def _read(
         counts = np.full(counts.shape, np.nan)
     if not np.isfinite(counts).all() or (counts > MOST_COUNT).any():
         raise ValueError(
-            f"the confusion matrix of {name!r} has entries that are no counts; write whole "
-            "numbers, 0 for what did not occur"
+            f"the confusion matrix of {name!r} has entries that are not counts; write whole "
+            "numbers, with 0 for what did not occur"
         )
     wrong = (counts < 0) | (counts % 1 != 0)
     if wrong.any():
         raise ValueError(
-            f"a confusion matrix has counts, and that of {name!r} has {counts[wrong][0]:g}; rates "
-            "do not tell how sure they are: take the counts that they come from"
+            f"a confusion matrix has counts, but {name!r} has {counts[wrong][0]:g}; rates "
+            "have no precision: give the counts that they come from"
         )
     labels = range(len(counts)) if classes is None else classes
     if isinstance(matrix, pd.DataFrame):
@@ -305,7 +307,7 @@ def _read(
         )
     names = [str(label) for label in labels]
     if repeated := _repeated(names):
-        raise ValueError(f"two classes of {name!r} are called {repeated!r}; rename one")
+        raise ValueError(f"two classes of {name!r} have the name {repeated!r}; rename one")
     return counts.astype(np.int64), names
 
 

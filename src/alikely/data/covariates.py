@@ -1,4 +1,4 @@
-"""Tables of covariates: what is known of models, conditions and humans beside their answers."""
+"""Tables of covariates of models, conditions and humans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMED = "a covariate must have a name of letters, digits and underscores, such a
 def covariate_tables(
     covariates: Covariates | None, known: Mapping[str, Sequence[Any] | NDArray[Any]]
 ) -> dict[str, pd.DataFrame]:
-    """Check tables of covariates, and bring their rows into the order of the data."""
+    """Check tables of covariates and order their rows as in the data."""
     if covariates is not None and not isinstance(covariates, Mapping):
         raise ValueError(
             f"covariates must map kinds to tables, {HOW}, got {type(covariates).__name__}"
@@ -41,7 +41,7 @@ def covariate_tables(
             twice = [name for name in table if name in columns]
             if twice:
                 raise ValueError(
-                    f"covariate {twice[0]!r} stands in two tables, of {other} and of {kind}; give "
+                    f"covariate {twice[0]!r} occurs in two tables, {other} and {kind}; give "
                     "the columns different names"
                 )
         tables[kind] = pd.DataFrame({name: _checked(kind, table[name]) for name in table})
@@ -66,12 +66,12 @@ def covariates_dataset(
 
 
 def is_number(column: pd.Series) -> bool:
-    """Whether a column of a checked table is numeric, and not of groups."""
+    """Whether a column of a checked table is numeric rather than a grouping."""
     return bool(column.dtype == np.float64)
 
 
 def _frame(kind: str, given: Any) -> pd.DataFrame:
-    """Any table as one of pandas, named by its index."""
+    """Convert any table to pandas, with names as index."""
     try:
         frame = frame_of(given).to_pandas()
     except TypeError:
@@ -135,7 +135,7 @@ def _checked(kind: str, column: pd.Series) -> pd.Series:
         sizes = column.value_counts()
         if len(sizes) == len(column) > 1:
             raise ValueError(
-                f"{where} has a level of its own for each, which cannot be told from their own "
+                f"{where} has a different level for each row, which cannot be separated from their "
                 "effects; use fewer, larger groups"
             )
     elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
@@ -156,7 +156,7 @@ def _checked(kind: str, column: pd.Series) -> pd.Series:
 
 
 def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
-    """Refuse numeric columns of which one follows from the others."""
+    """Raise an error for linearly dependent numeric columns."""
     names = [name for name in table if is_number(table[name])]
     if not names:
         return
@@ -174,6 +174,6 @@ def _refuse_sums(kind: str, table: pd.DataFrame) -> None:
         # Columns of four digits and little spread are known to so much after centring.
         if np.linalg.matrix_rank(scaled[:, : i + 1], rtol=1e-8) <= i:
             raise ValueError(
-                f"covariate {name!r} of {kind} follows from {listed(names[:i])}, so that their "
-                "effects cannot be told apart; leave it out"
+                f"covariate {name!r} of {kind} is a linear combination of {listed(names[:i])}, so "
+                "that their effects cannot be separated; leave it out"
             )

@@ -1,4 +1,4 @@
-"""What trials hold, and what can be computed from them, as text."""
+"""Description of trials and of possible analyses, as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["described", "design_effect"]
 
 WIDTH, LABEL = 80, 12
 MOST_OBSERVERS, MOST_CONDITIONS, NAME = 20, 8, 24
-# A matrix of fewer observers has little to find.
+# A matrix of fewer observers has little structure.
 FEWEST_OF_MATRIX = 8
 
 
@@ -28,7 +28,7 @@ def described(
     more: Mapping[str, np.ndarray] | None = None,
     say: Callable[[str], str] = str,
 ) -> str:
-    """Text of `Trials.describe`; `file` is what a command reads, `more` are further clusters."""
+    """Text of `Trials.describe`, for commands on `file` and with further clusters `more`."""
     correct = data["correct"].values
     shown = correct != NOT_SHOWN
     missing = int((correct == NO_RESPONSE).sum())
@@ -90,7 +90,7 @@ def _matched(data: xr.Dataset, shown: np.ndarray) -> str:
 
 
 def design_effect(data: xr.Dataset, cluster: np.ndarray) -> float:
-    """Mean over observers of the variance of accuracy by clusters over that by trials."""
+    """Mean over observers of the ratio of the variance of accuracy by clusters and by trials."""
     effects = []
     codes = pd.factorize(cluster)[0]
     for row in data["correct"].values:
@@ -176,5 +176,5 @@ def _commands(data: xr.Dataset, file: str) -> list[str]:
     lines = [f"  {what:<{wide}}alikely {command}" for what, command in found]
     if max(map(len, lines)) <= WIDTH:
         return lines
-    # A command stays on one line, to be copied.
+    # A command stays on one line for copying.
     return [line for what, command in found for line in (f"  {what}:", f"    alikely {command}")]

@@ -1,4 +1,4 @@
-"""How probably each image was shown, by a plan: what `Trials` carry of it."""
+"""Inclusion probabilities of images that a plan chose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "with_inclusion",
 ]
 
-# What trials and count tables call them.
+# Names in trials and count tables.
 INCLUSION, STRATUM, HELD, SETTLED = "inclusion", "stratum", "stratum_images", "settled"
 # Whose answers were not known when the images were chosen.
 ASKED = "asked"
@@ -40,11 +40,11 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
     """Data of `Trials.with_inclusion`."""
     if generalize_to not in POPULATIONS:
         raise ValueError(
-            f"population must be 'pool' (these images) or 'images' (those they stand for), got "
+            f"generalize_to must be 'pool' (these images) or 'images' (their population), got "
             f"{generalize_to!r}{nearest(generalize_to, POPULATIONS)}"
         )
     if INCLUSION in data:
-        raise ValueError("these trials have inclusion already; join a plan to trials without")
+        raise ValueError("these trials have inclusion already; join the plan to trials without it")
     table = _table(plan)
     keys = [name for name in PLACE if name in table]
     listed_in = table["list"].nunique() if "list" in table else 1
@@ -53,7 +53,7 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
     if place.duplicated().any():
         odd = place[place.duplicated()].iloc[0]
         raise ValueError(
-            f"item {odd['item']!r} has several trials, and a plan shows an image once in a "
+            f"item {odd['item']!r} has several trials, but a plan shows an image once per "
             "condition; give columns dataset and condition, or choose a repeat with "
             "trials.select(repeat=...)"
         )
@@ -61,8 +61,8 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
     inside = found >= 0
     if not inside.any():
         raise ValueError(
-            f"no trial is of an image of the plan: it has {once['item'].iloc[0]!r}, the trials "
-            f"{place['item'].iloc[0]!r}; join the plan that these people were shown"
+            f"no trial shows an image of the plan: it has {once['item'].iloc[0]!r}, the trials "
+            f"{place['item'].iloc[0]!r}; join the plan of these observers"
         )
     _refuse_outside(data, inside, place["item"], humans)
     kept = data.isel(trial=inside)
@@ -84,17 +84,17 @@ def with_inclusion(data: xr.Dataset, plan: Any, generalize_to: str, humans: str)
 
 
 def refuse_inclusion(data: xr.Dataset, what: str) -> None:
-    """Refuse trials of chosen images where their weights would be left out."""
+    """Raise an error for trials of chosen images where weights are not supported."""
     if INCLUSION in data:
         raise ValueError(
-            f"these images were chosen by a plan, and {what} takes all for equally likely; use "
-            "error_consistency, misclassification_agreement, other metrics of right and wrong "
-            "answers or benchmark_scores, which weigh them"
+            f"these images were chosen by a plan, but {what} treats all as equally likely; use "
+            "error_consistency, misclassification_agreement, other metrics of correctness "
+            "or benchmark_scores, which weight images"
         )
 
 
 def _table(plan: Any) -> pd.DataFrame:
-    """Table of a plan, checked: `item, inclusion`, and what tells images apart."""
+    """Checked table of a plan: `item, inclusion`, and columns that identify images."""
     source = getattr(plan, "table", plan)
     if isinstance(source, str) or not hasattr(source, "columns"):
         raise TypeError(
@@ -126,12 +126,12 @@ def _table(plan: Any) -> pd.DataFrame:
 
 
 def _one_row_each(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """One row for each image, however many lists have it."""
+    """One row for each image, also if several lists have it."""
     again = table.duplicated(keys, keep=False)
     for _, rows in table[again].groupby(keys, sort=False):
         if rows[INCLUSION].max() - rows[INCLUSION].min() > 1e-9:
             raise ValueError(
-                f"item {rows['item'].iloc[0]!r} stands in the plan with several probabilities; "
+                f"item {rows['item'].iloc[0]!r} has several probabilities in the plan; "
                 "join one plan, with columns dataset and condition where items come in several"
             )
     return table.drop_duplicates(keys, ignore_index=True)
@@ -140,7 +140,7 @@ def _one_row_each(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def _refuse_outside(
     data: xr.Dataset, inside: NDArray[np.bool_], item: pd.Series, humans: str
 ) -> None:
-    """People may have seen images of the plan only: of others nobody knows the probability."""
+    """Raise an error if humans saw images without a known inclusion probability."""
     kind = data["kind"].values
     known_kind("humans", humans, kind, ", for whom the plan was made")
     shown = data["correct"].values != NOT_SHOWN
@@ -155,7 +155,7 @@ def _refuse_outside(
 
 
 def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, humans: str) -> list[str]:
-    """Notes of images that only models saw, and of people who saw part of the plan."""
+    """Notes on images that only models saw, and on humans who saw part of the plan."""
     notes = []
     if lost := int((~inside).sum()):
         notes.append(f"{lost} images outside the plan, which models alone saw, are left out")
@@ -166,7 +166,7 @@ def _told(data: xr.Dataset, inside: NDArray[np.bool_], n_planned: int, humans: s
 
 
 def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
-    """Add to a count table what trials carry of a plan, if anything."""
+    """Add a plan's inclusion probabilities and strata to a count table, if there are any."""
     if INCLUSION not in data:
         return table
     own = [name for name in (INCLUSION, STRATUM, HELD) if name in data.coords]
@@ -176,7 +176,7 @@ def with_design(table: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
 
 
 def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.intp]) -> None:
-    """Refuse pairs of people who saw lists drawn apart: of few common images, by chance."""
+    """Raise an error for pairs of humans who saw separately sampled lists."""
     if INCLUSION not in data:
         return
     people = data["kind"].values == data.attrs[HUMANS]
@@ -184,6 +184,6 @@ def refuse_lists(data: xr.Dataset, first: NDArray[np.intp], second: NDArray[np.i
     if data.attrs[LISTS] > 1 and both.any():
         a, b = data["observer"].values[[first[both][0], second[both][0]]]
         raise ValueError(
-            f"{a!r} and {b!r} saw lists of images drawn apart, which leaves pairs of people few "
-            "common ones; compare people with models, or plan one list for all"
+            f"{a!r} and {b!r} saw separately sampled lists of images, which leaves pairs of humans "
+            "few common ones; compare humans with models, or plan one list for all"
         )

@@ -1,4 +1,4 @@
-"""Items that only one observer was shown: how many, and whether their names are spelt otherwise."""
+"""Items that only one observer was shown, and near matches of their names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from alikely.data.columns import NOT_SHOWN
 
 __all__ = ["items_alone", "unmatched_note"]
 
-# Observers with a larger part of their trials to themselves do not match.
+# Observers with a larger fraction of unshared trials do not match.
 MOST_ALONE = 0.5
 MOST_NAMED = 5
 
 
 def items_alone(data: xr.Dataset) -> pd.DataFrame:
-    """Trials of each observer, and how many nobody else was shown, in conditions of several."""
+    """Trials of each observer, and those that no other was shown, in conditions of several."""
     shown = data["correct"].values != NOT_SHOWN
     keys = pd.DataFrame({name: data[name].values for name in ("dataset", "condition")})
     group = keys.groupby(["dataset", "condition"], sort=False).ngroup().to_numpy()
@@ -38,7 +38,7 @@ def items_alone(data: xr.Dataset) -> pd.DataFrame:
 
 
 def unmatched_note(data: xr.Dataset) -> tuple[str, bool]:
-    """A note of trials that only one observer has, and whether observers do not match up."""
+    """A note on trials of only one observer, and whether observers do not match."""
     table = items_alone(data)
     table = table[table["n_alone"] > 0]
     if table.empty:
@@ -47,14 +47,14 @@ def unmatched_note(data: xr.Dataset) -> tuple[str, bool]:
         f"{row.n_alone:,} of {row.n_trials:,} of {row.observer!r}" for row in table.itertuples()
     ]
     said = f"items that no other observer has: {listed(counts, most=MOST_NAMED)}"
-    # Those without any common trial are refused where they are compared.
+    # Observers without any common trial raise an error when they are compared.
     alone, n_trials = table["n_alone"], table["n_trials"]
     odd = (alone > MOST_ALONE * n_trials) & (alone < n_trials)
     return said + _near_misses(data), bool(odd.sum() > 1)
 
 
 def _near_misses(data: xr.Dataset) -> str:
-    """Two names that differ in their folders, endings or case alone."""
+    """Two names that differ only in folder, ending or case."""
     shown = data["correct"].values != NOT_SHOWN
     items = data["item"].values.astype(str).tolist()
     first: dict[str, tuple[int, str]] = {}
@@ -67,7 +67,7 @@ def _near_misses(data: xr.Dataset) -> str:
 
 
 def _stem(item: Any) -> str:
-    """A name without folders and ending, in small letters."""
+    """A name without folders and ending, in lower case."""
     base = str(item).replace("\\", "/").rsplit("/", 1)[-1].strip().lower()
     stem, _, ending = base.rpartition(".")
     return stem if stem and ending.isalnum() and not ending.isdecimal() else base

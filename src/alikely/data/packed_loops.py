@@ -1,6 +1,6 @@
-"""Bits that rows have in common, counted by compiled loops.
+"""Compiled loops that count common bits of rows.
 
-Imported by `alikely.data.counting` alone, where many pairs ask for it.
+Imported only by `alikely.data.counting`, if there are many pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def ones(typing: Any, word: Any) -> Any:
 
 @compiled
 def add_common(left, right, start, stop, out):  # type: ignore[no-untyped-def]
-    """Add to ``out[i - start, j]`` the bits that row i of one has in common with row j > i."""
+    """Add to ``out[i - start, j]`` the common bits of row i of one and row j > i of the other."""
     n, n_words = right.shape
     for first in range(0, n_words, WORDS):
         last = min(first + WORDS, n_words)

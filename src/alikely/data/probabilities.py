@@ -1,4 +1,4 @@
-"""Options of questions, and how probable each was to an observer: what `Trials` carry of them."""
+"""Options of questions and their probabilities for each observer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from alikely.data.ingest import Source, open_tables
 
 __all__ = ["N_OPTIONS", "PROBABILITY", "softmax", "with_options", "with_probabilities"]
 
-# What trials call them.
+# Names in trials.
 PROBABILITY, N_OPTIONS = "probability", "n_options"
-# Columns of a long table that say of which trial a row is, beside `item`.
+# Columns that, with `item`, identify the trial of a row of a long table.
 OF_TRIAL = ("dataset", "condition", "repeat")
 SCALES = ("probabilities", "logits")
-# Numbers of a block of questions that is looked at.
+# Size of a block of questions.
 CHUNK = 8_000_000
 
 
@@ -53,7 +53,7 @@ def with_probabilities(
     if not hasattr(values, "columns"):
         array, options = _of_array(data, values, n_options, scale)
     elif n_options is not None:
-        raise ValueError("a table says itself which options a question has; leave n_options out")
+        raise ValueError("a table defines the options of each question; leave n_options out")
     else:
         array, options = _of_table(data, open_tables([values]), scale)
     shown = data["correct"].values != NOT_SHOWN
@@ -61,7 +61,7 @@ def with_probabilities(
     stray = given & ~shown
     if stray.any():
         raise ValueError(
-            f"{_place(data, *np.argwhere(stray)[0])} was not shown, and has probabilities; give "
+            f"{_place(data, *np.argwhere(stray)[0])} was not shown but has probabilities; give "
             "NaN for all of its options"
         )
     answers = data["response"].values
@@ -96,7 +96,7 @@ def _require_classes(data: xr.Dataset) -> None:
 
 
 def _refuse_more_options(data: xr.Dataset, options: NDArray[np.int64]) -> None:
-    """Refuse a question with more options than there are classes."""
+    """Raise an error for questions with more options than classes."""
     k = data.sizes["class"]
     if (options > k).any():
         bad = int(np.argmax(options > k))
@@ -109,7 +109,7 @@ def _refuse_more_options(data: xr.Dataset, options: NDArray[np.int64]) -> None:
 def _of_array(
     data: xr.Dataset, values: ArrayLike, n_options: ArrayLike | None, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Probabilities of aligned trials; options are the first classes."""
+    """Probabilities from an array of aligned trials; options are the first classes."""
     array = on_disk_or_chunked(values.data if isinstance(values, xr.DataArray) else values)
     k = data.sizes["class"]
     shape = (data.sizes["observer"], data.sizes["trial"], k)
@@ -139,7 +139,7 @@ def _of_logits(logits: NDArray[Any], options: NDArray[np.int64]) -> Floats:
     if (np.isfinite(array) & beyond).any():
         question = int(np.argwhere(np.isfinite(array) & beyond)[0][1])
         raise ValueError(
-            f"question {question} has {options[question]} options, and a logit beyond them; give "
+            f"question {question} has {options[question]} options but a logit beyond them; give "
             "-inf there, or n_options"
         )
     some = np.isnan(array) & ~beyond & ~gone.all(axis=2, keepdims=True)
@@ -158,7 +158,7 @@ def _of_logits(logits: NDArray[Any], options: NDArray[np.int64]) -> Floats:
 def _looked_at(
     array: NDArray[Any], options: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Who has probabilities of which trial, and the likeliest option; block by block."""
+    """Available probabilities and the most probable option, in blocks."""
     n, n_trials, k = array.shape
     given, likeliest = np.zeros((n, n_trials), dtype=bool), np.zeros((n, n_trials), dtype=np.intp)
     # Options of a table are any of the classes: then none is beyond.
@@ -174,7 +174,7 @@ def _looked_at(
 def _of_table(
     data: xr.Dataset, source: Source, scale: str
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Probabilities of a long table: a row for each observer, trial and option."""
+    """Probabilities from a long table with a row for each observer, trial and option."""
     value = "probability" if scale == "probabilities" else "logit"
     observer, trial = _rows_of(data, source)
     option = source.read("option")
@@ -201,8 +201,8 @@ def _of_table(
         if foreign.any():
             i, t = np.argwhere(foreign)[0]
             raise ValueError(
-                f"{_place(data, i, t)} has the {what} {names[codes[i, t]]!r}, which is none of the "
-                f"options in the table: {listed(np.array(names)[possible[t]])}"
+                f"{_place(data, i, t)} has the {what} {names[codes[i, t]]!r}, which is not one of "
+                f"the options in the table: {listed(np.array(names)[possible[t]])}"
             )
     absent = np.isnan(array)
     some = (absent & possible).any(axis=2) & ~absent.all(axis=2)
@@ -235,7 +235,7 @@ def _rows_of(data: xr.Dataset, source: Source) -> tuple[NDArray[np.intp], NDArra
     if not of_trials.is_unique:
         lacking = [role for role in OF_TRIAL if role not in keys]
         raise ValueError(
-            f"{', '.join(keys)} do not tell trials apart; the table of probabilities also needs "
+            f"{', '.join(keys)} do not identify trials; the table of probabilities also needs "
             f"{listed(lacking)}"
         )
     names = data["observer"].values.tolist()

@@ -1,4 +1,4 @@
-"""Answers to items that come back: which trials are one item, and the share of each answer."""
+"""Responses to repeated items: which trials are one item, and proportions of responses."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ __all__ = [
 PLACE = ["dataset", "condition", "item"]
 # Of results of errors by class, whose model takes one answer of an observer to an item.
 ONE_ANSWER = "several answers to an item: posterior of one answer to each, no test of equal rows"
-# Of labels that come back, at most this share has several truths by mistake; numbers have more.
+# At most this proportion of repeated labels has several truths by mistake; numbers have more.
 FEW = 0.05
 
 
 class Presented(NamedTuple):
-    """Items as they were presented, each once for every condition."""
+    """Presented items, one for each item and condition."""
 
     first: NDArray[np.intp]
     item: NDArray[np.intp]
     rank: NDArray[np.intp]
 
     def require_one_truth(self, data: xr.Dataset) -> None:
-        """Refuse items whose truth differs between repeats."""
+        """Raise an error for items whose truth differs between repeats."""
         if "truth" not in data:
             return
         truth = data["truth"].values
@@ -47,24 +47,24 @@ class Presented(NamedTuple):
             place = data.isel(trial=int(odd[0]))
             raise ValueError(
                 f"item {place['item'].item()!r} of condition {place['condition'].item()!r} has "
-                "several truths in its repeats; an item has one, so give others other labels"
+                "several truths in its repeats; give items with different truths different labels"
             )
 
     def gathered(self, of_trials: NDArray[np.generic], fill: int) -> NDArray[np.generic]:
-        """What trials hold, by item and repeat; `fill` where an item has fewer repeats."""
+        """Values by item and repeat; `fill` where an item has fewer repeats."""
         shape = (len(of_trials), len(self.first), int(self.rank.max(initial=0)) + 1)
         out = np.full(shape, fill, of_trials.dtype)
         out[:, self.item, self.rank] = of_trials
         return out
 
     def shares(self, correct: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Share of right answers of each observer to each item; -1 without any answer."""
+        """Proportion correct of each observer on each item; -1 without any response."""
         answers, number = self.gathered(correct, LEFT_OUT), self.number(correct)
         right = (answers == 1).sum(axis=2)
         return np.where(number > 0, right / np.maximum(number, 1), float(LEFT_OUT))
 
     def number(self, correct: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Number of answers of each observer to each item."""
+        """Number of responses of each observer to each item."""
         return np.asarray((self.gathered(correct, LEFT_OUT) != LEFT_OUT).sum(axis=2))
 
 
@@ -94,7 +94,7 @@ def refuse_repeats(data: xr.Dataset, what: str) -> None:
 
 
 def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
-    """Who of each pair answered some items more often than others, and how often."""
+    """Observers of pairs with unequal numbers of repeats, and these numbers."""
     out = np.full(table.sizes["pair"], "", dtype=object)
     if "answers" not in table:
         return out
@@ -114,10 +114,10 @@ def unequal_answers(table: xr.Dataset) -> NDArray[np.object_]:
 
 
 def recurring(data: xr.Dataset) -> tuple[bool, list[str], str]:
-    """Find out what repeated labels of items in other conditions of a data set mean.
+    """Determine what labels of items that recur in other conditions of a data set mean.
 
-    Whether they are one item in some data set; the data sets that number the items of each
-    condition; and an item of a data set that does so by mistake.
+    Return whether they are one item in some data set, the data sets that number items
+    within conditions, and an item of a data set that does so by mistake.
     """
     keys = ["dataset", "item"]
     frame = pd.DataFrame({key: data[key].values for key in PLACE})
@@ -139,7 +139,7 @@ def recurring(data: xr.Dataset) -> tuple[bool, list[str], str]:
 
 
 def nested_labels(datasets: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Name what belongs to a data set, such as a condition or a person, after both."""
+    """Label conditions or persons by data set and name."""
     return [f"{dataset} | {name}" for dataset, name in zip(datasets, names, strict=True)]
 
 
@@ -148,8 +148,8 @@ def condition_labels(data: xr.Dataset) -> tuple[list[str], NDArray[np.intp]]:
     for dataset in np.unique(data["dataset"].values):
         if ":" in dataset:
             raise ValueError(
-                f"name of data set {dataset!r} holds a colon, which parts it from the condition "
-                "here; rename it"
+                f"name of data set {dataset!r} contains a colon, the separator of data set and "
+                "condition; rename it"
             )
     names = data["dataset"].values + ":" + data["condition"].values
     labels, first, inverse = np.unique(names, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Who answered how much, and how well."""
+"""Numbers of responses and accuracies of observers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TREATED = {
 
 
 def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
-    """Say how many responses are missing and how they are treated; empty if none is."""
+    """Number of missing responses and their treatment, as text; empty if none is missing."""
     treated = TREATED[no_response][n_missing == 1]
     return f"{n_missing:,} of {n_responses:,} responses {treated}" if n_missing else ""
 
@@ -49,7 +49,7 @@ def missing_note(n_missing: int, n_responses: int, no_response: str) -> str:
 def missing_note_of(
     data: xr.Dataset, no_response: str, *kinds: str, observers: Sequence[str] | None = None
 ) -> str:
-    """Say how many responses of some observers are missing, as `missing_note` does."""
+    """As `missing_note`, for some observers."""
     own = np.isin(data["kind"].values, kinds) if kinds else np.ones(data.sizes["observer"], bool)
     if observers is not None:
         own &= np.isin(data["observer"].values.astype(str), observers)
@@ -60,7 +60,7 @@ def missing_note_of(
 
 
 def data_summary(data: xr.Dataset) -> xr.Dataset:
-    """Count what was shown, responded and missing, for results to carry."""
+    """Count shown, answered and missing trials, for results."""
     correct, datasets = data["correct"].values, data["dataset"].values.astype(str)
     names = pd.unique(datasets)
     parts = [correct[:, datasets == name] for name in names]
@@ -135,7 +135,7 @@ def long_table_of(data: xr.Dataset) -> pd.DataFrame:
 
 
 def html_summary(data: xr.Dataset, head: str, notes: Sequence[str]) -> str:
-    """What notebooks show of trials: what was guessed, and the first rows of the summary."""
+    """HTML of trials: notes and the first rows of the summary."""
     table = summary_table(data_summary(data))
     several = ["dataset"] if table["dataset"].nunique() > 1 else []
     numbers = ["n_trials", "accuracy", "no_response", "not_shown"]

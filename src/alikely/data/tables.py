@@ -1,10 +1,10 @@
 """Count tables: the sufficient statistics of pairs of observers.
 
-A correctness table is one `xarray.Dataset`. It holds the four cells of every pair in every group
-of trials (dim ``pair``: one entry per pair and group, since a condition belongs to one data set and
-a pair to the data sets that both observers took part in), and, beside them, the aligned
-correctness they were counted from, so that whatever needs the dependence between pairs
-(shared-trial bootstrap, covariances, joint posterior) finds it in the same place.
+A correctness table is an `xarray.Dataset` with the four cells of every pair in every group of
+trials. The dim ``pair`` has one entry per pair and group: a condition belongs to one data set, and
+a pair to the data sets that both observers took part in. The table also contains the aligned
+correctness from which the cells were counted. Shared-trial bootstrap, covariances and joint
+posterior use it for the dependence between pairs.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ __all__ = [
     "pair_labels",
 ]
 
-# In this order everywhere: first index the reference observer.
+# Always in this order; the first index is the reference observer.
 CELLS = ("n11", "n10", "n01", "n00")
 
 # Between names of data sets in an attribute of a table, which a file must hold.
 SEPARATOR = "\n"
 
-# Floats tell whole numbers apart up to here.
+# Floats are exact for whole numbers up to here.
 MOST_COUNT = 2**53
 MAKE = "make them with Trials.from_table"
 
@@ -80,23 +80,25 @@ def joint_correctness(
     by : {"condition", "dataset"} or None
         Groups in which to count. A condition is nested in its data set; ``None`` pools all trials.
     no_response : {"error", "drop"}
-        Whether a trial that was shown but got no response is an error (the convention of the
-        model-vs-human benchmark) or is left out of the observer's pairs.
+        Whether a shown trial without a response is an error (the convention of the model-vs-human
+        benchmark) or is left out of the observer's pairs.
     labels : bool, "options", "any" or "readings"
-        Keep the answers too, for metrics of wrong labels; with ``"any"`` if there are some, with
-        ``"readings"`` also where no truth is known. A
-        missing response that counts as an error is then a class of its own, ``(no response)``.
-        With ``"options"`` keep what trials carry of them, too (`alikely.Trials.with_options`,
-        `alikely.Trials.with_probabilities`).
+        Whether to keep responses, for metrics of labels. A missing response that counts as an error
+        is then an additional class, ``(no response)``.
+
+        - ``"any"``: keep them if there are some
+        - ``"readings"``: also where no truth is known
+        - ``"options"``: also keep options and their probabilities (`alikely.Trials.with_options`,
+          `alikely.Trials.with_probabilities`)
     disjoint : bool
         Admit pairs without a common trial, for metrics that need none.
     directed : bool
-        Count pairs of one kind in both orders, for metrics that are not symmetric. Pairs that are
-        listed stand as they are listed.
+        Count pairs of one kind in both orders, for metrics that are not symmetric. Listed pairs
+        keep their order.
     repeats : {"paired", "crossed"}
-        Of items that come back within a condition: the first answer of one observer meets the first
-        of the other, the second the second, each a trial; or every answer of one meets every answer
-        of the other, and an item counts once, however often either was asked.
+        How to pair responses to items repeated within a condition. ``"paired"``: by repeat (first
+        with first, second with second), each a trial. ``"crossed"``: each response of one observer
+        with each response of the other; items have equal weight, whatever their number of repeats.
 
     Returns
     -------
@@ -105,19 +107,21 @@ def joint_correctness(
         ``first, second`` (pair) positions of the observers; ``pair_group`` (pair);
         ``correct`` (observer, trial) int8 (1, 0, -1 left out); ``trial_group`` (trial).
         A pair has an entry in each group in which both its observers were shown a trial.
-        With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on
-        the dim ``class``, responses -1 where left out.
-        Where items come back and `repeats` are crossed, ``trial`` are items, ``correct`` shares of
-        right answers among ``answers`` (observer, trial), ``cells`` sums of shares (float64), and
-        ``response`` has the dim ``repeat``.
-        Of images that a plan chose (`alikely.Trials.with_inclusion`) also ``inclusion`` (trial) and
-        its strata; ``cells`` are then weighted (float64), and sum to the number of trials.
+
+        - With `labels` also ``response`` (observer, trial) and ``truth`` (trial): positions on the
+          dim ``class``; responses are -1 where left out.
+        - With crossed repeats ``trial`` are items, ``correct`` is the proportion correct of
+          ``answers`` (observer, trial), ``cells`` are sums of proportions (float64), and
+          ``response`` has the dim ``repeat``.
+        - For images chosen by a plan (`alikely.Trials.with_inclusion`) also ``inclusion`` (trial)
+          and its strata; ``cells`` are then weighted (float64) and sum to the number of trials.
 
     Raises
     ------
     ValueError
-        Unknown kind, observer or option; fewer than two observers; two observers of one data set
-        without a common trial; labels asked for where only correctness is known.
+        If a kind, observer or option is unknown, or there are fewer than two observers.
+        If two observers of one data set have no common trial.
+        If labels are requested but only correctness is known.
 
     Examples
     --------
@@ -204,7 +208,7 @@ def joint_correctness(
 
 
 def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object_]:
-    """Labels of items; with the condition where they number the items of each."""
+    """Labels of items, with the condition if items are numbered within conditions."""
     labels = data["item"].values.astype(object)
     where = np.isin(data["dataset"].values, list(numbered))
     of_condition = data["condition"].values[where]
@@ -215,19 +219,18 @@ def _item_labels(data: xr.Dataset, numbered: Sequence[str]) -> NDArray[np.object
 def option_variables(
     data: xr.Dataset, classes: NDArray[np.object_], repeats: str = "paired"
 ) -> dict[str, xr.Variable]:
-    """What trials carry of the options of their questions."""
+    """Variables of the options of questions."""
     if repeats == "crossed":
-        raise ValueError("agreement on options takes one answer to a question; repeats='paired'")
-    if SILENT in classes:
         raise ValueError(
-            "some trials have no response, which is none of the options; leave them out with "
-            "no_response='drop'"
+            "agreement on options takes one response per question; pass repeats='paired'"
         )
+    if SILENT in classes:
+        raise ValueError("some trials have no response; leave them out with no_response='drop'")
     return {name: data[name].variable for name in (N_OPTIONS, PROBABILITY) if name in data}
 
 
 def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]:
-    """Classes that each pair's answers could be."""
+    """Number of possible classes of each pair."""
     response, truth = table["response"].values, table["truth"].values
     names, k = table["class"].values, table.sizes["class"]
     codes, of_trial = np.unique(table["trial_dataset"].values, return_inverse=True)
@@ -248,7 +251,7 @@ def _n_classes(table: xr.Dataset, elsewhere: Sequence[str]) -> NDArray[np.int64]
 
 
 def from_counts(cells: ArrayLike) -> xr.Dataset:
-    """Make a correctness table from counts alone, one entry per row, each with trials of its own.
+    """Make a correctness table from counts, with one entry per row.
 
     Parameters
     ----------
@@ -258,7 +261,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        As from `joint_correctness`; entries share no trials.
+        As returned by `joint_correctness`. Entries share no trials.
 
     Raises
     ------
@@ -301,7 +304,7 @@ def from_counts(cells: ArrayLike) -> xr.Dataset:
 
 
 def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
-    """What to compare: 1 right, 0 wrong, -1 left out."""
+    """Correctness: 1 correct, 0 incorrect, -1 left out."""
     one_of("no_response", no_response, ("error", "drop"))
     if (raw == NO_TRUTH).any():
         raise ValueError(
@@ -315,10 +318,10 @@ def correctness(raw: NDArray[np.int8], no_response: str) -> NDArray[np.int8]:
 
 
 def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
-    """Answers as positions among all classes."""
+    """Responses as positions among all classes."""
     if "response" not in data:
         raise ValueError(
-            "these trials contain correctness only, and wrong answers are compared by their class; "
+            "these trials contain correctness only, and wrong labels are compared by class; "
             "read them with columns truth and response, or use error_consistency, which needs none"
         )
     raw = data["response"].values
@@ -330,7 +333,7 @@ def answers(data: xr.Dataset, correct: NDArray[np.int8]) -> dict[str, Any]:
     response = np.where(silent, len(names) - 1, raw).astype(np.int32)
     return {
         "response": (("observer", "trial"), np.where(correct == LEFT_OUT, LEFT_OUT, response)),
-        # Without a truth any class that was given stands for it.
+        # Without a truth, any class given replaces it.
         "truth": ("trial", truth.astype(np.int32)),
         "class": np.array(names, dtype=object),
     }
@@ -378,7 +381,7 @@ def groups_of_trials(data: xr.Dataset, by: By) -> tuple[NDArray[np.intp], pd.Dat
 def pair_labels(
     a: NDArray[np.object_], b: NDArray[np.object_], labels: pd.DataFrame, group: NDArray[np.intp]
 ) -> list[str]:
-    """Name entries by their observers and, where there are several groups of trials, by theirs."""
+    """Name entries by their observers and, if there are several, by their groups of trials."""
     varying = [key for key in labels if labels[key].nunique() > 1]
     suffix = [" ".join(row) for row in labels[varying].itertuples(index=False)]
     return [
@@ -388,7 +391,7 @@ def pair_labels(
 
 
 def one_answer_each(table: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-    """Choose one answer of each observer to each item, at random."""
+    """Choose one response of each observer to each item at random."""
     response = table["response"].values
     chance = np.where(response != LEFT_OUT, rng.random(response.shape), -1.0)
     said = np.take_along_axis(response, chance.argmax(axis=2)[..., None], axis=2)[..., 0]
@@ -431,14 +434,14 @@ Pairs = str | Sequence[str] | Sequence[tuple[str, str]]
 
 
 def listed_pairs(pairs: Any) -> Any:
-    """Pairs as they are asked for: a text, or a list (`TypeError` if neither)."""
+    """Check `pairs`: a text or a list (otherwise `TypeError`)."""
     return pairs if isinstance(pairs, str) else entries("pairs", pairs, "[('anna', 'net')]")
 
 
 def chosen_pairs(
     names: list[str], kinds: NDArray[Any], pairs: Pairs, directed: bool = False
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of both observers of every pair asked for."""
+    """Positions of both observers of each requested pair."""
     if len(names) < 2:
         raise ValueError(
             f"a comparison needs at least two observers, got {len(names)} ({listed(names)})"
@@ -490,7 +493,7 @@ def chosen_pairs(
 def _both_orders(
     first: NDArray[np.intp], second: NDArray[np.intp], these: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Add the other order of some pairs, each behind its own."""
+    """Add the reverse order of some pairs after each of them."""
     place = np.argsort(
         np.concatenate([np.arange(len(first)), np.flatnonzero(these)]), kind="stable"
     )
@@ -515,7 +518,7 @@ def _listed_pairs(
                 )
         chosen.append((position[pair[0]], position[pair[1]]))
     if not chosen:
-        raise ValueError("pairs is an empty list; name at least one pair, or pairs='all'")
+        raise ValueError("pairs is an empty list; name at least one pair or pass pairs='all'")
     if len(set(chosen)) < len(chosen):
         raise ValueError("pairs names the same pair twice; name each once")
     first, second = np.array(chosen).T
@@ -529,7 +532,7 @@ def require_common_trials(
     second: NDArray[np.intp],
     every_pair: bool,
 ) -> None:
-    """Refuse kinds of observers that share no trial in a data set: their items do not match up."""
+    """Raise an error for kinds of observers without a common trial in a data set."""
     names = data["observer"].values
     dataset = data["dataset"].values
     kinds = np.unique(data["kind"].values, return_inverse=True)[1]
@@ -549,7 +552,7 @@ def require_common_trials(
             raise ValueError(
                 f"observers {a!r} and {b!r} both took part in data set {label!r} but have no "
                 "trial in common, and neither have others of their kinds; check that items and "
-                "conditions are labeled alike, or choose other pairs"
+                "conditions have the same labels, or choose other pairs"
             )
         anywhere |= both
     if not (anywhere.all() if every_pair else anywhere.any()):
@@ -561,7 +564,7 @@ def require_common_trials(
 
 
 def n_entries(trials: Trials, pairs: Pairs, by: By, directed: bool = False) -> int:
-    """Number of pairs, in all groups of trials in which both took part."""
+    """Number of entries: pairs by groups of trials in which both took part."""
     data = trials.data
     first, second = chosen_pairs(trials.observers, data["kind"].values, pairs, directed)
     group, labels = groups_of_trials(data, by)
