@@ -62,7 +62,7 @@ def test_effects_are_named_after_the_table(tree: xr.DataTree, table: pd.DataFram
         np.testing.assert_allclose(groups.sum("family"), 0, atol=1e-12)
         assert posterior[f"{name}_large"].dims == ("chain", "draw", "large")
         assert posterior[f"{name}_year"].dims == ("chain", "draw")
-    kept = tree["covariates"].to_dataset().sel(evaluated=table.index)
+    kept = tree["covariates"].to_dataset().sel(model=table.index)
     assert kept["family"].values.tolist() == table["family"].tolist()
     np.testing.assert_array_equal(kept["year"], table["year"])
 
@@ -154,7 +154,7 @@ def test_contrasts_exchange_the_effect_and_keep_accuracies(tree: xr.DataTree) ->
     """Each model as a member of either family, its table found anew; means by hand."""
     posterior, layout = tree["posterior"].to_dataset(), layout_of(tree)
     draws = cohort_effects(tree, "family", ["vit", "cnn"])
-    family = tree["covariates"].to_dataset()["family"].sel(evaluated=layout["model"].values).values
+    family = tree["covariates"].to_dataset()["family"].sel(model=layout["model"].values).values
     for i in (0, 57):
         one = posterior.isel(chain=0, draw=i)
         effect = one["log_odds_ratio_family"].to_series()

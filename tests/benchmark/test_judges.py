@@ -40,7 +40,8 @@ def test_noise_is_what_two_halves_of_the_questions_do_not_share(sets: Callable[.
     for seed in np.random.default_rng(5).spawn(n_sets):
         judged = judged_candidates(30, 600, 1.0, seed)
         one, other = (judged._replace(correct=judged.correct[:, k::2]) for k in (0, 1))
-        value = [_matrix(half)["estimate"].values[0, 1:] for half in (one, other)]
+        square = al.estimates.square_matrix
+        value = [square(_matrix(half), "estimate").values[0, 1:] for half in (one, other)]
         freed = np.var(value[0], ddof=1) * (1 - _table(one)["noise"])
         differences.append(freed - np.cov(*value)[0, 1])
     mean, sd = np.mean(differences), np.std(differences, ddof=1)

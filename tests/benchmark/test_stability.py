@@ -229,7 +229,7 @@ def test_correlations_and_stability(scores: al.Result) -> None:
     ("call", "message"),
     [
         (
-            lambda s: al.benchmark.differences(s, groups="color"),
+            lambda s: al.benchmark.differences(s, groups="colour"),
             r"a label of the observers \(family\), got",
         ),
         (lambda s: al.benchmark.differences(s, groups={"x": "a"}), "no system is named 'x'"),

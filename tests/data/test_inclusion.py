@@ -40,7 +40,7 @@ def test_cells_are_weighted_and_sum_to_the_trials() -> None:
     np.testing.assert_allclose(table["cells"].values[0], [w[0], w[2], w[1], w[3]], rtol=1e-12)
     (block,) = blocks(table)
     assert block.chosen
-    assert block.population == "pool"
+    assert block.generalize_to == "pool"
     assert weighted.notes == ["2 images outside the plan, which models alone saw, are left out"]
 
 
@@ -65,7 +65,7 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "generalize_to", "people", "message"),
+    ("table", "generalize_to", "humans", "message"),
     [
         (plan(), "all", "human", "generalize_to must be 'pool' .these images. or 'images'"),
         (plan(inclusion=[0.5, 0.5, np.nan, 1]), "pool", "human", "inclusion of item 'w' must be a"),
@@ -78,10 +78,10 @@ def test_equal_inclusion_is_what_plain_trials_say() -> None:
     ],
 )
 def test_plans_that_do_not_fit(
-    table: pd.DataFrame, population: Any, people: str, message: str
+    table: pd.DataFrame, generalize_to: Any, humans: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        trials().with_inclusion(table, generalize_to=population, people=people)
+        trials().with_inclusion(table, generalize_to=generalize_to, humans=humans)
 
 
 def test_no_table_no_second_plan_no_repeats() -> None:

@@ -20,10 +20,9 @@ from alikely.margins.moments import (
 )
 from alikely.margins.reliability import split_half_reliability
 from alikely.metrics.alternatives import m_afc_probability
-from alikely.metrics.margins import margin_metric
+from alikely.metrics.margins import DECISION_MARGIN_CONSISTENCY as METRIC
 
 N_OBSERVERS = 10
-METRIC = margin_metric()
 
 
 def experiment(

@@ -68,6 +68,10 @@ def attr(name: str, value: Any) -> Callable[[Any], None]:
     return lambda file: file.attrs.__setitem__(name, value)
 
 
+def without(name: str) -> Callable[[Any], None]:
+    return lambda file: file.attrs.__delitem__(name)
+
+
 odd, perfect = w.odd, w.all_right
 
 

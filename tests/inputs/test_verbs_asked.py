@@ -163,7 +163,6 @@ WORKS => benchmark t.csv $Q --out o => {'t.csv': csv(response=P.truth)}
 WORKS => benchmark t.csv $Q --verdict net_a net_b
 no model with a score is named 'net_c' => benchmark t.csv $Q --verdict net_a net_c
 first and second are the same \('net_a'\) => benchmark t.csv $Q --verdict net_a net_a
-WORKS => benchmark t.csv $Q --multiverse
 WORKS => benchmark t.csv $Q --metric cles
 WORKS => benchmark t.csv $Q --out o => {'t.csv': ren('observer', net_a='$a_1', net_b='b$')}
 WORKS => benchmark t.csv $Q --exclude model-vs-human

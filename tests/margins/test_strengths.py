@@ -253,7 +253,8 @@ def assert_equal_to_chains(fit: StrengthFit, model: Any, n_draws: int) -> None:
 )
 def test_bad_counts_and_margins(change: dict[str, Any], message: str) -> None:
     given = {
-        "right": np.tile([1, 0], (3, 10)), "shown": np.ones((3, 20), int), "m": 4,
+        "right": np.tile([1, 0], (3, 10)), "shown": np.ones((3, 20), int),
+        "n_alternatives": 4,
         "margins": np.arange(20.0), **change,
     }  # fmt: skip
     margins = given.pop("margins")

@@ -220,7 +220,8 @@ def test_chunked_probabilities_stay_chunked() -> None:
     assert isinstance(trials.data["probability"].data, da.Array)
     found = al.pairwise_matrix(trials, "kappa_p")
     whole = al.pairwise_matrix(bare.with_probabilities(p), "kappa_p")
-    xr.testing.assert_allclose(found["estimate"], whole["estimate"])
+    square = al.estimates.square_matrix
+    xr.testing.assert_allclose(square(found, "estimate"), square(whole, "estimate"))
     pd.testing.assert_frame_equal(
         al.margins.decision_margins(trials),
         al.margins.decision_margins(bare.with_probabilities(p)),

@@ -31,7 +31,7 @@ def integral(d: float, n_alternatives: int) -> float:
 SLOW = [pytest.param(m, marks=pytest.mark.slow) for m in (2, 8, 16, 200)]
 
 
-@pytest.mark.parametrize("m", [4, 1000, *SLOW])
+@pytest.mark.parametrize("n_alternatives", [4, 1000, *SLOW])
 def test_probability_equals_the_integral(n_alternatives: int) -> None:
     reference = np.array([integral(d, n_alternatives) for d in D_PRIMES])
     found = alternatives.m_afc_probability(D_PRIMES, n_alternatives)
@@ -53,7 +53,7 @@ def test_two_alternatives_have_a_closed_form() -> None:
     np.testing.assert_allclose(alternatives.m_afc_probability(0.0, 7), 1 / 7)
 
 
-@pytest.mark.parametrize("m", [2, 16, 1000])
+@pytest.mark.parametrize("n_alternatives", [2, 16, 1000])
 def test_both_tails_stay_finite_and_monotone(n_alternatives: int) -> None:
     d = np.linspace(-40, 45, 400)
     right, wrong = alternatives.m_afc_log_probability(d, n_alternatives)
@@ -131,7 +131,7 @@ def test_spearman_brown_equals_the_correlation_of_means_of_parallel_measures() -
     ("call", "message"),
     [
         (lambda: margins.spearman_brown(0.5, 0), "factor must be above 0, got 0"),
-        (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2 alternatives, got 1"),
+        (lambda: alternatives.m_afc_probability(1.0, 1), "at least 2, got 1"),
         (lambda: margins.model_margin([1, 2], [0]), r"shape \(item, class\), got \(2,\)"),
         (lambda: margins.model_margin([[1.0, np.nan]], [0]), "got nan for item 0, class 1"),
         (lambda: margins.model_margin([[1.0, np.inf]], [0]), "got inf for item 0, class 1"),

@@ -144,7 +144,10 @@ def test_all_models_are_tried() -> None:
     source = inspect.getsource(inspect.getmodule(test_all_models_are_tried))  # type: ignore[arg-type]
     for name in CASES:
         for option, parameter in inspect.signature(functions[name]).parameters.items():
-            if parameter.kind is parameter.KEYWORD_ONLY and option not in ("m", "priors"):
+            if parameter.kind is parameter.KEYWORD_ONLY and option not in (
+                "n_alternatives",
+                "priors",
+            ):
                 assert f"{option}=" in source, (name, option)
 
 

@@ -35,7 +35,7 @@ def slopes(function: Any, d: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("m", "link"), [(2, "m_afc"), (16, "m_afc"), (1000, "m_afc"), (2, "probit")]
+    ("n_alternatives", "link"), [(2, "m_afc"), (16, "m_afc"), (1000, "m_afc"), (2, "probit")]
 )
 def test_log_odds_of_the_model(n_alternatives: int, link: Any) -> None:
     d = np.random.default_rng(1).uniform(-29, 29, 2000)
@@ -92,8 +92,8 @@ def test_rho_equals_quadrature() -> None:
             {"margins": MARGINS[:5]},
             r"margins must have one value for each of 6 items, got shape \(5,\)",
         ),
-        ({"m": 1}, "at least 2 alternatives, got 1"),
-        ({"m": 2.5}, "at least 2 alternatives, got 2.5"),
+        ({"n_alternatives": 1}, "at least 2, got 1"),
+        ({"n_alternatives": 2.5}, "at least 2, got 2.5"),
         ({"link": "logit"}, "link must be 'm_afc' or 'probit', got 'logit'"),
         ({"shown": [10] * 5}, r"shape \(item,\), of one group with margins; got \(6,\) and \(5,\)"),
         ({"margins": None}, r"shape \(2, item\), of two groups; got \(6,\) and \(6,\)"),
@@ -102,7 +102,8 @@ def test_rho_equals_quadrature() -> None:
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
-    given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "m": M, **change}
+    given = {"right": RIGHT, "shown": [10] * 6, "margins": MARGINS, "n_alternatives": M}
+    given |= change
     with pytest.raises(ValueError, match=message) as caught:
         al.models.item_margins(**given)
     assert "\n" not in str(caught.value)

@@ -105,7 +105,7 @@ def test_the_table_is_smooth_at_its_ends_and_has_the_right_slopes(link: Any) -> 
     assert plain == pytest.approx(exact.item(), abs=1e-6)
 
 
-@pytest.mark.parametrize(("m", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
+@pytest.mark.parametrize(("n_alternatives", "variance"), [(2, 2.0), (3, 1 + 1 - 1 / np.pi)])
 def test_variance_of_the_noise_has_a_closed_form(n_alternatives: int, variance: float) -> None:
     assert noise_variance(n_alternatives) == pytest.approx(variance, abs=1e-9)
     assert noise_variance(n_alternatives, "probit") == 1

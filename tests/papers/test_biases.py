@@ -126,7 +126,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="no item has a cue that conflicts with"):
         cue_bias(trials, {})
     with pytest.raises(ValueError, match="attribute must be 'texture', a coordinate"):
-        cue_bias(trials, "color")
+        cue_bias(trials, "colour")
     with pytest.raises(ValueError, match="n_resamples must be at least 2, got 1"):
         cue_bias(trials, n_resamples=1)
     with pytest.raises(ValueError, match="correctness only"):

@@ -18,7 +18,7 @@ from pytensor.compile.mode import Mode
 import alikely as al
 from alikely._base.arrays import within
 from alikely.metrics.alternatives import m_afc_log_probability
-from alikely.models import _populations, _strengths, copies, margins, paired
+from alikely.models import _populations, _strengths, copies, paired
 from alikely.models._parts import tensor_within
 from alikely.models.cohorts import SURE, _joint_probability
 
@@ -41,7 +41,7 @@ def test_tensors_are_brought_back_as_arrays_are(rng: np.random.Generator) -> Non
     np.testing.assert_array_equal(found, within(values, -1))
 
 
-@pytest.mark.parametrize("m", [2, 3, 8, 16, 33])
+@pytest.mark.parametrize("n_alternatives", [2, 3, 8, 16, 33])
 def test_log_probabilities_of_alternatives(n_alternatives: int) -> None:
     strength = np.concatenate([np.linspace(-15, 40, 5501), [-300.0, 300.0]])
     for log_p in m_afc_log_probability(strength, n_alternatives):
@@ -116,17 +116,3 @@ def test_labels_that_models_draw(rng: np.random.Generator, k: int) -> None:
     drawn = paired.drawn_both(copying, logs, logs, logs[..., ::-1], like, rng)
     assert (drawn >= 0).all()
     np.testing.assert_array_equal(drawn[..., : 2 * k].sum(axis=-1), like[..., : 2 * k].sum(axis=-1))
-
-
-def _answers(criterion: Any, strength: Any) -> Any:
-    truth = pt.arange(strength.shape[0]) % criterion.shape[0]
-    return [margins.answer_probabilities(criterion, strength, truth)]
-
-
-@given(rng=SEEDS)
-def test_probabilities_of_answers_with_criteria(rng: np.random.Generator) -> None:
-    (p,) = compiled(_answers, 2)(rng.normal(0, 1, 4), rng.normal(0, rng.choice([1, 20]), 40))
-    assert_within(p)
-    assert p.min() > 0
-    # PyMC refuses rows of another sum.
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-12)

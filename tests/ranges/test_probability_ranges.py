@@ -20,7 +20,6 @@ from alikely.metrics import alternatives
 from alikely.metrics.cell_priors import DEFAULT_PRIOR
 from alikely.models import _mixtures as mixtures
 from alikely.papers import leaderboards as reconstruction
-from alikely.papers import outside
 from alikely.planning import margins as margin_plans
 from alikely.planning import trials
 from studies.simulators import margins as worlds
@@ -72,7 +71,7 @@ def test_probability_to_be_right_among_alternatives(
         assert np.isfinite(log_p[:4001]).all()
 
 
-@pytest.mark.parametrize("m", range(2, 33))
+@pytest.mark.parametrize("n_alternatives", range(2, 33))
 def test_simulated_people_answer_among_any_number_of_alternatives(n_alternatives: int) -> None:
     """With endless strengths some are sure to be right."""
     world = MarginWorld(n_alternatives=n_alternatives, strength_mean=12.0, n_items=50)
@@ -99,7 +98,8 @@ def test_cells_that_are_differences_are_not_negative(rng: np.random.Generator) -
     null = trials._null_tables(counts, float(rng.choice([0.0, 0.3, -1.0, 1.0])))
     assert_within(null)
     humans = np.clip(edges(rng, 5), 1e-6, 1 - 1e-6)
-    drawn = reconstruction._pairs(rng, humans, float(rng.choice([0.2, 0.999])), 0.9, 0.5, 20, 3)
+    place = SimpleNamespace(accuracy=humans, n_trials=20)
+    drawn = reconstruction._pairs(rng, place, float(rng.choice([0.2, 0.999])), 0.9, 3)
     assert drawn.min() >= 0
     h, k = rng.normal(0, 3, (2, N))
     correlation = rng.choice([0, 0.3, -0.999, 1 - 1e-9], N)
@@ -138,7 +138,7 @@ def test_other_p_values_and_probabilities(rng: np.random.Generator) -> None:
 def test_correlations_of_scores(rng: np.random.Generator) -> None:
     x = rng.normal(size=(N, 7))
     y = np.where(rng.random((N, 1)) < 0.5, nearly(rng, -x), rng.integers(0, 3, (N, 7)))
-    for found in (ranking._spearman(x, y), outside._spearman(x, y)):
+    for found in (ranking.spearman(x, y),):
         assert_within(found, -1)
     assert_within(ranking.kendall_tau(x[0], np.concatenate([x, y, -x[:1]])), -1)
     found = ranking.latent_correlation(x[0], -3 * x[0] + 1, (1e-9, 20), (1e-9, 20))
