@@ -168,7 +168,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     before = {page: page.read_text() for page in written}
     marked = {found[2] for text in before.values() for found in pages.MARKED.finditer(text)}
     assert marked == set(pages.PARTS)
-    words = ["pages", "--catalogue", str(models), "--docs", str(docs)]
+    words = ["pages", "--catalog", str(models), "--docs", str(docs)]
     assert main(words) == 0
     for page, text in before.items():
         assert page.read_text() == text, page
@@ -295,7 +295,7 @@ def test_a_branch_is_put_to_the_test(
     cache_dir = shutil.copytree(CARDS / "copying", tmp_path / "copying")
     (cache_dir / RANKS).unlink()
     before = json.loads((cache_dir / "calibration.json").read_text())
-    own = ["--catalogue", str(tmp_path)]
+    own = ["--catalog", str(tmp_path)]
     words = ["run", "copying", "--branch", "prior", "--simulations", "4", "--jobs", "1"]
     assert main([*words, *own]) in (0, 1)
     assert "copying, prior: " in capsys.readouterr().out
@@ -318,8 +318,8 @@ def test_a_branch_is_put_to_the_test(
         (["run", "copying", "--branch", "indep"], "has no branch 'indep'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
         (["run", "copying", "--jobs", "0"], "n_workers must be at least 1, got 0"),
-        (["run", "copying", "--catalogue", "none"], "none is no folder"),
-        (["run", "copying", "--catalogue", "docs"], "copying has no README.md; write it first"),
+        (["run", "copying", "--catalog", "none"], "none is no folder"),
+        (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),
         (["table", "other.csv"], "coverage.csv"),
         (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),
     ],
