@@ -171,7 +171,7 @@ def test_a_score_above_the_ceiling_is_kept_and_explained() -> None:
     trials = Trials.from_correct(np.vstack([humans, [z > -0.6]]), kind=["human"] * 5 + ["model"])
     row = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary().iloc[0]
     assert row["ceiling_normalized"] > 1
-    assert "above the ceiling" in row["note"]
+    assert "ceiling-normalized score exceeds 1" in row["note"]
 
 
 def test_fieller_equals_its_definition_and_covers() -> None:
@@ -344,7 +344,7 @@ def test_few_humans_are_refused_or_flagged() -> None:
     two = al.benchmark_scores(drop_humans(trials, 2), n_resamples=0, n_draws=0)
     found = two.summary("both", intervals=["analytic"])
     assert found["se"].isna().all()
-    assert found["note"].str.startswith("only 2 humans: too few to generalize to others").all()
+    assert found["note"].str.startswith("only 2 humans: too few to generalize to new humans").all()
     assert two.summary("images")["se"].notna().all()
     four = al.benchmark_scores(trials, n_resamples=0, n_draws=0).summary("both")
     assert four["note"].str.startswith("only 4 humans: the interval is approximate").all()

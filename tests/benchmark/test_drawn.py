@@ -271,7 +271,7 @@ def test_the_same_model_twice_has_no_difference_to_speak_of(
     )
     scores = al.benchmark.scores_from_result(both)
     table = al.benchmark.differences(scores).set_index(["system", "other"])
-    assert table.loc[("near", "twin"), "note"].startswith("the same draws")
+    assert table.loc[("near", "twin"), "note"].startswith("identical posterior draws")
     assert np.isnan(table.loc[("near", "twin"), "simultaneous_ci95_lb"])
     with pytest.raises(ValueError, match="difference without variance"):
         al.benchmark.ranks(scores)

@@ -82,7 +82,7 @@ def test_a_level_with_a_condition_of_too_few_humans_says_so() -> None:
     table = al.benchmark_scores(made, levels=levels, n_resamples=0, n_draws=0).summary(level="one")
     people = table[table["system"].str.startswith("human")]
     assert people["se"].isna().all()
-    assert table["note"].str.contains("only 2 humans: too few to generalize to others").all()
+    assert table["note"].str.contains("only 2 humans: too few to generalize to new humans").all()
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_groups_on_two_lists_do_not_depend_on_kinds(kinds: list[str]) -> None:
     assert between["estimate"] == pytest.approx(met["estimate"].dropna().mean())
     assert met["estimate"].isna().sum() == 2
     assert "2 of 4 pairs have no common trials" in between["note"]
-    assert table.loc[("within", "a", "a"), "note"] == "no common trial"
+    assert table.loc[("within", "a", "a"), "note"] == "no common trials"
     observers = al.benchmark.ranks(found).set_index("observer")
     assert observers.loc["r", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 0]
     assert observers.loc["p", ["n_pairs", "n_pairs_no_overlap"]].tolist() == [4, 2]

@@ -441,7 +441,7 @@ def test_two_groups_of_readers_are_noted(n_readers: int, figure: Callable[[str],
 def test_sizes_of_two_groups_of_readers() -> None:
     """Seven read by themselves, three copy the AI; from 16 readers on intervals are right."""
     rng = np.random.default_rng(5)
-    for n_copying, n_readers, expected in ((3, 10, "groups of 7 and 3"), (4, 16, "")):
+    for n_copying, n_readers, expected in ((3, 10, "two groups (7 and 3)"), (4, 16, "")):
         right = rng.random((2, n_readers, 200)) < 0.7
         of_ai = rng.random((2, 1, 200)) < 0.7
         right[1, :n_copying] = of_ai[1]
@@ -484,7 +484,7 @@ def test_bad_input() -> None:
     two = al.Trials.from_table(pd.concat(both))
     with pytest.raises(ValueError, match="a reader study needs one data set, got x, y"):
         reader_study(two, "AI")
-    assert reader_study(trials, "AI").summary()["note"].str.contains("Only 3 readers").all()
+    assert reader_study(trials, "AI").summary()["note"].str.contains("only 3 readers").all()
     with pytest.raises(TypeError, match="expected a Result of a reader study"):
         al.planning.plan_reader_study(trials, 5, 100)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers of at least 2"):

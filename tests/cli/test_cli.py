@@ -59,7 +59,7 @@ def test_compare_prints_what_python_computes(
         str(row["n_trials"]),
         f"{row['estimate']:.2f}",
     ]
-    assert f"[{row['posterior_eti90_lb']:5.2f}, {row['posterior_eti90_ub']:5.2f}]" in line
+    assert f"[{row['posterior_eti90_lb']:.2f}, {row['posterior_eti90_ub']:.2f}]" in line
     assert "90%" in printed
     assert "Nothing was written" in printed
 
@@ -82,10 +82,10 @@ def test_compare_with_independent_observers(
     written = pd.read_csv(out / "error_consistency_null.csv")
     for name in ("null_mean", "null_eti95_lb", "null_hdi95_ub", "p_value", "n_undefined"):
         np.testing.assert_allclose(written[name], expected[name])
-    start = next(i for i, line in enumerate(lines) if line.startswith("Independent observers"))
+    start = next(i for i, line in enumerate(lines) if line.startswith("Expected from independent"))
     assert "MCMC" not in lines[start]
     row, line = expected.iloc[-1], lines[start + 1 + len(expected)]
-    assert f"[{row['null_eti95_lb']:5.2f}, {row['null_eti95_ub']:5.2f}]" in line
+    assert f"[{row['null_eti95_lb']:.2f}, {row['null_eti95_ub']:.2f}]" in line
     assert line.split()[-1] == f"{row['p_value']:.4f}"
     undefined = expected["n_undefined"]
     said = f"{undefined.sum()} replicates of {(undefined > 0).sum()} pairs are undefined"
@@ -101,8 +101,8 @@ def test_many_rows_are_cut_and_said_so(tmp_path: Path, capsys: pytest.CaptureFix
     out = tmp_path / "out"
     assert main(["compare", str(tmp_path / "many.csv"), "--by", "none", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    assert "... and 26 more; --out DIR keeps all of them" in printed
-    assert "the lowest and the highest EC" in printed
+    assert "... and 26 more; --out DIR writes all of them" in printed
+    assert "lowest to highest EC" in printed
     frame = pd.read_csv(out / "error_consistency.csv")
     assert len(frame) == 66
     for row in (frame["estimate"].idxmin(), frame["estimate"].idxmax()):

@@ -56,11 +56,11 @@ def test_of_the_same_items_there_is_the_estimate_alone(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--confusions", "A", "B", "--no-paired", "--metric", "ec"], "and ec needs that"),
-        (["--confusions", "A", "B", "--no-paired", "--metric", "all"], "and all needs that"),
-        (["--confusions", "A", "B", "--no-paired", "--null"], "--null needs the trials"),
-        (["--confusions", "A", "A", "--no-paired"], "two files are called 'human'"),
-        (["A", "--paired"], "--paired goes with --confusions"),
+        (["--confusions", "A", "B", "--no-paired", "--metric", "ec"], "that ec needs; give FILE"),
+        (["--confusions", "A", "B", "--no-paired", "--metric", "all"], "that all needs; give FILE"),
+        (["--confusions", "A", "B", "--no-paired", "--null"], "--null needs trials"),
+        (["--confusions", "A", "A", "--no-paired"], "two files are named 'human'"),
+        (["A", "--paired"], "--paired needs --confusions"),
     ],
 )
 def test_bad_input_is_told_in_a_line(

@@ -44,7 +44,7 @@ def test_what_python_computes_is_printed_and_written(
     line = next(line for line in printed.splitlines() if "a_model" in line)
     assert line.split()[1] == "human"
     assert f"{row['estimate']:.2f}" in line
-    assert f"[{row['posterior_eti95_lb']:5.2f}, {row['posterior_eti95_ub']:5.2f}]" in line
+    assert f"[{row['posterior_eti95_lb']:.2f}, {row['posterior_eti95_ub']:.2f}]" in line
     ceiling = expected.data["ceilings"]["reliability"].values[0]
     assert f"{ceiling:.2f} [" in printed.split("Reliability")[1]
     assert "noise-corrected" in printed
@@ -67,10 +67,10 @@ def test_means_of_models_are_printed_and_written(
     printed = capsys.readouterr().out
     result = al.Result.load(tmp_path / "decision_margin_consistency.nc")
     scores = al.benchmark.scores_from_result(result)
-    table = printed.split("Means over conditions and data sets")[1]
+    table = printed.split("Noise-corrected means over conditions")[1]
     assert max(map(len, table.split("Written to")[0].splitlines())) <= 80
     row = scores.summary().sort_values("posterior_median").iloc[-1]
-    assert f"[{row['posterior_eti95_lb']:6.3f}, {row['posterior_eti95_ub']:6.3f}]" in table
+    assert f"[{row['posterior_eti95_lb']:.3f}, {row['posterior_eti95_ub']:.3f}]" in table
     assert table.splitlines()[2].startswith(row["system"][:20])
     kept = pd.read_csv(tmp_path / "scores.csv")
     np.testing.assert_allclose(

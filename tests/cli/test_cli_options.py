@@ -207,4 +207,4 @@ def test_columns_of_margins_have_names_of_their_own(
     assert main(["margins", *files, *few, *named, "--ci-kind", "hdi"]) == 0
     assert "net" in capsys.readouterr().out
     assert main(["margins", *files[:1], *few, *named]) == 2
-    assert "give --margins too" in capsys.readouterr().err
+    assert "--margin-columns needs --margins" in capsys.readouterr().err

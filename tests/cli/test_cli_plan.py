@@ -72,7 +72,7 @@ def test_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     printed = printed_by(f"{arguments} .4 --out {tmp_path}", capsys)
     assert printed.startswith(
         "Show 278 trials to all 3 observers: under these assumptions 80% of experiments will "
-        "find that the second model errs more like the human (0.5 against 0.3)."
+        "find that the second model has the higher error consistency with the human (0.5, not 0.3)."
     )
     assert pd.read_csv(tmp_path / "plan.csv")["target"].tolist() == [0.5, 0.8, 0.9, 0.95]
     assert (tmp_path / "plan.png").exists()
@@ -95,7 +95,7 @@ def test_a_pilot(three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     trials = al.Trials.read(three).select(observer=["human_1", "human_2"], condition=["noise"])
     trials.to_table().to_csv(one, index=False)
     printed = printed_by(f"--pilot {one} --width .2 --keep-pilot --assurance .9", capsys)
-    assert "more trials: then the 95% interval" in printed
+    assert "more trials. Then the 95% interval" in printed
     assert "in 90% of studies, even for human_1 and human_2 in noise" in printed
 
 
@@ -125,13 +125,16 @@ def test_a_budget(pilot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         ("--difference --accuracy .7 .7 .7 --ec .5 .3 --width .1", "leave out --width"),
         ("--difference --accuracy .7 .7 .7 --ec .9 .1 .9", "the two models must lie in ["),
         ("--accuracy .7 .7 --ec .5 --width .2 --metric MA", "--metric MA needs --pilot FILE"),
-        ("--accuracy .7 .7 --ec .5 --metric copying", "a test is planned of error_consistency"),
-        ("--pilot {pilot} --width .2 --metric DMC", "is planned in Python: al.planning.items_for"),
+        (
+            "--accuracy .7 .7 --ec .5 --metric copying",
+            "tests have plans only for error_consistency",
+        ),
+        ("--pilot {pilot} --width .2 --metric DMC", "has no plan here; use al.planning.items_for"),
         ("--pilot {pilot} --width .2 --metric CLES", "--metric CLES has no plan"),
         ("--accuracy .7 .7 --ec .5 --width .2 --assurance 1", "assurance must lie strictly"),
-        ("--pilot {pilot} --width .2 --max-images 40", "--max-images goes with --budget"),
+        ("--pilot {pilot} --width .2 --max-images 40", "--max-images needs --budget"),
         ("--pilot {pilot} --budget 2000 --max-repeats 2", "the pilot has no repeats"),
-        ("--pilot {pilot}", "--pilot needs --width W, --n-trials N or --budget COST"),
+        ("--pilot {pilot}", "--pilot needs one of --width W, --n-trials N or --budget COST"),
         ("--pilot {pilot} --budget 3", "budget must be at least 40"),
     ],
 )

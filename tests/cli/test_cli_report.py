@@ -42,9 +42,9 @@ def test_scores_that_there_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixtu
     trials.to_table().to_csv(tmp_path / "trials.csv", index=False)
     page = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "trials.csv"), *FEW, "--out", str(page)]) == 0
-    assert "! There are no scores, ranks and ceilings: " in capsys.readouterr().out
+    assert "! No scores, ranks or ceilings: " in capsys.readouterr().out
     text = page.read_text("utf-8")
-    assert "There are no scores, ranks and ceilings: " in text
+    assert "No scores, ranks or ceilings: " in text
     assert "<h2>Ranks</h2>" not in text
     assert "<h2>Means and differences</h2>" in text
 
@@ -60,7 +60,7 @@ def test_saved_results_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert text.count("How similar are the responses of 45 pairs of observers?") == 2
     assert text.count('<div class="lead">') == 2
     assert main(["report", *files, "x.csv", "--out", str(page)]) == 2
-    assert "FILE is of trials or of saved results (.nc), not of both" in capsys.readouterr().err
+    assert "FILE must be trials or saved results (.nc), not both" in capsys.readouterr().err
 
 
 def test_conditions_that_are_left_out_are_told(
@@ -71,7 +71,7 @@ def test_conditions_that_are_left_out_are_told(
     rows.assign(dataset="contrast").to_csv(tmp_path / "trials.csv", index=False)
     arguments = ["report", str(tmp_path / "trials.csv"), "--exclude", "model-vs-human", *FEW]
     assert main([*arguments, "--out", str(tmp_path / "page.html")]) == 0
-    told = "as 'model-vs-human' has it: 1 of 2 conditions, 160 of 320 trials."
+    told = "analysis (model-vs-human): 1 of 2 conditions, 160 of 320 trials."
     assert told in " ".join(capsys.readouterr().out.split())
     text = (tmp_path / "page.html").read_text("utf-8")
     assert told.replace("'", "&#39;") in text

@@ -73,7 +73,7 @@ def test_names_have_the_room_there_is(width: int, n: int, monkeypatch: pytest.Mo
     shown = [line.split()[1] for line in lines[2:]]
     assert len(set(shown)) == n
     assert (shown[0] == f"{LONG}0") == (width >= 80)
-    assert "[-0.10,  0.40]" in lines[2]
+    assert "[-0.10, 0.40]" in lines[2]
 
 
 def test_a_terminal_shows_the_same_cells(
@@ -114,8 +114,8 @@ def test_names_steer_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numbers_and_intervals() -> None:
     assert [number(0.256), number(np.nan), number(1.5, 3)] == ["0.26", "-", "1.500"]
-    assert span(-0.1, 0.25) == "[-0.10,  0.25]"
-    assert span(-0.1, 0.25, 3) == "[-0.100,  0.250]"
+    assert span(-0.1, 0.25) == "[-0.10, 0.25]"
+    assert span(-0.1, 0.25, 3) == "[-0.100, 0.250]"
     assert span(np.nan, 0.25) == "-"
     assert span(-np.inf, np.inf) == "[-inf, inf]"
     assert span(0.5, np.inf) == "[0.50, inf]"

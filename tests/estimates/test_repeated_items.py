@@ -124,7 +124,8 @@ def test_the_same_answers_in_two_modalities_have_a_certain_difference() -> None:
     np.testing.assert_allclose(found.loc["analytic", ["estimate", "center"]].astype(float), 0)
     for method in ("analytic", "posterior"):
         assert found.loc[method, "note"] == (
-            "no trial distinguishes the comparisons: the interval reflects only the prior"
+            "no trial distinguishes the comparisons: the interval reflects only the prior. "
+            "Report each comparison"
         )
     assert result.draws("bootstrap").std() > 0
     np.testing.assert_allclose(np.ptp(result.draws("bootstrap"), axis=1), 0, atol=1e-6)
@@ -243,7 +244,7 @@ def test_pairs_without_a_common_trial_stand_with_the_reason() -> None:
     assert table.loc[apart, "note"].str.contains("trial").all()
     assert "4 of them without a common trial" in repr(result)
     found = al.mean(result)
-    assert found["note"].str.startswith("4 of 10 entries have no common trial").all()
+    assert found["note"].str.startswith("4 of 10 comparisons have no common trials").all()
     assert found["estimate"]["analytic"] == pytest.approx(table.loc[~apart, "estimate"].mean())
     assert np.isfinite(found[["estimate", "se"]]).all().all()
 

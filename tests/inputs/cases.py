@@ -29,7 +29,7 @@ import alikely as al
 from alikely.cli import main
 
 # Marks of what a user must never see.
-CRASH = re.compile(r"Traceback|mistake of alikely's own|\bnan \[nan|\[ *nan, +nan\]")
+CRASH = re.compile(r"Traceback|internal error, |\bnan \[nan|\[ *nan, +nan\]")
 # Marks of terminals that names of files must not reach.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]")
 # Refusals that come late: what precedes them takes its time.

@@ -59,7 +59,7 @@ def test_a_signal_is_one_line(report: dict[str, Any], verb: str, name: str, code
     found = report[name][verb]
     assert found["code"] == code, found
     assert one_line(found["err"]), found
-    assert "; nothing was written" in found["err"] or "; whole are s/" in found["err"]
+    assert "; nothing was written" in found["err"] or "; complete files: s/" in found["err"]
 
 
 @pytest.mark.parametrize("verb", ["compare", "benchmark", "margins"])

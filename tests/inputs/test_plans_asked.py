@@ -78,9 +78,9 @@ WORKS => run('plan --accuracy .8 .8 --ec .3 --width .3')
 --n-trials must be whole => run('plan --accuracy .8 .8 --ec .3 --n-trials 0')
 --n-trials must be whole => run('plan --accuracy .8 .8 --ec .3 --n-trials -3')
 --power must lie strictly between => run('plan --accuracy .8 .8 --ec .3 --power 2')
---rope goes with --pilot => run('plan --accuracy .8 .8 --ec .3 --width .3 --rope -.1 .1')
+--rope needs --pilot => run('plan --accuracy .8 .8 --ec .3 --width .3 --rope -.1 .1')
 no file 'nowhere\.csv' => run('plan --pilot nowhere.csv --width .3')
---budget needs --pilot FILE, to know how => run('plan --budget 100')
+--budget needs --pilot FILE, to => run('plan --budget 100')
 --metric must be one of 'error_consistency', => run('plan --accuracy .8 .8 --ec .3 --width .3
     --metric kapa')
 --out must be a folder that can be written to; '/dev/null': => run('plan --accuracy .8 .8

@@ -198,7 +198,7 @@ weights must be 12 finite => al.contrast(w.result(), [nan] * 12)
 weights must be 12 finite => al.contrast(w.result(), np.zeros(12))
 could not convert string to float => al.contrast(w.result(), 'ab')
 no comparison has condition 'none' => al.mean(w.result(), {'condition': 'none'})
-entries can be selected by dataset => al.mean(w.result(), {'colour': 'none'})
+comparisons can be selected by dataset => al.mean(w.result(), {'colour': 'none'})
 interval must be one that this => w.result().sentence(interval='nobody')
 WORKS => w.result().to_latex()
 WORKS => al.error_consistency(TB(w.renamed('observer', anna='$a_1$ & 50% #x',

@@ -76,7 +76,7 @@ encoding 'base64' is => compare t.csv --encoding base64
 column 'observer' has 'anna' => compare t.csv --na-values anna
 column 'truth' has 'dog' in row 2 => compare t.csv --n-null 50 --na-values dog $Q
 observer 'observer' has two rows for item => compare t.csv --wide
---observers names columns of a => compare t.csv --observers a,b
+--observers needs --wide => compare t.csv --observers a,b
 WORKS => compare t.csv --wide --n-null 50 $Q => {'t.csv': 'truth,a,b\nx,x,y\ny,y,y\n'}
 no column 'c' \(an observer\); the columns are row, truth, a, b => compare t.csv --wide
     --observers a,c => {'t.csv': 'truth,a,b\nx,x,y\ny,y,y\n'}
@@ -101,7 +101,7 @@ WORKS => compare t.csv --metric ma --null $Q
 WORKS => compare t.csv --null --n-null 50 $Q --out o
 --model must be 'copying', or a pymc.Model; got 'nothing' => compare t.csv --model nothing
     --sampler nuts --n-resamples 0 --quiet
---readers is of metrics of readings => compare t.csv --readers all
+--readers applies to metrics of readings => compare t.csv --readers all
 WORKS => compare t.csv --metric alpha --readers all $Q
 give --quiet or --verbose, not => compare t.csv --verbose --quiet
 --out must be a folder that => compare t.csv --n-null 50 $Q --out t.csv
@@ -124,8 +124,8 @@ confusion matrices do => compare --confusions a.csv b.csv => {'a.csv': conf, 'b.
 no file 'a\.csv'; give => compare --confusions a.csv b.csv --no-paired => {'b.csv': conf}
 'a\.csv' cannot be read as a matrix of counts: 'utf-8' codec can't => compare --confusions a.csv
     b.csv --no-paired => {'a.csv': b'\xff\xfe\x00', 'b.csv': conf}
-give FILE, with trials, or => compare t.csv --confusions t.csv
-give FILE, with trials, or --confusions: one of => compare
+give either FILE with trials, or => compare t.csv --confusions t.csv
+give either FILE with trials, or => compare
 WORKS => matrix t.csv --n-resamples 20 --quiet --out o
 WORKS => matrix t.csv --quiet => {'t.csv': one}
 a matrix needs at => matrix t.csv --quiet => {'t.csv': 'observer,item,correct\na,1,1\n'}
@@ -190,7 +190,7 @@ expected exactly one of the columns 'margin', 'logit', 'probability', => margins
     m.csv => {'t.csv': T, 'm.csv': M.replace('margin', 'gap')}
 WORKS => margins t.csv --margins m.csv --margin-columns margin=gap $Q => {'t.csv': T, 'm.csv':
     M.replace('margin', 'gap')}
---margin-columns names columns of MARGINS => margins t.csv --margin-columns margin=gap
+--margin-columns needs --margins => margins t.csv --margin-columns margin=gap
 no file 'nowhere\.csv' => margins t.csv --margins nowhere.csv
 'm\.csv' is an empty file => margins t.csv --margins m.csv => {'t.csv': T, 'm.csv': ''}
 'm\.csv' is empty: it has no rows => margins t.csv --margins m.csv => {'t.csv': T, 'm.csv':
@@ -223,8 +223,8 @@ needs at least two systems, got human => margins t.csv => {'t.csv': w.text(P[P.k
 --k must be a whole number or auto => spectrum t.csv --reference clean --k some
 --k must lie between 1 and the number of => spectrum t.csv --reference clean --k 25
 --exclude must list dataset:condition => spectrum t.csv --reference clean --exclude x
---mixture is of metrics of rows, and not of EC => compare t.csv --mixture pooled
---n-null is of metrics of correctness => compare t.csv --metric ma --n-null 9
+--mixture applies to metrics of rows, not to EC => compare t.csv --mixture pooled
+--n-null applies to metrics of correctness => compare t.csv --metric ma --n-null 9
 prior must be four positive numbers => compare t.csv --prior 1,1,1
 the Bayes factor .* needs a Dirichlet => compare t.csv --prior u=2:1
 parameter --reference => spectrum t.csv --quiet

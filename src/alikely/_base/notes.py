@@ -331,7 +331,7 @@ NOTES: dict[str, Note] = {
         "Report the analytic interval.",
     ),
     "no-posterior": Note(
-        "No posterior is available ({why})",
+        "No posterior: {why}",
         "a table of scores has no posterior for the population",
         "Follow the reason given.",
     ),

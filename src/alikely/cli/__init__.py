@@ -12,16 +12,16 @@ __all__ = ["main"]
 
 # What `alikely --help` says; a subcommand's own help comes from the functions that it calls.
 SUBCOMMANDS = {
-    "demo": "Analyze a simulated example: table, plot and files.",
-    "describe": "Describe a file of trials, and what can be computed from it.",
+    "demo": "Analyze a simulated experiment.",
+    "describe": "Describe a file of trials and what can be computed from it.",
     "compare": "Compare error patterns of pairs of observers.",
-    "matrix": "Compare all pairs of many observers and find their families.",
+    "matrix": "Compare all pairs of many observers and find families.",
     "margins": "Compare decision margins of models with responses of humans.",
-    "benchmark": "Score models against humans: ceilings, intervals, ranks.",
+    "benchmark": "Score models against humans, with ceilings, intervals and ranks.",
     "spectrum": "Measure the difficulty of conditions and alignment within them.",
-    "report": "Write one HTML page: tables, figures, sentences, methods.",
+    "report": "Write one self-contained HTML page of results.",
     "plan": "Plan the number of trials, observers or images.",
-    "choose": "Choose the images to show to humans from the responses of models.",
+    "choose": "Choose images for humans from the responses of models.",
     "completion": "Print a script that completes subcommands and options in a shell.",
 }
 REFUSED, STOPPED = 2, 130

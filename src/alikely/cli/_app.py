@@ -35,28 +35,28 @@ class Reading:
     Parameters
     ----------
     columns : str
-        Names of columns ROLE=NAME,... such as observer=subject; the roles are dataset, condition,
+        Names of columns ROLE=NAME,... such as observer=subject. Roles are dataset, condition,
         observer, kind, item, truth, response, correct, ...
     classes : str
         All admissible responses NAME,..., or seen for those that occur (default: the true classes).
     na_values : str
-        What means a missing response besides an empty field, TEXT,... (default: NA, NaN, nan,
-        null, NULL), such as --na-values=- for a dash.
+        Values that mean a missing response, in addition to an empty field, TEXT,... (default: NA,
+        NaN, nan, null, NULL), such as --na-values=- for a dash.
     truth : str
         Table of true classes with a column of items, where FILE has none.
     wide : bool
-        One row per trial and one column per observer; --wide rows for one row per observer and one
-        column per item, as surveys have it.
+        One row per trial and one column per observer. With --wide rows, one row per observer and
+        one column per item, as in surveys.
     wide_rows : bool
         Same as --wide rows.
     observers : str
         With --wide: columns of the observers NAME,... (default: all without a role).
     kind : list
-        Kind of these observers KIND=NAME,... such as human=anna,bert; once per kind.
+        Kind of these observers KIND=NAME,... such as human=anna,bert. Repeat for each kind.
     format : str
-        Table, or the name of an evaluation tool (default auto).
+        Format of FILE: table, or the name of an evaluation tool (default auto).
     pattern : str
-        Columns in the names of files, such as '{dataset}/{observer}_{session:d}.csv'.
+        Columns given by file names, such as '{dataset}/{observer}_{session:d}.csv'.
     sep : str
         Separator of text files (default: detected).
     encoding : str
@@ -66,12 +66,12 @@ class Reading:
     filter : str
         Filter to read from a log that has several.
     runs : str
-        Of several runs of a task read the newest (default), or all as observers of their own.
+        With several runs of a task, read the newest (default), or all as separate observers.
     unmatched : str
-        Observers of which most items match no other's: refuse (error, the default), or accept
-        them.
+        Observers most of whose items match no other observer's: raise an error (error, the
+        default), or accept them (accept).
     n_options : str
-        Number of options of each question, or classes for the number of classes.
+        Number of options of each question, or classes to use the number of classes.
     """
 
     columns: str | None = None
@@ -93,12 +93,12 @@ class Reading:
     n_options: str | None = None
 
     def read(self, path: Any, **more: Any) -> al.Trials:
-        """The trials of one or several files."""
+        """Read the trials of one or several files."""
         named: dict[str, Any] = roles_of(self.columns, "--columns", ROLES)
         if self.classes:
             named["classes"] = "seen" if self.classes == "seen" else self.classes.split(",")
         if self.observers and not self.wide:
-            raise ValueError("--observers names columns of a wide table; give --wide too")
+            raise ValueError("--observers needs --wide, because it names columns of a wide table")
         if self.kind and "kind" in named:
             raise ValueError("give --kind or --columns kind=NAME, not both")
         if self.kind:
@@ -176,11 +176,11 @@ class Running:
     Parameters
     ----------
     seed : int
-        Seed of the random numbers; the same seed gives the same result (default 1).
+        Seed of the random number generator (default 1).
     jobs : int
-        Number of cores (default: all); results are the same on any number.
+        Number of cores (default: all). Results do not depend on it.
     quiet : bool
-        Show no progress; warnings and errors are still shown.
+        Hide progress; warnings and errors are still shown.
     verbose : bool
         Print each step and its duration.
     debug : bool
@@ -220,7 +220,7 @@ def metric_of(name: str) -> Any:
 
 
 class Text(NamedTuple):
-    """An option whose argument is not one of Python's: its type, help, and what reads it."""
+    """An option that needs conversion: its type, help and converter."""
 
     type: Any
     help: str
@@ -229,7 +229,7 @@ class Text(NamedTuple):
 
 TEXTS = {
     "pairs": Text(str, "All, or two kinds such as human-model (default all)"),
-    "pair": Text(list[tuple[str, str]], "Two observers by name, as often as you like"),
+    "pair": Text(list[tuple[str, str]], "Names of two observers; can be repeated"),
     "metric": Text(
         str,
         "Name of a metric (default ec, error consistency): ma (misclassification agreement), "
@@ -252,8 +252,9 @@ TEXTS = {
                       "(default: the recommended interval)"),
     "models": Text(str, "Kind of the observers to score"),
     "humans": Text(str, "Kind of the observers to score them against"),
-    "max_observers": Text(int, "Humans that can be found"),
-    "max_repeats": Text(int, "Times that an image may be shown to each"),
+    "level": Text(str, "Data set, or overall for the mean over data sets"),
+    "max_observers": Text(int, "Maximum number of observers"),
+    "max_repeats": Text(int, "Maximum number of presentations of an image to an observer"),
     "ci_prob": Text(float, "Probability of the intervals"),
     "ci_kind": Text(Literal["eti", "hdi"], "Equal-tailed or highest-density intervals"),
     "by": Text(Literal["condition", "dataset", "none"], "Groups of trials to analyze separately "
@@ -274,7 +275,7 @@ NEVER = inspect.Parameter.empty
 
 
 class Options:
-    """What was given to a subcommand; what was not has the defaults of Python."""
+    """Options given to a subcommand, with the defaults of Python for others."""
 
     def __init__(
         self, file: list[str], given: Mapping[str, Any], defaults: Mapping[str, Any]
@@ -284,7 +285,7 @@ class Options:
         self.file = file
         self.out: Path | None = given.get("out")
         self.one_file = False
-        # What is said of items of trials is said of those of margins, too.
+        # Options on unmatched items apply to trials and margins.
         own = {*READ, *RUN, "out"} - {"unmatched"}
         self.given = {n: v for n, v in given.items() if n not in own}
         self.notes: list[str] = []
@@ -302,7 +303,7 @@ class Options:
         return self.running.seed
 
     def pick(self, *names: str) -> dict[str, Any]:
-        """Those that were given, as Python takes them."""
+        """Convert options that were given to Python arguments."""
         found = {
             name: TEXTS[name].read(value) if name in TEXTS else value
             for name in names
@@ -315,7 +316,7 @@ class Options:
         return found
 
     def of(self, function: Callable[..., Any], **more: Any) -> dict[str, Any]:
-        """Those that were given and that a function takes, with the seed."""
+        """Arguments of a function from options that were given, with the seed."""
         names = inspect.signature(function).parameters
         seed = {"rng": self.seed} if "rng" in names else {}
         return self.pick(*(name for name in names if name not in more)) | seed | more
@@ -330,7 +331,7 @@ class Options:
         return trials
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
-        """Write a file into the folder of --out; without one nothing is written."""
+        """Write a file into the folder of --out, if there is one."""
         if self.out is not None:
             with step(f"writing {self.out / name}"):
                 write(self.out / name)
@@ -345,17 +346,17 @@ class Options:
         self.write(f"{name}.png", lambda path: _output.save_plot(draw, path))
 
     def close(self) -> None:
-        """Print what was written, or that nothing was."""
+        """Print which files were written."""
         if self.one_file:
             return
         if self.out is None:
-            print("\nNothing was written; --out DIR keeps tables, draws and plots.")
+            print("\nNothing was written. Use --out DIR to write tables, draws and plots.")
         else:
             print(f"\nWritten to {self.out}: {', '.join(self._written)}")
 
 
 def documented(function: Callable[..., Any], whole: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Name, type and text of each parameter of a numpydoc docstring, by default one sentence."""
+    """Parse name, type and text of the parameters of a numpydoc docstring."""
     text = inspect.getdoc(function) or ""
     part = re.search(r"Parameters\n-+\n(.*?)(?=\n\n[A-Z][a-zA-Z ]+\n-+\n|\Z)", text, re.DOTALL)
     entry = r"^(\w[\w, ]*?)(?: : (.*(?:\n\w.*)?))?\n((?:    .*(?:\n|\Z)|\n)+)"
@@ -388,7 +389,7 @@ def _options(
     omit: tuple[str, ...],
     defaults: Mapping[str, Any],
 ) -> dict[str, tuple[Any, str, Any]]:
-    """Type, help and default of each option: its own, then those of its calls."""
+    """Type, help and default of each option of a subcommand and of its functions."""
     hints = typing.get_type_hints(body)
     found: dict[str, tuple[Any, str, Any]] = {}
     texts: dict[str, tuple[str, str]] = {}
@@ -427,7 +428,7 @@ def _options(
 def _signature(
     options: Mapping[str, tuple[Any, str, Any]], file: Literal["", "some", "any"], out: str
 ) -> inspect.Signature:
-    """What cyclopts parses: FILE, the options, and those of reading and running."""
+    """Signature for cyclopts: FILE, options, and those of reading and running."""
     make = inspect.Parameter
     found = []
     if file:
@@ -464,7 +465,7 @@ def _signature(
 
 # Subcommands that share a file with another.
 MODULES = {"demo": "compare", "choose": "plan"}
-FOLDER = "Folder for tables (csv), draws (netCDF) and plots (PNG); nothing is written without it"
+FOLDER = "Folder for tables (csv), draws (netCDF) and plots (PNG); default: write nothing"
 
 
 def subcommand(
@@ -476,7 +477,7 @@ def subcommand(
     where: str | None = None,
     one_file: bool = False,
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
-    """Make a subcommand of a function of `Options` and of its own keywords."""
+    """Make a subcommand from a function of `Options` and keywords."""
 
     def made(body: Callable[..., None]) -> Callable[..., int]:
         options = _options(body, calls, omit, defaults)
@@ -509,7 +510,7 @@ def subcommand(
 
 
 def _integers(type_: Any, tokens: Any) -> Any:
-    """Whole numbers, and no others: cyclopts rounds 10.5."""
+    """Convert to whole numbers; cyclopts rounds 10.5."""
     try:
         values = [int(token.value) for token in tokens]
     except ValueError:
@@ -525,7 +526,7 @@ def _summary(body: Callable[..., None]) -> str:
 
 
 def application() -> App:
-    """All subcommands, each of which is imported when it is asked for."""
+    """Make the application; subcommands are imported when they are called."""
     app = App(name="alikely", help_format="plaintext", version_flags=(),
               result_action="return_value", suppress_keyboard_interrupt=False,
               default_parameter=Parameter(show_default=False, negative_iterable=()))  # fmt: skip
@@ -557,7 +558,7 @@ def _wide_rows(arguments: list[str]) -> list[str]:
 
 
 def run(arguments: list[str]) -> int:
-    """Parse and run; one line on standard error for what cannot be parsed."""
+    """Parse and run; print one line on standard error if parsing fails."""
     with contextlib.suppress(AttributeError):  # only a file has a way with what it cannot encode
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     arguments = _wide_rows(arguments)

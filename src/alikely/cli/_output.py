@@ -41,13 +41,13 @@ FEWEST = 6
 COLUMN = re.compile(r"(?P<name>[^:=]*)(?::(?P<form>[\dgs%]))?(?:=(?P<head>.*))?", re.DOTALL)
 PAIR = ("condition", "observer_a=reference", "observer_b=other")
 MEANS = (
-    "Mean of each model over its pairs with observers of other kinds (the same observers and "
-    "conditions, new trials; for new humans: alikely benchmark):"
+    "Mean of each model over its pairs with observers of other kinds. Intervals generalize to new "
+    "trials with these observers; for new humans, use alikely benchmark."
 )
 
 
 def screen() -> Console:
-    """Of standard output: with color and of its own width where a terminal is."""
+    """Console of standard output, with color and width of a terminal if it is one."""
     stream = sys.stdout
     plain = not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
     # Below what spells out names that would steer the terminal: cells have been through that.
@@ -59,7 +59,7 @@ def screen() -> Console:
 
 
 def say(*texts: str, hanging: str = "") -> None:
-    """Print paragraphs in 80 columns; an empty one is an empty line."""
+    """Print paragraphs in 80 columns."""
     for text in texts:
         print(textwrap.fill(text, WIDTH, subsequent_indent=hanging))
 
@@ -70,9 +70,9 @@ def show(
     *above: str,
     by: str = "",
     part: str = "",
-    all_in: str = "--out DIR keeps all of them",
+    all_in: str = "--out DIR writes all of them",
 ) -> None:
-    """Print columns of a table, its notes, and where more rows are: spread over the values `by`.
+    """Print columns of a table and its notes; of many rows, those spread over the values `by`.
 
     A column is ``name``, ``name:3`` (decimals), ``name:%`` (a fraction), each with ``=heading``;
     without a column of this name it is the interval from ``name_lb`` to ``name_ub``.
@@ -105,8 +105,8 @@ def show(
     if len(shown) < len(frame):
         say(f"... and {len(frame) - len(shown)} more; {all_in}")
         named = next((head for name, _, head in parsed if name == by), by.replace("_", " "))
-        said = f"(shown: the lowest and the highest {' '.join(named.split())}, and evenly between"
-        say(f"    {said} by rank)", hanging="    ")
+        said = f"(shown: lowest to highest {' '.join(named.split())}, evenly spaced by rank)"
+        say(f"    {said}", hanging="    ")
     show_notes(frame.get("note", notes))
 
 
@@ -143,7 +143,7 @@ def _cells(frame: pd.DataFrame, name: str, form: str) -> list[str]:
 def _fitted(
     cells: Mapping[str, list[str]], names: Mapping[str, str], width: int
 ) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """Names in the room that numbers leave, cut so that they stay distinct."""
+    """Shorten names to the width that numbers leave, and keep them distinct."""
     long = {
         head: max(map(cell_len, [*map(visible, column), *head.split("\n")]))
         for head, column in cells.items()
@@ -164,7 +164,7 @@ def _fitted(
 
 
 def spread(values: ArrayLike, most: int = ROWS_SHOWN) -> NDArray[np.intp]:
-    """Positions of so many values, as they stand: the lowest, the highest and evenly between."""
+    """Positions of values from lowest to highest, evenly spaced by rank."""
     given = np.asarray(values, dtype=np.float64)
     if len(given) <= most:
         return np.arange(len(given))
@@ -175,7 +175,7 @@ def spread(values: ArrayLike, most: int = ROWS_SHOWN) -> NDArray[np.intp]:
 
 
 def show_notes(notes: pd.Series) -> None:
-    """Notes of rows, each once, with the number of its rows."""
+    """Print each note once, with its number of rows."""
     told = notes[notes != ""].str.split("; ").explode()
     # Figures that differ from row to row are left to the table.
     alike = told.str.replace(r" \(-?\d[^)]*\)$", "", regex=True)
@@ -186,21 +186,19 @@ def show_notes(notes: pd.Series) -> None:
 
 
 def number(value: float, places: int = 2) -> str:
-    """A number in so many decimals, a dash where there is none."""
+    """Write a number; a dash if it is missing."""
     return DASH if value != value else f"{value:,.{places}f}"
 
 
 def span(lower: float, upper: float, places: int = 2) -> str:
-    """An interval in so many decimals, its bounds as wide as each other; a dash without one."""
+    """Write an interval; a dash if it is missing."""
     if lower != lower or upper != upper:
         return DASH
-    # Without end there is nothing to align with.
-    wide = places + 3 if np.isfinite([lower, upper]).all() else 0
-    return f"[{lower:{wide}.{places}f}, {upper:{wide}.{places}f}]"
+    return f"[{lower:.{places}f}, {upper:.{places}f}]"
 
 
 def share(value: float) -> str:
-    """A fraction in percent; tiny ones as such."""
+    """Write a fraction in percent."""
     if value != value:
         return DASH
     if value < 5e-4:
@@ -209,13 +207,13 @@ def share(value: float) -> str:
 
 
 def interval_of(frame: pd.DataFrame, start: str = "") -> str:
-    """Name of the first interval that begins so; none if there is no such."""
+    """Name of the first interval that begins with `start`; else empty."""
     names = (str(name) for name in frame)
     return next((n[:-3] for n in names if n.startswith(start) and n.endswith("_lb")), "")
 
 
 def with_ranks(frame: pd.DataFrame, ranks: pd.DataFrame) -> pd.DataFrame:
-    """A table of systems with the ranks that each may have."""
+    """Add the rank sets of systems to a table."""
     own = ranks.set_index("system").reindex(frame["system"])
     sets = [
         f"{low:.0f}-{high:.0f}" if np.isfinite(low) else ""
@@ -235,7 +233,7 @@ def save_plot(draw: Callable[..., Any], path: Path) -> None:
         draw()
         return plt.gcf()
 
-    # Names are no formulas: a dollar in one is a dollar.
+    # A dollar sign in a name does not begin a formula.
     with mpl.rc_context({"text.parse_math": False}):
         write_figure(drawn, path, dpi=150)
     plt.close()
@@ -282,7 +280,7 @@ def show_result(o: Options, result: Result, trials: Trials | None = None) -> Non
 
 
 def _draw(result: Result) -> None:
-    """Intervals of at most as many pairs as are printed."""
+    """Draw the intervals of the pairs that are printed."""
     labels = result.table["pair"].values[spread(result.estimates["estimate"].values)].tolist()
     ax: Any = al.plot_intervals(result, which=labels)
     if len(labels) < (n := result.table.sizes["pair"]):

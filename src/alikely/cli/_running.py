@@ -1,4 +1,4 @@
-"""How a subcommand runs: log, progress, warnings, errors in its own words, what stops it."""
+"""How a subcommand runs: log, progress, warnings, errors and signals."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
         except Terminated:
             return failed(stopped("SIGTERM", written), OF_SIGNAL + signal.SIGTERM)
         except MemoryError as error:
-            less = "ask for fewer pairs, --n-resamples or --n-draws"
+            less = "reduce the number of pairs, --n-resamples or --n-draws"
             return failed(told(error) if ";" in str(error) else f"out of memory; {less}", 1)
         except OSError as error:
             return failed(told(error) + _kept(written), 1)
@@ -141,7 +141,7 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
             return failed(told(error) + reading, 2)
         except Exception as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return failed(told(f"a mistake of alikely's own, {what}; --debug shows where"), 1)
+            return failed(told(f"internal error, {what}; run with --debug to see where"), 1)
     if options.notes:
         print("\nReading:")
     for note in options.notes:
@@ -150,19 +150,23 @@ def _execute(body: Callable[[], None], options: Options, names: Sequence[str]) -
 
 
 def stopped(by: str, written: Sequence[Path] = ()) -> str:
-    """What is said of a run that was stopped."""
+    """Message of a run that was stopped."""
     kept = _kept(written) if written else "; nothing was written"
     return f"stopped by {by}{kept}"
 
 
 def _kept(written: Sequence[Path]) -> str:
-    """Files that are whole, where a run has ended before its time."""
-    return f"; whole are {listed((visible(str(path)) for path in written), 5)}" if written else ""
+    """Files that are complete if a run ends early."""
+    return (
+        f"; complete files: {listed((visible(str(path)) for path in written), 5)}"
+        if written
+        else ""
+    )
 
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends what is done as Ctrl-C does."""
+    """Let SIGTERM end a run as Ctrl-C does."""
 
     def end(*_: object) -> None:
         raise Terminated
@@ -179,7 +183,7 @@ def _terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _importable() -> Iterator[None]:
-    """A user's metric may stand in the folder where they are, behind all that is installed."""
+    """Let custom metrics be imported from the current folder, after installed packages."""
     here = str(Path.cwd())
     sys.path.append(here)
     try:
@@ -191,7 +195,7 @@ def _importable() -> Iterator[None]:
 
 
 def inputs_of(options: Options) -> Callable[[Path], bool]:
-    """Whether a file that is there is one that the options say to read."""
+    """Make a test of whether a file is an input."""
     given: list[Any] = [*options.file]
     for name in INPUTS:
         value = options.given.get(name)
@@ -212,27 +216,27 @@ def inputs_of(options: Options) -> Callable[[Path], bool]:
 
 
 def _check_file(out: Path, keep: Callable[[Path], bool]) -> None:
-    """Refuse before any work what is no name of a file to write, or one that is read."""
+    """Check before any work that a file can be written and is not an input."""
     try:
         out.stat()
     except (FileNotFoundError, NotADirectoryError):
-        pass  # a folder that cannot be is told of where it is made
+        pass  # `_folder` reports folders that cannot be made
     except OSError as error:
         raise ValueError(
             f"--out must name a file that can be written; {_short(out)!r}: {error.strerror}; give "
             "another"
         ) from None
     if out.is_dir():
-        raise ValueError(f"--out names a file, and {str(out)!r} is a folder")
+        raise ValueError(f"--out must be a file, got the folder {str(out)!r}; add a file name")
     if out.exists() and not out.is_file():
-        raise ValueError(f"--out names a file, and {str(out)!r} is none; give another")
+        raise ValueError(f"--out must be a regular file, got {str(out)!r}; give another")
     if out.exists() and keep(out.resolve()):
-        raise ValueError(f"--out {str(out)!r} is one of the files that are read; give another")
+        raise ValueError(f"--out must not be an input file, got {str(out)!r}; give another")
 
 
 @contextlib.contextmanager
 def _folder(out: Path | None, one_file: bool) -> Iterator[None]:
-    """The folder of results, made and tried before any work; taken away again if it stays empty."""
+    """Make the output folder before any work; remove it if it stays empty."""
     if out is None:
         yield
         return
@@ -263,13 +267,13 @@ def _short(path: Path) -> str:
 
 
 class Printable:
-    """A stream of text without what a terminal would obey: names come from users' files."""
+    """A stream of text without control characters, since names come from users' files."""
 
     def __init__(self, stream: TextIO) -> None:
         self.beneath = stream
 
     def write(self, text: str) -> int:
-        """Write it, control characters spelt out but for ends of lines and tabs."""
+        """Write text with control characters spelled out, except line ends and tabs."""
         self.beneath.write(text if text.isascii() and text.isprintable() else visible(text, "\n\t"))
         return len(text)
 
@@ -279,7 +283,7 @@ class Printable:
 
 @contextlib.contextmanager
 def _logged(verbose: bool, told: Callable[[object], str]) -> Iterator[None]:
-    """Steps on standard error, if wanted; warnings there in one line, whoever sends them."""
+    """Log steps, if requested, and warnings on standard error, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("alikely: %(message)s"))
     before = LOG.level
@@ -300,7 +304,7 @@ def _logged(verbose: bool, told: Callable[[object], str]) -> Iterator[None]:
 
 
 class Progress:
-    """Bars of the steps at work, on a terminal."""
+    """Progress bars of running steps, on a terminal."""
 
     def __init__(self, silent: bool = False) -> None:
         self.silent = silent
@@ -321,7 +325,7 @@ class Progress:
         self._tasks.append(self._bars.add_task(what.replace("[", r"\["), total=None))
 
     def advance(self, done: int, total: int) -> None:
-        """So many pieces of work of the step are done."""
+        """Advance the step."""
         if self._bars is not None:
             self._bars.update(self._tasks[-1], completed=done, total=total)
 
@@ -348,7 +352,7 @@ class Progress:
 
 
 def worded(message: str, options: Collection[str], roles: Collection[str] = ()) -> str:
-    """Options in place of keywords, and no calls but those that name a subcommand."""
+    """Replace keywords and calls in a message by options and subcommands."""
 
     def bare(found: re.Match[str]) -> str:
         option = OPTIONS.get(found[1], "--" + found[1].replace("_", "-"))

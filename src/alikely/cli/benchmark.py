@@ -10,6 +10,16 @@ from alikely._base.steps import step
 from alikely.cli._app import Options, subcommand
 from alikely.cli._output import interval_of, say, show, with_ranks
 
+PERSON = {
+    "shared": "Human labels identify the same person in all data sets",
+    "per_dataset": "Human labels identify different people in each data set",
+}
+IMAGE = {
+    "label": "an image label denotes one image in all data sets",
+    "dataset": "an image label denotes one image within each data set",
+    "condition": "an image label denotes one image within each condition",
+}
+
 
 @subcommand(al.benchmark_scores, al.Result.summary, omit=("intervals", "top", "lowest"))
 def benchmark(
@@ -27,11 +37,12 @@ def benchmark(
     Parameters
     ----------
     verdict : list
-        Test the difference of two models, alone and among all; as often as you like.
+        Test the difference between two models, without and with adjustment for multiple
+        comparisons; can be repeated.
     exclude : str
-        Exclude the conditions that a benchmark excludes: model-vs-human.
+        Exclude the conditions that a published benchmark excludes: model-vs-human.
     generalize_to : str
-        What is treated as a random sample: images, humans, or both (crossed, the default).
+        Treat images, observers, or both (the default) as a random sample.
     """
     trials = o.trials()
     if exclude:
@@ -42,13 +53,13 @@ def benchmark(
     frame = scores.summary(generalize_to, level).sort_values("estimate", ascending=False)
     interval = interval_of(frame.filter(regex="^(?!ceiling_normalized_)"))
     columns = ["system", "estimate:3=score", "se:3", f"{interval}:3={percent(o.ci_prob)}"]
-    columns.append("ceiling_normalized=of ceiling")
+    columns.append("ceiling_normalized=ceiling-\nnormalized")
     if frame["se"].notna().all() and interval and level == "overall" and len(scores.observers) > 1:
         frame = with_ranks(frame, al.benchmark.ranks(scores, generalize_to, rng=o.seed))
         columns.append("rank:s")
     show(frame, columns)
     said = scores.data.attrs
-    print(f"one person within: {said['human_ids']}; one image within: {said['item_scope']}")
+    say(f"{PERSON[said['human_ids']]}; {IMAGE[said['item_scope']]}.")
     for first, second in verdict or ():
         say(
             "",

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from alikely.estimates.result import Result
     from alikely.metrics import Metric
 
-# Three questions of errors: on the same trials, the same wrong answers, the same confusions.
+# Errors on the same trials, the same incorrect responses, the same confusions.
 ALL = ("EC", "MA", "CLES")
-# The one that confusion matrices tell.
+# The metric of confusion matrices.
 CLES = "error_similarity"
 # Options that only metrics of such counts have.
 OF_COUNTS = {
@@ -50,19 +50,19 @@ def compare(
 ) -> None:
     """Compare pairs of observers by error consistency or another metric, with intervals.
 
-    FILE has one row per observer and trial, with columns observer, item (or image), truth,
-    response, and optionally condition, dataset, repeat, kind; or correct (0/1) in place of truth
-    and response. An empty response means that the item was shown but not answered.
+    FILE has one row per observer and trial, with columns observer, item (or image), truth and
+    response, or correct (0/1) in place of truth and response. Optional columns are condition,
+    dataset, repeat and kind. An empty response means that the item was shown but not answered.
 
     Parameters
     ----------
     metric : str
         Name of a metric: ec (error consistency, the default), ma (misclassification agreement),
-        cles (class-level error similarity), all (these three and their correlations), copying,
-        gwet_ac1, any other by name, or a custom one as module:ATTRIBUTE.
+        cles (class-level error similarity), copying, gwet_ac1, or any other. Use all for ec, ma,
+        cles and their correlations, and module:ATTRIBUTE for a custom metric.
     confusions : list
-        In place of FILE, for cles: a csv file with the confusion matrix of each system, true
-        classes (rows) by responses (columns).
+        Instead of FILE, for cles: csv files with one confusion matrix per system, true classes
+        (rows) by responses (columns).
     n_resamples : int
         Bootstrap replicates (default 10000, and none for cles).
     alpha : float
@@ -74,17 +74,19 @@ def compare(
     model : str
         Generative model of the posterior, by name, with --sampler nuts.
     null : bool
-        Also show what independent observers of the same accuracies give.
+        Also show the values expected from independent observers with the same accuracies.
     intervals : str
-        Show the intervals of every valid method, and every column of the table.
+        Show the intervals of all valid methods and all columns of the table.
     """
     if bool(o.file) == bool(confusions):
-        raise ValueError("give FILE, with trials, or --confusions: one of them")
+        raise ValueError("give either FILE with trials, or --confusions")
     if confusions:
         _compare_confusions(o, confusions)
         return
     if o.paired is not None:
-        raise ValueError("--paired goes with --confusions; trials tell which items are common")
+        raise ValueError(
+            "--paired needs --confusions; leave it out, since trials identify common items"
+        )
     trials = o.trials()
     if null and o.n_draws < 1:
         raise ValueError(f"--null needs at least one draw, got --n-draws {o.n_draws}")
@@ -108,25 +110,27 @@ def compare(
 
 
 def _compare_confusions(o: Options, confusions: list[Path]) -> None:
-    """Error similarity of systems of which there are only confusion matrices."""
+    """Compare confusion matrices by error similarity."""
     asked = o.given.get("metric")
     if asked is not None and (asked == "all" or find_metric(asked).name != CLES):
         raise ValueError(
-            f"confusion matrices do not tell which items were wrong, and {asked} needs that: give "
-            "FILE, or leave --metric out, for cles"
+            f"confusion matrices lack the errors on each item that {asked} needs; give FILE, or "
+            "leave out --metric to compute cles"
         )
     if o.paired is None:
         raise ValueError(
-            "confusion matrices do not tell whether systems answered the same items: say "
-            "--no-paired if they did not, or --paired if they did (without intervals)"
+            "confusion matrices do not show whether systems responded to the same items; give "
+            "--paired if they did (no intervals), or --no-paired if not"
         )
     for name in ("null", "cluster", "prior"):
         if o.given.get(name):
-            raise ValueError(f"--{name} needs the trials of FILE, which --confusions do not have")
+            raise ValueError(f"--{name} needs trials; give FILE instead of --confusions")
     _check_used(o, [find_metric(CLES)])
     names = [path.name.removesuffix(".csv") for path in confusions]
     if repeated := [name for n, name in enumerate(names) if name in names[:n]]:
-        raise ValueError(f"two files are called {repeated[0]!r}, and names are systems; rename one")
+        raise ValueError(
+            f"two files are named {repeated[0]!r}, but names identify systems; rename one"
+        )
     tables = dict(zip(names, map(_confusion, confusions), strict=True))
     given = o.of(al.error_similarity) | o.pick("n_resamples", "alpha", "mixture", "base")
     result = al.compare(tables, CLES, **given)
@@ -134,7 +138,7 @@ def _compare_confusions(o: Options, confusions: list[Path]) -> None:
 
 
 def _confusion(path: Path) -> pd.DataFrame:
-    """A matrix of a file, as text: names of classes may look like numbers."""
+    """Read a matrix as text, because names of classes may look like numbers."""
     if not path.is_file():
         raise ValueError(f"no file {str(path)!r}; give a .csv of counts for each system")
     try:
@@ -157,33 +161,33 @@ def _of_metric(o: Options, metric: Metric, several: bool) -> dict[str, Any]:
 
 
 def _check_used(o: Options, asked: list[Metric]) -> None:
-    """Refuse an option that no metric asked for has."""
+    """Check that each option applies to a requested metric."""
     for counts, names in OF_COUNTS.items():
         given = [name for name in names if o.given.get(name) is not None]
         if given and all(metric.counts != counts for metric in asked):
             raise ValueError(
-                f"--{given[0].replace('_', '-')} is of metrics of {counts}, and not of "
+                f"--{given[0].replace('_', '-')} applies to metrics of {counts}, not to "
                 f"{', '.join(metric.short for metric in asked)}; leave it out"
             )
 
 
 def _show_null(o: Options, result: Result) -> None:
-    """Print and write what independent observers would show."""
+    """Print and write the values expected from independent observers."""
     metric = result.metric
     if metric.counts != "correctness":
-        print(f"\nIndependent observers are simulated by correctness; not for {metric.short}.")
+        print(f"\nIndependent observers are not simulated for {metric.short}, only by correctness.")
         return
     tree = al.estimates.independent_observers(result, o.n_draws, o.seed, **o.pick("sampler"))
     frame = al.estimates.null_table(result, tree, ci_prob=o.ci_prob)
     way = "MCMC" if frame["way"].iloc[0] == "nuts" else "exact draws"
     level = percent(o.ci_prob)
-    above = f"Independent observers of the same accuracies, by {way}:"
+    above = f"Expected from independent observers with the same accuracies ({way}):"
     columns = [*PAIR, f"estimate={metric.short}"]
     columns += [f"{interval_of(frame, f'null_{kind}')}={kind} {level}" for kind in ("eti", "hdi")]
     show(frame, [*columns, "p_value:4=p"], "", above, by="estimate", part="dataset")
     undefined, some = frame["n_undefined"].sum(), (frame["n_undefined"] > 0).sum()
     if undefined:
-        say(f"{undefined} replicates of {some} pairs are undefined and left out.")
+        say(f"{undefined} replicates of {some} pairs are undefined and excluded.")
     o.table(f"{metric.name}_null", frame)
     o.write(f"{metric.name}_null.nc", lambda path: write_tree(tree, path))
 
@@ -195,7 +199,7 @@ def _show_correlations(correlations: pd.DataFrame, ci_prob: float) -> None:
     shorts = [frame[name].map(lambda metric: get_metric(metric).short)
               for name in ("metric", "other")]  # fmt: skip
     frame = frame.assign(metrics=shorts[0] + ", " + shorts[1], over=frame["domain"].map(over))
-    above = "Spearman correlation of the metrics over pairs (intervals over systems):"
+    above = "Spearman correlation of the metrics over pairs (intervals resample systems):"
     interval = f"{interval_of(frame, 'bootstrap_')}={percent(ci_prob)}"
     show(frame, ["metrics", "over", "n_pairs", "correlation=rho", interval], "", above)
 
@@ -215,4 +219,4 @@ def demo(o: Options, *, ci_prob: float = 0.95) -> None:
     print("A simulated experiment: 4 humans and 6 models name 480 images in 3 conditions.\n")
     result = al.error_consistency(trials, "human-model", ci_prob=ci_prob, rng=o.seed)
     show_result(o, result, trials)
-    print("\nYour own data: alikely compare FILE --pairs human-model --out DIR")
+    print("\nTo analyze your data: alikely compare FILE --pairs human-model --out DIR")

@@ -13,7 +13,7 @@ from alikely.data.columns import ROLES
 from alikely.data.description import described
 from alikely.data.files import find_files
 
-# Of more rows or columns nobody waits for what groups items.
+# With more rows or columns, searching for groups of items takes too long.
 MOST_RESPONSES, MOST_COLUMNS = 200_000, 12
 
 

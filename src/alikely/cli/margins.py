@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 ROLES = (
     "observer", "item", "truth", "class", "logit", "probability", "margin", "condition", "dataset",
 )  # fmt: skip
-# What a noise-corrected correlation is of.
+# Variables of a noise-corrected correlation.
 SCALES = {
-    "share": "of proportions correct of infinitely many people like these (scale share)",
-    "strength": "of strengths of items (scale strength)",
-    "margin": "of margins, between two models (scale margin)",
+    "share": "with the proportion correct in the population of observers (scale share)",
+    "strength": "with item strength (scale strength)",
+    "margin": "of margins between two models (scale margin)",
 }
 
 
@@ -38,21 +38,21 @@ def margins(
 ) -> None:
     """Correlate decision margins of models with the proportion correct of groups, over items.
 
-    The correlation is also corrected for the noise of single responses. FILE is as for alikely
-    compare. A table of margins has one row per model and item with a column margin, or per model,
-    item and class with columns class and logit (or probability).
+    The correlation is also corrected for trial-by-trial variability. FILE is as for alikely
+    compare. A table of margins has one row per model and item with a column margin, or one row per
+    model, item and class with columns class and logit (or probability).
 
     Parameters
     ----------
     margins : list
-        Tables of margins (.csv, .csv.gz or .parquet); not needed to compare groups of observers.
+        Tables of margins (.csv, .csv.gz or .parquet). Groups of observers need none.
     margin_columns : str
-        Names of columns of the margins, ROLE=NAME,... with the roles of FILE and class, logit,
+        Names of columns of the margins, ROLE=NAME,... Roles are those of FILE, and class, logit,
         probability, margin.
     scores : bool
         Also show the noise-corrected mean of each model over conditions and data sets, with ranks.
     intervals : str
-        Show the intervals of every valid method, and every column of the table.
+        Show the intervals of all valid methods and all columns of the table.
     """
     known = () if o.group in ("kind", "observer") else (o.group,)
     trials = o.trials(labels=known)
@@ -63,7 +63,7 @@ def margins(
             *margins, columns=named, trials=trials, **o.pick("how", "unmapped")
         )
     elif margin_columns:
-        raise ValueError("--margin-columns names columns of MARGINS; give --margins too")
+        raise ValueError("--margin-columns needs --margins")
     asked = o.of(al.decision_margin_consistency, margins=table)
     result = al.decision_margin_consistency(trials, **asked)
     show_result(o, result, trials)
@@ -82,7 +82,7 @@ def margins(
 
 
 def _show_matched(result: Result) -> None:
-    """How many items of each model were found among the responses, where any are not."""
+    """Print how many items of each model have responses."""
     counts = ["n_matched", "n_alone", "n_missing"]
     found = {name: result.table[name].values.tolist() for name in ("observer", *counts)}
     frame = pd.DataFrame(found)
@@ -94,12 +94,18 @@ def _show_matched(result: Result) -> None:
         )
     elif len(frame):
         columns = ["observer=items of", "n_matched", "n_alone=unmatched", "n_missing"]
-        show(frame.assign(lost=lost), columns, "", by="lost", all_in="a result has them")
-        say("(unmatched: without response; missing: with response, without margin)")
+        show(
+            frame.assign(lost=lost),
+            columns,
+            "",
+            by="lost",
+            all_in="the netCDF file of --out DIR has all of them",
+        )
+        say("(unmatched: margin without response; missing: response without margin)")
 
 
 def _show_scales(result: Result) -> None:
-    """What the noise-corrected column is of."""
+    """Print the variables of the noise-corrected correlation."""
     found = set(result.estimates["scale"].values.tolist()) if "scale" in result.estimates else set()
     if texts := [text for scale, text in SCALES.items() if scale in found]:
         say("", f"Noise-corrected: correlation {'; '.join(texts)}.")
@@ -114,17 +120,17 @@ def _show_scores(scores: al.Result, ci_prob: float) -> None:
         frame = with_ranks(frame, al.benchmark.ranks(scores))
         columns.append("rank:s")
     columns.insert(5, interval)
-    show(frame, columns, "", "Means over conditions and data sets, corrected for noise:")
+    show(frame, columns, "", "Noise-corrected means over conditions and data sets:")
 
 
 def _show_ceilings(ceilings: pd.DataFrame, ci_prob: float) -> None:
-    """Consistency of each group with another one like it."""
+    """Print the reliability of each group."""
     bounds = ceilings.rename(columns={"lower": "interval_lb", "upper": "interval_ub"})
     above = (
-        "Reliability: consistency of a group with another one like it (split halves, interval over "
-        "observers and items); the ceiling of a model is its root:"
+        "Reliability of each group (split halves; intervals resample observers and items). The "
+        "ceiling of a model is its square root:"
     )
     columns = ["condition", "system=group", "n_observers", "n_items", "reliability=DMC",
                f"interval={percent(ci_prob)}"]  # fmt: skip
-    kept = "the group 'ceilings' of --out DIR has all of them"
+    kept = "the group 'ceilings' of the netCDF file of --out DIR has all of them"
     show(bounds.assign(note=bounds["undefined"]), columns, "", above, by="reliability", all_in=kept)

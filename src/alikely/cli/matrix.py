@@ -26,20 +26,20 @@ MOST_BLOCKS, MOST_FAMILIES = 30, 12
 def matrix(o: Options, *, by_family: str | None = None, top: int = 10) -> None:
     """Compare all pairs of many observers and find families of similar ones.
 
-    The table has standard errors, posterior limits and Fisher's exact test. FILE is as for alikely
-    compare; ten million pairs take about a minute.
+    The table gives standard errors, posterior limits and Fisher's exact test. FILE is as for
+    alikely compare. Ten million pairs take about a minute.
 
     Parameters
     ----------
     by_family : str
-        Column whose labels group observers, such as family or kind, for means within and between
-        groups and colors in the plot.
+        Column of groups of observers, such as family or kind. Adds means within and between groups,
+        and colors in the plot.
     top : int
-        Pairs to print, the most similar first.
+        Number of pairs to print, most similar first.
     """
     if o.n_resamples < 0:
         raise ValueError(f"n_resamples must be 0 or more, got {o.n_resamples}")
-    # Of a table columns without a role are kept only where they are named.
+    # Columns without a role are kept only if they are named.
     named = by_family not in (None, "kind", "observer")
     trials = o.trials(**({"labels": (by_family,)} if named else {}))
     result = al.pairwise_matrix(trials, **o.of(al.pairwise_matrix))
@@ -93,13 +93,13 @@ def _show_pairs(result: al.Result, top: int) -> None:
                f"estimate={result.metric.short}", interval]  # fmt: skip
     show(frame, columns + ["log10_p:1=log10 p"] * tested, repr(result)[1:-1], "")
     if (n_rows := result.estimates["estimate"].size) > top:
-        say(f"... the {top} highest of {n_rows:,}; --out DIR keeps all of them")
+        say(f"... the {top} highest of {n_rows:,}; --out DIR writes all of them")
     if not posterior and frame["note"].str.contains("posterior").any():
-        say("this matrix has no posterior; alikely compare has that of fewer pairs")
+        say("This matrix has no posterior. For fewer pairs, alikely compare has one.")
 
 
 def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> None:
-    """Means within groups; of those between them the highest and the lowest."""
+    """Print means within groups, and the highest and lowest between groups."""
     inside = blocks["group_a"] == blocks["group_b"]
     interval = f"{interval_of(blocks, 'analytic')}={percent(ci_prob)}"
     columns = ["group_a=group", "n_pairs", "estimate=mean", interval]
@@ -114,7 +114,7 @@ def _show_blocks(blocks: pd.DataFrame, ci_prob: float, result: al.Result) -> Non
 
 
 def _show_families(tree: al.benchmark.Families) -> None:
-    """The largest branches that are well supported, and the families of the advised cut."""
+    """Print the largest supported branches, and the families of the advised cut."""
     branches, found = tree.branches, tree.members()
     sure = branches[branches["support"] >= 0.95].sort_values("size", ascending=False)
     said = f"a tree of {len(branches)} branches, without support (--n-resamples 0)"
@@ -129,4 +129,4 @@ def _show_families(tree: al.benchmark.Families) -> None:
         for _, row in found.head(MOST_FAMILIES).iterrows():
             say(f"{row['size']} observers: {listed(row['members'], most=4)}", hanging="    ")
         if len(found) > MOST_FAMILIES:
-            say(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR keeps all")
+            say(f"... the {MOST_FAMILIES} largest of {len(found)}; --out DIR writes all of them")

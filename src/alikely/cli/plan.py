@@ -20,14 +20,14 @@ from alikely.metrics import metrics
 if TYPE_CHECKING:
     from alikely.metrics import Metric
 
-# What tests are planned of.
+# The metric of planned tests.
 TESTED = "error_consistency"
-# Options that say more of another one.
+# Options that need another one.
 NEEDS = {
     "rope": "pilot", "interval": "assurance", "max_images": "budget", "max_observers": "budget",
     "max_repeats": "budget",
 }  # fmt: skip
-# In addition to the number asked for: one condition of a common benchmark, and rounder ones.
+# Shown in addition to the requested number: one condition of a common benchmark, and others.
 USUAL = (160, 400, 1_000, 2_500)
 WIDTHS = (al.trials_for_width, al.trials_for_power, al.planning.trials_for_difference)
 
@@ -56,33 +56,33 @@ def plan(  # noqa: PLR0913
 ) -> None:
     """Plan the number of trials, observers or images.
 
-    Trials for an interval of a width, for Fisher's exact test, or for a difference of two models;
-    from assumed accuracies and error consistency, or from a pilot.
+    Compute the number of trials for an interval width, for Fisher's exact test, or for a difference
+    between two models. Give assumed accuracies and error consistency, or a pilot.
 
     Parameters
     ----------
     accuracy : list
-        Accuracies of both observers; with --difference of the human and both models.
+        Accuracies of both observers; with --difference, of the human and both models.
     ec : list
-        Error consistency; with --difference of each model with the human, and optionally of the
-        models with each other.
+        Error consistency; with --difference, of each model with the human, and optionally between
+        the models.
     width : float
-        Width of the interval wanted.
+        Desired width of the interval.
     n_trials : list
-        What these numbers of trials give.
+        Numbers of trials to evaluate.
     power : float
-        Probability to find a consistency or difference that is there.
+        Probability of detecting a true consistency or difference.
     difference : bool
         Compare two models with the same human.
     pilot : path
-        Plan from these trials, read as by alikely compare.
+        Trials of a pilot, in the format of alikely compare.
     keep_pilot : bool
-        Count the trials of the pilot as well.
+        Include the trials of the pilot in the analysis.
     rope : list
-        Region of practical equivalence LOW HIGH, with --pilot: how often the interval will lie
-        within it, or outside.
+        With --pilot, region of practical equivalence LOW HIGH. The table gives the probability that
+        the interval lies inside or outside.
     budget : float
-        With --pilot: spend this on observers and images instead.
+        With --pilot, cost to spend on observers and images.
     cost_per_trial : float
         Cost of one response.
     cost_per_observer : float
@@ -90,10 +90,12 @@ def plan(  # noqa: PLR0913
     """
     for name, other in NEEDS.items():
         if o.given.get(name) is not None and not o.given.get(other):
-            raise ValueError(f"{_dashed(name)} goes with {_dashed(other)}")
+            raise ValueError(f"{_dashed(name)} needs {_dashed(other)}; give both")
     metric = _metric(o)
     if budget is not None and pilot is None:
-        raise ValueError("--budget needs --pilot FILE, to know how people and images differ")
+        raise ValueError(
+            "--budget needs --pilot FILE, to estimate variances of observers and images"
+        )
     with step("plan"):
         if budget is not None:
             table, draw = _from_budget(o, metric)
@@ -114,25 +116,25 @@ def _dashed(name: str) -> str:
 
 
 def _metric(o: Options) -> Metric:
-    """What is planned for; refuse what there is no plan of (`ValueError`)."""
+    """Metric to plan for; raise `ValueError` if it has no plan."""
     metric: Metric = o.pick("metric").get("metric") or metrics()[TESTED]
     asked = f"--metric {o.given.get('metric', TESTED)}"
     tested = o.width is None and o.n_trials is None and o.pilot is None
     if metric.counts == "margins":
         raise ValueError(
-            f"{asked} is planned in Python: al.planning.items_for_margins and item_reliability"
+            f"{asked} has no plan here; use al.planning.items_for_margins or item_reliability"
         )
     if metric.counts == "rows":
         raise ValueError(
-            f"{asked} has no plan: its limits do not shrink with the root of trials; plan ec or ma"
+            f"{asked} has no plan, since its width does not fall as 1/sqrt(trials); plan ec or ma"
         )
     if o.pilot is None and metric.counts != "correctness":
         raise ValueError(
-            f"{asked} needs --pilot FILE; without one metrics of correctness have plans"
+            f"{asked} needs --pilot FILE; without it, only metrics of correctness have plans"
         )
     if metric.name != TESTED and (tested or o.difference):
         raise ValueError(
-            f"a test is planned of {TESTED} only; for {asked} give --width W or --n-trials N, "
+            f"tests have plans only for {TESTED}; for {asked} give --width W or --n-trials N, "
             "without --difference"
         )
     return metric
@@ -159,10 +161,9 @@ def _from_assumptions(o: Options, metric: Metric) -> Answer:
     table = al.planning.interval_width(a, b, ec, numbers, n_coverage=1_000, **study)
     row = table[table["n_trials"] == n].iloc[0]
     if tested:
-        what = f"the two err {'more' if ec > 0 else 'less'} alike than expected by chance"
-        if o.against:
-            side = "above" if ec > o.against else "below"
-            what = f"their error consistency is {side} {o.against:g}"
+        against = o.against or 0
+        side = "above" if ec > against else "below"
+        what = f"their error consistency is {side} {against:g}"
         _say_tested(n, what, found["power"].iloc[0], "both", f", by {found['test'].iloc[0]} test,")
     else:
         correct = " and ".join(dict.fromkeys((_percent(a), _percent(b))))
@@ -203,11 +204,14 @@ def _from_difference(o: Options, _: Metric) -> Answer:
     )
     row = table[table["target"] == o.power].iloc[0]
     closer = "first" if ec[0] > ec[1] else "second"
-    what = f"the {closer} model errs more like the human ({max(ec[:2]):g} against {min(ec[:2]):g})"
+    what = (
+        f"the {closer} model has the higher error consistency with the human ({max(ec[:2]):g}, not "
+        f"{min(ec[:2]):g})"
+    )
     _say_tested(int(row["n_trials"]), what, row["power"], "all 3 observers")
     if models is None:
-        say("If the models agree more than their agreement with the human explains, fewer trials "
-            "suffice: give their error consistency as the third number of --ec.")  # fmt: skip
+        say("Fewer trials suffice if the models agree more than their agreement with the human "
+            "explains. Give their error consistency as the third number of --ec.")  # fmt: skip
     columns = ["power:%=found in", "n_trials", "bias:4", "width:3=width of\ndifference"]
     show(table, [*columns, *_covered(o)], "")
     return table, lambda: al.plot_plan(table, "power", hue="difference")
@@ -216,7 +220,7 @@ def _from_difference(o: Options, _: Metric) -> Answer:
 def _from_pilot(o: Options, metric: Metric) -> Answer:
     """Every pair of a pilot."""
     if o.width is None and o.n_trials is None:
-        raise ValueError("--pilot needs --width W, --n-trials N or --budget COST: what is wanted?")
+        raise ValueError("--pilot needs one of --width W, --n-trials N or --budget COST")
     assurance = 0.8 if o.assurance is None else o.assurance
     pilot = al.compare(
         o.trials(o.pilot), metric, n_resamples=0, n_null=0, rng=o.seed,
@@ -229,9 +233,9 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     interval = f"the {_percent(o.ci_prob)} interval"
     if o.n_trials is None:
         say(
-            f"Run {worst['n_trials']:,.0f} {more}trials: then {interval} is no wider than "
+            f"Run {worst['n_trials']:,.0f} {more}trials. Then {interval} is no wider than "
             f"{o.width:g} in {_percent(assurance)} of studies, even for {pair}, the pair that "
-            f"needs most; half of the pairs need {table['n_trials'].median():,.0f}."
+            f"needs most. The median over pairs is {table['n_trials'].median():,.0f} trials."
         )
     else:
         say(
@@ -241,9 +245,9 @@ def _from_pilot(o: Options, metric: Metric) -> Answer:
     columns = [*PAIR, "pilot_trials:0=pilot\ntrials", f"pilot_estimate=pilot\n{metric.short}",
                "n_trials", "expected_width:3=width\nmean",
                f"assured_width:3=width\n{_percent(assurance)}",
-               f"p_excludes:%=not {o.against:g}\nin"]  # fmt: skip
+               f"p_excludes:%=excludes\n{o.against:g}"]  # fmt: skip
     if o.rope is not None:
-        columns += ["p_inside_rope:%=in\nrope", "p_outside_rope:%=out of\nrope"]
+        columns += ["p_inside_rope:%=inside\nrope", "p_outside_rope:%=outside\nrope"]
     show(table, columns, "", by="pilot_estimate")
     return table, None
 
@@ -271,14 +275,14 @@ def _from_budget(o: Options, metric: Metric) -> Answer:
         rows.append(best.to_dict() | {"responses": responses, "pilot": se})
     best = tables[-1].iloc[0]
     say(
-        f"For {o.budget:g}, test {best['n_observers']:.0f} people with {best['n_images']:,.0f} "
-        f"images of each condition: then the standard error of the mean {metric.label.lower()} "
-        f"({best['system']}, {best['dataset']}) is about {best['se']:.3f}."
+        f"With a budget of {o.budget:g}, test {best['n_observers']:.0f} observers with "
+        f"{best['n_images']:,.0f} images per condition. Then the standard error of the mean "
+        f"{metric.label.lower()} ({best['system']}, {best['dataset']}) is about {best['se']:.3f}."
     )
-    columns = ["dataset=data set", "system=mean of", "n_observers=people", "n_images",
-               "responses:0", "se:3", "pilot:3=se of pilot"]  # fmt: skip
+    columns = ["dataset=data set", "system=mean of", "n_observers=observers", "n_images",
+               "responses:0", "se:3", "pilot:3=se of\npilot"]  # fmt: skip
     show(pd.DataFrame(rows).drop(columns="note", errors="ignore"), columns, "")
-    say("images: of each condition; se: standard error over new people and new images")
+    say("images: per condition; se: standard error for new observers and new images")
     show_notes(known["note"])
 
     def draw() -> None:
@@ -343,7 +347,7 @@ def choose(
     """
     if o.out is not None and o.out.suffix.lower() == ".png":
         raise ValueError(
-            f"--out names the csv file of the plan, got {str(o.out)!r}; the plot goes beside it"
+            f"--out must be the csv file of the plan, got {str(o.out)!r}; the plot goes next to it"
         )
     trials = o.trials()
     kinds = trials.data["kind"].values.tolist()
@@ -362,7 +366,7 @@ def choose(
     for note in plan.notes:
         say(f"note: {worded(note, ('--by-class', '--uniform-fraction'))}", hanging="      ")
     if o.out is None:
-        print("\nNothing was written; --out FILE keeps the plan.")
+        print("\nNothing was written. Use --out FILE to write the plan.")
         return
     with step(f"writing to {o.out}"):
         o.out.parent.mkdir(parents=True, exist_ok=True)

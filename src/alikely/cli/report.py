@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from alikely.data import Trials
 
 SAVED = ".nc"
-# Of more conditions, such as levels of a distortion, differences answer no question.
+# With more conditions, such as levels of a distortion, differences are not shown.
 MOST_CONDITIONS = 6
 
 
@@ -31,11 +31,11 @@ MOST_CONDITIONS = 6
 def report(
     o: Options, *, metric: str = "ec", title: str | None = None, exclude: str | None = None
 ) -> None:
-    """Write one HTML page that contains everything it shows, to keep and send.
+    """Write one self-contained HTML page of results.
 
-    Data as read, findings in sentences, estimates with intervals, tests, differences, ranks,
-    ceilings, methods and references. FILE is as for alikely compare, with scores as in alikely
-    benchmark where there are humans and models; or results saved as netCDF (.nc).
+    The page contains the data as read, findings, estimates with intervals, tests, differences,
+    ranks, ceilings, methods and references. FILE is as for alikely compare, or results saved as
+    netCDF (.nc). With humans and models, the page includes the scores of alikely benchmark.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def report(
     title : str
         Title of the page.
     exclude : str
-        Exclude the conditions that a benchmark excludes: model-vs-human.
+        Exclude the conditions that a published benchmark excludes: model-vs-human.
     """
     saved = [path.lower().endswith(SAVED) for path in o.file]
     if any(saved) and not all(saved):
-        raise ValueError("FILE is of trials or of saved results (.nc), not of both")
+        raise ValueError("FILE must be trials or saved results (.nc), not both")
     trials: Trials | None = None
     remarks: list[str] = []
     if all(saved):
@@ -73,13 +73,13 @@ def report(
 
 
 def _left_out(every: Trials, kept: Trials, why: str) -> str:
-    """What was left out before anything was counted."""
+    """Note on conditions that were excluded."""
     before, after = (
         len({*zip(t.data["dataset"].values, t.data["condition"].values, strict=True)})
         for t in (every, kept)
     )
     return (
-        f"Left out before all else, as {why!r} has it: {before - after} of {before} conditions, "
+        f"Excluded before the analysis ({why}): {before - after} of {before} conditions, "
         f"{every.n_trials - kept.n_trials:,} of {every.n_trials:,} trials."
     )
 
@@ -100,7 +100,7 @@ def _analyzed(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> li
                 scores = o.of(al.benchmark_scores, metric=metric)
                 results.append(al.benchmark_scores(trials, **scores))
         except ValueError as error:
-            remarks.append(f"There are no scores, ranks and ceilings: {error}")
+            remarks.append(f"No scores, ranks or ceilings: {error}")
     return _study(o, trials, metric, remarks) + results
 
 
@@ -120,5 +120,5 @@ def _study(o: Options, trials: Trials, metric: Any, remarks: list[str]) -> list[
             asked = {"no_response": "error"} | o.pick("no_response", "ci_prob")
             return [al.benchmark.reader_study(trials, other, metric, readers=readers, **asked)]
     except ValueError as error:
-        remarks.append(f"There are no differences between conditions: {error}")
+        remarks.append(f"No differences between conditions: {error}")
         return []

@@ -35,8 +35,8 @@ def spectrum(
 ) -> None:
     """Measure the difficulty of conditions for humans, and the alignment of models within regimes.
 
-    Difficulty is Glass's delta of human accuracies in a condition against undistorted ones. FILE is
-    as for alikely compare, with a column kind.
+    Difficulty is Glass's delta of human accuracies in a condition relative to undistorted
+    conditions. FILE is as for alikely compare, with a column kind.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def spectrum(
     exclude : str
         Conditions to exclude, DATASET:CONDITION,...
     k : str
-        Number of regimes, or auto for the lowest BIC.
+        Number of regimes; auto chooses the lowest BIC.
     metrics : str
         Metrics NAME,... of the alignment (default: ec, and ma if there are classes); a custom
         metric as module:ATTRIBUTE.
@@ -130,7 +130,7 @@ def _show_conditions(frame: pd.DataFrame) -> None:
 
 def _show_numbers(counts: pd.DataFrame, groups: xr.Dataset) -> None:
     """How many regimes: BIC, AICc, replicates."""
-    columns = ["n_regimes", "bic:1=BIC", "aicc:1=AICc", "converged_bic:1=at the end",
+    columns = ["n_regimes", "bic:1=BIC", "aicc:1=AICc", "converged_bic:1=converged\nBIC",
                "resampled_best:%=best in"]  # fmt: skip
     show(counts, columns, "")
     ties = ", ".join(str(k) for k in groups.attrs["ties"])
@@ -152,4 +152,4 @@ def _show_models(frame: pd.DataFrame, ci_prob: float) -> None:
                "system=nearest model", "ratio_of_means=ratio", f"{interval}={percent(ci_prob)}",
                "tied:s"]  # fmt: skip
     show(pd.DataFrame(rows), columns, "")
-    say("ratio: to the agreement among humans; tied: models that may be first")
+    say("ratio: to human-human agreement; tied: models that may rank first")
