@@ -1,1 +1,1 @@
-"""Studies of this repository: evidence for its models and intervals, run from a checkout."""
+"""Studies of this repository: calibration of generative models, coverage of intervals."""

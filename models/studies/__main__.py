@@ -1,4 +1,4 @@
-"""``python -m studies``: run the studies, and write the files of the catalog that they make."""
+"""``python -m studies``: run the studies, and write the files of models that they produce."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ app = App(name="python -m studies", help=__doc__, result_action="return_value")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: 0 if all is well, 1 if a calibration is not, 2 for bad input."""
+    """Run one command: 0 on success, 1 if a calibration fails, 2 for bad input."""
     try:
         done = app(arguments, exit_on_error=False, print_error=False)
     except (ValueError, CycloptsError) as error:
@@ -58,24 +58,24 @@ def run(
     jobs: int = joblib.cpu_count(), seed: int = 1, work: Path | None = None,
     catalog: Path = CATALOG,
 ) -> int:  # fmt: skip
-    """Calibrate a model: its evidence, figures, graph and page.
+    """Calibrate a generative model, and write its evidence, figures, graph and page.
 
     Parameters
     ----------
     name
-        Of the model, as in alikely.models.
+        Name of the model, as in alikely.models.
     branch
-        Another form of the model, of its case.
+        Another form of the model, listed in its case.
     simulations
-        How many; default: that of its case.
+        Number of simulations. Default: as in its case.
     jobs
         Number of processes.
     seed
-        Of all simulations.
+        Random seed of all simulations.
     work
-        Folder of finished parts, to continue later.
+        Folder for finished parts, from which an interrupted run resumes.
     catalog
-        Folder of all models.
+        Folder of all generative models.
     """
     case, cache_dir = case_of(name, branch), _folder(catalog, name)
     if simulations is not None and simulations < 2:
@@ -84,10 +84,10 @@ def run(
     kept = json.loads(path.read_text()) if path.is_file() else {}
     if branch != DEFAULT and not kept:
         raise ValueError(f"{cache_dir} has no {path.name}; first run python -m studies run {name}")
-    # What the page shows needs matplotlib, the figures themselves do not.
+    # The figures on the page need matplotlib; the results do not.
     from alikely.plots.calibration import plot_calibration
 
-    # So many processes: chains of interpreted models hold on to Python, threads would wait.
+    # Processes, because interpreted models hold the interpreter lock.
     backend = joblib.parallel_config(backend="loky") if jobs > 1 else contextlib.nullcontext()
     with at_most(jobs), backend:
         found, ranks = calibration(name, simulations, work, seed, branch)
@@ -113,7 +113,7 @@ def run(
     print(
         f"{name}, {branch}: {'passed' if found['passed'] else 'NOT passed'}; "
         f"{found['n_simulations']} simulations, with divergences "
-        f"{found['divergences']['simulations']}, outside their own band: {outside}"
+        f"{found['divergences']['simulations']}, outside the band for one quantity: {outside}"
     )
     return 0 if found["passed"] else 1
 
@@ -123,7 +123,7 @@ def study(
     name: str, *, scenario: list[str] | None = None, datasets: int | None = None, seed: int = 1,
     work: Path | None = None,
 ) -> None:  # fmt: skip
-    """Print the table of a study of intervals, of some scenarios or all."""
+    """Print the table of a study of intervals, for some scenarios or all."""
     of = STUDIES[_one_of(name, STUDIES)]
     rows = of.run(datasets, scenario, cache_dir=work, rng=seed)
     print(of.summary(rows).to_csv(index=False), end="")
@@ -131,13 +131,13 @@ def study(
 
 @app.command
 def table(name: str, *, seed: int = 1, work: Path | None = None, catalog: Path = CATALOG) -> None:
-    """Run the studies of a table that is stored in the folder of all models, for hours."""
+    """Run the studies of a stored table, which takes hours."""
     pages.store(_one_of(name, pages.TABLES), _checked(catalog), work, seed)
 
 
 @app.command(name="pages")
 def update_pages(*, catalog: Path = CATALOG, docs: Path = DOCS) -> None:
-    """Write the parts of pages that are made from what is stored."""
+    """Write the generated parts of pages from stored results."""
     catalog = _checked(catalog)
     for page in [*sorted(catalog.rglob("README.md")), *sorted(docs.rglob("*.md"))]:
         pages.update(page, catalog)
@@ -150,7 +150,7 @@ def _one_of(name: str, known: Iterable[str]) -> str:
 
 
 def _folder(catalog: Path, name: str) -> Path:
-    """Folder of a model's page, which must be there."""
+    """Folder of a model's page, which must exist."""
     case_of(name)
     cache_dir = _checked(catalog) / name
     for file in ("README.md", "model.json"):
@@ -164,8 +164,8 @@ def _folder(catalog: Path, name: str) -> Path:
 def _checked(catalog: Path) -> Path:
     if not catalog.is_dir():
         raise ValueError(
-            f"{catalog} is no folder; expected that of all models: call this where models/ is, "
-            "or give --catalogue"
+            f"{catalog} is not a folder; expected the folder of all models: call this from the "
+            "folder that contains models/, or use --catalog"
         )
     return catalog
 

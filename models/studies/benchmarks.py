@@ -1,4 +1,4 @@
-"""Studies of benchmarks: populations of people, models and images, and intervals of scores."""
+"""Studies of benchmarks: populations of humans, models and images, and intervals of scores."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ from alikely.metrics import ERROR_CONSISTENCY, Metric, get_metric
 from studies.harness import Rows, Study, checked, of_claims, short_shares, summarized
 
 CI_PROB = 0.95
-# Benchmarks of one cell of a study.
+# Number of benchmarks in one cell of a study.
 BATCH = 20
 Family = Literal["probit", "guessing"]
 LOADING = 0.8
 GUESS = 1 / 16
-# Midpoints of equal shares of the images, and of people in ability and in loading.
+# Midpoints of quantile intervals of the images, and of humans in ability and in loading.
 N_IMAGES, N_PEOPLE = 400, 40
 
 
 class BenchmarkDesign(NamedTuple):
-    """A population of people and images, and how much of it a benchmark saw.
+    """Population of humans and images, and the size of a benchmark.
 
-    ``family``: what is hard is one normal factor, to which people load differently ("probit"); or
-    Rasch's model with guesses among 16 classes and an exponential law of difficulty, models
-    following it in a share of trials ("guessing"). ``n_images`` of a condition, ``n_conditions`` of
-    a data set. ``pool``: people of whom those of each data set are drawn, 0: other people in each.
-    ``more_humans``: how many more every second data set has. ``same_images`` in all conditions of a
-    data set. ``spread``: standard deviation of abilities, on the scale of the family's link.
-    ``accuracy``: that of a person of average ability.
+    - ``family``: "probit", with one normal difficulty factor on which humans have different
+      loadings; or "guessing", Rasch's model with guessing among 16 classes and exponential
+      difficulty, which models follow in a proportion of trials
+    - ``n_images``: number of images in each condition
+    - ``n_conditions``: number of conditions in each data set
+    - ``pool``: number of humans from whom those of each data set are drawn; 0: separate humans
+    - ``more_humans``: number of additional humans in every second data set
+    - ``same_images``: whether all conditions of a data set have the same images
+    - ``spread``: standard deviation of abilities, on the scale of the link
+    - ``accuracy``: accuracy of a human with average ability
     """
 
     family: Family = "probit"
@@ -59,25 +62,25 @@ class BenchmarkDesign(NamedTuple):
 
 
 class Observers(NamedTuple):
-    """Abilities above the mean, and loadings (or shares of trials that follow difficulty)."""
+    """Abilities minus the mean, and loadings (or proportions of trials that follow difficulty)."""
 
     ability: Floats
     follows: Floats
 
 
-# The second and the last are one model to the eye of the population: a true tie.
+# The second and the last model have the same population score: a true tie.
 FOUR_MACHINES = Observers(np.array([0.0, 0.2, -0.2, 0.2]), np.array([1.0, 0.7, 0.85, 0.7]))
 
 
 class Scores(NamedTuple):
-    """Scores of models and of pairs of people, over a population of people."""
+    """Scores of models and of pairs of humans, in a population of humans."""
 
     models: Floats
     human: float
 
 
 def people_of(design: BenchmarkDesign, ability: Floats, load: Floats) -> Observers:
-    """People from standard normal scores."""
+    """Humans from standard normal scores."""
     follows = np.clip(LOADING + design.spread / 3 * load, 0.0, 0.98)
     if design.family == "guessing":
         follows = np.ones_like(ability)
@@ -90,7 +93,7 @@ def _scaled(design: BenchmarkDesign, models: Observers) -> Observers:
 
 
 def right_answers(design: BenchmarkDesign, who: Observers, hardness: Floats) -> Floats:
-    """Probabilities of right answers: (observer, image)."""
+    """Probabilities of correct responses: (observer, image)."""
     level = _level(design.family, design.accuracy)
     ability, follows = who.ability[:, None], who.follows[:, None]
     if design.family == "guessing":
@@ -101,14 +104,14 @@ def right_answers(design: BenchmarkDesign, who: Observers, hardness: Floats) -> 
 
 
 def hardness_at(design: BenchmarkDesign, share: Floats) -> Floats:
-    """Difficulty of images that stand at these shares of all."""
+    """Difficulty of images at these quantiles."""
     if design.family == "guessing":
         return np.asarray(1.5 * stats.expon.ppf(share))
     return np.asarray(special.ndtri(share))
 
 
 def _level(family: Family, accuracy: float) -> float:
-    """Ability at which the average person has this accuracy."""
+    """Ability at which the average human has this accuracy."""
     if family == "probit":
         return float(special.ndtri(accuracy))
     hard = 1.5 * stats.expon.ppf(_midpoints(N_IMAGES))
@@ -125,7 +128,7 @@ def _midpoints(n: int) -> Floats:
 
 @functools.cache
 def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]:
-    """Right answers of very many people, (person, image), and the mean of their pairs."""
+    """Correctness of very many humans, (human, image), and the mean over their pairs."""
     grid = special.ndtri(_midpoints(N_PEOPLE))
     ability, load = (axis.ravel() for axis in np.meshgrid(grid, grid))
     crowd = _crowd(design, people_of(design, ability, load))
@@ -135,8 +138,8 @@ def _population(design: BenchmarkDesign, metric: Metric) -> tuple[Floats, float]
 def population_scores(
     design: BenchmarkDesign, models: Observers = FOUR_MACHINES, metric: Metric = ERROR_CONSISTENCY
 ) -> Scores:
-    """Scores over all people and images that there might be."""
-    # How much of it a benchmark saw is no matter.
+    """Scores in the population of humans and images."""
+    # They do not depend on the size of the benchmark.
     unseen = design._replace(n_humans=0, n_datasets=0, n_conditions=0, n_images=0)
     crowd, human = _population(unseen, metric)
     return Scores(_mixed(design, crowd, models, metric), human)
@@ -148,7 +151,7 @@ def scores_from_result(
     models: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> Scores:
-    """Scores over all images, of these people."""
+    """Scores over all images, for these humans."""
     crowd = _crowd(design, people)
     alike, n = _expected(crowd, crowd, metric), len(crowd)
     human = (alike.sum() - np.trace(alike)) / (n * (n - 1))
@@ -166,11 +169,11 @@ def _mixed(design: BenchmarkDesign, crowd: Floats, models: Observers, metric: Me
 
 
 def _expected(first: Floats, second: Floats, metric: Metric) -> Floats:
-    """Values of all pairs who answer independently given the image."""
+    """Values of all pairs who respond independently given the image."""
     both = first @ second.T / first.shape[1]
     a, b = first.mean(axis=1)[:, None], second.mean(axis=1)[None]
     cells = np.stack([both, a - both, b - both, 1 - a - b + both], axis=-1)
-    # What rounding leaves of a cell that is empty.
+    # Rounding error in an empty cell.
     return metric.value(within(cells))
 
 
@@ -180,7 +183,7 @@ def simulated_benchmark(
     models: Observers = FOUR_MACHINES,
     metric: Metric = ERROR_CONSISTENCY,
 ) -> tuple[Trials, Scores]:
-    """Draw a benchmark."""
+    """Simulate a benchmark."""
     d, c, n = design[2:5]
     crowds = _crowds(design, generator)
     n_humans = max(own.max() for own in crowds) + 1
@@ -212,7 +215,7 @@ def simulated_benchmark(
 
 
 def _crowds(design: BenchmarkDesign, generator: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Numbers of the people of each data set; every number occurs."""
+    """Numbers of the humans in each data set; every number occurs."""
     sizes = [design.n_humans + design.more_humans * (d % 2) for d in range(design.n_datasets)]
     if not design.pool:
         ends = np.cumsum(sizes)
@@ -266,7 +269,7 @@ def _benchmarks(
 
 
 def _checked_scores(scores: al.Result, truth: Scores, these: Scores) -> Rows:
-    """Check intervals for new people, and for these: analytic ones, and of draws that there are."""
+    """Check available intervals, for new humans and for these."""
     drawn = "bootstrap" in scores.data.children
     both: tuple[tuple[str, Population, Scores], ...] = (
         ("", "both", truth), (THESE, "images", these)
@@ -317,11 +320,11 @@ def _row(
 
 
 def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
-    """Sets that contain the true ranks, of which tied models have several."""
+    """Check sets of ranks; tied models have several true ranks."""
     try:
         sets = al.benchmark.ranks(scores).set_index("system").loc[names]
     except ValueError:
-        # Models with the same answers have no ranks.
+        # Models with identical responses have no ranks.
         return {"method": "analytic", "statement": "ranks"}
     value = true.round(9)
     lowest = 1 + (value[None] > value[:, None]).sum(axis=1)
@@ -333,7 +336,7 @@ def _ranks(scores: Any, names: list[str], true: Floats) -> dict[str, Any]:
 
 
 def _benchmark_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `BENCHMARKS`: also how wide intervals are beside those from the true error."""
+    """Summarize `BENCHMARKS`, with widths relative to intervals from the true standard error."""
     named = ["scenario", "statement"]
     table = summarized(rows[rows["width"].notna()], [*named, "method"], p_short=short_shares)
     own = rows[rows["method"] == "analytic"].groupby(named)["squared_error"]
@@ -358,7 +361,7 @@ BENCHMARKS = Study(
 
 
 def _deviates(statement: str) -> float:
-    """Half the width of an interval from a known standard error, in units of it."""
+    """Half the width of an interval from a known standard error, divided by that error."""
     if statement == "differences":
         known = np.array([np.inf])
         return float(largest_of_differences(known, len(FOUR_MACHINES.ability), CI_PROB)[0])
@@ -366,7 +369,7 @@ def _deviates(statement: str) -> float:
 
 
 def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
-    """Intervals of the cohort model with people, and those of the decomposition."""
+    """Intervals of the cohort model with humans, and of the decomposition."""
     generator = np.random.default_rng(seed)
     truth = population_scores(design)
     rows = []
@@ -376,7 +379,8 @@ def _cohorts(design: BenchmarkDesign, numbers: range, seed: Any, n_draws: int) -
         found = _checked_scores(scores, truth, these)
         kept = ("score", "share", "human-human")
         with warnings.catch_warnings():
-            # Of so short chains some effective sizes are below what a single fit should have.
+            # Chains are short, so that some effective sample sizes are below the limit for a single
+            # fit.
             warnings.simplefilter("ignore", SamplingWarning)
             tree = fit_cohort(trials, n_draws=n_draws, rng=generator)
         found = [row for row in found if row["statement"].startswith(kept)]
@@ -444,7 +448,7 @@ EDGES = (0.8, 0.9, 0.975, 1.0)
 
 
 class OrderDesign(NamedTuple):
-    """Kind and number of models, and how much was seen of images and people."""
+    """Kind and number of models, and numbers of images and humans."""
 
     models: str
     n: int
@@ -452,7 +456,7 @@ class OrderDesign(NamedTuple):
 
 
 def order_designs(sizes: Mapping[str, tuple[int, BenchmarkDesign]]) -> dict[str, OrderDesign]:
-    """Scenarios of `ORDERS`: all kinds of models."""
+    """Scenarios of `ORDERS`, for all kinds of models."""
     return {
         f"{kind}, {size}": OrderDesign(kind, *design)
         for kind in MODELS
@@ -461,7 +465,7 @@ def order_designs(sizes: Mapping[str, tuple[int, BenchmarkDesign]]) -> dict[str,
 
 
 def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
-    """Probabilities that one model is above another, and whether it is."""
+    """Probabilities that one model is above another, and the true order."""
     models, n, design = scenario
     generator = np.random.default_rng(seed)
     rows = []
@@ -478,7 +482,7 @@ def _orders(scenario: OrderDesign, numbers: range, seed: Any) -> Rows:
                 {"models": models, "n": n, "population": name, "set": number}
                 | {"claimed": max(p, 1 - p), "right": float((p > 0.5) == order)}
                 for p, order in zip(table["prob_positive"], above, strict=True)
-                # Models with the same answers: nothing is claimed of them.
+                # Models with identical responses: no claim.
                 if np.isfinite(p)
             ]
     return rows

@@ -1,4 +1,4 @@
-"""Evidence of each model: calibration, reference figures, and what ``model.json`` says of it."""
+"""Evidence of each generative model: calibration, reference posterior, and ``model.json``."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     import pymc as pm
 
 SEED = 1
-# Reference figures are then known ten times as well as those of a usual fit.
+# Monte Carlo errors of reference values are then a tenth of those of a usual fit.
 N_REFERENCE, QUANTILES = 80_000, (0.05, 0.5, 0.95)
-# Two functions of the subpackage give a model other priors.
+# Two functions of the package use other priors.
 MODEL_NAMES = [name for name in models.__all__ if name not in ("prior_texts", "with_priors")]
 N_POINTS = 3
-# Relative difference of log densities that are the same.
+# Relative difference below which log densities count as equal.
 SAME = 1e-8
 
 
 def model_density(name: str, branch: str = DEFAULT) -> list[float]:
-    """Log density of a model at fixed points: what its evidence is of."""
+    """Log density of a model at fixed points, which identifies the model of an evidence."""
     case = case_of(name, branch)
     builds = (case.example, case.design) if branch == DEFAULT else (case.design,)
     return [value for build in builds for value in _densities(build)]
 
 
 def is_of(evidence: dict[str, Any], name: str, branch: str = DEFAULT) -> bool:
-    """Whether evidence is of a model as it stands."""
+    """Whether evidence belongs to the current version of a model."""
     now = model_density(name, branch)
     return len(evidence["density"]) == len(now) and np.allclose(evidence["density"], now, SAME, 0)
 
@@ -59,15 +59,15 @@ def _densities(build: Callable[[], pm.Model]) -> tuple[float, ...]:
     values = [model.rvs_to_values[variable] for variable in model.free_RVs]
     sizes = model.eval_rv_shapes()
     shapes = [tuple(map(int, sizes[value.name])) for value in values]
-    # Written as it is: to make a graph simpler takes longer than a few values of it. One by one: of
-    # their sum PyTensor would make a node with too many inputs for its Python.
+    # Not rewritten, because this takes longer than a few evaluations. Term by term, because
+    # PyTensor would make a node with too many inputs for their sum.
     terms = [term.sum() for term in model.logp(sum=False)]
     log_density = model.compile_fn(
         terms, inputs=values, point_fn=False, on_unused_input="ignore", mode=interpreted(None)
     )
     found = []
     for k in range(N_POINTS):
-        # Of no pattern that a model might have.
+        # Values without any pattern that a model might have.
         waves = [
             np.sin(1 + k + 7 * i + np.arange(np.prod(shape, dtype=int))).reshape(shape) / 2
             for i, shape in enumerate(shapes)
@@ -86,7 +86,7 @@ def calibration(
     """Calibrate a model by simulation: evidence and ranks."""
     case = case_of(name, branch)
     if cache_dir is not None:
-        # Simulations of a model as it was are none of the model as it is.
+        # Simulations of an earlier version of a model are not used for the current one.
         rounded = " ".join(f"{value:.8g}" for value in _densities(case.design))
         digest = hashlib.sha256(rounded.encode()).hexdigest()[:16]
         cache_dir = Path(cache_dir) / f"{name}-{branch}-{digest}"
@@ -118,7 +118,7 @@ def calibration(
 
 
 def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) -> dict[str, Any]:
-    """Posterior figures of the model on the data of its page, with their Monte Carlo errors."""
+    """Posterior summaries of a model for the data of its page, with Monte Carlo errors."""
     case = case_of(name)
     model = case.example()
     posterior = nuts(model, n_draws, rng=rng)["posterior"].to_dataset()
@@ -126,7 +126,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
     for quantity in case.quantities:
         draws = one_element(posterior[quantity])
         row = {}
-        # No means: a concentration has none.
+        # Quantiles only: a concentration has no mean.
         for p in QUANTILES:
             row[f"q{100 * p:g}"] = float(draws.quantile(p))
             error = azs.mcse(draws.to_dataset(name="x"), method="quantile", prob=p)
@@ -144,7 +144,7 @@ def reference(name: str, n_draws: int = N_REFERENCE, rng: RandomState = SEED) ->
 
 
 def one_element(draws: xr.DataArray) -> xr.DataArray:
-    """First element that varies: a probability of the true class is 0, a reference's delta too."""
+    """First element that varies; probabilities of true classes, for example, are constant."""
     flat = draws.stack(element=draws.dims[2:]) if draws.ndim > 2 else draws.expand_dims("element")
     # By more than rounding.
     varies = np.asarray(flat.std(["chain", "draw"]) > 1e-12)
@@ -154,7 +154,7 @@ def one_element(draws: xr.DataArray) -> xr.DataArray:
 
 
 def case_of(name: str, branch: str = DEFAULT) -> Case:
-    """How a form of a model is put to the test."""
+    """Calibration design of a form of a model."""
     if name not in CASES:
         raise ValueError(
             f"name must be one of {', '.join(CASES)}; got {name!r}{nearest(name, list(CASES))}"
@@ -169,25 +169,25 @@ def case_of(name: str, branch: str = DEFAULT) -> Case:
 
 
 def versions() -> dict[str, str]:
-    """Of this package, and of those whose versions its evidence depends on."""
+    """Versions of this package, and of the packages that its evidence depends on."""
     others = {name: importlib.metadata.version(name) for name in ("pymc", "nutpie", "numpy")}
     return {"alikely": alikely.__version__} | others
 
 
 def _short(value: Any) -> Any:
-    """Numbers as a reader wants them."""
+    """Round numbers for readers."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write JSON that reads well and ends with a newline."""
+    """Write indented JSON with a newline at the end."""
     write_file(path, json.dumps(content, indent=1), "\n")
 
 
 def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, Any]:
-    """Content of ``model.json``: what is read from a model, and what people write about it."""
+    """Content of ``model.json``: derived from the model, and written by hand."""
 
     def node(kind: str, variable: Any, default: dict[str, str]) -> dict[str, Any]:
         dims = model.named_vars_to_dims.get(variable.name) or ()
@@ -208,7 +208,7 @@ def described(name: str, model: pm.Model, written: dict[str, Any]) -> dict[str, 
 
 
 def redescribe(cache_dir: Path, name: str, model: pm.Model) -> None:
-    """Bring graph and ``model.json`` up to the model as it stands; what people wrote stays."""
+    """Update the graph and ``model.json`` for the current model; keep hand-written parts."""
     import pymc as pm
 
     path, page = cache_dir / "model.json", cache_dir / "README.md"
@@ -217,24 +217,24 @@ def redescribe(cache_dir: Path, name: str, model: pm.Model) -> None:
     before, fence, rest = page.read_text().partition("```mermaid\n")
     drawn, end, after = rest.partition("\n```")
     graph = str(pm.model_to_mermaid(model)).strip()
-    # The order of nodes in a plate varies from process to process: no reason to change a page.
+    # The order of nodes in a plate differs between processes: not a change of the page.
     if sorted(drawn.splitlines()) != sorted(graph.splitlines()):
         page.write_text(before + fence + graph + end + after)
 
 
 RANKS = "ranks.npz"
-# Shares from 0 to 1 in as many steps as two bytes have; the last number is no rank.
+# Ranks from 0 to 1 in steps of two bytes; the last number means no rank.
 STEPS, UNDEFINED = 65_534, 65_535
 DIVERGENT = "divergent"
 
 
 def in_steps(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Ranks as they will be kept: the verdict is of these, so that it can be worked out again."""
+    """Ranks as stored, from which the result can be computed again."""
     return ranks.assign(rank=_shares(_steps(ranks["rank"].to_numpy())))
 
 
 def keep_ranks(path: str | Path, branch: str, ranks: pd.DataFrame) -> None:
-    """Put the ranks of a branch into the file of its model, in the place of earlier ones."""
+    """Save the ranks of a branch in the file of its model, replacing earlier ones."""
     path = Path(path)
     arrays = _arrays(path) if path.is_file() else {}
     arrays = {name: values for name, values in arrays.items() if _branch_of(name) != branch}
@@ -249,7 +249,7 @@ def keep_ranks(path: str | Path, branch: str, ranks: pd.DataFrame) -> None:
 
 
 def kept_branches(path: str | Path) -> list[str]:
-    """Names of the branches whose ranks a file holds."""
+    """Names of the branches whose ranks a file contains."""
     return sorted({_branch_of(name) for name in _arrays(Path(path))})
 
 

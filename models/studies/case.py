@@ -1,4 +1,4 @@
-"""What the catalog asks of a model beside its code: an example, and how it is put to the test."""
+"""Case of a generative model: an example, and the design of its calibration."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
-# The branch that a case is itself.
+# Name of the main form.
 DEFAULT = "default"
-# Simulations of another branch.
+# Number of simulations of another branch.
 N_BRANCH = 100
 
 
 def named(text: str) -> tuple[str, ...]:
-    """Names that are separated by spaces."""
+    """Names separated by spaces."""
     return tuple(text.split())
 
 
 class Case(NamedTuple):
-    """How a model is put to the test."""
+    """Calibration design of a generative model."""
 
     example: Callable[[], pm.Model]
     design: Callable[[], pm.Model]
@@ -41,11 +41,11 @@ class Case(NamedTuple):
     branches: Mapping[str, Case] = MappingProxyType({})
 
     def branch(self, words: str, design: Callable[[], pm.Model], **other: Any) -> Case:
-        """Another form of the model; what is not given is as in this one."""
+        """Another form of the model; omitted fields are as in this one."""
         return self._replace(words=words, design=design, **{"n": N_BRANCH, **other})
 
     def of(self, branch: str) -> Case:
-        """A branch by its name."""
+        """Branch with this name."""
         return self if branch == DEFAULT else self.branches[branch]
 
     @property

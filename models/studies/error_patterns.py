@@ -37,12 +37,13 @@ from studies.simulators.labels import (
     shared_label_agreement,
 )
 
-# Of an item, for a system that errs as often as the other; how often one draw decides for both.
+# Probability of an error on an item for an equally accurate system; probability that both share a
+# draw.
 WRONG, TOGETHER = 0.5, 0.5
-# Mean Dirichlet parameter of rows of what items suggest, and of kinds of items.
+# Mean Dirichlet parameter of rows suggested by items, and of kinds of items.
 SUGGESTED, TINY = 0.5, 1e-12
 CI_PROB, LEVEL = 0.95, 0.05
-# What counts as a similarity of 1, and what draws of single precision may be off.
+# Lower limit of a similarity of 1, and tolerance for draws in single precision.
 AT_END, ROUNDING, ROUNDING_OF_SUMS = 0.001, 1.1e-5, 1e-6
 INFINITE = np.inf
 
@@ -50,12 +51,15 @@ INFINITE = np.inf
 class ErrorDesign(NamedTuple):
     """Populations of systems, resampled for each data set.
 
-    ``n_errors``: of the first system on each true class. ``copying``: how often both give the label
-    that an item suggests, where both err. ``concentration``: mean Dirichlet parameter of own rows
-    around a common one; infinite for equal systems. ``base``: that of common rows; the n-th label
-    of a row is further ``n**-zipf`` times as likely. ``n_kinds`` of items, to which half of what
-    systems give on their own is due, if several. ``fewer``: errors of the second system, as a
-    share. ``shared``: whether both answer the same items.
+    - ``n_errors``: errors of the first system on each true class
+    - ``copying``: probability that both give the label suggested by an item, if both err
+    - ``concentration``: mean Dirichlet parameter of each system's rows around common rows; infinite
+      for equal systems
+    - ``base``: mean Dirichlet parameter of the common rows
+    - ``zipf``: the n-th label of a row is weighted by ``n**-zipf``
+    - ``n_kinds``: number of kinds of items; if several, one half of the labels depend on the kind
+    - ``fewer``: errors of the second system relative to the first
+    - ``shared``: whether both respond to the same items
     """
 
     n_classes: int = 8
@@ -70,7 +74,7 @@ class ErrorDesign(NamedTuple):
 
 
 EQUAL = ErrorDesign(concentration=INFINITE)
-# The first twelve are those of the table that the method was chosen by; the others came later.
+# The method was selected with the first twelve; the others were added later.
 DESIGNS: dict[str, ErrorDesign] = {
     "8 classes, no copying": ErrorDesign(),
     "8 classes, copying .5": ErrorDesign(copying=0.5),
@@ -108,7 +112,7 @@ DESIGNS: dict[str, ErrorDesign] = {
     "equal, Zipf, 250 errors": ErrorDesign(8, 250, 0.3, INFINITE, zipf=1.0),
     "equal, second with a fifth": ErrorDesign(8, 60, 0.5, INFINITE, fewer=0.2),
     "equal, 16 classes, 20 errors in all": ErrorDesign(16, 1.25, 0.5, INFINITE),
-    # Divergences are near .05 in these.
+    # Divergences are about 0.05 in these.
     ".05 apart, 250 errors": ErrorDesign(8, 250, 0.3, concentration=1.1),
     ".05 apart, 250 errors, separate": ErrorDesign(8, 250, concentration=5.3, shared=False),
     "200 classes, 12 errors, .5": ErrorDesign(200, 12, 0.5),
@@ -127,7 +131,7 @@ JOINT_DESIGNS: dict[str, ErrorDesign] = {
     "6 errors, copying .5": ErrorDesign(8, 6, 0.5),
     "250 errors, copying .5": ErrorDesign(8, 250, 0.5),
 }
-# Eight of equal systems, for the level of the test, and some of others, for its power.
+# Eight with equal systems, for the level of the test, and some with others, for its power.
 TESTED: dict[str, ErrorDesign] = {
     "equal, no copying": EQUAL,
     "equal, copying .5": EQUAL._replace(copying=0.5),
@@ -145,7 +149,7 @@ TESTED: dict[str, ErrorDesign] = {
 def population(
     design: ErrorDesign, rng: np.random.Generator, n_systems: int = 2
 ) -> ErrorPopulation:
-    """Draw how systems of a design err."""
+    """Draw the error probabilities of systems of a design."""
     k = design.n_classes
     rank = np.argsort(rng.random((k, k - 1)), axis=-1) + 1.0
     liking = rng.standard_gamma(design.base, (k, k - 1)) * rank**-design.zipf + TINY
@@ -168,7 +172,7 @@ def _around(common: Floats, concentration: float, rng: np.random.Generator) -> F
 
 
 def _with_truth(rows: Floats) -> Floats:
-    """Rows over wrong labels, laid out over all labels."""
+    """Rows over incorrect labels, extended to all labels."""
     k = rows.shape[-2]
     wide = np.zeros((*rows.shape[:-1], k))
     wide[..., ~np.eye(k, dtype=bool)] = rows.reshape(*rows.shape[:-2], -1)
@@ -178,7 +182,7 @@ def _with_truth(rows: Floats) -> Floats:
 def answers(
     design: ErrorDesign, of: ErrorPopulation, rng: np.random.Generator
 ) -> tuple[np.ma.MaskedArray[Any, Any], NDArray[np.intp]]:
-    """Draw a data set: labels (system, item), and true classes."""
+    """Simulate a data set: labels (system, item), and true classes."""
     n_systems = len(of.own)
     per_class = max(1, round(design.n_errors / WRONG)) * (1 if design.shared else n_systems)
     truth = np.repeat(np.arange(design.n_classes), per_class)
@@ -193,7 +197,7 @@ def answers(
 def true_similarity(
     of: ErrorPopulation, labels: np.ma.MaskedArray[Any, Any], truth: NDArray[np.intp]
 ) -> Floats:
-    """Similarity of rows of all pairs, (system, system), weighted by observed true classes."""
+    """Similarity of rows for all pairs, (system, system), weighted by observed true classes."""
     rows, k = of.rows, of.rows.shape[-1]
     wrong = np.ma.filled(labels != truth, fill_value=False)
     n = np.stack([np.bincount(truth[errs], minlength=k) for errs in wrong])
@@ -210,7 +214,7 @@ def data_sets(
     n_systems: int = 2,
     follows: tuple[float, float] = (1, 1),
 ) -> tuple[Trials, Floats]:
-    """Draw data sets of a design, each of a population of its own, as conditions."""
+    """Simulate data sets of a design, each with a new population, as conditions."""
     labels, truths, values = [], [], []
     for _ in range(n):
         of = population(design, rng, n_systems)
@@ -265,7 +269,7 @@ def _similarity(design: ErrorDesign, numbers: range, seed: Any, n_draws: int) ->
 
 
 def _similarity_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `SIMILARITY`: also how often coverage is below what is promised by chance."""
+    """Summarize `SIMILARITY`, with tests of coverage below the nominal level."""
     known = rows[rows["squared_error"].notna()]
     means = ("unbounded", "noted", "at_end", "rejected")
     table = summarized(known, ("scenario", "method"), means, short_counts)
@@ -298,7 +302,7 @@ def _equal_rows(design: ErrorDesign, numbers: range, seed: Any) -> Rows:
 
 
 def _equal_rows_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """Summarize `EQUAL_ROWS`: how often equal rows are rejected, at a level of .05."""
+    """Summarize `EQUAL_ROWS`: proportion of rejections of equal rows, at a level of 0.05."""
     rows = rows[rows["p_equal"].notna()]
     by = rows.assign(rejected=rows["p_equal"] < LEVEL).groupby("scenario", sort=False)
     table = pd.DataFrame({"n_datasets": by.size(), "divergence": 1 / by["truth"].median() - 1})
@@ -315,11 +319,11 @@ EQUAL_ROWS = Study(
 # Two models and four humans, as `Trials.from_arrays` names them.
 SYSTEMS = [f"observer_{i}" for i in range(6)]
 HUMANS = SYSTEMS[2:]
-# Systems follow what items suggest by different shares of what a design says; equal ones do not.
+# Factors of copying, which differ between systems; equal systems have equal factors.
 FOLLOWS, ALIKE = (0.6, 1.0), (1.0, 1.0)
-# Data sets that count as conditions of one experiment, each with populations of its own.
+# Number of data sets that are conditions of one experiment, each with separate populations.
 CONDITIONS = 5
-# Names, and the entries whose mean is meant; of two, the difference of their means.
+# Names, and the entries that are averaged; with two lists, the difference of their means.
 OF_ONE: dict[str, list[tuple[Any, Any]]] = {
     "difference of two pairs": [(SYSTEMS[0], HUMANS[0]), (SYSTEMS[1], HUMANS[0])],
     "mean over humans": [(SYSTEMS[0], HUMANS)],
@@ -357,7 +361,7 @@ def _of_sides(
     value = pd.DataFrame(values[conditions].mean(axis=0), index=SYSTEMS, columns=SYSTEMS)
     at = [str(i) for i in conditions]
     entries = [{"condition": at, "observer_a": a, "observer_b": b} for a, b in sides]
-    # Within one group each pair counts once; it is there once, too.
+    # Within one group each pair counts once, and occurs once.
     pairs = [
         {frozenset((i, j)) for i in np.atleast_1d(a) for j in np.atleast_1d(b) if i != j}
         for a, b in sides
@@ -385,11 +389,11 @@ STATEMENTS = Study(
     means=("unbounded",),
 )
 
-# How often a label is given, next to the one before it, where some are liked better.
+# Frequency of a label relative to the one before it, if preferences differ.
 SKEWED = 0.6
-# Mean Dirichlet parameter of labels in rows that true classes invite, and its seed.
+# Mean Dirichlet parameter of labels in rows suggested by true classes, and its seed.
 INVITED, INVITING = 0.4, 11
-# Of trials that both may get right: that a system errs. One in four is a joint error.
+# Error probability of a system in trials that both may get right. One in four is a joint error.
 ERRING = 0.5
 N_OBSERVERS = 4
 AGREEMENT_METHODS: tuple[Method, ...] = ("analytic", "bootstrap", "bca", "posterior")
@@ -411,7 +415,7 @@ def _invited(k: int, n: int) -> list[Floats]:
     return [_wrong(rng.gamma(INVITED, size=(k, k))) for _ in range(n)]
 
 
-# Rows of wrong labels of four systems: by the number of classes.
+# Rows of incorrect labels of four systems, by the number of classes.
 POPULATIONS: dict[str, Callable[[int], list[Floats]]] = {
     "uniform": lambda k: [_wrong(np.ones((k, k)))] * N_OBSERVERS,
     "skewed": lambda k: [_liked(k)] * N_OBSERVERS,
@@ -422,7 +426,7 @@ POPULATIONS: dict[str, Callable[[int], list[Floats]]] = {
 
 
 class AgreementDesign(NamedTuple):
-    """Systems that err on the same items, at times with one label for all."""
+    """Systems that err on the same items, sometimes with one label for all."""
 
     population: str
     n_classes: int
@@ -449,7 +453,7 @@ def agreement_designs(
 def _agreement(
     design: AgreementDesign, numbers: range, seed: Any, n_observers: int, n_draws: int
 ) -> Rows:
-    """Intervals of pairs of two systems; of means and differences of the pairs of four."""
+    """Intervals of pairs of two systems, and of means and differences of pairs of four."""
     if n_observers not in (2, N_OBSERVERS):
         raise ValueError(f"n_observers must be 2 or {N_OBSERVERS}, got {n_observers}")
     data, drawing = seed.spawn(2)

@@ -1,4 +1,4 @@
-"""Studies of families and judges: branches, effects of families, judges that favor their like."""
+"""Studies of families and judges: branches, effects of families, and self-preference of judges."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from alikely.metrics import ERROR_CONSISTENCY
 from studies.harness import Rows, Study, checked, of_claims
 from studies.simulators.trees import random_tree, tree_answers, true_consistency
 
-# Ends of classes of support.
+# Limits of classes of support.
 BINS = (0.0, 0.5, 0.8, 0.95, np.inf)
 
 
 class TreeDesign(NamedTuple):
-    """Trees of a random number of observers, which answer one number of questions in turn."""
+    """Random trees of observers, with one number of observers or questions after the other."""
 
     n_observers: tuple[int, int] = (10, 30)
     n_trials: tuple[int, ...] = (200, 1_000, 5_000)
@@ -33,7 +33,7 @@ class TreeDesign(NamedTuple):
 
 
 def _branches(design: TreeDesign, numbers: range, seed: Any, n_resamples: int) -> Rows:
-    """Find families in simulated answers, and compare every branch with the true tree."""
+    """Find families in simulated responses, and compare every branch with the true tree."""
     (number,) = numbers
     shape, answers, resampling, other = seed.spawn(4)
     generator = np.random.default_rng(other)
@@ -72,16 +72,16 @@ def _pairs(correct: NDArray[np.int8], names: list[str] | None = None) -> Any:
     return pairwise_matrix(answers, tests=False, intervals=())
 
 
-# Correlation of models with the difficulty of questions, least and greatest.
+# Range of the correlation of models with the difficulty of questions.
 LOADINGS = (0.5, 0.8)
-# Normal quantile of accuracies: mean, spread between and within families.
+# Normal quantile of accuracies: mean, standard deviation between and within families.
 ABILITY, BETWEEN, WITHIN = 0.5, 0.5, 0.2
-# Leaderboards over which the effect is averaged that intervals should contain.
+# Number of leaderboards over which the true effect is averaged.
 N_TRUE = 2_000
 
 
 class FamilyDesign(NamedTuple):
-    """Leaderboards of new families, which share part of their errors and may differ in accuracy."""
+    """Leaderboards of new families, which share some errors and may differ in accuracy."""
 
     n_observers: int = 30
     n_families: int = 6
@@ -115,7 +115,7 @@ def _members(design: FamilyDesign) -> NDArray[np.intp]:
 
 @functools.cache
 def _true_effect(design: FamilyDesign) -> float:
-    """Mean gain of pairs of one family by what it shares, over many leaderboards."""
+    """Mean effect of shared errors on pairs of one family, over many leaderboards."""
     family, generator, effects = _members(design), np.random.default_rng(0), []
     i, j = np.triu_indices(len(family), k=1)
     same = family[i] == family[j]
@@ -129,7 +129,7 @@ def _true_effect(design: FamilyDesign) -> float:
 def _leaderboard(
     design: FamilyDesign, generator: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Accuracies, and correlations without and with what families share."""
+    """Accuracies, and correlations with and without the shared part of families."""
     family, n, n_families = _members(design), design.n_observers, design.n_families
     between = generator.normal(0, BETWEEN, n_families)[family]
     if not design.confounded:
@@ -157,12 +157,12 @@ FAMILIES = Study(
     means=("truth", "bias", "sd"),
 )
 
-# Accuracy of the judge, and options of a question.
+# Accuracy of the judge, and number of options of a question.
 JUDGE, N_OPTIONS = 0.7, 4
 
 
 class JudgeDesign(NamedTuple):
-    """Candidates that copy a judge now and then, and how much it likes those that agree with it."""
+    """Candidates that sometimes copy a judge, who may prefer candidates that agree with it."""
 
     liking: float
     n: int = 40
@@ -170,7 +170,7 @@ class JudgeDesign(NamedTuple):
 
 
 def _candidates(rng: np.random.Generator, n: int, liking: float) -> tuple[Floats, ...]:
-    """Own accuracy, how often the judge is copied, accuracy, kappa with the judge, and scores."""
+    """Accuracy without copying, copying rate, accuracy, kappa with the judge, and scores."""
     own = rng.uniform(0.4, 0.8, n)
     copied = np.clip(rng.beta(2, 4, n) + 0.3 * (own - 0.6), 0, 0.95)
     accuracy = copied * JUDGE + (1 - copied) * own

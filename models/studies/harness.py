@@ -1,8 +1,8 @@
-"""One harness for the studies of this repository.
+"""Common harness of the studies of this repository.
 
-A scenario simulates data of known truth, a public function is called, and its intervals are checked
-against the truth [MWC19]_. Scenarios are rows of a table; what counts as short of the promised
-coverage is adjusted for their number [H79]_.
+A scenario simulates data with known true values, a public function is called, and the coverage of
+its intervals is checked [MWC19]_. Scenarios are rows of a table. Tests of coverage below the
+nominal level are adjusted for the number of scenarios [H79]_.
 
 References
 ----------
@@ -28,17 +28,17 @@ from scipy import stats
 from alikely._base.random import RandomState
 from alikely.calibration.studies import run_study
 
-# Coverage that no scenario may fall short of.
+# Nominal coverage that is tested.
 PROMISED = 0.93
 Rows = list[dict[str, Any]]
 
 
 class Study(NamedTuple):
-    """Scenarios, and the function that draws and checks their data sets.
+    """Scenarios, and a function that simulates and checks their data sets.
 
     ``block`` takes a scenario, the numbers of its data sets, ``seed`` and the options, and returns
-    rows; ``size`` data sets are one call, 0: all of them. Rows are summarized by scenario and
-    ``keys``: coverage, median width and ``means``; or by ``table``.
+    rows. ``size`` is the number of data sets in one call, 0 for all. Rows are summarized by
+    scenario and ``keys`` (coverage, median width and ``means``), or by ``table``.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Study(NamedTuple):
         rng: RandomState = None,
         **options: Any,
     ) -> pd.DataFrame:
-        """Simulate data sets of all scenarios, those named, or others of the same kind."""
+        """Simulate data sets of all scenarios, of named ones, or of others of the same kind."""
         n = self.n_datasets if n_datasets is None else n_datasets
         size = self.size or n
         if n < 1 or n % size:
@@ -75,7 +75,7 @@ class Study(NamedTuple):
                     f"scenarios of {self.name} are {', '.join(self.scenarios)}; got {odd[0]!r}"
                 )
             chosen = {name: self.scenarios[name] for name in chosen}
-        # The setting is what a folder of finished cells is known by.
+        # The setting identifies a folder of finished cells.
         cells = [
             {"study": self.name, "scenario": name, "setting": repr(setting), "start": start,
              "number": size, "options": {**self.options, **options}}
@@ -115,7 +115,7 @@ def checked(
     together: bool = False,
     rounding: float = 0.0,
 ) -> dict[str, float]:
-    """Share of intervals that contain the truth, or whether all do, mean width and error."""
+    """Coverage of intervals (of all together, or as a proportion), mean width and error."""
     truth, lower, upper, estimate = (np.asarray(x, float) for x in (truth, lower, upper, estimate))
     inside = (lower - rounding <= truth) & (truth <= upper + rounding)
     return {
@@ -144,7 +144,7 @@ def summarized(
 
 
 def of_claims(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
-    """Summarize how often claims are right, by how sure they were; errors are over data sets."""
+    """Summarize the proportion of correct claims by their probability; errors over data sets."""
     names = [f"{a:g} to {min(b, 1):g}".replace("0.", ".") for a, b in itertools.pairwise(edges)]
     found = rows.assign(bin=pd.cut(rows["claimed"], list(edges), labels=names, right=False))
     found = found.dropna(subset="bin").assign(excess=found["right"] - found["claimed"])
@@ -158,20 +158,20 @@ def of_claims(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
 
 
 def adjusted(p: pd.Series) -> pd.Series:
-    """Adjust p-values for their number [H79]_."""
-    # Imported here: nothing else of the package's start needs it.
+    """Adjust p-values for multiple testing [H79]_."""
+    # Imported here, because only this function uses it.
     from statsmodels.stats.multitest import multipletests
 
     return pd.Series(multipletests(p, method="holm")[1], p.index)
 
 
 def short_counts(covered: pd.Series) -> float:
-    """Compute how probable so few intervals with the truth are, if as many as promised have it."""
+    """Compute the p-value of a number of covering intervals at nominal coverage."""
     return float(stats.binom.cdf(covered.sum(), len(covered), PROMISED))
 
 
 def short_shares(covered: pd.Series) -> float:
-    """Compute the same of shares of intervals: several in each data set."""
+    """Compute the p-value of proportions of covering intervals, for several in each data set."""
     if covered.nunique() == 1:
         return float(covered.iloc[0] >= PROMISED)
     return float(stats.ttest_1samp(covered, PROMISED, alternative="less").pvalue)

@@ -1,4 +1,4 @@
-"""Coverage where items come back: repeats of one observer, and the same items in two conditions."""
+"""Coverage with repeated items: repeats of an observer, or the same items in two conditions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from alikely.simulate.readers import repeated_answers
 from studies.harness import Rows, Study, checked
 
 N_ITEMS, ACCURACY, CORRELATION = 160, 0.75, 0.6
-# Both observers' evidence in two modalities: alike by .6 in one and by .3 in the other, and each
-# observer with itself by .7 between them.
+# Correlations of evidence in two modalities: between the observers 0.6 in one and 0.3 in the other,
+# and 0.7 between modalities for each observer.
 MODALITIES = np.array(
     [[1, 0.6, 0.7, 0.35], [0.6, 1, 0.35, 0.7], [0.7, 0.35, 1, 0.3], [0.35, 0.7, 0.3, 1]]
 )
@@ -27,7 +27,7 @@ UNITS = {"items": None, "trials": "trial"}
 
 
 class ItemDesign(NamedTuple):
-    """Repeats of one observer (share ``within`` of an answer's variance is anew), or modalities."""
+    """Repeats (``within``: fraction of a response's variance due to the item), or modalities."""
 
     design: str
     n_repeats: int = 1
@@ -35,7 +35,7 @@ class ItemDesign(NamedTuple):
 
 
 def _items(design: ItemDesign, numbers: range, seed: Any, n_draws: int) -> Rows:
-    """Check intervals of error consistency where observers answer the same items again."""
+    """Check intervals of error consistency for repeated items."""
     data, drawing = seed.spawn(2)
     repeats = design.design == "repeats"
     made = [_repeats(design, own) if repeats else _two_modalities(own)
@@ -112,7 +112,7 @@ ITEMS = Study(
         "modalities": ItemDesign("modalities"),
     },
     ("unit", "method"),
-    # Data sets of one call, each with items of its own.
+    # Data sets of one call, with separate items.
     size=25,
     n_datasets=500,
     options={"n_draws": 1_000},

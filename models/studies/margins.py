@@ -1,4 +1,4 @@
-"""Study of decision-margin consistency: intervals of models and groups, and checks of models."""
+"""Study of decision-margin consistency: intervals of models and groups, and model checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from studies.simulators.margins import (
 )
 
 LEVEL = 0.05
-# Checks are of the first model and the first group.
+# Checks refer to the first model and the first group.
 PAIRS = [("first", "one"), ("first", "other"), ("first", "second")]
 CHECKS = ("p_nonlinearity", "p_within", "p_skew", "p_repeats", "p_classes", "p_law", "p_linearity")
 
@@ -32,7 +32,7 @@ CHECKS = ("p_nonlinearity", "p_within", "p_skew", "p_repeats", "p_classes", "p_l
 def _margins(
     world: MarginWorld, numbers: range, seed: Any, strengths: bool, ci_prob: float
 ) -> Rows:
-    """Limits of each data set by scope, and p-values of the checks."""
+    """Limits for each data set by scope, and p-values of the checks."""
     truth_seed, data_seed = seed.spawn(2)
     truths = _truths(world, truth_seed)
     generator = np.random.default_rng(data_seed)
@@ -101,7 +101,7 @@ def _checks(result: Any) -> pd.DataFrame:
 def _data_sets(
     world: MarginWorld, n: int, generator: np.random.Generator
 ) -> tuple[Trials, pd.DataFrame]:
-    """Data sets as conditions: responses of both groups, repeat by repeat, and margins."""
+    """Data sets as conditions: responses of both groups in each repeat, and margins."""
     parts, margins = [], []
     for number in range(n):
         data = margin_data(world, generator)
@@ -130,7 +130,7 @@ def _data_sets(
 
 
 def _margin_table(rows: pd.DataFrame, ci_prob: float = 0.95) -> pd.DataFrame:
-    """Summarize `MARGINS`: also relative widths, bias, and how often checks speak."""
+    """Summarize `MARGINS`, with relative widths, bias, and rejection rates of the checks."""
     keys = ["scenario", "scope"]
     means = ("truth", "below", "above", "undefined", "noted")
     table = summarized(rows, keys, means).set_index(keys)

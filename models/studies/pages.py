@@ -1,4 +1,4 @@
-"""Stored tables of studies, and what pages say of them, between marks that name a part."""
+"""Stored tables of studies, and generated parts of pages, which are between named marks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from studies.harness import PROMISED
 DIGITS = 4
 SETTINGS, BENCHMARK = "coverage.csv", "benchmarks.csv"
 ERRORS = ("paired_errors/coverage.csv", "paired_errors/statements.csv", "paired_errors/tests.csv")
-# Data sets of each design, and how many more where coverage is near what is promised.
+# Number of data sets of each design, and of additional ones where coverage is near nominal.
 N_DATASETS, MORE = 200, 400
 N_SETS, N_SETS_OF_DRAWS, N_REPLICATES = 600, 100, 1_000
 
@@ -33,14 +33,14 @@ def _of_settings(cache_dir: Path | None, seed: int) -> pd.DataFrame:
 
 
 def _of_similarity(cache_dir: Path | None, seed: int) -> pd.DataFrame:
-    """Data sets of each design, and more of those that are near what is promised."""
+    """Simulate data sets of each design, and more if coverage is near nominal."""
     first = SIMILARITY.run(N_DATASETS, cache_dir=cache_dir, rng=seed)
     auto = SIMILARITY.summary(first).query("method == 'auto'")
     near = auto["coverage"] + auto["unbounded"] < _doubtful(auto["n_datasets"])
     found = [first]
     for number, name in enumerate(DESIGNS):
         if name in auto["scenario"][near].tolist():
-            # Folder and seed of its own: whichever others are in doubt, its data sets are these.
+            # A separate folder and seed: its data sets do not depend on other designs.
             own = None if cache_dir is None else cache_dir.with_name(f"{cache_dir.name}-{number}")
             rng = np.random.SeedSequence([seed, N_DATASETS + number])
             found.append(SIMILARITY.run(MORE, [name], cache_dir=own, rng=rng))
@@ -48,12 +48,12 @@ def _of_similarity(cache_dir: Path | None, seed: int) -> pd.DataFrame:
 
 
 def _doubtful(n: Any) -> Any:
-    """What is promised and a Monte Carlo error of `n` data sets."""
+    """Nominal coverage plus a Monte Carlo error of `n` data sets."""
     return PROMISED + np.sqrt(PROMISED * (1 - PROMISED) / n)
 
 
 def _of_benchmarks(cache_dir: Path | None, seed: int) -> pd.DataFrame:
-    """Analytic intervals of many benchmarks, and draws of fewer."""
+    """Analytic intervals in many benchmarks, and draws in fewer."""
     whole, drawn = (None if cache_dir is None else cache_dir / name for name in ("all", "draws"))
     most = BENCHMARKS.run(N_SETS, cache_dir=whole, rng=seed)
     rest = BENCHMARKS.run(N_SETS_OF_DRAWS, cache_dir=drawn, rng=seed + 1, n_replicates=N_REPLICATES)
@@ -61,7 +61,7 @@ def _of_benchmarks(cache_dir: Path | None, seed: int) -> pd.DataFrame:
     return pd.concat([BENCHMARKS.summary(most), found], ignore_index=True)
 
 
-# What is stored in the folder of all models, and how it is made: hours of one core each.
+# Stored tables in the folder of all models, and how they are made: hours of one core each.
 TABLES: Mapping[str, Callable[[Path | None, int], pd.DataFrame]] = {
     SETTINGS: _of_settings,
     BENCHMARK: _of_benchmarks,
@@ -80,7 +80,7 @@ def store(name: str, catalog: Path, cache_dir: Path | None = None, seed: int = 1
     table = TABLES[name](cache_dir, seed)
     digits: Any = DIGITS
     if name == SETTINGS:
-        # What describes a setting stays as it is.
+        # Columns that describe a setting are not rounded.
         digits = dict.fromkeys(table.columns[6:], DIGITS + 1)
         from alikely.plots.calibration import plot_calibration
 
@@ -90,7 +90,7 @@ def store(name: str, catalog: Path, cache_dir: Path | None = None, seed: int = 1
 
 
 def lines(rows: Iterable[Iterable[Any]]) -> str:
-    """Lay out rows of a Markdown table; the first is its head."""
+    """Format rows as a Markdown table with a header."""
     head, *rest = (list(map(str, row)) for row in rows)
     text = "".join(f"| {' | '.join(row)} |\n" for row in (head, *rest))
     first, _, others = text.partition("\n")
@@ -102,7 +102,7 @@ def _models(catalog: Path, _: str) -> str:
     rows: list[tuple[str, ...]] = [("model", "question", "when to use", "evidence")]
     for name in sorted(CASES):
         card, evidence = (_read(catalog / name / f"{x}.json") for x in ("model", "calibration"))
-        status = "calibrated" if evidence["passed"] else "**not calibrated**, see the card"
+        status = "calibrated" if evidence["passed"] else "**not calibrated**, see its page"
         status = status if is_of(evidence, name) else "recalibrate"
         number = f"{evidence['n_simulations']:,} simulations"
         link = f"[{name}]({name}/README.md)"
@@ -118,7 +118,7 @@ FORM = ("ranks", "simulations", "warm-up, acceptance", "with divergences", "rank
 
 
 def _branches(catalog: Path, _: str) -> str:
-    """Forms of all models."""
+    """Calibrated forms of all models."""
     rows: list[tuple[str, ...]] = [("model", "branch", *FORM)]
     for name in sorted(CASES):
         rows += [(name, branch, *cells) for branch, cells in _forms(catalog, name).items()]
@@ -126,7 +126,7 @@ def _branches(catalog: Path, _: str) -> str:
 
 
 def _forms(catalog: Path, name: str) -> dict[str, list[str]]:
-    """What calibration says of each form of a model, as in `FORM`."""
+    """Calibration of each form of a model, as in `FORM`."""
     evidence, case = _read(catalog / name / "calibration.json"), CASES[name]
     found = {DEFAULT: evidence, **evidence.get("branches", {})}
     rows = {branch: ["not run", *[""] * (len(FORM) - 1)] for branch in case.all_branches}
@@ -142,7 +142,7 @@ def _forms(catalog: Path, name: str) -> dict[str, list[str]]:
             f"{of['n_simulations']:,}",
             f"{settings['tune']:,}, {settings['target_accept']:g}",
             f"{divergences['share']:.1%}",
-            "not judged" if without is None else _inside(without),
+            "not tested" if without is None else _inside(without),
         ]
     return rows
 
@@ -152,20 +152,21 @@ def _inside(found: dict[str, Any]) -> str:
 
 
 def _calibration(catalog: Path, name: str) -> str:
-    """What the page of a model says of its calibration."""
+    """Text on the calibration of a model."""
     evidence = _read(catalog / name / "calibration.json")
     rows = pd.DataFrame(evidence["quantities"])
     posterior = rows[rows["method"] == "posterior"].set_index("quantity")
     verdict = "stay" if evidence["passed"] else "**do not stay**"
     text = (
-        f"We simulated {evidence['n_simulations']:,} experiments from the prior, in NumPy as this "
-        "page describes them. The ranks of the true values among posterior draws "
+        f"We simulated {evidence['n_simulations']:,} experiments from the prior with NumPy, "
+        "following this page. The ranks of the true values among posterior draws "
         f"{verdict} inside bands that contain the ranks of all {len(posterior)} quantities in 95 "
         "of 100 such studies (`calibration.json`)."
     )
     outside = [f"`{q}` (p = {posterior.loc[q, 'p_value']:.3f})" for q in evidence["outside_alone"]]
     if outside:
-        text += f" Outside the 95 % band of their own, as one in twenty is: {', '.join(outside)}."
+        text += " Outside the 95% band for a single quantity (expected for one in twenty): "
+        text += f"{', '.join(outside)}."
     cells: list[tuple[str, ...]] = [("branch", "design", *FORM)]
     case = CASES[name]
     cells += [(b, case.of(b).words, *form) for b, form in _forms(catalog, name).items()]
@@ -175,7 +176,7 @@ def _calibration(catalog: Path, name: str) -> str:
 def _methods(catalog: Path, _: str) -> str:
     """Methods of intervals over all settings."""
     summary = coverage_summary(pd.read_csv(catalog / SETTINGS))
-    named = ("mean absolute error", "least coverage", "settings with .93 or more", "mean width")
+    named = ("mean absolute error", "lowest coverage", "settings with 0.93 or more", "mean width")
     return lines([("method", *named)] + [
         (row.method, f"{row.mean_abs_error:.4f}", f"{row.least_coverage:.3f}",
          f"{row.n_close} of {row.n_settings}", f"{row.mean_width:.3f}")
@@ -184,7 +185,7 @@ def _methods(catalog: Path, _: str) -> str:
 
 
 def _corners(catalog: Path, _: str) -> str:
-    """Coverage with the accuracy, where intervals of different methods part."""
+    """Coverage by accuracy, in settings where methods differ."""
     study = pd.read_csv(catalog / SETTINGS)
     equal = (study["accuracy_a"] == study["accuracy_b"]) & (study["ec"] == 0.2)
     part = study[equal & (study["ci_prob"] == 0.95) & study["n_trials"].isin([40, 160, 640])]
@@ -230,7 +231,7 @@ THESE = ("score, these people", "difference, these people")
 
 
 def _of_designs(catalog: Path, head: tuple[str, ...], cells: list[tuple[str, str]]) -> str:
-    """Coverage by statement and method, a row for each population."""
+    """Coverage by statement and method, one row for each population."""
     table = pd.read_csv(catalog / BENCHMARK)
     keys: dict[str, Any] = {"index": "scenario", "columns": ["statement", "method"], "sort": False}
     wide, sets = (table.pivot_table(name, **keys) for name in ("coverage", "n_datasets"))
@@ -267,11 +268,11 @@ def _share(value: float | None) -> str:
 
 
 def _scenario(name: str) -> str:
-    """Name of a population as pages write it."""
+    """Name of a population as written in pages."""
     return re.sub(r"(?<!\d)\.(\d)", r"0.\1", name).replace("people", "humans")
 
 
-# Parts by the names in their marks; each takes the folder of all models, and that of the page.
+# Parts by name; each function takes the folder of all models, and that of the page.
 PARTS: Mapping[str, Callable[[Path, str], str]] = {
     "models": _models,
     "branches": _branches,
@@ -288,11 +289,11 @@ MARKED = re.compile(r"(<!-- made by code: (.+) -->\n)(?s:.*?)(<!-- end -->)")
 
 
 def update(page: Path, catalog: Path) -> None:
-    """Make the marked parts of a page anew from what is stored."""
+    """Write the marked parts of a page from stored results."""
 
     def made(found: re.Match[str]) -> str:
         if found[2] not in PARTS:
-            raise ValueError(f"{page} marks {found[2]!r}; parts are {', '.join(PARTS)}")
+            raise ValueError(f"{page} has an unknown part {found[2]!r}; use {', '.join(PARTS)}")
         return f"{found[1]}{PARTS[found[2]](catalog, page.parent.name)}{found[3]}"
 
     write_file(page, MARKED.sub(made, page.read_text()))

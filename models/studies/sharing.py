@@ -1,4 +1,4 @@
-"""Metrics that find how much models share with humans, whatever their accuracy."""
+"""Metrics as estimates of how much models share with humans, independent of accuracy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scipy import special, stats
 from alikely._base.arrays import Floats, within
 from alikely.metrics import get_metric
 
-# Midpoints of equal shares of the images.
+# Midpoints of quantile intervals of the images.
 N_IMAGES = 400
 LOADING = 0.8
-# How models share: they copy the human, find hard what is hard for humans, or copy another human.
+# Models copy the human, share the difficulty of images, or copy another human.
 WORLDS = ("copying", "shared difficulty", "cohort")
 METRICS = ("error_consistency", "copy_probability", "normalized_error_consistency",
            "min_mid_max_agreement")  # fmt: skip
@@ -23,7 +23,7 @@ ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def _right(accuracy: float, load: float) -> Floats:
-    """Probabilities of correct responses to images, of which one normal factor makes some hard."""
+    """Probabilities of correct responses to images with normal difficulty."""
     hardness = special.ndtri((np.arange(N_IMAGES) + 0.5) / N_IMAGES)
     return np.asarray(
         special.ndtr((special.ndtri(accuracy) - load * hardness) / np.sqrt(1 - load**2))
@@ -31,7 +31,7 @@ def _right(accuracy: float, load: float) -> Floats:
 
 
 def _cells(world: str, shared: float, human: float, model: float) -> Floats | None:
-    """Probabilities of the four cells, if there is such a model."""
+    """Probabilities of the four cells; None if such a model is impossible."""
     people = _right(human, LOADING)
     if world == "shared difficulty":
         own = _right(model, LOADING * shared)
@@ -54,7 +54,7 @@ def sharing_cells(
     shares: Sequence[float] = SHARES,
     accuracies: Sequence[float] = ACCURACIES,
 ) -> pd.DataFrame:
-    """Probabilities of the four cells of models that share so much and are so accurate."""
+    """Probabilities of the four cells for models with this sharing and accuracy."""
     rows = [
         {"shared": shared, "accuracy": accuracy, "cells": cells}
         for shared in shares
@@ -65,7 +65,7 @@ def sharing_cells(
 
 
 def copying_recovery(metrics: Sequence[str] = METRICS, human: float = 0.75) -> pd.DataFrame:
-    """Order of models by each metric, without noise, against how much they share with a human."""
+    """Rank correlation of each metric, without noise, with how much models share with a human."""
     rows = []
     for world in WORLDS:
         made = sharing_cells(world, human)
@@ -73,7 +73,7 @@ def copying_recovery(metrics: Sequence[str] = METRICS, human: float = 0.75) -> p
         for name in metrics:
             value = np.round(get_metric(name).value(cells), 12)
             frame = made.assign(value=value).dropna(subset="value")
-            # Ties throughout: accuracy does not matter.
+            # Ties in all cases: accuracy does not matter.
             of_accuracy = [
                 0.0 if own["value"].nunique() < 2
                 else stats.kendalltau(own["value"], own["accuracy"]).statistic

@@ -180,7 +180,7 @@ def test_pages_state_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     changed = [page.parent.name for page, text in before.items() if page.read_text() != text]
     assert changed == ["paired_errors"]
     written[0].write_text("<!-- made by code: another -->\n<!-- end -->\n")
-    with pytest.raises(ValueError, match="marks 'another'; parts are models, branches"):
+    with pytest.raises(ValueError, match="has an unknown part 'another'; use models, branches"):
         pages.update(written[0], models)
 
 
@@ -318,7 +318,7 @@ def test_a_branch_is_put_to_the_test(
         (["run", "copying", "--branch", "indep"], "has no branch 'indep'"),
         (["run", "copying", "--simulations", "1"], "--simulations must be at least 2, got 1"),
         (["run", "copying", "--jobs", "0"], "n_workers must be at least 1, got 0"),
-        (["run", "copying", "--catalog", "none"], "none is no folder"),
+        (["run", "copying", "--catalog", "none"], "none is not a folder"),
         (["run", "copying", "--catalog", "docs"], "copying has no README.md; write it first"),
         (["table", "other.csv"], "coverage.csv"),
         (["study", "equal_rows", "--datasets", "7"], "n_datasets must be a multiple of 50, got 7"),

@@ -1,7 +1,8 @@
-"""How each model of the catalog is put to the test: a file of its name, that holds its ``CASE``.
+"""Calibration designs of the generative models, each in a file with its name and a ``CASE``.
 
-The simulators are written from the models' cards, not from their code, so that a mistake in a
-likelihood cannot hide in both. Files that begin with an underscore hold what several cases share.
+The simulators are written from the models' pages, not from their code. The same error in a
+likelihood is therefore unlikely to be in both. Files that begin with an underscore contain code
+that several cases share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the cases of items of some strength share."""
+"""Code shared by cases of items with latent strength."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from alikely._base.arrays import Floats
 from alikely.calibration.ranks import Values
 
 N_ANSWERS, ALTERNATIVES = 10, 4
-# Of the front doors, for fewer than 4,000 counts and for more.
+# As in the public functions, for fewer than 4,000 counts and for more.
 TUNE, FEW_COUNTS, MANY_COUNTS = 500, 0.9, 0.85
 
 
 def right_answers(
     strength: Floats, n_alternatives: int, rng: np.random.Generator, link: str = "m_afc"
 ) -> NDArray[np.bool_]:
-    """Right: the evidence for the target is above that for every distractor, or above 0."""
+    """Correct if the evidence for the target exceeds that for every distractor, or 0."""
     target = strength + rng.normal(size=strength.shape)
     if link == "probit":
         return np.asarray(target > 0)
@@ -24,11 +24,11 @@ def right_answers(
 
 
 def with_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Values:
-    """Margins of any place and unit, and strengths that are correlated with them."""
+    """Margins with any location and scale, and strengths that are correlated with them."""
     z = rng.normal(size=n_items)
     rho = truth["rho"]
     apart = np.sqrt(1 - rho**2) * rng.normal(size=n_items)
-    # The model measures margins in units of their own spread, and from their own mean.
+    # The model standardizes margins by their mean and standard deviation.
     return {
         "margins": 3 + 5 * z,
         "strength": truth["strength_mean"] + truth["strength_sd"] * (rho * z + apart),
@@ -38,5 +38,5 @@ def with_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Value
 
 
 def without_margins(truth: Values, n_items: int, rng: np.random.Generator) -> Values:
-    """Strengths alone."""
+    """Strengths without margins."""
     return {"strength": truth["strength_mean"] + truth["strength_sd"] * rng.normal(size=n_items)}

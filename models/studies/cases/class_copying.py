@@ -1,4 +1,4 @@
-"""Copying of wrong labels, put to the test on two pairs."""
+"""Class copying: calibration with two pairs of observers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _design(n_pairs: int = 2) -> pm.Model:
 
 
 def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 2) -> Values:
-    """Error by error: its class, the label of a, and that of b, copied or not."""
+    """Simulate each error: its class, the label of a, and the label of b, copied or not."""
     n_classes = 3
     tables = np.zeros((n_pairs, n_classes, n_classes, n_classes), dtype=int)
     for pair, n in enumerate(_errors(n_pairs)):

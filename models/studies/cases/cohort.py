@@ -1,4 +1,4 @@
-"""The cohort copy model, put to the test on humans and models over conditions."""
+"""Cohort copy model: calibration with humans and models in several conditions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from studies.case import Case, named
 
 N_HUMANS, N_TRIALS = 4, 100
 SMALL = (3, 3)
-# Of the front door, for fewer than 10 conditions and for more.
+# As in the public function, for fewer than 10 conditions and for more.
 SHORT_STEPS, LONG_STEPS = 0.99, 0.9
-# Latent ease of trials; in steps too small to be seen in 100 trials.
+# Grid of the latent easiness of trials; steps are too small to matter with 100 trials.
 EASE = np.linspace(-6, 6, 601)
 
 
@@ -48,7 +48,7 @@ def _design(
 
 
 def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL) -> Values:
-    """Trials of a probability of their own, answered by 4 humans; models copy one or do not."""
+    """Trials with separate probabilities, answered by 4 humans; models copy one of them or not."""
     mu, phi = truth["human_accuracy"], 1 / truth["human_error_consistency"] - 1
     alpha, beta = mu * phi, (1 - mu) * phi
     easy = rng.beta(alpha[:, None], beta[:, None], (len(mu), N_TRIALS))
@@ -63,9 +63,9 @@ def _data(truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
 def _data_of_humans(
     truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
 ) -> Values:
-    """Trials of an ease of their own, and humans some of whom are better than others."""
+    """Trials with separate easiness, and humans with different abilities."""
     spread = np.exp(truth["human_spread_condition"])
-    # Averaging over trials flattens a logistic curve; levels are those of accuracies.
+    # Averaging over trials flattens a logistic curve; levels refer to accuracies.
     level = truth["human_level"] * np.sqrt(1 + 0.346 * spread**2)
     ease = rng.normal(size=(len(level), N_TRIALS, 1))
     right = _logistic(level[:, None, None] + spread[:, None, None] * ease + truth["human_effect"])
@@ -73,7 +73,7 @@ def _data_of_humans(
     counts = _by_number(answers.sum(axis=-1))
 
     def again(condition: int, k: int, n: int) -> Floats:
-        """Mean over humans at an ease that trials may have of which k were right."""
+        """Mean over humans at possible easiness values of trials with k correct responses."""
         logits = level[condition] + spread[condition] * EASE
         right = _logistic(logits[:, None] + truth["human_effect"])
         weight = np.exp(-(EASE**2) / 2) * _chance_of(right)[:, k]
@@ -89,14 +89,14 @@ def _data_of_humans(
 def _data_of_people(
     truth: Values, rng: np.random.Generator, size: tuple[int, int] = SMALL
 ) -> Values:
-    """People of a population, whose accuracies and slopes differ; models with their own."""
+    """Humans from a population with different accuracies and slopes; models with separate ones."""
     counts = _cohort_counts(*size, True)
     layout = cohort_layout(counts)
     ability, log_loading = truth["ability"], np.log(truth["loading"])
     spread = np.exp(truth["human_spread_condition"])
 
     def right(condition: int, ease: Floats) -> Floats:
-        """Probabilities of all, (image, person); levels and spreads are means over these people."""
+        """Probabilities (image, human); levels and spreads are means over these humans."""
         slope = spread[condition] * np.exp(log_loading - log_loading.mean())
         level = truth["human_level"][condition] + ability - ability.mean()
         return _curve(level, slope, ease)
@@ -126,12 +126,12 @@ def _data_of_people(
 
 
 def _curve(level: Floats, slope: Floats, ease: Floats) -> Floats:
-    """Averaging over images flattens a logistic curve; levels are those of accuracies."""
+    """Averaging over images flattens a logistic curve; levels refer to accuracies."""
     return _logistic(level * np.sqrt(1 + 0.346 * slope**2) + slope * ease[:, None])
 
 
 def _by_number(s: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Trials by how many humans were right."""
+    """Trials by the number of correct humans."""
     return (s[:, :, None] == np.arange(N_HUMANS + 1)).sum(axis=1)
 
 
@@ -140,7 +140,7 @@ def _logistic(x: Floats) -> Floats:
 
 
 def _chance_of(right: Floats) -> Floats:
-    """Probability of each number of right humans, human by human."""
+    """Probability of each number of correct humans, added one human at a time."""
     chance = np.eye(1, right.shape[-1] + 1)[0] + np.zeros((len(right), right.shape[-1] + 1))
     for p in right.T:
         one_more = np.zeros_like(chance)
@@ -156,7 +156,7 @@ def _models(
     size: tuple[int, int],
     rng: np.random.Generator,
 ) -> Values:
-    """Answers of models; they share no more than these counts, which is all the model knows."""
+    """Responses of models, which share no more than these counts."""
     layout = cohort_layout(_cohort_counts(*size))
     condition = layout["condition_of_entry"][layout["entry_of_row"]]
     number = layout["stratum_of_row"] % (N_HUMANS + 1)
@@ -166,7 +166,7 @@ def _models(
         own, copied = truth["right_alone"][entry], truth["copy_probability"][entry]
         p = own + copied * again(condition[row], number[row], shown[row])
         if "departure" in truth:
-            # Of the row, from the line: all its trials have one probability.
+            # Deviation of the row from the linear model: all its trials have the same probability.
             p = np.full(shown[row], truth["row_probability"][row])
         right.append((rng.random(shown[row]) < p).sum())
     return {"shown": shown, "right": np.array(right)}
@@ -194,7 +194,7 @@ OF_PEOPLE = (
     "error_consistency_these",
 )  # fmt: skip
 OF_MANY = tuple(q for q in MAIN.quantities if not q.startswith("human_consistency"))
-# With one model or two conditions spreads are given.
+# With one model or two conditions, standard deviations are fixed.
 GIVEN = tuple(q for q in MAIN.quantities if q.endswith(("level_sd", "_model_sd", "_condition_sd")))
 
 
@@ -221,7 +221,7 @@ CASE = MAIN._replace(
             simulate=_data_of_people,
             quantities=OF_PEOPLE + tuple(q for q in OF_MANY if not q.startswith("log_odds")),
             target_accept=LONG_STEPS,
-            # Draws hang together less.
+            # Draws are less correlated.
             thin=5,
         ),
         "saturated": MAIN.branch(

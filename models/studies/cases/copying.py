@@ -1,4 +1,4 @@
-"""The copy model, put to the test on two pairs."""
+"""Copy model: calibration with two pairs of observers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = np.array([40, 160])
 
 
 def two_pairs(build: Callable[..., pm.Model]) -> pm.Model:
-    """Build a model of as many trials as are shown; what they say is simulated."""
+    """Build a model for a number of trials, whose outcomes are simulated."""
     return build(np.array([[n, 0, 0, 0] for n in SHOWN]))
 
 
@@ -40,7 +40,7 @@ def _independent(truth: Values, rng: np.random.Generator) -> Values:
 
 
 def _direct(truth: Values, rng: np.random.Generator) -> Values:
-    """Trial by trial: b copies a or inverts it, or answers alone."""
+    """Simulate each trial: b copies a, inverts a, or responds independently."""
     cells = []
     told = (truth[name] for name in ("p_a", "copy_probability", "own_accuracy"))
     for n, p_a, c, q in zip(SHOWN, *told, strict=True):

@@ -1,4 +1,4 @@
-"""Error distributions, put to the test on four systems."""
+"""Error distributions: calibration with four systems."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ MAIN = Case(
 
 CASE = MAIN._replace(
     branches={
-        # Of the function for ten systems and more.
+        # As in the function, for ten systems and more.
         "many_systems": MAIN.branch(
             "10 systems, 4 classes, 0 to 60 errors of a class",
             functools.partial(_design, 10),

@@ -1,4 +1,4 @@
-"""Item margins, put to the test on a group and a model."""
+"""Item margins: calibration with a group and a model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _design_of_groups(link: Link = "m_afc") -> pm.Model:
 
 
 def _data_of_groups(truth: Values, rng: np.random.Generator, link: Link = "m_afc") -> Values:
-    """Strengths of two groups, those of the second around what those of the first let expect."""
+    """Strengths of two groups; the second is regressed on the first."""
     rho, mean, sd = (truth[name] for name in ("rho", "strength_mean", "strength_sd"))
     first, apart = rng.normal(size=(2, N_ITEMS))
     second = rho * first + np.sqrt(1 - rho**2) * apart
@@ -67,7 +67,7 @@ def _design_of_bent() -> pm.Model:
 
 
 def _data_of_bent(truth: Values, rng: np.random.Generator) -> Values:
-    """Normal scores of strengths around those of margins, and strengths by the card's formula."""
+    """Normal scores of strengths given those of margins, and strengths by the page's formula."""
     given = special.ndtri((np.arange(N_ITEMS) + 0.5) / N_ITEMS)
     rho = truth["rho"]
     u = rho * given / given.std() + np.sqrt(1 - rho**2) * rng.normal(size=N_ITEMS)
@@ -113,7 +113,7 @@ CASE = MAIN._replace(
             _design_of_bent,
             simulate=_data_of_bent,
             quantities=named("rho strength_mean strength_sd skewness log_tail strength"),
-            # No public function takes it: `margins.strengths.fit_model` has it without chains.
+            # No public function uses it: `margins.strengths.fit_model` fits it without MCMC.
             tune=1_000,
             target_accept=0.95,
         ),

@@ -1,4 +1,4 @@
-"""Observer margins, put to the test on observers, repeats and a model."""
+"""Observer margins: calibration with observers, repeats and a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from studies.cases._margins import (
 
 
 class _Design(NamedTuple):
-    """How many observers and items, how often each is answered, and with which options."""
+    """Numbers of observers, items and repeats, and options of the model."""
 
     observers: int = 4
     items: int = 16
@@ -40,11 +40,11 @@ class _Design(NamedTuple):
         )
 
     def data(self, truth: Values, rng: np.random.Generator) -> Values:
-        """Every observer has items of its own strength, which come back with every repeat."""
+        """Simulate observers with separate strengths of items, which are equal in all repeats."""
         made = (with_margins if self.margins else without_margins)(truth, self.items, rng)
         mean, gain = truth["strength_mean"], np.exp(truth["log_gain"])[:, None]
         own = mean + truth["ability"][:, None] + gain * (made["strength"] - mean)
-        # With one answer each a deviation is part of the noise.
+        # With one response per item, a deviation is part of the noise.
         if self.repeats > 1:
             own = own + truth["stable_sd"] * rng.normal(size=own.shape)
         every = np.broadcast_to(own, (self.repeats, *own.shape))

@@ -1,4 +1,4 @@
-"""Paired error rows, put to the test on pairs with shared items and without."""
+"""Paired errors: calibration with pairs on shared and on different items."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from alikely.metrics.rows import drop_true
 from studies.case import Case, named
 
 N_CLASSES = 3
-# By true class: items on which both err, and on which only a, only b does.
+# By true class: numbers of items with errors of both, of a only, of b only.
 SHARED = np.array([[30, 10, 5], [8, 12, 12], [3, 0, 6]])
 SEPARATE = np.array([[0, 30, 20], [0, 8, 12], [0, 3, 0]])
 KINDS = ("agreed", "apart_a", "apart_b", "alone_a", "alone_b")
 
 
 def _numbers(n_pairs: int, shared: bool) -> NDArray[np.int64]:
-    """Numbers of items, (pair, true_class, kind): other classes have most in other pairs."""
+    """Numbers of items (pair, true_class, kind); the most frequent class differs between pairs."""
     numbers = SHARED if shared else SEPARATE
     return np.array([np.roll(numbers, pair, axis=0) for pair in range(n_pairs)])
 
@@ -39,7 +39,7 @@ def _design(n_pairs: int = 1, shared: bool = True) -> pm.Model:
 
 
 def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 1, shared: bool = True) -> Values:
-    """Item by item: copied or not, and the labels of both."""
+    """Simulate each item: copied or not, and the labels of both observers."""
     numbers = _numbers(n_pairs, shared)
     counts = np.zeros((5, n_pairs, N_CLASSES, N_CLASSES), dtype=int)
     for pair, true in np.ndindex(n_pairs, N_CLASSES):
@@ -63,7 +63,7 @@ def _data(truth: Values, rng: np.random.Generator, n_pairs: int = 1, shared: boo
 
 
 def _likelihood(draws: Values, data: Values) -> Floats:
-    """Of labels, from rows and copy probabilities: coordinates have a meaning by the counts."""
+    """Likelihood of labels from rows and copy probabilities; coordinates refer to counts."""
     own, copied = drop_true(draws["own_rows"]), drop_true(draws["copied_rows"])
     c = draws["copy_probability"][..., None]
     of_a, of_b = own[:, :, 0], own[:, :, 1]

@@ -1,4 +1,4 @@
-"""The spectrum of difficulty, put to the test on people in conditions."""
+"""Difficulty spectrum: calibration with humans in several conditions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from alikely.calibration.ranks import Values
 from studies.case import Case, named
 
 PEOPLE, CONDITIONS, ANSWERS = 4, 8, 60
-# Of the front door: with fewer than 20 conditions steps are short.
+# As in the public function: steps are short with fewer than 20 conditions.
 SHORT_STEPS, LONG_STEPS = 0.99, 0.97
 
 

@@ -1,1 +1,1 @@
-"""Simulated data that only studies and tests draw."""
+"""Simulators used only by studies and tests."""

@@ -1,4 +1,4 @@
-"""Wrong labels of several systems on the same items: copied, invited by the item, or their own."""
+"""Incorrect labels of several systems: copied, suggested by the item, or independent."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from alikely.metrics import errors
 
 
 class ErrorPopulation(NamedTuple):
-    """How systems err on items of some kinds, all of them equally frequent.
+    """Error probabilities of systems on items of some equally frequent kinds.
 
-    Rows over wrong labels: ``suggested`` by items (kind, true_class, label), and ``own`` of systems
-    (system, kind, true_class, label); how often each system ``follows`` what items suggest.
+    - ``suggested``: rows over incorrect labels, by item (kind, true_class, label)
+    - ``own``: rows of systems (system, kind, true_class, label)
+    - ``follows``: probability that a system gives the suggested label
     """
 
     suggested: Floats
@@ -34,7 +35,7 @@ class ErrorPopulation(NamedTuple):
 def shared_errors(
     population: ErrorPopulation, truth: ArrayLike, wrong: ArrayLike, rng: RandomState = None
 ) -> NDArray[np.int64]:
-    """Responses of systems to the same items, (system, item)."""
+    """Simulate responses of systems to the same items, (system, item)."""
     true, errs = np.asarray(truth), np.asarray(wrong, dtype=bool)
     suggested, own, follows = population
     rng = np.random.default_rng(seed_sequence(rng))
@@ -48,8 +49,8 @@ def shared_errors(
 
 
 def _drawn(rows: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    """One label of each row."""
-    # The last one that can be drawn, should rounding leave the sum below 1.
+    """Draw one label for each row."""
+    # Use the last possible label if rounding leaves the sum below 1.
     last = rows.shape[-1] - 1 - (rows[:, ::-1] > 0).argmax(axis=-1)
     below = rng.random(len(rows))[:, None] >= np.cumsum(rows, axis=-1)
     return np.minimum(below.sum(axis=-1), last)
@@ -65,7 +66,7 @@ def label_trials(
     n_datasets: int = 1,
     rng: RandomState = None,
 ) -> Trials:
-    """Trials of systems that err on the same items, at times with one label for all."""
+    """Simulate trials of systems that err on the same items, sometimes with a common label."""
     own, shared = np.asarray(rows, dtype=float), np.asarray(common, dtype=float)
     generator = np.random.default_rng(seed_sequence(rng))
     n, (n_systems, k, _) = n_items * n_datasets, own.shape
@@ -83,11 +84,11 @@ def label_trials(
 
 
 def shared_label_agreement(rows: ArrayLike, common: ArrayLike, copy_probability: float) -> Floats:
-    """Misclassification agreement of the infinite population that `label_trials` draws from."""
+    """Misclassification agreement of the infinite population of `label_trials`."""
     own, shared = np.asarray(rows, dtype=float), np.asarray(common, dtype=float)
     each = np.sqrt(copy_probability)
     margin = each * shared + (1 - each) * own
-    # Both give the common label, or each one from its margin, less what both then have of it.
+    # Both give the common label, or each one from its margin, minus the part in common.
     apart = np.einsum("ati,btj->abij", margin, margin) - copy_probability * np.einsum(
         "ti,tj->ij", shared, shared
     )

@@ -1,4 +1,4 @@
-"""Worlds in which a model's margins and people's answers hang together, told by their features.
+"""Simulation scenarios in which a model's margins and humans' responses are correlated.
 
 References
 ----------
@@ -23,19 +23,19 @@ from alikely.metrics.alternatives import m_afc_probability
 
 Law = Literal["normal", "t4", "skewed", "bimodal"]
 Relation = Literal["linear", "exp", "tanh", "coarse"]
-# Strengths between which the probability to be right is read off a line: 1e-5 at most from exact.
+# Grid of strengths for interpolation of probabilities, with an error of at most 1e-5.
 GRID = np.linspace(-15, 25, 4001)
-# Items of one class and classes from which a truth is computed.
+# Numbers of items per class and of classes for a true value.
 OF_CLASS, CLASSES = 50, 12_000
-# Items and people from which the truth on the scale of strengths is computed.
+# Numbers of items and humans for the true value on the scale of strengths.
 OF_ALL, PEOPLE = 40_000, 64
-# Half the distance of the two humps of a bimodal law, whose variance is 1.
+# Half the distance between the modes of a bimodal distribution with variance 1.
 HUMP = 0.95
 
 
 @dataclasses.dataclass(frozen=True)
 class MarginWorld:
-    """What is true of items, people and a model."""
+    """Parameters of items, humans and a model."""
 
     rho: float = 0.9
     n_observers: int = 10
@@ -83,7 +83,7 @@ class _Items(NamedTuple):
 
 
 def margin_data(world: MarginWorld, rng: RandomState = None) -> MarginData:
-    """Answers of people and margins of a model in a world."""
+    """Simulate responses of humans and margins of a model."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(world.n_items) % world.n_classes
     items = _items(world, classes, generator)
@@ -111,18 +111,19 @@ def _shown(
 
 
 def _of_group(world: MarginWorld, items: _Items, generator: np.random.Generator) -> _Items:
-    """The items as a second group meets them."""
+    """The items for a second group of humans."""
     rho = world.group_rho
     own = np.sqrt(1 - rho**2) * generator.standard_normal(len(items.strength))
     return items._replace(strength=rho * items.strength + own)
 
 
 def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tuple[float, float]:
-    """Correlation of normal scores of margins with expected shares, over endless items."""
+    """Correlation of normal scores of margins with expected proportions correct, in the limit."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_CLASS * CLASSES) % CLASSES
     items = _items(world, classes, generator)
-    # Two other people at each item: what their answers have in common is the expected share.
+    # Two different humans per item: the covariance of their responses is that of the expected
+    # proportion.
     shape = (2, len(classes))
     one, other = _probabilities(world, items, shape, generator, shape[1:])
     rank = stats.rankdata(items.margins)
@@ -131,7 +132,7 @@ def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tupl
     for of_class in (False, True):
         parts = [one, other, v]
         if of_class:
-            # Items stand class by class in turn.
+            # Items are sorted by class.
             tables = [x.reshape(OF_CLASS, CLASSES) for x in parts]
             parts = [(x - x.mean(axis=0)).ravel() for x in tables]
         covariance = np.cov(parts)
@@ -141,7 +142,7 @@ def true_margin_consistency(world: MarginWorld, rng: RandomState = None) -> tupl
 
 
 def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float:
-    """Correlation of the expected shares of two groups of people, over endless items."""
+    """Correlation of the expected proportions of two groups, over infinitely many items."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_CLASS * CLASSES) % CLASSES
     items = _items(world, classes, generator)
@@ -152,16 +153,16 @@ def true_group_consistency(world: MarginWorld, rng: RandomState = None) -> float
     covariance = np.cov([*first, *second])
     between = covariance[:2, 2:].mean()
     value = float(between / np.sqrt(covariance[0, 1] * covariance[2, 3]))
-    # Chance may carry moments of groups that are alike beyond what a correlation can be.
+    # Sampling error can raise the correlation of identical groups above 1.
     return min(max(value, -1.0), 1.0)
 
 
 def true_strength_consistency(world: MarginWorld, rng: RandomState = None) -> float:
-    """As `true_margin_consistency`, with normal scores of items' strengths in place of shares."""
+    """As `true_margin_consistency`, with normal scores of strengths instead of proportions."""
     generator = np.random.default_rng(seed_sequence(rng))
     classes = np.arange(OF_ALL) % (OF_ALL // OF_CLASS)
     items = _items(world, classes, generator)
-    # The same people at all items, who are many: the share is a smooth function of the item.
+    # The same humans for all items; with many, the proportion is a smooth function of the item.
     points = stats.qmc.Sobol(3, rng=generator).random(PEOPLE)
     level, gain, stable = special.ndtri(points.T)
     share = np.zeros(len(classes))
@@ -189,7 +190,7 @@ def _items(world: MarginWorld, classes: NDArray[np.intp], generator: np.random.G
 def _margins(
     world: MarginWorld, rho: float, u: Floats, liking: Floats, generator: np.random.Generator
 ) -> Floats:
-    """Margins of a model that correlates so with the strengths, before they are bent."""
+    """Margins of a model with this correlation with the strengths, before the nonlinearity."""
     own = generator.standard_normal(len(u))
     if world.fan:
         own = own * np.exp(world.fan * u - world.fan**2)
@@ -222,7 +223,7 @@ def _probabilities(
     generator: np.random.Generator,
     of_person: tuple[int, ...],
 ) -> Floats:
-    """Probabilities to be right; people differ along the first axis and those of `of_person`."""
+    """Probabilities of correct responses; humans differ along the first axis and in `of_person`."""
     people = (shape[0], *of_person)
     level = generator.normal(world.strength_mean, world.ability_sd, people)
     gain = world.strength_sd * np.exp(world.log_gain_sd * generator.standard_normal(people))
@@ -256,7 +257,7 @@ MARGIN_WORLDS: Mapping[str, MarginWorld] = MappingProxyType(
         "easy items": MarginWorld(strength_mean=3.2),
         "3 people, 40 items": MarginWorld(n_observers=3, n_items=40, rho=0.6),
         "2 people, 40 items": MarginWorld(n_observers=2, n_items=40),
-        # Not of the table of evidence.
+        # Not in the validation table.
         "two lists": MarginWorld(n_lists=2, **_STABLE),
         "two lists, accuracy .80": MarginWorld(
             n_lists=2, strength_mean=3.85, strength_sd=1.9, **_STABLE | {"stable_sd": 1.25}

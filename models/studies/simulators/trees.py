@@ -1,4 +1,4 @@
-"""Observers whose latent parts are normal and correlate, as those of a tree of descent do."""
+"""Observers with normal latent variables whose correlations follow a tree of descent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def true_consistency(correlation: Floats, accuracy: Floats) -> Floats:
 
 
 def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
-    """Random correlations of observers that descend from one another."""
+    """Random correlations of observers that descend from common ancestors."""
     generator = np.random.default_rng(seed_sequence(rng))
     lines = [[k] for k in range(n_observers)]
     joined_at = np.zeros((n_observers, n_observers))
@@ -30,14 +30,14 @@ def random_tree(n_observers: int, rng: RandomState = None) -> Floats:
         joined_at[np.ix_(lines[a], lines[b])] = joined_at[np.ix_(lines[b], lines[a])] = time
         lines[a] = lines[a] + lines[b]
         del lines[b]
-    # Before the last join there was one line for a while.
+    # Length of the common branch before the first split.
     return np.asarray(1 - joined_at / (time + generator.exponential(0.1)))
 
 
 def tree_answers(
     correlation: Floats, accuracy: Floats, n_trials: int, rng: RandomState = None
 ) -> NDArray[np.int8]:
-    """Right and wrong answers of observers whose latent parts correlate."""
+    """Simulate correctness of observers whose latent variables are correlated."""
     generator = np.random.default_rng(seed_sequence(rng))
     root = np.linalg.cholesky(correlation + 1e-12 * np.eye(len(correlation)))
     latent = root @ generator.standard_normal((len(correlation), n_trials))
