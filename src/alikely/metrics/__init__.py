@@ -1,8 +1,8 @@
-"""Metrics: NumPy functions of sums over trials, registered by name."""
+"""Metrics: NumPy functions of counts, with influence functions, registered by name."""
 
 from __future__ import annotations
 
-# Imported to register their metrics, too.
+# Also imported to register their metrics.
 from alikely.metrics import bounds, errors, margins, readings  # noqa: F401
 from alikely.metrics.answers import Answers
 from alikely.metrics.consistency import ERROR_CONSISTENCY, error_consistency

@@ -1,4 +1,4 @@
-"""Choices among m alternatives: probability of the right one from the strength of the target.
+"""Choices among m alternatives: probability correct as a function of signal strength.
 
 References
 ----------
@@ -31,7 +31,7 @@ Link = Literal["m_afc", "probit"]
 
 
 def check_task(n_alternatives: int, link: str = "m_afc") -> None:
-    """Refuse an impossible number of alternatives or an unknown link (`ValueError`)."""
+    """Check the number of alternatives and the link (`ValueError`)."""
     whole = (
         isinstance(n_alternatives, numbers.Real)
         and not isinstance(n_alternatives, bool)
@@ -47,9 +47,9 @@ def check_task(n_alternatives: int, link: str = "m_afc") -> None:
 
 @functools.lru_cache(maxsize=64)
 def distractor_nodes(n_alternatives: int, n_nodes: int = 24) -> tuple[Floats, Floats]:
-    """Gauss nodes and weights for the best of ``m - 1`` standard normal distractors [GW69]_."""
+    """Compute Gauss nodes and weights for the maximum of m - 1 normal distractors [GW69]_."""
     check_task(n_alternatives)
-    # Below this a share of 1e-17 is left.
+    # Below this the remaining probability is 1e-17.
     low = (
         max(float(special.ndtri(1e-17 ** (1 / (n_alternatives - 1)))), -9.5)
         if n_alternatives > 2
@@ -73,12 +73,12 @@ def distractor_nodes(n_alternatives: int, n_nodes: int = 24) -> tuple[Floats, Fl
 
 
 def m_afc_log_probability(d_prime: ArrayLike, n_alternatives: int) -> tuple[Floats, Floats]:
-    """Log probabilities of a right and of a wrong answer among m alternatives [GS66]_."""
+    """Compute log probabilities of a correct and of an incorrect response in m-AFC [GS66]_."""
     nodes, weights = distractor_nodes(n_alternatives)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right = np.asarray(special.logsumexp(special.log_ndtr(ahead), b=weights, axis=-1))
     wrong = np.asarray(special.logsumexp(special.log_ndtr(-ahead), b=weights, axis=-1))
-    # A probability near 1 is known from the other: its own logarithm is all rounding.
+    # Probabilities near 1 are computed from the other one, to avoid rounding errors.
     likely = right > wrong
     return (
         np.where(likely, np.log1p(-np.exp(np.where(likely, wrong, -1.0))), right),
@@ -87,9 +87,9 @@ def m_afc_log_probability(d_prime: ArrayLike, n_alternatives: int) -> tuple[Floa
 
 
 def m_afc_probability(d_prime: ArrayLike, n_alternatives: int) -> Floats:
-    """Probability of a right answer among m alternatives, ``E[Phi(d' - M)]`` [GS66]_."""
+    """Compute the probability of a correct response in m-AFC, ``E[Phi(d' - M)]`` [GS66]_."""
     nodes, weights = distractor_nodes(n_alternatives)
     ahead = np.asarray(d_prime, dtype=np.float64)[..., None] - nodes
     right, wrong = special.ndtr(ahead) @ weights, special.ndtr(-ahead) @ weights
-    # Weights sum to 1 but for rounding: a probability near 1 comes from the other one.
+    # Weights sum to 1 up to rounding: probabilities near 1 are computed from the other one.
     return np.asarray(np.where(right > wrong, 1 - wrong, right))

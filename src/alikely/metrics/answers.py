@@ -1,4 +1,4 @@
-"""Metrics of labels and of features of their own, for all pairs of observers."""
+"""Metrics of labels and of custom features, for all pairs of observers."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = [
     "pair_features",
 ]
 
-# Numbers of features held at a time.
+# Most numbers of features in memory.
 CHUNK = 20_000_000
-# Sums of labels whose values are worked out at a time.
+# Sums of labels whose values are computed at a time.
 ROWS = 100_000
 LEFT_OUT = -1
 
 
 class Answers(NamedTuple):
-    """Answers to the trials of a block, pair by pair: what features of your own are made of.
+    """Responses to the trials of a block by pair, for custom features.
 
     Attributes
     ----------
     correct_a, correct_b : ndarray of bool, shape (pair, trial)
-        Whether each observer is right. Trials that a pair does not share are left out later.
+        Whether each observer is correct. Trials that a pair does not share are excluded later.
     response_a, response_b : ndarray of int, shape (pair, trial), or None
-        Codes of the classes that they named, -1 for none; None in a table without classes.
+        Codes of the chosen classes, -1 for none; None in a table without classes.
     truth : ndarray of int, shape (pair, trial), or None
         Codes of the true classes.
     """
@@ -48,7 +48,7 @@ class Answers(NamedTuple):
 
 
 class _Own(Protocol):
-    """A metric, as far as it is needed here."""
+    """Attributes of a metric that are used here."""
 
     @property
     def name(self) -> str: ...
@@ -67,7 +67,7 @@ def pair_features(
     a: NDArray[np.intp],
     b: NDArray[np.intp],
 ) -> Floats:
-    """Features of pairs (pair, feature, trial), 0 where an observer has no answer."""
+    """Compute features of pairs (pair, feature, trial), 0 for missing responses."""
     shown = (correct[a] != LEFT_OUT) & (correct[b] != LEFT_OUT)
     answers = Answers(correct[a] == 1, correct[b] == 1)
     if response is not None and truth is not None:
@@ -89,7 +89,7 @@ def pair_features(
 
 
 def all_own_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Estimates and standard errors of all pairs of observers, as squares."""
+    """Compute estimates and standard errors of all pairs, as square matrices."""
     n = len(answers["correct"])
     estimate, se = np.full((2, n, n), np.nan)
     for i, j, each in _features(metric, answers, *np.indices((n, n)).reshape(2, -1)):
@@ -100,7 +100,7 @@ def all_own_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray
 
 
 def all_own_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats) -> Floats:
-    """Influence of each trial on weighted sums of entries: (sum, trial)."""
+    """Compute the influence of each trial on weighted sums of entries: (sum, trial)."""
     out = np.zeros((len(weights), np.shape(answers["correct"])[1]))
     for i, j, each in _features(metric, answers, *np.nonzero((weights != 0).any(axis=0))):
         out += weights[:, i, j] @ _influence(metric, each)[1]
@@ -130,7 +130,7 @@ def _features(
 
 
 def all_label_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Estimates and standard errors of all pairs from labels of their joint errors, as squares."""
+    """Compute estimates and standard errors from labels of joint errors, as square matrices."""
     given, features = _given_labels(answers)
     sums = pair_sums(given, features)
     estimate, slopes = _of_labels(metric, sums)
@@ -146,18 +146,18 @@ def all_label_pairs(metric: _Own, answers: Mapping[str, Any]) -> dict[str, NDArr
 
 
 def all_label_influences(metric: _Own, answers: Mapping[str, Any], weights: Floats) -> Floats:
-    """Influence of each trial on weighted sums of entries: (sum, trial)."""
+    """Compute the influence of each trial on weighted sums of entries: (sum, trial)."""
     given, features = _given_labels(answers)
     slopes = np.nan_to_num(_of_labels(metric, pair_sums(given, features))[1], copy=False)
     return influences(given, features, [square * slopes for square in weights])
 
 
 def _given_labels(answers: Mapping[str, Any]) -> tuple[Given, list[list[Term]]]:
-    """Wrong answers by their labels, and label statistics of joint errors as products of these."""
+    """Incorrect responses by label, and label statistics of joint errors as products of these."""
     response, truth = np.asarray(answers["response"]), np.asarray(answers["truth"])
     wrong = (response >= 0) & (response != truth)
     labels = np.unique(response[wrong]).tolist()
-    # Counts are whole numbers, which single precision holds.
+    # Counts are integers, which are exact in single precision.
     by = {k: (wrong & (response == k)).astype(np.float32) for k in labels}
     same: list[Term] = [((k,), (k,), 0) for k in labels]
     first: list[list[Term]] = [[((k,), (), 0)] for k in labels]
@@ -167,7 +167,7 @@ def _given_labels(answers: Mapping[str, Any]) -> tuple[Given, list[list[Term]]]:
 
 
 def _joint_of_labels(one: Term, other: Term) -> Term | None:
-    """An error has one label."""
+    """Product of two terms; an error has one label."""
     first, second = {*one[0], *other[0]}, {*one[1], *other[1]}
     return (tuple(first), tuple(second), 0) if max(len(first), len(second)) < 2 else None
 

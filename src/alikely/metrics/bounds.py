@@ -1,4 +1,4 @@
-"""What accuracies and agreement allow: bounds on agreement, error consistency and accuracy.
+"""Bounds on agreement, error consistency and accuracy.
 
 References
 ----------
@@ -28,24 +28,24 @@ __all__ = [
 
 
 def agreement_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest observed agreement that two accuracies allow [G20]_."""
+    """Compute the minimum and maximum observed agreement given two accuracies [G20]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     p_b = probability(accuracy_b, "accuracy_b")
     return np.asarray(np.abs(p_a + p_b - 1)), np.asarray(1 - np.abs(p_a - p_b))
 
 
 def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest error consistency that two accuracies allow [G20]_.
+    """Compute the minimum and maximum error consistency given two accuracies [G20]_.
 
     Parameters
     ----------
     accuracy_a, accuracy_b : array_like
-        In [0, 1]; broadcast against each other.
+        Accuracies in [0, 1]; broadcast against each other.
 
     Returns
     -------
     lower, upper : ndarray
-        In [-1, 1]; NaN where both accuracies are 0 or both are 1.
+        Bounds in [-1, 1]; NaN if both accuracies are 0 or both are 1.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def error_consistency_bounds(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> tu
 
 
 def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest observed agreement when only the expected agreement is known [G20]_."""
+    """Compute the minimum and maximum observed agreement given expected agreement [G20]_."""
     p_exp = probability(expected, "expected agreement")
     lower = np.sqrt(np.maximum(2 * p_exp - 1, 0))
     upper = 1 - np.sqrt(np.maximum(1 - 2 * p_exp, 0))
@@ -71,7 +71,7 @@ def agreement_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]
 
 
 def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest error consistency when only the expected agreement is known [G20]_."""
+    """Compute the minimum and maximum error consistency given expected agreement [G20]_."""
     p_exp = probability(expected, "expected agreement")
     lower, upper = agreement_bounds_from_expected(p_exp)
     bounds = (divide(bound - p_exp, 1 - p_exp) for bound in (lower, upper))
@@ -80,7 +80,7 @@ def error_consistency_bounds_from_expected(expected: ArrayLike) -> tuple[Floats,
 
 
 def accuracy_bounds(accuracy: ArrayLike, error_consistency: ArrayLike) -> tuple[Floats, Floats]:
-    """Range of the other observer's accuracy, given one accuracy and the error consistency."""
+    """Compute the range of one accuracy, given the other and the error consistency."""
     a = probability(accuracy, "accuracy")
     if np.any((a == 0) | (a == 1)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The prior on the four cells of a pair: its one default, and what follows from it."""
+"""Prior on the four cells of a pair, and priors derived from it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = [
 
 Beta = tuple[float, float]
 CELLS = "n11, n10, n01, n00"
-# Relative difference that rounding alone makes.
+# Relative difference due to rounding.
 ROUNDING = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
 class CellPrior:
-    """Beta priors of the accuracy of `a`, and of `b` where `a` is correct and where it is not."""
+    """Beta priors: accuracy of `a`, and of `b` if `a` is correct and if it is not."""
 
     p_a: Beta
     u: Beta
@@ -41,24 +41,24 @@ class CellPrior:
 
     @classmethod
     def of_cells(cls, n11: float, n10: float, n01: float, n00: float) -> CellPrior:
-        """The Dirichlet distribution with these parameters."""
+        """Make the Dirichlet distribution with these parameters."""
         return cls((n11 + n10, n01 + n00), (n11, n10), (n01, n00))
 
     @property
     def is_dirichlet(self) -> bool:
-        """Whether it is a Dirichlet distribution of the four cells."""
+        """Whether the prior is a Dirichlet distribution of the four cells."""
         sums = (sum(self.u), sum(self.v))
         return bool(np.allclose(self.p_a, sums, rtol=ROUNDING, atol=0))
 
     @property
     def disagreements(self) -> float:
-        """Disagreements expected of independent observers in the trials that it is worth."""
+        """Disagreements of independent observers expected in the prior's pseudo-trials."""
         a, b = self.p_a[0] / sum(self.p_a), self.u[0] / sum(self.u)
         b = a * b + (1 - a) * self.v[0] / sum(self.v)
         return (sum(self.u) + sum(self.v)) * (a * (1 - b) + b * (1 - a))
 
     def cells(self, use: str) -> Floats:
-        """Dirichlet parameters of the four cells; `ValueError` if it is no Dirichlet."""
+        """Return Dirichlet parameters of the four cells (`ValueError` if not a Dirichlet)."""
         if not self.is_dirichlet:
             raise ValueError(
                 f"{use} needs a Dirichlet prior on the four cells, got {self}; give its four "
@@ -67,12 +67,12 @@ class CellPrior:
         return np.array([*self.u, *self.v])
 
     def accuracies(self, use: str) -> dict[str, Beta]:
-        """Beta priors of both accuracies; `ValueError` if it is no Dirichlet."""
+        """Return Beta priors of both accuracies (`ValueError` if not a Dirichlet)."""
         n11, n10, n01, n00 = self.cells(use).tolist()
         return {"p_a": (n11 + n10, n01 + n00), "p_b": (n11 + n01, n10 + n00)}
 
     def patterns(self, use: str) -> PatternPrior:
-        """The process over patterns of many observers that gives each pair this prior."""
+        """Return the process over patterns of many observers that gives each pair this prior."""
         n11, n10, n01, n00 = self.cells(use).tolist()
         excess = (n11 * n00 - n10 * n01) / ((n11 + n10) * (n01 + n00))
         if not math.isclose(n10, n01, rel_tol=ROUNDING) or excess < -ROUNDING:
@@ -100,18 +100,18 @@ class PatternPrior(NamedTuple):
         return self.accuracy * size, (1 - self.accuracy) * size
 
     def chances(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats | float:
-        """Probability of a correct response in each pattern, the same for all observers."""
+        """Draw the probability correct in each pattern, equal for all observers."""
         return rng.beta(*self._spread(), shape) if self.correlation else self.accuracy
 
     def correct(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
-        """Patterns (draw, observer, ...): 1 correct, 0 incorrect."""
+        """Draw patterns (draw, observer, ...): 1 correct, 0 incorrect."""
         chance = self.chances(rng, (shape[0], 1, *shape[2:]))
         if np.ndim(chance) == 0 and chance == 0.5:
             return rng.integers(0, 2, size=shape, dtype=np.int8)
         return (rng.random(shape) < chance).astype(np.int8)
 
     def parameters(self, n_observers: int) -> Floats:
-        """Dirichlet parameters of all patterns, in the order of `correctness_patterns`."""
+        """Return Dirichlet parameters of all patterns, in the order of `correctness_patterns`."""
         wrong = np.bitwise_count(np.arange(2**n_observers)).astype(np.float64)
         right = n_observers - wrong
         if not self.correlation:
@@ -124,12 +124,12 @@ class PatternPrior(NamedTuple):
 
 Prior = CellPrior | Mapping[str, Beta] | Sequence[float]
 
-# The only place of the default: a Dirichlet(1/2) on the four cells.
+# The default prior: Dirichlet(1/2) on the four cells.
 DEFAULT_PRIOR = CellPrior.of_cells(0.5, 0.5, 0.5, 0.5)
 
 
 def cell_prior(prior: Prior | None) -> CellPrior:
-    """Read a prior on the cells of a pair; None is the default."""
+    """Convert a prior on the cells of a pair. Default (None): Dirichlet(1/2)."""
     beta = check_prior(prior)
     if "copy_probability" in beta:
         raise ValueError(
@@ -182,7 +182,7 @@ def check_accuracy_priors(priors: Mapping[str, Any] | None) -> dict[str, Beta]:
 
 
 def prior_text(prior: Prior | None) -> str:
-    """A prior as results keep it: JSON that `check_prior` reads again."""
+    """Format a prior as JSON, as saved in results."""
     return json.dumps(check_prior(prior))
 
 
@@ -195,7 +195,7 @@ def _beta_parameters(priors: Mapping[str, Any]) -> dict[str, Beta]:
 
 
 def _positive(given: Any, number: int, expected: str) -> list[float]:
-    """So many finite numbers above 0 (`ValueError`)."""
+    """Check for `number` finite numbers above 0 (`ValueError`)."""
     try:
         numbers = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What the metric modules share: reading cells, checking ranges, quotients that stay silent."""
+"""Functions for cells: conversion, checks of ranges, division."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from alikely._base.arrays import Floats
 
 
 def as_numbers(values: ArrayLike) -> Any:
-    """Double precision; complex numbers stay complex, for gradients by complex step."""
+    """Convert to double precision; complex numbers stay complex, for complex-step gradients."""
     array = np.asarray(values)
     return array if array.dtype.kind == "c" else array.astype(np.float64, copy=False)
 
 
 def split(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """The four cells, each as an array of its own."""
+    """Split the four cells into separate arrays."""
     array = as_numbers(cells)
     if array.ndim == 0 or array.shape[-1] != 4:
         raise ValueError(
@@ -30,7 +30,7 @@ def split(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def probability(value: ArrayLike, name: str, low: float = 0.0, high: float = 1.0) -> Floats:
-    """Refuse what lies outside a range (`ValueError`)."""
+    """Check that values lie in a range (`ValueError`)."""
     array = np.asarray(value, dtype=np.float64)
     if np.any(array < low) or np.any(array > high):
         bad = array[(array < low) | (array > high)].flat[0]
@@ -39,7 +39,7 @@ def probability(value: ArrayLike, name: str, low: float = 0.0, high: float = 1.0
 
 
 def divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
-    """Quotient that is NaN, and silent, where the denominator is 0 or an operand is NaN."""
+    """Divide; NaN without a warning if the denominator is 0 or an operand is NaN."""
     top, bottom = np.broadcast_arrays(as_numbers(numerator), as_numbers(denominator))
     out = np.full(top.shape, np.nan, np.result_type(top, bottom))
     np.divide(top, bottom, out=out, where=bottom != 0)

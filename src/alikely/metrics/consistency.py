@@ -1,15 +1,15 @@
 """Error consistency (EC): point estimate, influence function, corrected and scaled forms.
 
 All functions take the four cells of a pair's correctness table on the last axis, in the order
-``n11, n10, n01, n00`` (first index: reference observer ``a`` right or wrong; second: ``b``), with
-any leading dimensions. Counts, bootstrap weights and probabilities all serve: every estimand here
-is free of scale.
+``n11, n10, n01, n00`` (first index: reference observer ``a`` correct or incorrect; second: ``b``),
+with any leading dimensions. Counts, bootstrap weights and probabilities are valid, because all
+estimands are invariant to scale.
 
-Error consistency is bounded by unequal accuracies. Two scalings take the bound out: by the greatest
-error consistency that both accuracies allow, and by the least and greatest agreement. Above the
-agreement of independent observers they are the same number. Both have kinks: where the accuracies
-are equal, and the second where agreement is as expected, and where one accuracy is the other's
-rate of errors. There a normal interval of first derivatives misleads.
+Unequal accuracies bound error consistency. Two scalings remove the bound: by the maximum error
+consistency given both accuracies, and by the minimum and maximum agreement. They are equal if
+agreement is above that of independent observers. Both have a kink at equal accuracies. The second
+also has kinks at expected agreement, and where one accuracy equals the other error rate. Near
+kinks, analytic intervals are unreliable.
 
 References
 ----------
@@ -60,33 +60,33 @@ __all__ = [
 
 
 def accuracies(cells: ArrayLike) -> tuple[Floats, Floats]:
-    """Share of correct trials of either observer."""
+    """Compute the proportion correct of both observers."""
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     return divide(n11 + n10, total), divide(n11 + n01, total)
 
 
 def accuracy_gap(cells: ArrayLike) -> Floats:
-    """Accuracy of the first observer less that of the second."""
+    """Compute the accuracy of the first observer minus that of the second."""
     p_a, p_b = accuracies(cells)
     return p_a - p_b
 
 
 def observed_agreement(cells: ArrayLike) -> Floats:
-    """Share of trials on which both are right or both are wrong, in [0, 1] [G20]_."""
+    """Compute the proportion of trials with both correct or both incorrect [G20]_."""
     n11, n10, n01, n00 = split(cells)
     return divide(n11 + n00, n11 + n10 + n01 + n00)
 
 
 def expected_agreement(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
-    """Agreement of two independent observers with these accuracies, in [0, 1] [G20]_."""
+    """Compute the agreement of two independent observers with these accuracies [G20]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     p_b = probability(accuracy_b, "accuracy_b")
     return np.asarray(p_a * p_b + (1 - p_a) * (1 - p_b))
 
 
 def error_consistency(cells: ArrayLike) -> Floats:
-    """Error consistency: Cohen's kappa of two observers' correctness [G20]_ [K25]_.
+    """Compute error consistency: Cohen's kappa of two observers' correctness [G20]_ [K25]_.
 
     Parameters
     ----------
@@ -96,19 +96,19 @@ def error_consistency(cells: ArrayLike) -> Floats:
     Returns
     -------
     ndarray, shape (...)
-        In [-1, 1]. NaN (0/0) for an empty table and when both observers are always right or both
-        always wrong (see `undefined_reason`); exactly 0 when just one of them is.
+        In [-1, 1]. NaN (0/0) for an empty table, and if both observers are always correct or both
+        always incorrect (see `undefined_reason`); exactly 0 if only one of them is.
 
     Raises
     ------
     ValueError
-        If the last axis does not hold four non-negative cells.
+        If the last axis does not have four non-negative cells.
 
     Notes
     -----
-    ``(p_obs - p_exp) / (1 - p_exp)``, computed in its equal form
-    ``2 (n11 n00 - n10 n01) / ((n11+n10)(n10+n00) + (n11+n01)(n01+n00))``, which does not lose
-    digits near the ceiling.
+    ``(p_obs - p_exp) / (1 - p_exp)``, computed in the equivalent form
+    ``2 (n11 n00 - n10 n01) / ((n11+n10)(n10+n00) + (n11+n01)(n01+n00))``, which is numerically
+    stable for accuracies near 1.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def error_consistency(cells: ArrayLike) -> Floats:
 
 
 def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
-    """Why error consistency is undefined."""
+    """Return the reason why error consistency is undefined, or an empty string."""
     n11, n10, n01, n00 = split(cells)
     total = n11 + n10 + n01 + n00
     return np.select(
@@ -134,7 +134,7 @@ def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
 
 
 def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floats:
-    """Error consistency with less small-sample bias, ``N k / (N - 1 + k)`` [MA24]_."""
+    """Compute bias-corrected error consistency, ``N k / (N - 1 + k)`` [MA24]_."""
     k = np.asarray(kappa, dtype=np.float64)
     n = np.asarray(n_trials, dtype=np.float64)
     if np.any(n < 2):
@@ -143,10 +143,10 @@ def less_biased_error_consistency(kappa: ArrayLike, n_trials: ArrayLike) -> Floa
 
 
 def consistency_bounds(accuracy_a: Floats, accuracy_b: Floats) -> tuple[Floats, Floats]:
-    """Least and greatest error consistency of two accuracies, unchecked [G20]_."""
+    """Compute the bounds of error consistency from valid accuracies [G20]_."""
     a, b = accuracy_a, accuracy_b
     wrong_a, wrong_b = 1 - a, 1 - b
-    # Twice the smaller cell of agreement, or of disagreement, is emptied; nothing cancels.
+    # The smaller cell of agreement, or of disagreement, is emptied; without cancellation.
     different = a * wrong_b + wrong_a * b
     lower = divide(0 - 2 * np.minimum(a * b, wrong_a * wrong_b), different)
     upper = divide(2 * np.minimum(a * wrong_b, wrong_a * b), different)
@@ -166,7 +166,7 @@ def _less_biased(cells: ArrayLike) -> Floats:
     return less_biased_error_consistency(error_consistency(cells), np.maximum(n_trials, 2))
 
 
-# What accuracies do to agreement: their difference, and what they allow.
+# Difference of accuracies, and bounds of EC given accuracies.
 ACCURACY_COLUMNS = MappingProxyType(
     {"accuracy_gap": accuracy_gap, "kappa_min": _least, "kappa_max": _greatest}
 )
@@ -186,7 +186,7 @@ ERROR_CONSISTENCY = register(
 
 
 def normalized_error_consistency(cells: ArrayLike) -> Floats:
-    """Error consistency as a share of the greatest one that the accuracies allow."""
+    """Compute error consistency divided by its maximum given the accuracies."""
     n11, n10, n01, n00 = split(cells)
     # kappa_max has the same margins: the smaller disagreement cell is emptied.
     swap = np.minimum(n10, n01)
@@ -195,7 +195,7 @@ def normalized_error_consistency(cells: ArrayLike) -> Floats:
 
 
 def min_mid_max_agreement(cells: ArrayLike) -> Floats:
-    """Agreement scaled to -1, 0 and 1 at its least, expected and greatest value [S20]_."""
+    """Scale agreement to -1, 0 and 1 at its minimum, expected and maximum value [S20]_."""
     n11, n10, n01, n00 = split(cells)
     # kappa_min has the same margins: the smaller agreement cell is emptied.
     swap = np.minimum(n11, n00)

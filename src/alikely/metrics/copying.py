@@ -1,9 +1,9 @@
-"""The copy model: how often one observer copies another, and what that says of EC.
+"""Copy model: probability that one observer copies another, and its relation to EC.
 
 Functions of ``cells`` take the four cells of a pair's correctness table on the last axis, in the
-order ``n11, n10, n01, n00`` (first index: the observer copied from, ``a``, right or wrong; second:
-``b``), with any leading dimensions. Counts, bootstrap weights and probabilities all serve: every
-estimand here is free of scale.
+order ``n11, n10, n01, n00`` (first index: the copied observer ``a`` correct or incorrect; second:
+``b``), with any leading dimensions. Counts, bootstrap weights and probabilities are valid, because
+all estimands are invariant to scale.
 
 References
 ----------
@@ -36,34 +36,36 @@ __all__ = [
 
 
 def mismatch_factor(accuracy_a: ArrayLike, accuracy_b: ArrayLike) -> Floats:
-    """Factor ``f`` between copy probability and error consistency, ``EC = c f`` [K25]_."""
+    """Compute the factor ``f`` of copy probability in error consistency, ``EC = c f`` [K25]_."""
     p_a = probability(accuracy_a, "accuracy_a")
     return divide(2 * p_a * (1 - p_a), 1 - expected_agreement(accuracy_a, accuracy_b))
 
 
 def copy_probability(cells: ArrayLike) -> Floats:
-    """Signed probability that ``b`` copies ``a``: ``P(b right | a right) - P(b right | a wrong)``.
+    """Compute the signed probability that ``b`` copies ``a``.
+
+    It is ``P(b correct | a correct) - P(b correct | a incorrect)``.
 
     Parameters
     ----------
     cells : array_like, shape (..., 4)
-        Counts, weights or probabilities ``n11, n10, n01, n00``; ``a`` is the observer copied from.
+        Counts, weights or probabilities ``n11, n10, n01, n00``; ``a`` is the copied observer.
 
     Returns
     -------
     ndarray, shape (...)
-        In [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN when ``a`` is
-        always right or always wrong.
+        In [-1, 1]; a negative value is the probability that ``b`` inverts ``a``. NaN if ``a`` is
+        always correct or always incorrect.
 
     Raises
     ------
     ValueError
-        If the last axis does not hold four non-negative cells.
+        If the last axis does not have four non-negative cells.
 
     Notes
     -----
-    For positive values this is the copy model of Proposition 1 in [K25]_; the sign is an extension
-    under which ``EC = c f`` still holds, see `mismatch_factor`.
+    For positive values this is the copy model of Proposition 1 in [K25]_. The sign is an extension
+    for which ``EC = c f`` remains valid, see `mismatch_factor`.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def copy_probability(cells: ArrayLike) -> Floats:
 
 
 def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
-    """Why the copy probability is undefined."""
+    """Return the reason why the copy probability is undefined, or an empty string."""
     n11, n10, n01, n00 = split(cells)
     return np.select(
         [n11 + n10 + n01 + n00 == 0, n01 + n00 == 0, n11 + n10 == 0],
@@ -89,10 +91,10 @@ def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
 
 
 def own_accuracy(cells: ArrayLike) -> Floats:
-    """Accuracy of ``b`` on the trials it answers on its own, under the signed copy model [K25]_."""
+    """Compute the accuracy of ``b`` on trials without copying, by the copy model [K25]_."""
     n11, n10, n01, n00 = split(cells)
     right, wrong = n11 + n10, n01 + n00
-    # Right where the other is not followed, and wrong: without cancellation.
+    # Correct and incorrect without copying; without cancellation.
     own = np.minimum(divide(n11, right), divide(n01, wrong))
     return divide(own, own + np.minimum(divide(n10, right), divide(n00, wrong)))
 
@@ -100,7 +102,7 @@ def own_accuracy(cells: ArrayLike) -> Floats:
 def copy_parameters(
     accuracy_a: ArrayLike, accuracy_b: ArrayLike, error_consistency: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Copy probability and own accuracy that give these accuracies and error consistency [K25]_."""
+    """Compute copy probability and own accuracy from accuracies and EC [K25]_."""
     p_a, p_b, kappa = np.broadcast_arrays(
         probability(accuracy_a, "accuracy_a"),
         probability(accuracy_b, "accuracy_b"),
@@ -108,8 +110,8 @@ def copy_parameters(
     )
     if np.any((p_a == 0) | (p_a == 1)):
         raise ValueError(
-            "accuracy_a must lie strictly between 0 and 1, got 0 or 1: nobody can tell copying "
-            "from a perfect observer; exchange the observers"
+            "accuracy_a must lie strictly between 0 and 1, got 0 or 1, for which the copy "
+            "probability is undefined; exchange the observers"
         )
     lower, upper = error_consistency_bounds(p_a, p_b)
     # One unit in the last places of the bounds, which are themselves rounded.
@@ -124,7 +126,7 @@ def copy_parameters(
     c = within(kappa / mismatch_factor(p_a, p_b), -1, 1, slack)
     copied = np.where(c >= 0, p_a, 1 - p_a)
     magnitude = np.abs(c)
-    # Rounding alone can push a boundary case a few ulp outside [0, 1].
+    # Rounding can move a boundary case slightly outside [0, 1].
     q = divide(p_b - magnitude * copied, 1 - magnitude)
     q = within(q, slack=slack)
     return c, np.where(np.abs(q - 0.5) <= 0.5, q, np.nan)

@@ -1,4 +1,4 @@
-"""Do two systems make the same mistakes? Agreement of wrong labels, and of distributions of errors.
+"""Agreement of incorrect labels, and similarity of distributions of errors.
 
 References
 ----------
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def label_statistics(counts: ArrayLike) -> Floats:
-    """Joint-error tables as what agreement depends on: how often labels agree, and both margins."""
+    """Compute label statistics of joint errors: agreement and both margins."""
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
         raise ValueError(
@@ -67,11 +67,11 @@ def label_statistics(counts: ArrayLike) -> Floats:
 
 
 def _shares(statistics: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Observed and expected agreement, and both margins, as shares of the joint errors."""
+    """Observed and expected agreement, and both margins, as proportions of joint errors."""
     array = np.asarray(statistics, dtype=np.float64)
     first, second = np.split(array[..., 1:], 2, axis=-1)
     total = first.sum(axis=-1)[..., None]
-    # The margins of weights add up to the same number in different orders of summation.
+    # Sums of both margins may differ by rounding.
     other = second.sum(axis=-1)[..., None]
     row, column = divide(first, total), divide(second, other)
     observed, expected = divide(array[..., 0], total[..., 0]), (row * column).sum(axis=-1)
@@ -79,21 +79,21 @@ def _shares(statistics: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def label_agreement(statistics: ArrayLike) -> Floats:
-    """Misclassification agreement from label statistics."""
+    """Compute misclassification agreement from label statistics."""
     observed, expected, _, _ = _shares(statistics)
     out = np.full(observed.shape, np.nan)
-    # Rounding of shares leaves this much of a margin that is all one class.
+    # Rounding error of a margin with a single class.
     np.divide(observed - expected, 1 - expected, out=out, where=expected < 1 - 1e-12)
     return within(out, -1)
 
 
 def label_gradient(statistics: ArrayLike) -> Floats:
-    """Gradient of misclassification agreement by label statistics [FCE69]_."""
+    """Compute the gradient of misclassification agreement by label statistics [FCE69]_."""
     observed, expected, row, column = _shares(statistics)
     rest = np.where(expected < 1 - 1e-12, 1 - expected, np.nan)[..., None]
     po, pe = observed[..., None], expected[..., None]
     margins = np.concatenate([column, row], axis=-1)
-    # Expected agreement moves with the other's frequency of either label.
+    # The slope of expected agreement is the other observer's frequency of the label.
     moved = -(1 - po) * (margins - pe) / rest**2 - po / rest / 2
     array = np.asarray(statistics, dtype=np.float64)
     total = array[..., 1 : 1 + row.shape[-1]].sum(axis=-1, keepdims=True)
@@ -101,7 +101,7 @@ def label_gradient(statistics: ArrayLike) -> Floats:
 
 
 def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
-    """Why misclassification agreement is undefined."""
+    """Return the reason why misclassification agreement is undefined, or an empty string."""
     array = np.asarray(statistics, dtype=np.float64)
     return np.where(
         np.isfinite(label_agreement(array)),
@@ -115,18 +115,18 @@ def label_undefined_reason(statistics: ArrayLike) -> NDArray[Any]:
 
 
 def misclassification_agreement(counts: ArrayLike) -> Floats:
-    """Misclassification agreement: Cohen's kappa of the labels of joint errors [C60]_ [X25]_.
+    """Compute misclassification agreement: Cohen's kappa of labels of joint errors [C60]_ [X25]_.
 
     Parameters
     ----------
     counts : array_like, shape (..., class, class)
-        Trials on which both systems are wrong, by the label of the first and of the second.
+        Numbers of joint errors by label of the first and of the second system.
 
     Returns
     -------
     ndarray of float64, shape (...)
-        In [-1, 1]; 0 where labels agree no more than their frequencies make them; NaN without
-        joint errors, or if both systems give one and the same label throughout.
+        In [-1, 1]; 0 for agreement as expected from the label frequencies; NaN without joint
+        errors, or if both systems always give the same label.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def misclassification_agreement(counts: ArrayLike) -> Floats:
 
 
 def jensen_shannon_divergence(p: ArrayLike, q: ArrayLike, base: float = 2) -> Floats:
-    """Jensen-Shannon divergence of two distributions [L91]_."""
+    """Compute the Jensen-Shannon divergence of two distributions [L91]_."""
     check_base(base)
     one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     middle = (one + other) / 2
@@ -158,10 +158,10 @@ def error_divergence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> Floats:
-    """Class-level error divergence (CLED): how differently two systems' errors are spread [X25]_.
+    """Compute the class-level error divergence (CLED) of two systems' errors [X25]_.
 
-    The weights are by true class, as in the text of [X25]_; one equation of its appendix has
-    predicted classes, which is not used.
+    The weights are by true class, as in the text of [X25]_. One equation of its appendix has
+    predicted classes instead.
     """
     one, other = _two_rows(rows_a, rows_b)
     check_options(alpha, mixture, base)
@@ -172,7 +172,7 @@ def error_divergence(
 
 
 def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
-    """Misclassification agreement that the true classes alone bring about."""
+    """Compute the misclassification agreement expected from the true classes alone."""
     a, b = np.asarray(labels_a, np.float64), np.asarray(labels_b, np.float64)
     n = a.sum(axis=-1)
     same = (a * b).sum(axis=-1) / np.where(n > 0, n, 1)
@@ -181,7 +181,7 @@ def expected_agreement(labels_a: ArrayLike, labels_b: ArrayLike) -> Floats:
 
 
 def error_similarity(divergence: ArrayLike) -> Floats:
-    """Class-level error similarity (CLES), ``1 / (1 + CLED)`` [X25]_."""
+    """Compute the class-level error similarity (CLES), ``1 / (1 + CLED)`` [X25]_."""
     return np.asarray(1 / (1 + np.asarray(divergence, dtype=np.float64)))
 
 
@@ -207,13 +207,13 @@ def _error_rows(rows: ArrayLike) -> Floats:
 
 
 def distinct_agreement(statistics: ArrayLike, own: ArrayLike) -> Floats:
-    """Misclassification agreement with chance taken over different joint errors [H48]_."""
+    """Compute misclassification agreement with chance over different joint errors [H48]_."""
     array, squares = np.asarray(statistics, np.float64), np.asarray(own, np.float64)
     first, second = np.split(array[..., 1:], 2, axis=-1)
     total = first.sum(axis=-1)
     observed = within(divide(array[..., 0], total))
     chance = divide((first * second).sum(axis=-1) - squares[..., 0], total**2 - squares[..., 1])
-    # No two distributions of labels have more: kappa is never below -1.
+    # Upper bound for any two distributions of labels: kappa is at least -1.
     chance = np.clip(chance, 0, (1 + observed) / 2)
     out = np.full(observed.shape, np.nan)
     np.divide(observed - chance, 1 - chance, out=out, where=chance < 1 - 1e-12)
@@ -231,7 +231,8 @@ MISCLASSIFICATION_AGREEMENT = register(
         beside=("n_joint_errors", "expected"),
         requested=("n_errors_a", "n_errors_b"),
         distinct=distinct_agreement,
-        # Measured (docs/validation): scores hold .86 to .92 with 7 to 11, .92 to .96 with 25.
+        # Measured (docs/validation): coverage of scores is 0.86 to 0.92 with 7 to 11 joint errors,
+        # 0.92 to 0.96 with 25.
         trust=TRUST["labels"]._replace(pooled=(20, note("joint-errors-of-means", least=20))),
         whys=("no joint error", "one and the same wrong label throughout"),
         sources=("10.48550/arXiv.2409.13919",),
@@ -255,7 +256,7 @@ UNRELIABLE = MappingProxyType(
 def error_similarity_metric(
     alpha: float = 0.5, mixture: Mixture = "mean", base: float = 2
 ) -> Metric:
-    """Class-level error similarity [X25]_ with its options, as an estimand."""
+    """Make the metric class-level error similarity [X25]_ with options."""
     check_options(alpha, mixture, base)
     divergence = functools.partial(row_divergence, alpha=alpha, mixture=mixture, base=base)
     slopes = functools.partial(row_gradient, alpha=alpha, mixture=mixture, base=base)
@@ -304,7 +305,7 @@ def error_similarity_metric(
             "model_low",
             "model_high",
         ),
-        # Measured (docs/validation): means over pairs are no surer of rows than pairs are.
+        # Measured (docs/validation): means over pairs do not have less bias than pairs.
         trust=TRUST["rows"]._replace(
             pooled=(
                 np.inf,

@@ -1,4 +1,4 @@
-"""Gradients of metrics, without a formula: by complex step, or by central differences.
+"""Numerical gradients of metrics: complex step or central differences.
 
 References
 ----------
@@ -27,16 +27,16 @@ __all__ = [
     "supports_complex",
 ]
 
-# Steps, relative to the total of the sums: nothing cancels in the first.
+# Steps, relative to the total of the sums; the first is free of cancellation.
 IMAGINARY, STEP, SIDE = 1e-30, 6e-6, 1e-6
-# Relative differences that rounding and curvature leave between two ways.
+# Relative differences between both methods due to rounding and curvature.
 CLOSE, KINK = 1e-6, 1e-3
 
 Value = Callable[[Any], Floats]
 
 
 def complex_step(value: Value, sums: Floats) -> Floats:
-    """Gradient of an analytic function, to rounding [ST98]_: (..., K) to (..., K)."""
+    """Compute the gradient of an analytic function to rounding precision [ST98]_."""
     out = np.empty(np.shape(sums))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(out.shape[-1]):
@@ -47,7 +47,7 @@ def complex_step(value: Value, sums: Floats) -> Floats:
 
 
 def complex_step_of[Sums: tuple[Any, ...]](value: Value, sums: Sums) -> Sums:
-    """The same of named sums, whose fields may have further axes behind those of the value."""
+    """Compute the gradient for named sums, whose fields may have additional axes."""
     n_dims = np.ndim(value(sums))
     found = []
     for place, field in enumerate(sums):
@@ -65,7 +65,7 @@ def complex_step_of[Sums: tuple[Any, ...]](value: Value, sums: Sums) -> Sums:
 
 
 def central_differences(value: Value, sums: Floats) -> Floats:
-    """Gradient of a smooth function; the mean of both sides at a kink."""
+    """Compute the gradient of a smooth function; the mean of both sides at a kink."""
     array = np.asarray(sums, dtype=np.float64)
     whole = STEP * np.abs(array).sum(axis=-1)
     out = np.empty(array.shape)
@@ -74,13 +74,13 @@ def central_differences(value: Value, sums: Floats) -> Floats:
         step = np.where(own != 0, np.minimum(np.abs(own) / 2, whole), whole)
         by = (_differences(value, array, unit, step * part) for part in (1.0, 0.5, 0.25))
         far, near, nearest = by
-        # Romberg's rule: neither the first nor the second power of the step is left.
+        # Romberg's rule removes the first and second power of the step.
         out[..., k] = (4 * (2 * nearest - near) - (2 * near - far)) / 3
     return out
 
 
 def _differences(value: Value, sums: Floats, unit: Floats, step: Floats) -> Floats:
-    """Slope between both sides; of one side where the other would fall below 0."""
+    """Slope between both sides; one-sided if the other side would be below 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         up = value(sums + step[..., None] * unit)
         below = sums - step[..., None] * unit
@@ -90,18 +90,18 @@ def _differences(value: Value, sums: Floats, unit: Floats, step: Floats) -> Floa
 
 
 def across_kinks(value: Value, sums: Floats) -> Floats:
-    """Gradient by complex step, and at kinks of the function the mean of both sides."""
+    """Compute the gradient by complex step, and at kinks the mean of both sides."""
     smooth, mean = complex_step(value, sums), central_differences(value, sums)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.maximum(np.abs(mean).max(axis=-1, initial=0.0), 1 / np.abs(sums).sum(axis=-1))
         kink = (np.abs(smooth - mean) > CLOSE * scale[..., None]).any(axis=-1)
-        # A value that does not change with the scale has no slope along its sums.
+        # Values that are invariant to scale have slope 0 along the sums.
         along = (mean * sums).sum(axis=-1) / np.sum(sums, axis=-1)
     return np.where(kink[..., None], mean - along[..., None], smooth)
 
 
 def one_sided(value: Value, sums: Floats, side: float) -> Floats:
-    """Gradient by differences on one side (1 or -1) of sums that are all above 0."""
+    """Compute the gradient by one-sided differences (1 or -1), for sums above 0."""
     array = np.asarray(sums, dtype=np.float64)
     step = side * SIDE * array.sum(axis=-1)
     here = value(array)
@@ -110,13 +110,13 @@ def one_sided(value: Value, sums: Floats, side: float) -> Floats:
 
 
 def agree(one: Floats, other: Floats, sums: Floats, tolerance: float) -> bool:
-    """Whether two gradients are the same, by what they make of a share of the sums."""
+    """Check that two gradients are equal within a tolerance."""
     scale = np.maximum(np.abs(other).max(axis=-1, initial=0.0), 1 / np.abs(sums).sum(axis=-1))
     return bool((np.abs(one - other) <= tolerance * scale[..., None]).all())
 
 
 def supports_complex(value: Value, sums: Floats) -> bool:
-    """Whether the complex step gives what differences do."""
+    """Check that complex step and central differences agree."""
     try:
         found = complex_step(value, sums)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Decision margins: how easy an item is for a system, and whether two find the same items easy.
+"""Decision margins of items, and their correlation between two systems.
 
 References
 ----------
@@ -49,7 +49,7 @@ CONSTANT = "all margins of a system are equal"
 
 
 def normal_scores(margins: ArrayLike) -> Floats:
-    """Normal scores of margins, by mid-ranks [HL56]_."""
+    """Compute normal scores of margins, by mid-ranks [HL56]_."""
     y = np.asarray(margins, dtype=np.float64)
     if y.ndim != 1 or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
         raise ValueError(
@@ -60,15 +60,15 @@ def normal_scores(margins: ArrayLike) -> Floats:
 
 
 def repeated(shown: ArrayLike) -> bool:
-    """Whether the same observers saw enough items again to tell stable deviations from noise."""
+    """Check for enough repeated items to separate stable deviations from noise."""
     return int((np.asarray(shown) > 1).any(axis=0).sum()) >= FEWEST_ITEMS
 
 
 def scores_of_probabilities(probabilities: ArrayLike, zeros: bool = False) -> Floats:
-    """Scores from class probabilities: their logarithms, logits up to a constant of each item."""
+    """Convert class probabilities to scores: logarithms, equal to logits up to a constant."""
     p = _score_matrix(probabilities, "probabilities")
     total = p.sum(axis=1)
-    # Rows printed with four digits, or stored in half precision, still pass.
+    # Tolerates rows with four digits or half precision.
     bad = np.flatnonzero((np.abs(total - 1) > 1e-3) | (p < 0).any(axis=1))
     if len(bad):
         raise ValueError(
@@ -91,7 +91,7 @@ def coarse_scores(
     coarse: Sequence[str],
     how: How = "mean",
 ) -> Floats:
-    """Scores of coarse categories from those of the fine classes they are made of."""
+    """Compute scores of coarse categories from scores of their fine classes."""
     fine = _score_matrix(scores, "scores", zeros=True)
     if len(categories) != fine.shape[1]:
         raise ValueError(
@@ -116,7 +116,7 @@ def coarse_scores(
 
 
 def check_how(how: str) -> None:
-    """Refuse an unknown rule for scores of coarse categories (`ValueError`)."""
+    """Check the rule for scores of coarse categories (`ValueError`)."""
     if how not in get_args(How):
         raise ValueError(f"how must be 'mean' or 'mean_probability', got {how!r}")
 
@@ -126,7 +126,7 @@ def _log_mean(scores: Floats, axis: int) -> Any:
 
 
 def model_margin(scores: ArrayLike, truth: ArrayLike) -> Floats:
-    """Decision margin of a model: target's score above the best other one, over sqrt 2."""
+    """Compute a model's margin: target score minus best other score, divided by sqrt 2."""
     s = _score_matrix(scores, "scores")
     t = np.asarray(truth)
     if s.shape[1] < 2:
@@ -156,14 +156,14 @@ def _score_matrix(scores: ArrayLike, name: str, zeros: bool = False) -> Floats:
 
 
 def margin_consistency(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Decision-margin consistency: correlation of two systems' margins over items."""
+    """Compute decision-margin consistency: correlation of margins over items."""
     a, b = _centred(x, y)
     scale = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     return within(divide((a * b).sum(axis=-1), scale), -1)
 
 
 def margin_influence(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Influence of each item on decision-margin consistency."""
+    """Compute the influence of each item on decision-margin consistency."""
     with np.errstate(invalid="ignore", divide="ignore"):
         u, v = (z / np.sqrt((z**2).mean(axis=-1, keepdims=True)) for z in _centred(x, y))
     r = margin_consistency(x, y)[..., None]
@@ -171,7 +171,7 @@ def margin_influence(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def weighted_consistency(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
-    """Decision-margin consistency over weighted items, such as resampled ones."""
+    """Compute decision-margin consistency over weighted items, such as resampled ones."""
     a, b = (z / max(np.abs(z).max(), 1e-300) for z in _centred(x, y))
     w = np.asarray(weights, dtype=np.float64)
     moments = w @ np.stack([np.ones(a.shape), a, b, a * a, b * b, a * b], axis=1)
@@ -184,10 +184,10 @@ def weighted_consistency(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floa
 
 
 def _correlation(square_a: Floats, square_b: Floats, product: Floats) -> Floats:
-    # What is left of a constant after rounding is no variance.
+    # Rounding errors of a constant are not variance.
     defined = (square_a > 1e-14) & (square_b > 1e-14)
     scale = np.sqrt(np.where(defined, square_a * square_b, np.nan))
-    # Moments are differences of numbers up to 1: their rounding counts more the smaller they are.
+    # Moments are differences of numbers up to 1: relative rounding errors grow as they shrink.
     smaller = np.minimum(square_a, square_b)
     return within(product / scale, -1, 1, ROUNDING / np.where(defined, smaller, np.nan))
 
@@ -209,18 +209,19 @@ def _centred(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def spearman_brown(r: ArrayLike, factor: float = 2) -> Floats:
-    """Reliability of a group `factor` times as large [S10]_.
+    """Compute the reliability of a group `factor` times as large [S10]_.
 
     Parameters
     ----------
     r : array_like
-        Reliability, such as the correlation of two halves.
+        Reliability, such as the correlation between two halves.
     factor : float
-        Above 0; below 1 for a smaller group.
+        Ratio of group sizes, above 0; below 1 for a smaller group.
 
     Returns
     -------
     ndarray of float64
+        Spearman-Brown reliability.
 
     Raises
     ------
@@ -253,7 +254,7 @@ DECISION_MARGIN_CONSISTENCY = register(
         label="decision-margin consistency",
         short="DMC",
         scale="fisher",
-        # Next to an estimate corrected for noise: the scale it is on, and classes taken apart.
+        # With a noise-corrected estimate: its scale, and correlations within and between classes.
         beside=(
             "reliability", "ceiling", "disattenuated",
             "scale", "r_within_class", "r_within_class_lb", "r_within_class_ub", "r_between_class",
