@@ -515,7 +515,7 @@ def stability(scores: Result, generalize_to: Population = "images") -> NDArray[n
 def ceilings(
     scores: Result, generalize_to: Population | None = None, *, columns: Columns = None
 ) -> pd.DataFrame:
-    """Compute human-human scores and noise ceilings of every level, and test them against 0.
+    """Compute human-human scores, tested against 0, and noise ceilings of every level.
 
     Parameters
     ----------

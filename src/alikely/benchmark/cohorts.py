@@ -64,7 +64,6 @@ MANY_ROWS = 10_000
 # Thinning: in shorter chains, the r_hat of some of many variables exceeds its limit by chance.
 THIN = 2
 # Variables that scores, checks and comparisons need, and their dimensions.
-# What scores, checks and comparisons are made of.
 QUANTITIES = {
     "human_error_consistency": ("condition",),
     "copy_probability": ("entry",),
@@ -153,7 +152,7 @@ def fit_cohort(
     Warns
     -----
     SamplingWarning
-        If the chains did not converge or diverged.
+        If chains did not converge, or had divergent transitions.
 
     Examples
     --------

@@ -428,7 +428,7 @@ def student_bounds(
 ) -> Floats:
     """Bounds of Student's t intervals: shape (..., 2)."""
     half = stats.t.ppf((1 + ci_prob) / 2, df) * np.sqrt(variance)
-    # Clipping to the range leaves coverage unchanged.
+    # Clipping to the range of the score leaves coverage unchanged.
     return np.clip(np.stack([center - half, center + half], axis=-1), *limits)
 
 

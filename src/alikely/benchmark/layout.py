@@ -99,9 +99,9 @@ SAME_IMAGE: dict[Items, list[str]] = {
 Exclusions = Mapping[str, Sequence[str]]
 # Attribute of trials: the excluded conditions.
 EXCLUDED = "excluded"
+
 # Conditions that the model-vs-human benchmark excludes: undistorted ones, in which humans make too
 # few errors, and those at chance [G21]_.
-# humans make no errors to be consistent with, and those at chance [G21]_.
 EXCLUSIONS: dict[str, Exclusions] = {
     "model-vs-human": {
         "colour": ["cr"],

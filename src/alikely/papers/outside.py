@@ -37,7 +37,7 @@ def external_correlations(
 ) -> pd.DataFrame:
     """Compute rank correlations of a score of observers with external variables [G20]_.
 
-    As in figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not propagated into the
+    This is the analysis of figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not propagated into the
     intervals.
 
     Parameters

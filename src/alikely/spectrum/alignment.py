@@ -139,7 +139,7 @@ def condition_alignment(
     Resampling images and humans counts the trial-level noise more than once [O07]_. In contrast,
     samples of n humans have only ``(n - 1) / n`` of the variance between humans. In single
     conditions the first effect is larger. For error consistency in the model-vs-human data (4 to 7
-    humans), replicates have 1.1 times the standard deviation `se` for models, and 1.3 times for
+    humans), the standard deviation of replicates is 1.1 times `se` for models, and 1.3 times for
     human-human. In means over the 8 conditions of a data set, the factor is 1.1 for models and
     their differences, and 0.9 to 1.5 for human-human. `se` is computed as in
     `alikely.benchmark_scores`, with a condition in place of a data set, and is NaN with fewer than

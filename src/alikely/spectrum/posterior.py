@@ -101,7 +101,7 @@ def fit_spectrum(
     Warns
     -----
     SamplingWarning
-        If the chains did not converge or diverged.
+        If chains did not converge, or had divergent transitions.
 
     Examples
     --------

@@ -30,7 +30,7 @@ __all__ = ["TIE", "regimes"]
 MOST_REGIMES = 6
 # A difference of BIC below this is "not worth more than a bare mention" [R95].
 TIE = 2.0
-# Some groupings from which EM reaches its best optimum occur once in a hundred runs of k-means.
+# Groupings from which EM reaches its best optimum may occur only once in hundreds of runs.
 N_STARTS = 5_000
 # EM starts from this many of the best groupings of k-means.
 MOST_GROUPINGS = 100
