@@ -246,7 +246,7 @@ def test_bad_input_gets_one_line(made: tuple[al.Trials, pd.DataFrame], result: a
         with pytest.raises(error, match=message):
             call()  # type: ignore[no-untyped-call]
     none = al.decision_margin_consistency(*made, n_resamples=0, n_draws=0, rng=1)
-    with pytest.raises(ValueError, match="this result has none: n_draws="):
+    with pytest.raises(ValueError, match="this result has none; set n_draws="):
         scores_from_result(none)
     consistency = al.error_consistency(al.load_example(), n_resamples=0, n_draws=400, rng=1)
     with pytest.raises(ValueError, match="name the observers that systems are scored against"):

@@ -37,8 +37,8 @@ def external_correlations(
 ) -> pd.DataFrame:
     """Compute rank correlations of a score of observers with external variables [G20]_.
 
-    This is the analysis of figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not propagated into the
-    intervals.
+    This is the analysis of figures SF.9 to SF.12 of [G20]_. Uncertainty in the scores is not
+    propagated into the intervals.
 
     Parameters
     ----------
