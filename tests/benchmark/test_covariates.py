@@ -224,7 +224,7 @@ def put(column: str, values: Any) -> Callable[[pd.DataFrame], Any]:
         (lambda t: {"model": pd.concat([t, t.iloc[:1]])}, "have two rows for 'model_1'"),
         (lambda t: {"model": t[[]]}, "have no column; give at least one"),
         (lambda t: {"model": t.rename(columns={"family": 3})}, "digits and underscores.*got '3'"),
-        (lambda t: {"model": pd.concat([t, t[["year"]]], axis=1)}, "column .year. stands twice"),
+        (lambda t: {"model": pd.concat([t, t[["year"]]], axis=1)}, "column .year. occurs twice"),
         (lambda t: {"model": t.assign(year=t["year"] * 1e300)}, "'year' of model is too large"),
         (put("training set", 1.0), "a name of letters, digits and underscores.*'training set'"),
         (put("year", [1, 2, np.nan, 4, 5, 6]), "'year' of model is missing for model_3; fill"),

@@ -93,9 +93,9 @@ def test_humans_may_have_any_name() -> None:
     "name", ["class", "observer", "item", "dataset", "condition", "kind", "truth", "trial"]
 )
 def test_a_label_may_not_overwrite_what_trials_hold(name: str) -> None:
-    with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
+    with pytest.raises(ValueError, match=f"label of observers must not have the name '{name}'"):
         labeled(name)
-    with pytest.raises(ValueError, match=f"label of observers must not be called '{name}'"):
+    with pytest.raises(ValueError, match=f"label of observers must not have the name '{name}'"):
         Trials.from_table(al.load_example().to_table(), labels=[name])
 
 

@@ -80,7 +80,7 @@ def test_every_subcommand_that_reads_has_the_options_of_reading(subcommand: str)
         ("in classes=[...] or give na_values=[]", "in --classes NAME,... or give --na-values="),
         ("na_values must be a list; give ['a', 'b']", "--na-values must be a list; give"),
         ("or give wide=True if each", "or give --wide if each"),
-        ("what parts them (sep=)", "what parts them (--sep)"),
+        ("the separator (sep=)", "the separator (--sep)"),
         ("or give truth=)", "or give --columns truth=NAME)"),
         ("no trials where condition='blur'", "no trials where condition='blur'"),
         ("n_resamples=0 in one of them", "--n-resamples 0 in one of them"),

@@ -120,12 +120,12 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "two truths": (
         _set("truth", "horse"), {"classes": "seen"},
         r"item 'i\d' has truth '\w+' for observer 'o\d' \(row \d+ of .*\) but .* has one truth"),
-    "two truths of other letters": (_set("truth", "Cat"), {}, "classes .* differ in case alone"),
+    "two truths of other letters": (_set("truth", "Cat"), {}, "classes .* differ only in case"),
     "two kinds": (_set("kind", "robot"), {}, r"has kind '\w+' and 'robot' \(row \d+ of"),
     "two labs": (
         _set("lab", "elsewhere"), {"labels": ["lab"]}, r"has lab 'lab of o\d' and 'elsewhere'"),
     "empty label": (_set("item", " "), {}, r"a label must be text or a number, got ' '"),
-    "no repeat": (_odd_repeat, {}, r"'repeat' must hold whole numbers from 0 .* 'x' in row 3 of"),
+    "no repeat": (_odd_repeat, {}, r"'repeat' must contain whole numbers from 0.* 'x' in row 3 of"),
     "repeats without a column": (
         _without("repeat"), {}, r"two rows for item .*repeat 0\): row \d+ of .* and row \d+ of"),
     "no kind": (_without("kind"), {}, ""),
@@ -133,11 +133,11 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "an answer twice": (_twice, {}, r"two rows for item 'i\d' .*: row \d+ of .* and row \d+ of"),
     "numbers": (_numbers("truth", "response"), {}, ""),
     "numbers and texts": (
-        _numbers("response"), {}, "column 'truth' holds texts but column 'response' holds numbers"),
+        _numbers("response"), {}, "column 'truth' contains texts but column 'response' contains numbers"),
     "halves": (_halves, {}, ""),
     "correctness": (_correct(), {}, ""),
     "correctness, missing": (_correct(None), {}, ""),
-    "correctness, two": (_correct(2), {}, r"must hold 0, 1 or nothing, got '2' in row \d+ of"),
+    "correctness, two": (_correct(2), {}, r"must contain 0, 1 or nothing, got '2' in row \d+ of"),
     "a column elsewhere": (None, {"observer": "lab"}, ""),
 }  # fmt: skip
 

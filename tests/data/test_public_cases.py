@@ -242,7 +242,7 @@ def psychopy_twice(folder: Path) -> None:
         (folder / f"{name}.csv").write_text("".join(f"{row},{row}\n" for row in text))
 
 
-@case("24", r"bert.csv', line 3 has 9 fields, and the line of names has 8", item="image")
+@case("24", r"bert.csv', line 3 has 9 fields, but the line of names has 8", item="image")
 def psychopy_commas(folder: Path) -> None:
     w.psychopy(folder)
     path = folder / "bert.csv"

@@ -241,7 +241,7 @@ def test_classes_that_are_never_true() -> None:
 @pytest.mark.parametrize("labels", [{"response": ["Cat", "cat", "cat", "dog"]}, {}])
 def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
     table = TABLE.assign(**labels) if labels else TABLE.replace({"dog": "CAT"})
-    with pytest.raises(ValueError, match=r"differ in case alone; .* classes=\[...\]"):
+    with pytest.raises(ValueError, match=r"differ only in case; .* classes=\[...\]"):
         Trials.from_table(table)
     known = ["cat", "Cat", "dog", "CAT"]
     assert Trials.from_table(table, classes=known).classes == known
@@ -257,7 +257,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
         ),
         ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' have the same rows; leave"),
         ({"a_csv": text(), "b_csv": text(table=TABLE[:1])}, {}, "two rows for item 'x' .*: row 0"),
-        ({"a_txt": "x"}, {}, r"holds no file of a known kind \(.csv, .*\); there are: a.txt"),
+        ({"a_txt": "x"}, {}, r"contains no file of a known format \(.csv, .*\); there are: a.txt"),
         ({"a_csv": text()}, {"format": "lm-evl"}, "format must be .*; did you mean 'lm-eval'?"),
         ({"a_csv": text()}, {"format": "table", "score": "acc"}, "a table has none"),
         ({"a_csv": text()}, {"obsever": "x"}, "no column or option 'obsever'.*mean 'observer'"),
@@ -373,5 +373,5 @@ def test_columns_of_one_name_are_refused(opened: Callable[[Any], Trials]) -> Non
     table = pd.DataFrame([["x", "x", "y"], ["y", "x", "y"]], columns=["truth", "a", "a"])
     arrow = pa.table([["x", "y"], ["x", "x"], ["y", "y"]], names=["truth", "a", "a"])
     for twice in (table, arrow, table.set_axis(["truth", "1", 1], axis=1)):
-        with pytest.raises(ValueError, match=r"column '(a|1)' stands twice in the table"):
+        with pytest.raises(ValueError, match=r"column '(a|1)' occurs twice in the table"):
             opened(twice)

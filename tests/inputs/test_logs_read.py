@@ -169,7 +169,7 @@ the samples of 'a.json' are no list => log(json.dumps(HEAD | {'samples': {'a': 1
 a.csv' is empty: it has no rows => folder({'a.csv': ROW.split('\n')[0] + '\n'})
 a.csv' is an empty file => folder({'a.csv': ''})
 a.csv' has no column => folder({'a.csv': ROW.replace('category', 'kind')})
-a.csv' holds zero bytes => folder({'a.csv': b'\x00\xff\x00'})
+a.csv' contains zero bytes => folder({'a.csv': b'\x00\xff\x00'})
 a.csv', line 4 has 2 fields => folder({'a.csv': ROW + 'a,b\n'})
 datasets is empty; there are: sketch => folder({'a.csv': ROW}, datasets=[])
 datasets must be a list => folder({'a.csv': ROW}, datasets=3)

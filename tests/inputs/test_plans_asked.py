@@ -92,7 +92,7 @@ variance components => cli('plan --pilot t.csv --budget 5000 --quiet', {'t.csv':
 variance components => cli('plan --pilot t.csv --budget nan --quiet', {'t.csv': w.text()})()
 WORKS => cli('plan --pilot t.csv --width .5 --keep-pilot --pair anna net_a --quiet', {'t.csv':
     w.text()})()
-'t\.csv' is empty: it has no rows; expected one for each answer => cli('plan --pilot t.csv
+'t\.csv' is empty: it has no rows; expected one for each response => cli('plan --pilot t.csv
     --width .5 --quiet', {'t.csv': 'observer,item,correct\n'})()
 """,
     globals(),

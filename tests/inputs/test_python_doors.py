@@ -74,7 +74,7 @@ WORKS => A(R, TR, classes=['x', 'y', '(no response)'])
 WORKS => A(R, TR, classes={'x', 'y'})
 classes has 'dog' twice; list each => TB(P, classes=['bear', 'car', 'dog', 'dog'])
 a label must be text or a number => TB(P, classes=['bear', 'car', 'dog', None])
-'\(no response\)' is a class here, and what missing answers are called; =>
+'\(no response\)' is a class, but also the name of missing responses; =>
     al.misclassification_agreement(TB(w.renamed('response', dog='(no
     response)').assign(truth=P.truth.replace('dog', '(no response)'), response=lambda f:
     f.response.where(f.index % 7 > 0))), **K).summary()
@@ -239,7 +239,7 @@ correction must be finite => al.difficulty_spectrum(t(), 'clean', correction=-1)
 no observer is of kind 'cat' => al.difficulty_spectrum(t(), 'clean', kind='cat')
 k must lie between 1 and => al.regimes(al.difficulty_spectrum(t(), 'clean'), k=0)
 k must lie between 1 and => al.regimes(al.difficulty_spectrum(t(), 'clean'), k=100)
-the table is empty: it has no rows; expected one for each answer =>
+the table is empty: it has no rows; expected one for each response =>
     al.decision_margin_consistency(t(), w.margins().iloc[:0], **K)
 column 'observer' has no value in row 0; fill it in or drop the row =>
     al.decision_margin_consistency(t(), w.margins().assign(observer=None), **K)
@@ -255,7 +255,7 @@ WORKS => al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f:
 column 'margin' must hold numbers up to 1e\+100, got 3\.323e\+200 for =>
     al.decision_margin_consistency(t(), w.margins().assign(margin=lambda f: f.margin * 1e+200),
     **K).summary()
-column 'margin' stands twice in the table; give each a name of its own =>
+column 'margin' occurs twice in the table; give each a different name =>
     al.decision_margin_consistency(t(), pd.concat([w.margins(), w.margins()[['margin']]],
     axis=1), **K)
 exclude must be one of => al.exclude_conditions(t(), 'none')
@@ -297,7 +297,7 @@ TYPE => al.decision_margin_consistency(w.result())
 TYPE => al.agreement(w.result())
 TYPE => al.fit_cohort(w.result())
 probabilities must have => t().with_probabilities('high')
-column 'item' holds texts in one table and numbers in table 1 => TB(P, P.assign(item=P.index,
+column 'item' contains texts in one table and numbers in table 1 => TB(P, P.assign(item=P.index,
     observer='other'))
 no value in row 2 of table 1 => TB(P, P.assign(truth=P.truth.where(P.index != 2),
     observer='other', kind='model'))

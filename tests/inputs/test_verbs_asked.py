@@ -51,7 +51,7 @@ pairs names the same pair => compare t.csv --pair anna ben --pair anna ben
 WORKS => compare t.csv --pair anna ben --pair ben anna --n-null 50 $Q
 no column 'subject' => compare t.csv --cluster subject
 WORKS => compare t.csv --n-null 50 --cluster item $Q
-must not be called 'observer' => compare t.csv --cluster observer
+must not have the name 'observer' => compare t.csv --cluster observer
 --columns has no role => compare t.csv --columns subject=observer
 --columns gives observer => compare t.csv --columns observer=a,observer=b
 WORKS => compare t.csv --columns ''

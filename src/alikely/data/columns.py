@@ -1,4 +1,4 @@
-"""Trials aligned: labels and answers of long tables and of arrays become one dataset."""
+"""Alignment of trials: labels and responses of tables and arrays become one dataset."""
 
 from __future__ import annotations
 
@@ -21,60 +21,60 @@ __all__ = [
     "outside", "table_aligned", "two_truths", "with_silence",
 ]  # fmt: skip
 
-# What trials call their own dims, variables and coordinates.
+# Names of dims, variables and coordinates of trials.
 OWN_NAMES = (
     "observer", "kind", "trial", "item", "condition", "dataset", "repeat", "truth", "class",
     "response", "correct", "n_options", "probability", "inclusion", "stratum", "stratum_images",
 )  # fmt: skip
-# What 64 bits hold.
+# Range of 64-bit integers.
 MOST_NUMBER = np.iinfo(np.int64).max
-# Columns of a long table may be named for these.
+# Roles of columns of a long table.
 ROLES = (
     "observer", "item", "response", "truth", "correct", "condition", "dataset", "repeat", "kind",
 )  # fmt: skip
 KEYS = ("observer", "item", "dataset", "condition", "kind")
-# Trials stand in the order of these: in that of their first appearance, repeats in their own.
+# Trials are sorted by these: by first appearance, repeats numerically.
 OF_TRIAL = ("dataset", "condition", "item", "repeat")
 DEFAULT_LABEL = "all"
 # Numbers of the grid: 0 not shown, 1 shown without a response, then labels.
 FIRST = 2
-# Answers that are given their final numbers at a time.
+# Responses that get their final numbers at a time.
 BLOCK = 4_000_000
 TWO_BYTES = np.iinfo(np.uint16).max
 NO_RESPONSE = -1
 NOT_SHOWN = -2
-# An answer of which nobody knows whether it is right.
+# A response whose correctness is unknown.
 NO_TRUTH = -3
 # Attribute by which a loader says whether a label of two data sets is one person ("label") or two
 # ("dataset").
 HUMAN_IDS = "human_ids"
-# Attribute of trials: classes that are true in data sets alone which were left out.
+# Attribute of trials: classes that are the truth only in data sets that were left out.
 ELSEWHERE = "true_elsewhere"
 # Attribute of trials: what was guessed or counted when they were read.
 NOTES = "notes"
 # Attribute of trials: names of the columns that describe their items.
 ITEM_COLUMNS = "item_columns"
-# Answers of classes that are never true may be this share of all answers without being asked for.
+# Maximal proportion of responses with classes that are never true and not listed.
 MOST_UNTRUE = 0.02
-# What people write where there is no answer, and what is read as a class.
+# Texts that may mean no response but are read as classes.
 LIKE_MISSING = {
     "-", "--", "?", "miss", "missed", "missing", "n/a", "na", "nan", "no response", "none", "null",
     "skip", "skipped", "timeout", "timed out",
 }  # fmt: skip
 SEEN = "seen"
-# What a column of correctness may hold, in letters of any size.
+# Values of a column of correctness, in upper or lower case.
 MEANING = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "0.00": 0, "1.00": 1, "false": 0, "true": 1}
-# The class of answers that were not given, where they count as wrong.
+# The class of missing responses, where they count as errors.
 SILENT = "(no response)"
 
 
 def code_dtype(class_labels: Sequence[str]) -> type[np.signedinteger[Any]]:
-    """Smallest whole numbers that count these classes."""
+    """Smallest integer type for codes of these classes."""
     return np.int16 if len(class_labels) < np.iinfo(np.int16).max else np.int32
 
 
 def class_labels(truth: Sequence[str] | NDArray[Any]) -> list[str]:
-    """Classes that occur, numbers in their own order."""
+    """Classes that occur, with numbers in numeric order."""
     names = sorted(set(truth))
     try:
         return sorted(names, key=int)
@@ -87,7 +87,7 @@ def admissible(
     answers: Mapping[str, int],
     classes: Sequence[Any] | str | None,
 ) -> tuple[list[str], str]:
-    """Admissible classes and, where some are never true but were admitted, a note of them."""
+    """Admissible classes, and a note on those that are never true."""
     if isinstance(classes, str) and classes != SEEN:
         raise ValueError(f"classes must be a list of labels or 'seen', got {classes!r}")
     if classes is not None and not isinstance(classes, str):
@@ -103,7 +103,7 @@ def admissible(
         other = lower.setdefault(name.casefold(), name)
         if other != name:
             raise ValueError(
-                f"classes {other!r} and {name!r} differ in case alone; write both alike or, if "
+                f"classes {other!r} and {name!r} differ only in case; use one spelling or, if "
                 "they are two classes, list all of them with classes=[...]"
             )
     if not untrue:
@@ -117,7 +117,7 @@ def admissible(
 
 
 def _listed_classes(classes: Any) -> list[str]:
-    """Classes as a user lists them, each once."""
+    """Classes as listed by the user, without duplicates."""
     given = entries("classes", classes, "['cat', 'dog']")
     names = [label(name) for name in given]
     for name, text in zip(given, names, strict=True):
@@ -129,12 +129,12 @@ def _listed_classes(classes: Any) -> list[str]:
 
 
 def check_label(where: str, text: str, value: object = "") -> None:
-    """Refuse a label that is none: missing, empty, blank or of another kind (`ValueError`)."""
+    """Raise `ValueError` for a label that is missing, empty, blank or of another type."""
     missing = value is None or (isinstance(value, float) and np.isnan(value)) or text == "<NA>"
     odd = isinstance(value, bytes | list | tuple | set | dict | np.ndarray)
     if "\0" in text or not _writable(text):
         raise ValueError(
-            f"a label must be text that a file can hold, got {text!r} ({where}); write it otherwise"
+            f"a label must be text that a file can hold, got {text!r} ({where}); change it"
         )
     if missing or odd or not text.strip():
         shown = repr(text if isinstance(value, str) else value)
@@ -152,7 +152,7 @@ def _writable(text: str) -> bool:
 
 
 def outside(where: str, name: str, known: Sequence[str]) -> str:
-    """Say where a value stands that is none of those known."""
+    """Message on a value that is not one of those known."""
     return (
         f"{name!r} ({where}) is not among the {len(known)} classes {listed(known)}; if it is an "
         "admissible answer, list all of them with classes=[...], or take whatever was answered "
@@ -164,24 +164,24 @@ def outside(where: str, name: str, known: Sequence[str]) -> str:
 def check_label_names(
     names: Iterable[str], argument: str = "labels", of: str = "observers"
 ) -> None:
-    """Refuse free labels that bear a name which the trials use themselves."""
+    """Raise an error for labels with a name that trials use themselves."""
     names = entries(argument, names)
     odd = [name for name in names if not isinstance(name, str) or not name.strip()]
     if odd:
-        raise ValueError(f"{argument} of {of} are called by text, got {odd[0]!r}; rename it")
+        raise ValueError(f"{argument} of {of} must be named by text, got {odd[0]!r}; rename it")
     taken = [name for name in names if name in OWN_NAMES]
     if taken:
         raise ValueError(
-            f"a label of {of} must not be called {taken[0]!r}, as trials use "
+            f"a label of {of} must not have the name {taken[0]!r}, as trials use "
             f"{', '.join(OWN_NAMES)} themselves; give the column another name"
         )
 
 
 def with_silence(names: Sequence[str]) -> list[str]:
-    """Classes and that of missing answers, which no other may be called (`ValueError`)."""
+    """Add the class of missing responses; `ValueError` if its name is taken."""
     if SILENT in names:
         raise ValueError(
-            f"{SILENT!r} is a class here, and what missing answers are called; rename the class"
+            f"{SILENT!r} is a class, but also the name of missing responses; rename the class"
         )
     return [*names, SILENT]
 
@@ -204,7 +204,7 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
         )
     names = {role: columns.get(role, role) for role in ROLES}
     _refuse_column_twice({role: name for role, name in names.items() if role != "kind"})
-    # Files of two layouts are refused as such, before their rows clash.
+    # Files of two layouts raise their own error, before their rows clash.
     there = {name: source.has(name) for name in names.values()}
     if names["item"] == "item" and not there["item"] and source.has("image"):
         names["item"] = "image"
@@ -239,7 +239,7 @@ def table_aligned(source: Source, columns: Mapping[str, Any]) -> xr.Dataset:
 
 
 def _refuse_column_twice(roles: Mapping[str, str]) -> None:
-    """Refuse one column in two roles (`ValueError`)."""
+    """Raise `ValueError` for one column in two roles."""
     for role, name in roles.items():
         first = next(other for other, column in roles.items() if column == name)
         if first != role:
@@ -253,7 +253,7 @@ class _Numbers:
         self.keys = pd.Index([], dtype=np.int64)
 
     def numbers(self, keys: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Number different keys."""
+        """Number distinct keys."""
         number = self.keys.get_indexer(keys)
         if (number < 0).any():
             self.keys = self.keys.append(pd.Index(keys[number < 0]))
@@ -262,13 +262,13 @@ class _Numbers:
 
 
 class _Once:
-    """One number for each observer or trial, which all its rows must agree on."""
+    """One number for each observer or trial, the same in all its rows."""
 
     def __init__(self) -> None:
         self.values = np.full(64, -1, dtype=np.int32)
 
     def agree(self, at: NDArray[np.integer[Any]], values: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Rows that agree with the first of theirs."""
+        """Rows that agree with the first row of their observer or trial."""
         most = int(at.max(initial=-1)) + 1
         if most > len(self.values):
             grown = np.full(2 * most, -1, dtype=np.int32)
@@ -282,7 +282,7 @@ class _Once:
 
 
 class _Grid:
-    """Numbers of answers (observer, trial), 0 where there is none; it grows in both directions."""
+    """Response numbers (observer, trial), 0 where there is none; grows in both directions."""
 
     def __init__(self) -> None:
         self.values: NDArray[Any] = np.zeros((16, 16), dtype=np.uint16)
@@ -290,7 +290,7 @@ class _Grid:
     def put(
         self, observer: NDArray[np.int32], trial: NDArray[np.int64], values: NDArray[np.int32]
     ) -> NDArray[np.bool_]:
-        """Write answers; says which rows have one there already, or in an earlier row."""
+        """Write responses; return which rows have one already, or in an earlier row."""
         rows, columns = self.values.shape
         need = int(observer.max()) + 1, int(trial.max()) + 1
         least = np.uint16 if int(values.max()) <= TWO_BYTES else np.uint32
@@ -314,7 +314,7 @@ class _Grid:
 
 
 def _twice(observer: NDArray[np.int32], trial: NDArray[np.integer[Any]]) -> bool:
-    """Whether a piece has two rows of one observer on one trial."""
+    """Whether a chunk has two rows of one observer on one trial."""
     used, n_trials = np.bincount(observer) > 0, int(trial.max()) + 1
     entry = (np.cumsum(used) - 1)[observer] * n_trials + trial
     size = int(used.sum()) * n_trials
@@ -326,7 +326,7 @@ def _twice(observer: NDArray[np.int32], trial: NDArray[np.integer[Any]]) -> bool
 
 
 def _check_grid(n: int, n_trials: int, itemsize: int) -> None:
-    """Refuse a grid that memory does not hold beside what is made of it."""
+    """Raise an error for a grid too large for memory."""
     size = float(n) * n_trials
     if size > BLOCK:
         check_memory(
@@ -337,7 +337,7 @@ def _check_grid(n: int, n_trials: int, itemsize: int) -> None:
 
 
 class _Reading:
-    """What was read so far of the columns that have a role: memory holds answers, not tables."""
+    """What was read so far of the columns with a role; only responses are kept in memory."""
 
     def __init__(
         self,
@@ -373,7 +373,7 @@ class _Reading:
         self.levels = [_Numbers() for _ in self.of_trial[1:]]
 
     def add(self, start: int, codes: Mapping[str, NDArray[np.int32]]) -> None:
-        """Take a piece whose first row is `start`."""
+        """Add a chunk whose first row is `start`."""
         columns, answer = self.columns, codes[self.answer]
         for name, own in codes.items():
             if name != self.answer:
@@ -437,17 +437,17 @@ class _Reading:
         return self._label(self.columns[role], code)
 
     def _of_trial(self, codes: Mapping[str, NDArray[np.int32]], row: int) -> dict[str, int]:
-        """Numbers of the labels of a row's trial."""
+        """Numbers of the labels of the trial of a row."""
         return {name: int(codes[name][row]) for name in (self.columns[r] for r in self.of_trial)}
 
     def _first(self, wanted: Mapping[str, int], *names: str) -> tuple[int, list[str]]:
-        """First of all rows with such labels, and its texts in some columns: reads once more."""
+        """First row with these labels, and its texts in some columns; reads the data again."""
         for start, codes in self.source.pieces(list(dict.fromkeys([*wanted, *names]))):
             found = np.logical_and.reduce([codes[name] == code for name, code in wanted.items()])
             if found.any():
                 row = int(np.argmax(found))
                 return start + row, [self._label(name, codes[name][row]) for name in names]
-        raise AssertionError("a row that was read is not there")
+        raise AssertionError("a row that was read is missing")
 
     def _refuse_duplicate(
         self, start: int, codes: Mapping[str, NDArray[np.int32]], row: int
@@ -463,11 +463,11 @@ class _Reading:
             f"{text.get('dataset', DEFAULT_LABEL)!r}, condition "
             f"{text.get('condition', DEFAULT_LABEL)!r}, repeat {text.get('repeat', '0')}): "
             f"{self.source.where(other)} and {self.source.where(start + row)}; number repeated "
-            "trials in a column named by repeat=, or tell two observers apart by observer="
+            "trials in a column named by repeat=, or distinguish two observers by observer="
         )
 
     def finished(self) -> xr.Dataset:
-        """All that was read, in order."""
+        """Everything read, in order."""
         labels = {role: self.source.labels[name].names for role, name in self.columns.items()}
         for role in KEYS:
             for text in labels.get(role, ()):
@@ -521,13 +521,13 @@ class _Reading:
         for text in names:
             if not text.isdecimal() or int(text) > MOST_NUMBER:
                 raise ValueError(
-                    f"column {self.columns['repeat']!r} must hold whole numbers from 0 on, below "
+                    f"column {self.columns['repeat']!r} must contain whole numbers from 0, below "
                     f"2^63, got {text!r} in {self.source.where(self._row('repeat', text))}"
                 )
         return np.array([int(text) for text in names], dtype=np.int64)
 
     def _given(self) -> dict[str, int]:
-        """Numbers of labels that are answers; others mean that there is none, which is noted."""
+        """Numbers of labels that are responses; others are missing, which is noted."""
         labels = self.source.labels[self.answer]
         n_empty, *counts = self.n_answers.tolist()
         told = {labels.names[i]: counts[i] for i in labels.gone} | {"empty": n_empty}
@@ -540,7 +540,7 @@ class _Reading:
         return {text: i for i, text in enumerate(labels.names) if i not in labels.gone}
 
     def _classes(self) -> tuple[NDArray[Any], NDArray[Any] | None, list[str]]:
-        """Classes of the numbers in the grid, of the labels of truth, and their names."""
+        """Classes of the numbers in the grid and of the truths, and their names."""
         columns, given = self.columns, self._given()
         if "truth" not in columns:
             return self._readings(given)
@@ -548,8 +548,8 @@ class _Reading:
         family = response.family if given or not self.source.of_files else "null"
         if "null" not in (family, true.family) and family != true.family:
             raise ValueError(
-                f"column {columns['truth']!r} holds {true.family}s but column "
-                f"{columns['response']!r} holds {family}s, so no answer could be right; give both "
+                f"column {columns['truth']!r} contains {true.family}s but column "
+                f"{columns['response']!r} contains {family}s, so no response is correct; give both "
                 "the same type"
             )
         answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
@@ -567,7 +567,7 @@ class _Reading:
         return numbers, np.array([code[text] for text in true.names], dtype=kind), known
 
     def _readings(self, given: Mapping[str, int]) -> tuple[NDArray[Any], None, list[str]]:
-        """Classes of answers without a truth."""
+        """Classes of responses without a truth."""
         answers = {text: int(self.n_answers[i + 1]) for text, i in given.items()}
         known, _ = admissible(list(given), answers, self.classes)
         code = {text: i for i, text in enumerate(known)}
@@ -581,19 +581,19 @@ class _Reading:
         return self._numbers(kind, {i: code[text] for text, i in given.items()}), None, known
 
     def _right(self) -> NDArray[Any]:
-        """What the numbers in the grid mean, of correctness."""
+        """Meaning of the numbers in the grid, for correctness."""
         meant = {}
         for text, i in self._given().items():
             if text.lower() not in MEANING:
                 row = self.source.where(self._row("correct", text))
                 raise ValueError(
-                    f"column {self.answer!r} must hold 0, 1 or nothing, got {text!r} in {row}"
+                    f"column {self.answer!r} must contain 0, 1 or nothing, got {text!r} in {row}"
                 )
             meant[i] = MEANING[text.lower()]
         return self._numbers(np.int8, meant)
 
     def _numbers(self, kind: Any, meant: Mapping[int, int]) -> NDArray[Any]:
-        """Final numbers of those in the grid."""
+        """Final numbers of the numbers in the grid."""
         numbers = np.full(len(self.n_answers) - 1 + FIRST, NO_RESPONSE, dtype=kind)
         numbers[0] = NOT_SHOWN
         for old, new in meant.items():
@@ -625,7 +625,7 @@ class _Reading:
 
 
 def two_truths(source: Source, item: str, *rows: tuple[int, Sequence[str]]) -> ValueError:
-    """The error of an item with two true classes, by row, observer and truth of two rows."""
+    """Error for an item with two true classes, by row, observer and truth of two rows."""
     had, has = (
         f"{truth!r} for observer {observer!r} ({source.where(row)})"
         for row, (observer, truth) in rows
@@ -643,7 +643,7 @@ def _dataset(
     item_columns: Iterable[str],
     notes: Sequence[str],
 ) -> xr.Dataset:
-    """Dataset of aligned answers; `answers` are responses, truths and classes, if known."""
+    """Dataset of aligned trials; `answers` are responses, truths and classes, if known."""
     n_observers, n_trials = correct.shape
     every = np.full(n_trials, DEFAULT_LABEL, dtype=object)
     of_trial = {
@@ -664,7 +664,7 @@ def _dataset(
 
 
 def _with_item_columns(data: xr.Dataset, names: list[str]) -> xr.Dataset:
-    """Remember which coordinates of trials describe items, the same for all repeats of one."""
+    """Record which coordinates of trials describe items; they are equal for all repeats."""
     if not names:
         return data
     keys = ["dataset", "condition", "item"]
@@ -745,7 +745,7 @@ def correct_aligned(correct: ArrayLike, **described: Any) -> xr.Dataset:
 
 
 def _array(name: str, values: ArrayLike) -> np.ma.MaskedArray[Any, Any]:
-    """An array of what was given; NumPy would make text of NaN and None beside text."""
+    """Convert to an array without turning NaN and None into text."""
     try:
         array = np.ma.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
@@ -768,7 +768,7 @@ def _described(
     item_columns: Mapping[str, Sequence[Any]] | None,
     **of_trial: Sequence[Any] | None,
 ) -> xr.Dataset:
-    """Aligned arrays with checked labels, conditions side by side."""
+    """Aligned arrays with checked labels and contiguous conditions."""
     n_observers, n_trials = correct.shape
     if not n_observers or not n_trials:
         raise ValueError(f"no trials: got {n_observers} observers and {n_trials} trials")
@@ -796,12 +796,12 @@ def _described(
         if values is not None
     }
     if len(set(names["observer"])) < n_observers:
-        raise ValueError("observers must have different names; two are called alike")
+        raise ValueError("observers must have different names; two have the same name")
     if repeat is not None:
         numbers = np.asarray(repeat)
         whole = numbers.dtype.kind in "iu" and numbers.shape == (n_trials,)
         if not whole or (numbers < 0).any() or (numbers > MOST_NUMBER).any():
-            raise ValueError(f"repeat must be {n_trials} whole numbers from 0 on, one per trial")
+            raise ValueError(f"repeat must be {n_trials} whole numbers from 0, one per trial")
         of_trials["repeat"] = numbers.astype(np.int64)
     data = _dataset(correct, answers, names, of_trials, item_columns or (), notes)
     keys = pd.DataFrame({name: data[name].values for name in OF_TRIAL})

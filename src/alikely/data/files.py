@@ -1,4 +1,4 @@
-"""Files to read: found, opened, and made tables of, whatever the kind."""
+"""Find files, open them, and convert them to tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 TEXT, LINES = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
 COLUMNS = (*PARQUET, ".feather", ".arrow")
-# Also logs of tools, which their readers open.
+# Including logs of tools, which their readers open.
 KNOWN = (*TEXT, *LINES, *COLUMNS, ".eval", ".imrmc")
 EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
 # The first line in which Excel keeps the separator.
@@ -53,7 +53,7 @@ SPLIT = "give it in parts, or as parquet"
 HEAD = 65_536  # bytes that hold the first line
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
-# What damaged archives end in; with a password, or packed in an unknown way, in a RuntimeError.
+# Errors of damaged archives; RuntimeError: with a password or unknown compression.
 UNPACKING = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError)
 
 
@@ -77,11 +77,11 @@ class File(NamedTuple):
 
     @property
     def packed(self) -> bool:
-        """Whether it must be unpacked to be read."""
+        """Whether it is compressed."""
         return bool(self.member) or self.path.suffix.lower() == ".gz"
 
     def n_bytes(self) -> int:
-        """Its size as it lies on disk; of a member of an archive unpacked."""
+        """Its size on disk, or the uncompressed size of a member of an archive."""
         try:
             if not self.member:
                 return self.path.stat().st_size
@@ -91,7 +91,7 @@ class File(NamedTuple):
             raise ValueError(unreadable(self, error)) from None
 
     def read(self) -> bytes:
-        """Everything in it, unpacked."""
+        """Its whole content, uncompressed."""
         try:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive:
@@ -109,11 +109,11 @@ class File(NamedTuple):
         return raw
 
     def check_size(self, n_bytes: int) -> None:
-        """Refuse what memory does not hold with the table that is made of it (`MemoryError`)."""
+        """Raise `MemoryError` if memory is too small for the file and its table."""
         check_memory(TABLE_COPIES * n_bytes, f"{self.name!r}, a table of", SPLIT)
 
     def _unpacked(self, raw: bytes) -> bytes:
-        """What a .gz holds, which may be a thousand times as much: read until it is too much."""
+        """Uncompressed content of a .gz, read until it is too large."""
         most = memory_limit() // TABLE_COPIES
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream:
             content = stream.read(most + 1)
@@ -142,7 +142,7 @@ class File(NamedTuple):
         return []
 
     def head(self, n_lines: int) -> str:
-        """Its first lines, as far as they are short."""
+        """Its first lines, up to a length."""
         try:
             return "\n".join(self._head().splitlines()[:n_lines])
         except (OSError, ValueError):
@@ -160,7 +160,7 @@ class File(NamedTuple):
 
     @property
     def is_json(self) -> bool:
-        """Whether it holds JSON, as some servers write into files that are called text."""
+        """Whether it contains JSON, also if its suffix is one of text."""
         if self.suffix != ".txt":
             return self.suffix in LINES
         try:
@@ -169,11 +169,11 @@ class File(NamedTuple):
             return False
 
     def text(self, notes: list[str], encoding: str | None = None) -> str:
-        """Its text: UTF-8 or UTF-16 by its mark, else Latin-1, which a note tells."""
+        """Its text: UTF-8, UTF-16 by its mark, or else Latin-1 with a note."""
         raw = self.read()
         if encoding is None and b"\0" in raw and raw[:2] not in UTF16_MARKS:
             raise ValueError(
-                f"{self.name!r} holds zero bytes, which are no text; if it is UTF-16, say so: "
+                f"{self.name!r} contains zero bytes and is not text; if it is UTF-16, pass "
                 "encoding='utf-16-le'"
             )
         if encoding is None and raw[:2] in UTF16_MARKS:
@@ -181,7 +181,9 @@ class File(NamedTuple):
         try:
             return raw.decode(encoding or "utf-8-sig")
         except LookupError:
-            raise ValueError(f"encoding {encoding!r} is unknown; utf-8 or latin-1?") from None
+            raise ValueError(
+                f"encoding {encoding!r} is unknown; give one such as 'utf-8' or 'latin-1'"
+            ) from None
         except UnicodeDecodeError as error:
             if encoding is not None or b"\0" in raw:
                 raise ValueError(unreadable(self, error)) from None
@@ -197,7 +199,7 @@ class File(NamedTuple):
         return text
 
     def records(self, notes: list[str], encoding: str | None = None) -> list[Any]:
-        """Objects of a JSON file: of its list or, if it is no single value, one for each line."""
+        """Objects of a JSON file: of its list, or one for each line."""
         text = self.text(notes, encoding)
         try:
             whole = _parsed(text)
@@ -221,7 +223,7 @@ class File(NamedTuple):
 
 
 def _parsed(text: str) -> Any:
-    """A value of JSON; what Python cannot hold is refused as what is no JSON (`ValueError`)."""
+    """Parse a JSON value; `ValueError` if it is not JSON or cannot be represented."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -263,7 +265,7 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
         raise ValueError(f"{what} {str(path)!r}; looked in {os.getcwd()!r}")
     if place.name.startswith("._"):
         raise ValueError(
-            f"{str(path)!r} is what a Mac keeps beside a file, no data; give {place.name[2:]!r}"
+            f"{str(path)!r} is a metadata file of macOS, not data; give {place.name[2:]!r}"
         )
     if place.suffix.lower() != ".zip":
         return [File(str(path), place)], notes
@@ -277,7 +279,7 @@ def find_files(path: Paths) -> tuple[list[File], list[str]]:
 
 
 def read_file(path: str | Path) -> Any:
-    """Read one file of a table; text stays as printed, an empty field means null."""
+    """Read a file as a table; text stays as printed, an empty field means null."""
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"no file {str(path)!r}")
@@ -294,7 +296,7 @@ def read_table(
     encoding: str | None = None,
     odd_quotes: bool = False,
 ) -> Any:
-    """Make a table of a file; `odd_quotes`: inside of values quotes may not be doubled."""
+    """Convert a file to a table; `odd_quotes`: quotes inside values may not be doubled."""
     kind = file.suffix
     try:
         if kind in PARQUET:
@@ -325,7 +327,7 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
     known = [f for f in seen if f.suffix in KNOWN and (f.suffix != ".txt" or f.is_json)]
     if not known:
         raise ValueError(
-            f"{place!r} holds no file of a known kind ({listed(KNOWN)}); "
+            f"{place!r} contains no file of a known format ({listed(KNOWN)}); "
             f"there are: {listed(file.name for file in files)}"
             + "; read workbooks with pandas and give the tables"
             * any(file.suffix in EXCEL for file in seen)
@@ -337,7 +339,7 @@ def _of_known_kind(files: list[File], place: str, notes: list[str]) -> list[File
 
 
 def unreadable(file: File, error: Exception, line: int = 0) -> str:
-    """Say that a file is not what its name says, where it is broken, and what to do."""
+    """Message on a file that does not match its suffix: where it is broken, and what to do."""
     kind = file.suffix.lstrip(".") or "text"
     what = {"eval": "an Inspect log", "arrow": "an arrow file"}.get(kind, f"a {kind} file")
     reason = "it is cut off, damaged, or of another kind than its name says"
@@ -353,27 +355,27 @@ def unreadable(file: File, error: Exception, line: int = 0) -> str:
     elif type(error) is ValueError:
         reason = f"line {line}: {error}" if line else str(error)
     said = f"{file.name!r} cannot be read as {what}: {reason}"
-    return said if ";" in reason else f"{said}; mend it or make it again"
+    return said if ";" in reason else f"{said}; correct it or save it again"
 
 
 def _read_text(
     file: File, notes: list[str], sep: str | None, encoding: str | None, odd_quotes: bool
 ) -> pa.Table:
-    """Text between separators; every value stays as printed."""
+    """Read text between separators; values stay as printed."""
     raw = file.read()
     if encoding is None and _is_utf8(raw):
         raw = raw.removeprefix(UTF8_MARK)
     else:
         raw = file.text(notes, encoding).removeprefix("\ufeff").encode()
     if b"\0" in raw:
-        raise ValueError(f"{file.name!r} holds zero bytes, which are no text; make it again")
+        raise ValueError(f"{file.name!r} contains zero bytes and is not text; save it again")
     if b"\r" in raw and b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")  # as old Macs end lines
     first, told = _first_line(raw[:HEAD].decode(errors="replace"))
     if told:
         raw = raw.lstrip(b"\r\n").split(b"\n", 1)[-1]
     if not first:
-        raise ValueError(f"{file.name!r} holds empty lines alone; expected a line of names first")
+        raise ValueError(f"{file.name!r} has only empty lines; expected a line of names first")
     parted = sep or told or _separator(first, file.suffix)
     if len(parted) != 1:
         raise ValueError(f"sep must be one character, such as ';', got {sep!r}")
@@ -382,8 +384,8 @@ def _read_text(
         likely = _separator(first, file.suffix)
         seems = likely in first and f"it seems to be parted by {SEPARATORS[likely]}"
         raise ValueError(
-            f"{file.name!r} has one column, {first[:40]!r}, if parted by {parted!r}; expected "
-            f"several: {seems or 'give what parts them'} (sep=)"
+            f"{file.name!r} has one column, {first[:40]!r}, if separated by {parted!r}; expected "
+            f"several: {seems or 'give the separator'} (sep=)"
         )
     if sep is None and parted != ("\t" if file.suffix == ".tsv" else ","):
         notes.append(
@@ -407,7 +409,7 @@ def _read_text(
 
 
 def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
-    """Text that is quoted in other ways than usual; a row of another length is refused."""
+    """Read text with unusual quotes; a row of another length raises an error."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     rows: list[list[str]] = []
     try:
@@ -417,9 +419,9 @@ def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
                 row = row[:-1] if row[-1] == "" else [*row, *[""][: not rows[0][-1]]]
             if rows and row and len(row) != len(rows[0]):
                 raise ValueError(
-                    f"{file.name!r}, line {reader.line_num + told} has {len(row)} fields, and the "
-                    f"line of names has {len(rows[0])}; put quotes around a text with "
-                    f"{SEPARATORS.get(sep, repr(sep))} in it, or complete the row"
+                    f"{file.name!r}, line {reader.line_num + told} has {len(row)} fields, but the "
+                    f"line of names has {len(rows[0])}; quote texts with "
+                    f"{SEPARATORS.get(sep, repr(sep))}, or complete the row"
                 )
             rows += [row] if row else []
     except csv.Error as error:
@@ -430,7 +432,7 @@ def _read_odd_text(file: File, text: str, sep: str, told: bool) -> pa.Table:
 
 
 def _named_once(file: File, table: pa.Table, notes: list[str]) -> pa.Table:
-    """Columns with different names: empty ones without a name, and copies, are left out."""
+    """Columns with unique names; empty columns without a name, and copies, are left out."""
     names = table.column_names
     left: dict[int, str] = {}
     for i, name in enumerate(names):
@@ -458,7 +460,7 @@ def _named_once(file: File, table: pa.Table, notes: list[str]) -> pa.Table:
 
 
 def _first_line(text: str) -> tuple[str, str]:
-    """The line of names, and the separator if a line above it tells that."""
+    """The line of names, and the separator if a line above it defines one."""
     lines = text.lstrip("\r\n").replace("\r\n", "\n").replace("\r", "\n").split("\n", 2)
     told = SEPARATOR_LINE.fullmatch(lines[0])
     if told and len(lines) > 1:
@@ -475,7 +477,7 @@ def _is_utf8(raw: bytes) -> bool:
 
 
 def _separator(first: str, suffix: str) -> str:
-    """What parts the names of the first line: the usual one, unless another makes more columns."""
+    """Separator of the first line: the usual one, unless another makes more columns."""
     usual = "\t" if suffix == ".tsv" else ","
     order = [usual, *(other for other in SEPARATORS if other != usual)]
     return max(order, key=lambda sep: len(next(csv.reader([first], delimiter=sep), [])))
@@ -486,7 +488,7 @@ def _from_records(file: File, records: list[Any]) -> pd.DataFrame:
         nested = [name for name, value in records[0].items() if isinstance(value, dict | list)]
         if records[0] and len(nested) == len(records[0]):
             raise ValueError(
-                f"{file.name!r} holds one object of columns; expected a list of rows, such as "
+                f"{file.name!r} contains one object of columns; expected a list of rows, such as "
                 "[{'observer': ...}, ...], as pandas writes it with orient='records'"
             )
     columns: dict[str, list[Any]] = {}

@@ -38,7 +38,7 @@ MOST_WHOLE = 2.0**63
 
 
 class Column(NamedTuple):
-    """A column as codes into its labels, in order of first appearance; -1 where null."""
+    """A column as codes of its labels, in order of first appearance; -1 where null."""
 
     codes: NDArray[np.int64]
     labels: list[str]
@@ -61,7 +61,7 @@ class Labels:
         self._last: tuple[pa.Array, NDArray[np.int32]] | None = None
 
     def numbers(self, codes: NDArray[np.int32], values: pa.Array) -> NDArray[np.int32]:
-        """Numbers of the labels of a piece, which is codes into values; -1 where null."""
+        """Numbers of the labels of a chunk, given codes of values; -1 where null."""
         # Files of one layout have the same labels in the same order.
         if self._last is None or not self._last[0].equals(values):
             known = [self._numbers.get(name, -1) for name in self._meant(values)]
@@ -87,14 +87,14 @@ class Labels:
         return [name.removesuffix(".0") for name in names] if self.whole else names
 
     def floats(self) -> list[str]:
-        """Labels such as ``1.0``, if all are whole numbers and some are printed so."""
+        """Labels such as ``1.0``, if all are whole numbers and some are printed as floats."""
         names = [] if self.family != "text" else [n for n in self.names if n not in self.missing]
         found = [name for name in names if name.endswith(".0")]
         return found if found and all(map(WHOLE.fullmatch, names)) else []
 
 
 class Source:
-    """Columns of one or several long tables, read as one, and where each row came from."""
+    """Columns of one or several long tables, read as one, with the source of each row."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Source:
 
     @property
     def of_files(self) -> bool:
-        """Whether these are files, where texts may mean that there is no value."""
+        """Whether these are files, in which texts may mean missing."""
         return self._names is not None
 
     @property
@@ -123,7 +123,7 @@ class Source:
         return [str(name) for name in self._frames[0].columns]
 
     def has(self, name: str) -> bool:
-        """Whether every table has the column; an error if only some do."""
+        """Whether every table has the column; raises an error if only some do."""
         present = [name in frame.columns for frame in self._frames]
         if any(present) and not all(present):
             lacks, has = present.index(False), present.index(True)
@@ -134,13 +134,13 @@ class Source:
                 )
             raise ValueError(
                 f"column {name!r} is in {self._names[has]!r} but not in {self._names[lacks]!r}, "
-                f"whose columns are {listed(self._frames[lacks].columns)}; files of two layouts "
-                "must be read apart"
+                f"whose columns are {listed(self._frames[lacks].columns)}; read files "
+                "of different layouts separately"
             )
         return all(present)
 
     def require(self, name: str) -> None:
-        """Refuse tables without a column (`ValueError`)."""
+        """Raise `ValueError` for tables without a column."""
         if self.has(name):
             return
         other = ""
@@ -150,7 +150,7 @@ class Source:
                 "has a column"
             )
         raise ValueError(
-            f"no column {name!r}; the columns are {listed(self.columns)}; name yours by keyword, "
+            f"no column {name!r}; the columns are {listed(self.columns)}; name it by keyword, "
             f"such as {EXAMPLES.get(name, EXAMPLES['observer'])}{other}"
             f"{nearest(name, self.columns)}"
         )
@@ -169,9 +169,9 @@ class Source:
         return f"table {table}" if self._names is None else repr(self._names[table])
 
     def restart(self, names: Sequence[str], keep: Mapping[str, Collection[str]]) -> None:
-        """Number labels from the beginning; columns of whole numbers keep meaning these.
+        """Restart the numbering of labels; columns of whole numbers stay such.
 
-        What is in `keep` is a value of its column, also if it means missing.
+        Texts in `keep` are values of their column even if they mean missing.
         """
         self.notes = []
         missing = self._missing if self.of_files else ()
@@ -182,9 +182,9 @@ class Source:
         }
 
     def found_floats(self, complete: bool) -> bool:
-        """Whether codes of a column of files were printed as floats; they now mean whole numbers.
+        """Whether codes in files were printed as floats; they are then whole numbers.
 
-        If not `complete`, a column may have further labels, which are looked at.
+        If not `complete`, further labels of the column are read.
         """
         odd = [name for name, labels in self.labels.items() if self.of_files and labels.floats()]
         if odd and not complete:
@@ -196,7 +196,7 @@ class Source:
         return bool(found)
 
     def pieces(self, names: Sequence[str]) -> Iterator[tuple[int, dict[str, NDArray[np.int32]]]]:
-        """First row of each piece, and numbers of the labels of some columns; -1 where null."""
+        """First row of each chunk, and numbers of the labels of some columns; -1 where null."""
         for table, frame in enumerate(self._frames):
             start = int(self._starts[table])
             for arrays in self._cut(table, frame, names):
@@ -215,7 +215,7 @@ class Source:
             yield {name: array.slice(start, PIECE) for name, array in whole.items()}
 
     def _array(self, table: int, frame: nw.DataFrame[Any], name: str) -> pa.Array:
-        """One column of a dataframe in one piece, categories spelled out."""
+        """One column of a dataframe in one array, categories as labels."""
         try:
             column = frame[name].to_arrow()
         except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -236,14 +236,14 @@ class Source:
         if family != "null":
             if labels.family not in ("null", family):
                 raise ValueError(
-                    f"column {name!r} holds {labels.family}s in one table and {family}s in "
+                    f"column {name!r} contains {labels.family}s in one table and {family}s in "
                     f"{self._name(table)}; give both the same type, for instance as text"
                 )
             labels.family = family
         return labels.numbers(codes, values)
 
     def refuse_gaps(self, name: str, start: int, codes: NDArray[np.integer[Any]]) -> None:
-        """Refuse rows of a piece without a value (`ValueError`)."""
+        """Raise `ValueError` for rows of a chunk without a value."""
         labels = self.labels[name]
         if codes.min(initial=0) >= 0 and not labels.gone:
             return
@@ -271,7 +271,7 @@ class Source:
         return Column(codes, self.labels[name].names)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Read one column of numbers, or of text that spells them; NaN where null."""
+        """Read one column of numbers or of text with numbers; NaN where null."""
         self.require(name)
         parts: list[NDArray[np.float64]] = []
         for table, frame in enumerate(self._frames):
@@ -296,7 +296,7 @@ class Source:
 
 
 class ParquetTable:
-    """A parquet file: its columns are named, and wait in the file."""
+    """A parquet file whose columns are read only when needed."""
 
     def __init__(
         self, file: File, footer: pq.FileMetaData, constants: Mapping[str, str] | None = None
@@ -310,7 +310,7 @@ class ParquetTable:
         return int(self._footer.num_rows)
 
     def with_constants(self, constants: Mapping[str, str]) -> ParquetTable:
-        """The same with further columns, of one text each."""
+        """The same with further constant columns of text."""
         return ParquetTable(self._file, self._footer, constants)
 
     def pieces(self, names: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
@@ -340,7 +340,7 @@ class ParquetTable:
 def open_table(
     file: File, notes: list[str], sep: str | None = None, encoding: str | None = None
 ) -> Any:
-    """Make a table of a file as `read_table` does, but leave columns of parquet where they are."""
+    """Convert a file to a table as `read_table`, without loading columns of parquet."""
     if file.suffix not in PARQUET or file.packed or not file.n_bytes():
         return read_table(file, notes, sep, encoding)
     try:
@@ -355,7 +355,7 @@ def open_table(
 
 
 def label(value: object) -> str:
-    """Text of a label, the same whether it came as text, whole number or float."""
+    """Text of a label, the same for text, whole number and float."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
@@ -367,24 +367,24 @@ def open_tables(
     names: Sequence[str] | None = None,
     missing: Collection[str] = (),
 ) -> Source:
-    """Accept pandas, polars or pyarrow tables, or whatever else narwhals reads."""
+    """Open pandas, polars or pyarrow tables, or others that narwhals reads."""
     frames = [t if isinstance(t, ParquetTable) else frame_of(t, instead) for t in tables]
     source = Source(frames, names, missing)
     if not frames:
         raise ValueError("no table was given")
     if not source.n_rows:
         what = "the table" if names is None else listed(map(repr, names), most=3)
-        raise ValueError(f"{what} is empty: it has no rows; expected one for each answer")
+        raise ValueError(f"{what} is empty: it has no rows; expected one for each response")
     return source
 
 
 def frame_of(table: Any, instead: str = "") -> nw.DataFrame[Any]:
-    """A pandas, polars or pyarrow table whose columns have different names, which are text."""
+    """Check a pandas, polars or pyarrow table: column names must be unique texts."""
     names = table.columns if isinstance(table, pd.DataFrame) else getattr(table, "column_names", ())
     names = [name if isinstance(name, str) else str(name) for name in names]
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise ValueError(
-            f"column {twice[0]!r} stands twice in the table; give each a name of its own"
+            f"column {twice[0]!r} occurs twice in the table; give each a different name"
         )
     if isinstance(table, pd.DataFrame) and names != table.columns.tolist():
         table = table.set_axis(names, axis=1)
@@ -412,7 +412,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _encoded(array: pa.Array, name: str) -> tuple[NDArray[np.int32], pa.Array, str]:
-    """A piece of a column as codes into texts, of which not all need occur, and their family."""
+    """A chunk of a column as codes of texts (not all need occur), and their type."""
     if not pa.types.is_dictionary(array.type):
         try:
             array = pc.dictionary_encode(array)
@@ -427,7 +427,7 @@ def _encoded(array: pa.Array, name: str) -> tuple[NDArray[np.int32], pa.Array, s
 
 
 def _as_text(column: pa.Array, name: str) -> tuple[pa.Array, str]:
-    """Values as text, and what family of types they were."""
+    """Values as text, and their type."""
     kind, text = column.type, pa.large_string()
     try:
         if pa.types.is_null(kind):
