@@ -133,7 +133,7 @@ CHANGES: dict[str, tuple[Change | None, dict[str, Any], str]] = {
     "an answer twice": (_twice, {}, r"two rows for item 'i\d' .*: row \d+ of .* and row \d+ of"),
     "numbers": (_numbers("truth", "response"), {}, ""),
     "numbers and texts": (
-        _numbers("response"), {}, "column 'truth' contains texts but column 'response' contains numbers"),
+        _numbers("response"), {}, r"'truth' contains texts but .* 'response' contains numbers"),
     "halves": (_halves, {}, ""),
     "correctness": (_correct(), {}, ""),
     "correctness, missing": (_correct(None), {}, ""),

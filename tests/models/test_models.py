@@ -164,7 +164,7 @@ def test_log_likelihood_and_loo(nuts_default: xr.DataTree) -> None:
 
 def test_log_likelihood_too_large_to_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "LARGEST_LOG_LIKELIHOOD", 1000)
-    with pytest.raises(ValueError, match="would hold 640,000 numbers; choose fewer pairs or draws"):
+    with pytest.raises(ValueError, match="would take 640,000 numbers; choose fewer pairs or draws"):
         sampling.posterior(from_counts([100, 20, 20, 20]), include=["log_likelihood"], rng=1)
 
 

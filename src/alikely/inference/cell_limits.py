@@ -1,4 +1,4 @@
-"""Posterior limits of error consistency and of kappa_p from counts alone: no draws.
+"""Posterior limits of error consistency and of kappa_p from counts, without draws.
 
 References
 ----------
@@ -53,7 +53,7 @@ FIVE_CELLS = ("both right", "first right", "second right", "same", "different")
 # last.
 OPTION_NODES = (5, 5, 5, 3)
 # With fewer in a cell the expansion fails, and draws take its place: with so many the tails of 95 %
-# limits have a standard error of .0008.
+# limits have a standard error of 0.0008.
 FEWEST, N_DRAWS = 5, 40_000
 # Pairs at a time.
 CHUNK = 20_000
@@ -103,7 +103,7 @@ def posterior_quantiles(
 
 
 def quantiles_of(limits: str) -> Callable[..., Floats]:
-    """Quantiles without draws, by what the metric says of its limits."""
+    """Quantiles without draws, by the limits function of the metric."""
     return {"kappa": posterior_quantiles}[limits]
 
 
@@ -140,13 +140,13 @@ def _logit_shares(a: Floats, b: Floats, nodes: Floats) -> Floats:
 
 
 def _cornish_fisher(z: Floats, skew: Floats, excess: Floats) -> Floats:
-    """Deviates of a law with these standardized cumulants [CF38]_."""
+    """Deviates of a distribution with these standardized cumulants [CF38]_."""
     first = z + skew * (z**2 - 1) / 6
     return first + excess * (z**3 - 3 * z) / 24 - skew**2 * (2 * z**3 - 5 * z) / 36
 
 
 def _turned(tables: NDArray[Any], prior: Floats) -> NDArray[Any]:
-    """Tables with the observers, or right and wrong, exchanged, so that u hardly matters."""
+    """Tables with observers, or correct and incorrect, exchanged so that u has little effect."""
     ways = np.array([[0, 1, 2, 3], [3, 2, 1, 0], [0, 2, 1, 3], [3, 1, 2, 0]])
     ways = ways[(prior[ways] == prior).all(axis=1)]
     least = np.argmin([_part_of_u((tables + prior)[:, way]) for way in ways], axis=0)
@@ -154,7 +154,7 @@ def _turned(tables: NDArray[Any], prior: Floats) -> NDArray[Any]:
 
 
 def _part_of_u(tables: Floats) -> Floats:
-    """What the share right of b given that a is adds to the variance of kappa, to first order."""
+    """First-order contribution of b's accuracy where a is correct to the variance of kappa."""
     n11, n10, n01, n00 = tables.T
     p = (n11 + n10) / (n11 + n10 + n01 + n00)
     u, v = n11 / (n11 + n10), n01 / (n01 + n00)
@@ -165,7 +165,7 @@ def _part_of_u(tables: Floats) -> Floats:
 
 
 def _keys(tables: NDArray[np.int64], wide: bool) -> NDArray[np.generic]:
-    """One value for each distinct table, which can be sorted."""
+    """A sortable value for each distinct table."""
     if wide:
         return np.ascontiguousarray(tables.astype(">u8")).view("S32")[:, 0]
     packed = tables.astype(np.uint64)
@@ -245,7 +245,7 @@ def _root(v: Floats) -> Floats:
 
 
 def _share(root: Floats) -> Floats:
-    """The share at which `_root` has this value, in [0, 1]."""
+    """Inverse of `_root`, in [0, 1]."""
     return root**2 / (root**2 + (1 - root) ** 2)
 
 
@@ -265,27 +265,27 @@ def option_limits(
     probabilities: Sequence[float] = (0.025, 0.5, 0.975),
     prior: Prior | None = None,
 ) -> Floats:
-    """Quantiles of the posterior of `kappa_p` of answers, by expansion about its moments.
+    """Compute posterior quantiles of `kappa_p` of responses by expansion about its moments.
 
-    The posterior is the Dirichlet of five cells, `FIVE_CELLS`. It is that of four independent
-    beta variables: whether the first is right, whether the second is where the first is or is not,
-    and whether joint errors are the same. Their logits have exact cumulants; Gauss-Hermite nodes of
-    each, placed by the expansion of Cornish and Fisher [CF38]_, give four moments of Fisher's z of
-    kappa_p, and the same expansion its quantiles. Pairs with fewer than 5 in a cell have 40,000
-    draws instead.
+    The posterior is a Dirichlet of five cells, `FIVE_CELLS`, equal to four independent Beta
+    variables: accuracy of the first; accuracies of the second where the first is correct or not;
+    proportion of equal joint errors. Their logits have exact cumulants. Gauss-Hermite nodes of
+    each, placed by the Cornish-Fisher expansion [CF38]_, give four moments of Fisher's z of
+    kappa_p, and the same expansion gives its quantiles. Pairs with fewer than 5 in a cell use
+    40,000 draws.
 
     Parameters
     ----------
     cells : array_like of int, shape (..., 5)
         Counts of questions in the order of `FIVE_CELLS`.
     n_options : array_like of float, shape (...)
-        Options of the questions, at least 2; where they vary one plus one over the mean of
+        Number of options of the questions, at least 2. If it varies: one plus one over the mean of
         ``1 / (options - 1)``.
     probabilities : sequence of float
-        Of the quantiles, in (0, 1).
+        Probabilities of the quantiles, in (0, 1).
     prior : mapping or sequence of four numbers, optional
-        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`; its part
-        with both wrong is split as chance does.
+        Dirichlet prior on the cells of correctness, as in `alikely.error_consistency`. Its joint
+        errors are split as by chance.
 
     Returns
     -------
@@ -294,13 +294,14 @@ def option_limits(
     Raises
     ------
     ValueError
-        If there are not five counts each, one is negative, there are fewer than two options, joint
-        errors differ where there is one wrong option, or the prior is not a Dirichlet distribution.
+        If there are not five counts each, or one is negative. If there are fewer than two options,
+        or joint errors differ with two options. If the prior is not a Dirichlet distribution.
 
     Notes
     -----
-    Against 400,000 draws of 216 tables (30 to 12,000 questions, two to ten options), where every
-    cell has 5: the tail probabilities of 95 % limits are off by .0008 at most, .0025 at the median.
+    Tail probabilities of 95% limits are off by at most 0.0008, and that of the median by at most
+    0.0025, compared with 400,000 draws of 216 tables (30 to 12,000 questions, two to ten options)
+    with at least 5 in each cell.
 
     Examples
     --------
@@ -317,7 +318,7 @@ def option_limits(
     if (options < 2).any():
         raise ValueError(f"n_options must be at least 2, got {options.min():g}")
     if ((options == 2) & (counts[..., 4] > 0)).any():
-        raise ValueError("with two options joint errors are the same; got different ones")
+        raise ValueError("with two options joint errors must be the same; got different ones")
     own = cell_prior(prior).cells("limits without draws")
     deviates = special.ndtri(np.asarray(probabilities, dtype=np.float64))
     flat, of = counts.reshape(-1, 5), 1 / (options.reshape(-1) - 1)

@@ -1,4 +1,4 @@
-"""Markov chains: NUTS for any PyMC model, and a warning when the chains went wrong.
+"""Markov chain Monte Carlo: NUTS for any PyMC model, with warnings on convergence.
 
 References
 ----------
@@ -43,17 +43,17 @@ __all__ = [
 CHAINS = 4
 
 
-# Above the usual 0.8: a posterior at the ceiling has tails that a long step falls off.
+# Above the usual 0.8, since long steps diverge in the tails of posteriors at ceiling accuracy.
 TARGET_ACCEPT = 0.95
 
 PACKAGE = str(Path(__file__).parents[1])
 DRAW_MORE = "draw more"
-# What more draws do not cure.
+# Problems that more draws do not solve.
 FIRMER = "take firmer priors"
 
 
 class SamplingWarning(UserWarning):
-    """The Markov chains did not do what they should; the draws may mislead."""
+    """Warning that MCMC chains diverged or did not converge."""
 
 
 def nuts(
@@ -66,12 +66,12 @@ def nuts(
     thin: int = 1,
     include: Sequence[str] = (),
 ) -> xr.DataTree:
-    """Sample a PyMC model with NUTS [HG14]_ (nutpie), and say so when the chains went wrong.
+    """Sample a PyMC model with NUTS [HG14]_ (nutpie), with a warning if chains did not converge.
 
     Parameters
     ----------
     model : pymc.Model
-        For instance one of `alikely.models`, extended or not.
+        A model of `alikely.models`, extended or not, or any other.
     n_draws : int
         Total number of draws to keep, over 4 chains.
     tune : int
@@ -79,11 +79,11 @@ def nuts(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     target_accept : float
-        Mean acceptance aimed at, in (0, 1); higher means shorter steps.
+        Target of the mean acceptance probability, in (0, 1). Higher means shorter steps.
     remedy : str
-        What a warning advises, such as another sampler where there is one.
+        Advice of a warning, such as another sampler.
     thin : int
-        Of so many draws one is kept.
+        Keep every `thin`-th draw.
     include : "all" or sequence of str
         Groups to add, as in `alikely.inference.extended`.
 
@@ -107,8 +107,8 @@ def nuts(
     Warns
     -----
     SamplingWarning
-        Once, with the number of divergences, the largest r_hat above 1.01 and the least effective
-        sample size below 400 [V21]_, the parameters that they are of, and a plot that shows them.
+        One warning with the number of divergences, the largest r_hat above 1.01 and the smallest
+        effective sample size below 400 [V21]_. It names the parameters and a plot that shows them.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def sample(
     target_accept: float = TARGET_ACCEPT,
     remedy: str = DRAW_MORE,
 ) -> xr.DataTree:
-    """Sample a model that is ready, and warn of trouble."""
+    """Sample a compiled model, and warn of problems."""
     import nutpie
 
     shown = shows_progress()
@@ -189,7 +189,7 @@ def sample(
 
 
 def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_MORE) -> None:
-    """One line: what is wrong, of which quantity, what helps, and where to look."""
+    """Warn in one line: the problem, the quantity, a remedy, and a plot."""
     draws = tree["posterior"].to_dataset()[watched]
     troubles, named = [], []
     divergences = int(tree["sample_stats"]["diverging"].sum())
@@ -219,6 +219,6 @@ def _warn_of_trouble(tree: xr.DataTree, watched: list[str], remedy: str = DRAW_M
         warnings.warn(
             f"NUTS: {'; '.join(troubles)}; {remedy}; to see it: {look}",
             SamplingWarning,
-            # To the line of the user, whatever door it went through.
+            # Points to the line of the user.
             skip_file_prefixes=(PACKAGE,),
         )

@@ -1,4 +1,4 @@
-"""All that ArviZ asks of a fit: its data, and on request what its model says before and after.
+"""Groups of a fit for ArviZ: data and, on request, prior, predictive and likelihood groups.
 
 References
 ----------
@@ -32,7 +32,7 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 def check_include(include: Sequence[str]) -> tuple[Group, ...]:
-    """Refuse names of groups that no fit can have."""
+    """Raise an error for unknown names of groups."""
     if isinstance(include, str):
         asked: tuple[str, ...] = GROUPS if include == "all" else (include,)
     else:
@@ -47,7 +47,7 @@ def check_include(include: Sequence[str]) -> tuple[Group, ...]:
 
 
 def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
-    """Groups ``observed_data`` and, where there are such, ``constant_data`` of a model."""
+    """Groups ``observed_data`` and, if there are any, ``constant_data`` of a model."""
     from pymc.backends.arviz import find_constants, find_observations
 
     groups = {
@@ -74,19 +74,21 @@ def _dataset(values: Mapping[str, Any], model: pm.Model) -> xr.Dataset:
 def extended(
     tree: xr.DataTree, model: pm.Model, include: Sequence[str], rng: RandomState = None
 ) -> xr.DataTree:
-    """Add what a model says of a fit of it: before the data, after them, and of each datum.
+    """Add prior, predictive and likelihood groups to the fit of a model.
 
     Parameters
     ----------
     tree : xarray.DataTree
-        As from `alikely.inference.nuts`, of this model with these data.
+        Fit of this model to these data, as returned by `alikely.inference.nuts`.
     model : pymc.Model
         The model.
     include : "all" or sequence of str
-        Any of ``"prior"``, ``"prior_predictive"`` (as many draws as the posterior has),
-        ``"posterior_predictive"``, ``"log_likelihood"`` (of each observed value; `arviz.loo`
-        [VGG17]_ takes it) and ``"log_prior"`` (of each free variable; with the log likelihood
-        `arviz.psense_summary` [KR24]_ takes it).
+        Groups to add:
+
+        - ``"prior"``, ``"prior_predictive"``: as many draws as the posterior has
+        - ``"posterior_predictive"``
+        - ``"log_likelihood"`` of each observed value, for `arviz.loo` [VGG17]_
+        - ``"log_prior"`` of each free variable, for `arviz.psense_summary` [KR24]_
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
@@ -102,7 +104,7 @@ def extended(
 
     Notes
     -----
-    By PyMC's own functions, which compile the model: some seconds each.
+    Computed by functions of PyMC, which compile the model: a few seconds each.
 
     Examples
     --------
@@ -169,7 +171,7 @@ def _quiet() -> Iterator[None]:
 
 
 def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
-    """Give dims their labels, in every group that has them."""
+    """Add labels of dims to every group that has them."""
 
     def named(group: xr.Dataset) -> xr.Dataset:
         return group.assign_coords(
@@ -184,7 +186,7 @@ def labeled(tree: xr.DataTree, **labels: Any) -> xr.DataTree:
 
 
 def with_constants(tree: xr.DataTree, constants: xr.Dataset) -> xr.DataTree:
-    """Add to ``constant_data``, or replace what stands there."""
+    """Add to ``constant_data``, or replace entries of it."""
     known = xr.Dataset()
     if "constant_data" in tree.children:
         known = tree["constant_data"].to_dataset()

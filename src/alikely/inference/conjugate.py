@@ -1,4 +1,4 @@
-"""Exact posterior draws, no Markov chain: pair by pair, or jointly for all pairs.
+"""Exact posterior draws without MCMC: pair by pair, or jointly for all pairs.
 
 References
 ----------
@@ -61,7 +61,7 @@ def pairwise_draws(
     metrics: Sequence[Metric] = COPY_MODEL,
     rng: RandomState = None,
 ) -> dict[str, NDArray[np.float32]]:
-    """Exact draws of each pair's posterior under the copy model; pairs independent of each other.
+    """Draw exactly from the posterior of each pair under the copy model.
 
     Parameters
     ----------
@@ -74,17 +74,17 @@ def pairwise_draws(
     metrics : sequence of Metric
         Estimands to evaluate at each draw.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
-        Source of randomness; the same seed gives the same draws on any number of workers.
+        Source of randomness. A seed gives the same draws on any number of workers.
 
     Returns
     -------
     dict of str to ndarray of float32, shape (n_draws, pair)
-        By name of the metric.
+        Draws by name of the metric. Pairs are independent of each other.
 
     Raises
     ------
     ValueError
-        If the counts, the prior or the number of draws are not valid, or the prior is one of the
+        If the counts, the prior or the number of draws are invalid, or the prior is one of the
         copy probability, which is not conjugate.
 
     Examples
@@ -185,7 +185,7 @@ def _joint_blocks(
         for block in own
     ]
     shares = [block.shares() for block in seen]
-    # Without a common trial the prior alone would speak.
+    # Without a common trial the posterior would be the prior.
     common = [share.any(axis=(1, 2)) for share in shares]
     n_observers = max(len(block.correct) for block in own)
     widest = max(8 * len(block.a) for block in own) + n_observers**2

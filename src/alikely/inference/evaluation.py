@@ -1,7 +1,7 @@
-"""Metrics at weighted trials: what resampling, exact draws and influence functions all work with.
+"""Metrics of weighted trials, for resampling, exact draws and influence functions.
 
-A metric is a function of sums of features over trials. A block of trials is prepared once, and then
-gives the values of all its pairs for any weights of the trials, and how they change with each.
+A metric is a function of sums of features over trials. A block of trials is prepared once. It then
+gives values and influences of all its pairs for any weights of the trials.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Evaluator:
 
     @property
     def width(self) -> int:
-        """Numbers that a set of weights takes."""
+        """Memory of a set of weights, in numbers."""
         return self.features.width
 
     def values(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -55,9 +55,9 @@ class Evaluator:
         return self.features.apply(self.metric.value, weights)
 
     def slopes(self) -> Floats:
-        """Influence of each trial, over their number; NaN where undefined: (pair, trial).
+        """Influence of each trial divided by their number; NaN where undefined: (pair, trial).
 
-        Of images that a plan chose, deviations whose squares sum to the variance of the design.
+        For images of a plan, deviations whose squares sum to the design variance.
         """
         out = self.features.of_trials(self.metric)
         out[~np.isfinite(self.values(np.ones((1, out.shape[1])))[0])] = np.nan
@@ -72,11 +72,11 @@ class Evaluator:
 
     @property
     def generalize_to(self) -> Population:
-        """What chosen images stand for."""
+        """Target population of images chosen by a plan."""
         return "pool" if self.block.generalize_to == "pool" else "images"
 
     def bias(self) -> Floats:
-        """Bias of the values of chosen images, by the curvature of the metric; else 0."""
+        """Bias for images of a plan, by the curvature of the metric; else 0."""
         block, metric = self.block, self.metric
         if not block.chosen or metric.counts != "correctness":
             return np.zeros(len(block.a))
@@ -95,7 +95,7 @@ class Evaluator:
         return found
 
     def tossed(self) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-        """What answers of each person move their pairs by, were they tossed; see `TOSSED`."""
+        """Influences of pseudo-responses of each human on their pairs; see `TOSSED`."""
         block, metric = self.block, self.metric
         if not block.chosen or metric.counts != "correctness":
             return
@@ -113,7 +113,7 @@ class Evaluator:
             other = block.correct[np.where(first[:, 0], block.b[rows], block.a[rows])]
             right = np.where(first, n11[rows] - n01[rows], n11[rows] - n10[rows])
             wrong = np.where(first, n10[rows] - n00[rows], n01[rows] - n00[rows])
-            # A toss is half of the difference away from its mean.
+            # A coin flip is half of the difference away from its mean.
             yield rows, weights[rows] * np.where(other == 1, right, wrong) / 2
 
 
@@ -147,17 +147,17 @@ def evaluator(block: Block, metric: Metric) -> Evaluator:
     """
     if block.chosen and metric.counts not in ("correctness", "labels", "trials"):
         raise ValueError(
-            f"these images were chosen by a plan, and {metric.name} has no weights"
+            f"these images were chosen by a plan, but {metric.name} has no weights"
             f"{SPARSE if metric.counts == 'rows' else ' yet'}; use "
-            "error consistency, misclassification agreement or a metric of your own of right and "
-            "wrong answers, or a plan of all images"
+            "error consistency, misclassification agreement or a custom metric of "
+            "correctness, or a plan of all images"
         )
     weight = 1 / block.inclusion if block.chosen else None
     return Evaluator(block, metric, features(block, metric, weight))
 
 
 def agreement_of_distinct(block: Block, metric: Metric) -> Floats:
-    """Values of a metric of labels over pairs of different joint errors, as its `distinct` says."""
+    """Values of a metric of labels over pairs of different joint errors, by its `distinct`."""
     assert metric.distinct is not None
     n_pairs, k = len(block.a), block.n_classes
     weight = 1 / block.inclusion if block.chosen else None

@@ -1,4 +1,4 @@
-"""Fisher's exact test of ten million tables, far into the tail.
+"""Fisher's exact test for millions of tables, accurate far into the tail.
 
 References
 ----------
@@ -55,21 +55,21 @@ def fisher_log10_p(
 
 
 def whole_counts(cells: ArrayLike) -> NDArray[np.integer]:
-    """Whole numbers in fours, in the type they have: copies of ten million are no small thing."""
+    """Check whole numbers in fours, without copying them."""
     counts = np.asarray(cells)
     if counts.ndim == 0 or counts.shape[-1] != 4:
         raise ValueError(
             f"cells must be n11, n10, n01, n00 on the last axis, got shape {counts.shape}"
         )
     if counts.dtype.kind not in "iu":
-        raise ValueError(f"cells must be whole numbers, of an integer type; got {counts.dtype}")
+        raise ValueError(f"cells must be whole numbers of an integer type, got {counts.dtype}")
     if counts.size and counts.min() < 0:
         raise ValueError(f"cells must not be negative, got {counts.min()}")
     return counts
 
 
 def _rests(flat: NDArray[np.integer]) -> Floats:
-    """What log n! has beyond n log n - n, up to the largest count of trials."""
+    """Remainder of log n! beyond n log n - n, up to the largest count of trials."""
     largest = 0
     for start in range(0, len(flat), BLOCK):
         largest = max(largest, int(flat[start : start + BLOCK].sum(axis=1, dtype=np.int64).max()))
@@ -93,7 +93,7 @@ def log_table_mass(table: NDArray[np.int64]) -> Floats:
 
 
 def _stirling(n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What log n! has beyond n log n - n."""
+    """Remainder of log n! beyond n log n - n."""
     inverse = 1 / np.maximum(n, SMALL)
     square = inverse**2
     # The next term is below 1e-16 from 16 on.

@@ -1,4 +1,4 @@
-"""Independent observers as a posterior: both accuracies, and the tables that they would make.
+"""Posterior of independent observers: both accuracies, and replicated tables.
 
 References
 ----------
@@ -48,14 +48,14 @@ def independent_posterior(
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
 ) -> xr.DataTree:
-    """Posterior of independent observers of many pairs, and the null distribution by replicates."""
+    """Posterior of independent observers for many pairs, with replicates as null distribution."""
     check_sampler(sampler)
     if n_draws < 1:
         raise ValueError(f"draws must be at least 1, got {n_draws}")
     counts = np.atleast_2d(check_counts(cells))
     coords = pair_coords(len(counts), pairs)
     if priors is not None:
-        # The models' room imports PyMC: only when needed.
+        # The models import PyMC: only when needed.
         from alikely.models._given_priors import check_priors
 
         check_priors(priors)
@@ -76,7 +76,7 @@ def independent_posterior(
         groups, texts = _exact(counts, priors, per_chain, rng)
         told = {"priors": json.dumps(texts)}
     labels = {**coords, "chain": np.arange(CHAINS), "draw": np.arange(per_chain)}
-    # Without a common trial the prior alone would speak.
+    # Without a common trial the posterior would be the prior.
     accuracies = groups["posterior"].where(xr.DataArray(counts.sum(axis=1) > 0, dims="pair"))
     tables = groups["posterior_predictive"]
     tables[metric.name] = (DIMS, _values(tables["observed_cells"].values, metric))
@@ -96,7 +96,7 @@ def independent_posterior(
 
 
 def _is_beta(given: Any) -> bool:
-    """Whether a prior is given as two numbers, right or wrong: those of its default, a Beta."""
+    """Whether a prior is given as two numbers, the parameters of a Beta."""
     return isinstance(given, tuple | list) and all(np.ndim(number) == 0 for number in given)
 
 
@@ -130,7 +130,7 @@ def _chains(
 ) -> xr.DataTree:
     from alikely.models.copies import copying
 
-    # Without labels: made ready for any counts of so many pairs.
+    # Without labels: compiled once for this number of pairs.
     tree = nuts(
         copying(counts, independent=True, priors=priors),
         CHAINS * per_chain,
@@ -161,7 +161,7 @@ def null_bootstrap(
     metric: Metric = ERROR_CONSISTENCY,
     rng: RandomState = None,
 ) -> NDArray[np.float32]:
-    """Values of the estimand when each observer's trials are resampled apart from the other's."""
+    """Values of the estimand with the trials of each observer resampled independently."""
     if n_resamples < 1:
         raise ValueError(f"n_resamples must be at least 1, got {n_resamples}")
     counts = np.atleast_2d(check_counts(cells))

@@ -61,28 +61,31 @@ TINY = np.finfo(np.float64).tiny
 def estimate(
     table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
 ) -> xr.Dataset:
-    """Point estimates with analytic standard errors.
+    """Compute point estimates with analytic standard errors.
 
     Parameters
     ----------
     table : xarray.Dataset
-        Count table, as from `alikely.data.joint_correctness`.
+        Count table, as returned by `alikely.data.joint_correctness`.
     metric : Metric
         Estimand.
     cluster : str, optional
-        Trial coordinate such as ``"item"``: trials that share its value within a data set are
-        dependent, and their influences are summed first. Clusters of items, such as
-        ``"template"``, have the factor G/(G - 1) for G clusters and degrees of freedom.
+        Trial coordinate that defines clusters, such as ``"item"``. Influences of trials that share
+        its value within a data set are summed first. The variance of G clusters of items, such as
+        ``"template"``, has the factor G/(G - 1) and degrees of freedom.
 
     Returns
     -------
     xarray.Dataset
-        ``estimate`` and ``se`` (pair); NaN where undefined; ``undefined``: why, empty where it is
-        not. For images chosen by a plan, also ``interval_center``, the weighted value, on which
-        intervals are centered (``estimate`` is corrected for its bias); ``df``, degrees of freedom
-        of the variance; and ``effective_images``, the number of images on which it is based. For
-        clusters of items, ``interval_center``, ``df``, ``n_clusters`` and ``design_effect``, the
-        variance over that of independent trials.
+        ``estimate`` and ``se`` (pair), NaN where undefined, and ``undefined``: the reason, else
+        empty. For images chosen by a plan or clusters of items also
+
+        - ``interval_center``: center of intervals; with a plan the weighted value, of which
+          ``estimate`` is the bias-corrected version
+        - ``df``: degrees of freedom of the variance
+        - ``effective_images``: number of images on which the variance is based (plan)
+        - ``n_clusters``, ``design_effect``: number of clusters; ratio of the variance to that of
+          independent trials (clusters)
 
     Raises
     ------
@@ -91,7 +94,8 @@ def estimate(
 
     References
     ----------
-    For error consistency without clusters the variance is that of [FCE69]_ in the manner of [H74]_.
+    Without clusters the variance of error consistency equals that of [FCE69]_, by influence
+    functions [H74]_.
 
     Examples
     --------
@@ -106,7 +110,7 @@ def estimate(
         # Counts suffice: no pass over the trials.
         cells = table["cells"].values.astype(np.float64)
         value, psi = metric.value(cells), metric.influence(cells)
-        # An empty cell has no say, even where its influence is undefined.
+        # An empty cell has no effect, even where its influence is undefined.
         square = np.where(cells > 0, cells * psi**2, 0).sum(axis=-1)
         square /= np.maximum(cells.sum(axis=-1), 1) ** 2
         reasons = metric.reason(cells).astype(object)
@@ -153,15 +157,15 @@ def estimate(
 
 
 def of_items(table: xr.Dataset, cluster: str | None) -> bool:
-    """Whether clusters are of items, by a column that describes these, not of answers to one."""
+    """Whether clusters are sets of items, not responses to one item."""
     return bool(cluster) and cluster in table.attrs.get(ITEM_COLUMNS, "").split(SEPARATOR)
 
 
 def cluster_influence(ready: Evaluator, numbers: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """What each cluster of items moves each pair by, and `squares_by_cluster`: (pair, cluster).
+    """Influence of each cluster of items on each pair, and `squares_by_cluster`: (pair, cluster).
 
-    By the jackknife over clusters [M74]_: first derivatives are too small where a few clusters
-    decide. They stand in where a pair is undefined without a cluster.
+    By the jackknife over clusters [M74]_, since first derivatives are too small if a few clusters
+    dominate. They are used where a pair is undefined without a cluster.
     """
     membership, slopes = indicator(numbers)[0], ready.slopes()
     squares = squares_by_cluster(slopes, ready.block.shown(), membership)
@@ -195,10 +199,10 @@ def of_clusters(moved: Floats, squares: Floats) -> tuple[Floats, Floats]:
 
 
 def most_freedom(squares: Floats) -> Floats:
-    """Most degrees of freedom of clusters, by what each would add to the variance [S46]_.
+    """Largest degrees of freedom of clusters, by their contributions to the variance [S46]_.
 
-    If trials were independent, a cluster would add the sum of their squared influences. A few
-    clusters decide if they are large, or if few have the trials that count, such as joint errors.
+    For independent trials a cluster would contribute the sum of their squared influences. Few
+    clusters dominate if they are large, or if few contain the relevant trials (joint errors).
     """
     part = squares / np.maximum(squares.sum(axis=-1, keepdims=True), TINY)
     effective = 1 / np.maximum((part**2).sum(axis=-1), TINY)
@@ -206,20 +210,20 @@ def most_freedom(squares: Floats) -> Floats:
 
 
 def _of_design(block: Block, ready: Evaluator, slopes: Floats) -> Floats:
-    """Bias, variance of tossed answers, degrees of freedom, effective images: (4, pair)."""
+    """Bias, variance of pseudo-responses, degrees of freedom, effective images: (4, pair)."""
     bias = ready.bias()
     tossed, square = np.zeros(len(slopes)), slopes**2
     sampled, fourth = square.sum(axis=1), (square**2).sum(axis=1)
     for rows, moved in ready.tossed():
         tossed[rows] += (moved**2).sum(axis=1)
     df = freedom_of_sums(sampled + tossed, sampled, fourth, block.shown().sum(axis=1))
-    # Of images that are all certain to be shown nothing is left open.
+    # Images that are all certain to be shown have no sampling variance.
     effective = np.where(_open(block), effective_images(slopes), np.inf)
     return np.array([bias, tossed, df, effective])
 
 
 def _open(block: Block) -> NDArray[np.bool_]:
-    """Whether chance in drawing images moves each pair of a block."""
+    """Whether the sampling of images affects each pair of a block."""
     if block.generalize_to != "pool":
         return np.ones(len(block.a), dtype=bool)
     return np.asarray((block.shown() & (block.inclusion < 1)).any(axis=1))
@@ -228,12 +232,12 @@ def _open(block: Block) -> NDArray[np.bool_]:
 def covariance(
     table: xr.Dataset, metric: Metric = ERROR_CONSISTENCY, cluster: str | None = None
 ) -> xr.DataArray:
-    """Covariance matrix of the estimates of all entries of a table.
+    """Compute the covariance matrix of the estimates of all entries of a table.
 
     Parameters
     ----------
     table : xarray.Dataset
-        Count table, as from `alikely.data.joint_correctness`; take a part of it with
+        Count table, as returned by `alikely.data.joint_correctness`; select entries with
         ``table.isel(pair=...)``.
     metric : Metric
         Estimand.
@@ -243,8 +247,8 @@ def covariance(
     Returns
     -------
     xarray.DataArray, dims (pair, pair_other)
-        Sums of products of influences over shared trials, divided by both numbers of trials;
-        0 for entries without shared trials (or clusters); NaN where an estimate is undefined.
+        Sums of products of influences over shared trials, divided by both numbers of trials. 0 for
+        entries without shared trials (or clusters); NaN where an estimate is undefined.
 
     Raises
     ------
@@ -390,24 +394,24 @@ Columns = Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]
 
 
 def _moved(columns: Columns, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """What trials move weighted sums by, some trials (or clusters) at a time: (sum, trial)."""
+    """Influences of trials (or clusters) on weighted sums, in chunks: (sum, trial)."""
     for rows, influence in columns:
         own = weights[:, rows]
-        # What nobody asks for may be undefined.
+        # What is not requested may be undefined.
         used = own.any(axis=0)
         lost = (own[:, used] != 0) @ np.isnan(influence[used]).any(axis=1) > 0
         yield np.where(lost[:, None], np.nan, own[:, used] @ np.nan_to_num(influence[used]))
 
 
 def _columns(table: xr.Dataset, metric: Metric, cluster: str | None) -> Columns:
-    """What moves estimates: trials (or clusters), and answers that count as tossed."""
+    """Influences on estimates: of trials (or clusters) and of pseudo-responses."""
     return itertools.chain(
         _influence_columns(table, metric, cluster), _tossed_columns(table, metric)
     )
 
 
 def _tossed_columns(table: xr.Dataset, metric: Metric) -> Columns:
-    """What tossed answers move the pairs of each person by, where a plan chose the images."""
+    """Influences of pseudo-responses on the pairs of each human, for images of a plan."""
     if "inclusion" not in table:
         return
     for block in blocks(table):
@@ -425,7 +429,7 @@ def _influence_columns(table: xr.Dataset, metric: Metric, cluster: str | None) -
             for start in range(0, influence.shape[1], CHUNK):
                 yield rows, influence[:, start : start + CHUNK]
         return
-    # A cluster may reach over groups (one image in several conditions): gather all of it first.
+    # A cluster may span groups (one image in several conditions): gather all of it first.
     columns = cluster_numbers(table, cluster)
     gathered = np.zeros((table.sizes["pair"], columns.max(initial=-1) + 1))
     for block in blocks(table):
@@ -439,7 +443,7 @@ def _influence_columns(table: xr.Dataset, metric: Metric, cluster: str | None) -
 
 
 def indicator(numbers: NDArray[np.intp]) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-    """Which cluster each trial is of, (trial, cluster), and the numbers of the clusters."""
+    """Indicator of the cluster of each trial, (trial, cluster), and numbers of clusters."""
     used, local = np.unique(numbers, return_inverse=True)
     at = np.arange(len(numbers)), local
     return sparse.csr_array((np.ones(len(numbers)), at), shape=(len(numbers), len(used))), used

@@ -1,4 +1,4 @@
-"""Intervals of draws and of estimates, moments of what is defined, and multiplicity.
+"""Intervals of draws and of estimates, moments of defined values, and multiplicity.
 
 References
 ----------
@@ -49,7 +49,7 @@ __all__ = [
     "within",
 ]
 
-# Uniform samples to compare with: p-values are then right to .005 at .05.
+# Uniform samples to compare with: p-values near 0.05 are then accurate to 0.005.
 N_REFERENCE = 4_000
 # Places at which the distribution function is looked at.
 N_PLACES = 100
@@ -75,7 +75,7 @@ def interval(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> ND
 def defined_quantiles(
     draws: NDArray[np.floating], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of the defined draws of each entry, all entries at once."""
+    """Quantiles of the defined draws of each entry."""
     ordered = np.sort(draws, axis=0)  # NaN last
     last = np.maximum((~np.isnan(ordered)).sum(axis=0) - 1, 0)[:, None]
     at = last * np.array(probabilities)
@@ -93,7 +93,7 @@ def describe_draws(
     rope: tuple[float, float] | None = None,
     estimate: float | None = None,
 ) -> dict[str, object]:
-    """Row of a table about the draws of one number."""
+    """Row of a table on the draws of one quantity."""
     defined = draws[~np.isnan(draws)]
     row: dict[str, object] = {"frac_undefined": 1 - len(defined) / len(draws)}
     if len(defined) < 2:
@@ -132,7 +132,7 @@ def within(metric: Metric, limits: Floats, weights: ArrayLike = 1.0) -> Floats:
 
 
 def shares(value: NDArray[np.floating], ceiling: NDArray[np.floating]) -> Floats:
-    """Replicates of a ratio, infinite where what it is a share of is not above 0."""
+    """Replicates of a ratio, infinite where the denominator is not above 0."""
     top, below = np.broadcast_arrays(
         np.asarray(value, dtype=np.float64), np.asarray(ceiling, dtype=np.float64)
     )
@@ -161,7 +161,7 @@ def bounds(draws: NDArray[np.floating], ci_prob: float, ci_kind: CiKind) -> Floa
 def share_bounds(
     draws: NDArray[np.floating], open_ended: NDArray[np.bool_], ci_prob: float, ci_kind: CiKind
 ) -> Floats:
-    """Interval of shares: the whole line where their ceiling cannot be told from 0 [F54]_."""
+    """Interval of ratios; unbounded where the denominator does not differ from 0 [F54]_."""
     out = bounds(draws, ci_prob, ci_kind)
     out[open_ended & np.isfinite(draws).any(axis=0)] = -np.inf, np.inf
     return out
@@ -209,12 +209,12 @@ def two_factor_variance(
 
 
 def adjusted_p_values(p: ArrayLike) -> NDArray[np.float64]:
-    """Benjamini-Hochberg adjusted p-values over all defined entries [BH95]_.
+    """Compute Benjamini-Hochberg adjusted p-values over all defined entries [BH95]_.
 
     Parameters
     ----------
     p : array_like, shape (pair,)
-        p-values in [0, 1]; NaN (undefined) ones are no hypothesis and stay NaN.
+        p-values in [0, 1]. NaN (undefined) is not counted as a test and stays NaN.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def adjusted_p_values(p: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If a p-value lies outside [0, 1].
+        If a p-value is outside [0, 1].
 
     Examples
     --------
@@ -249,7 +249,7 @@ def uniformity(values: ArrayLike) -> float:
 
 
 def rank_band(n: int, ci_prob: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Band that holds the whole distribution function of n uniform numbers [SBV22]_."""
+    """Simultaneous band of the distribution function of n uniform numbers [SBV22]_."""
     if n < 2 or not 0 < ci_prob < 1:
         raise ValueError(f"n must be at least 2 and ci_prob between 0 and 1, got {n} and {ci_prob}")
     # The share 1 - ci_prob of samples, or fewer, is more unlikely than this.
@@ -267,7 +267,7 @@ def _places(n: int) -> Floats:
 
 @functools.lru_cache(maxsize=16)
 def _tails(n: int) -> Floats:
-    """Two-sided level of each number of values below each place: shape (place, n + 1)."""
+    """Two-sided level of each number of values below each point: shape (point, n + 1)."""
     place, count = _places(n)[:, None], np.arange(n + 1)
     below = special.bdtr(count, n, place)
     above = 1 - np.concatenate([np.zeros((len(place), 1)), below[:, :-1]], axis=1)
@@ -275,7 +275,7 @@ def _tails(n: int) -> Floats:
 
 
 def _levels(samples: Floats) -> Floats:
-    """Level at the most unlikely place of each sample."""
+    """Level at the most unlikely point of each sample."""
     size, n = samples.shape
     place, tails = _places(n), _tails(n)
     # Numbers between one place and the next, of all samples at once, and from these how many are

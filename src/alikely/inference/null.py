@@ -1,4 +1,4 @@
-"""Independent observers: null distribution of error consistency, tests, comparison with copying.
+"""Independent observers: null distribution of error consistency, tests, and model comparison.
 
 References
 ----------
@@ -123,7 +123,7 @@ def p_value(estimate: ArrayLike, null: ArrayLike) -> NDArray[np.float64]:
 
 
 def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
-    """Fisher's exact two-sided p-value of independence, given both accuracies [F22]_.
+    """Compute Fisher's exact two-sided p-value of independence, given both accuracies [F22]_.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray, shape (...)
-        In [0, 1]; the sum of the probabilities of all tables with these margins that are no more
-        probable than the observed one. 0 only below the smallest number, where
-        `alikely.inference.fisher.fisher_log10_p` still has its logarithm; NaN for an empty table.
+        p-values: sums of the probabilities of all tables with these margins that are not more
+        probable than the observed one. 0 only below the smallest floating-point number; for its
+        logarithm use `alikely.inference.fisher.fisher_log10_p`. NaN for an empty table.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def fisher_exact(cells: ArrayLike) -> NDArray[np.float64]:
 
 
 def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np.float64]:
-    """Log Bayes factor of association against independence, joint-multinomial sampling [GD74]_.
+    """Compute the log Bayes factor of association against independence [GD74]_.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
     Returns
     -------
     ndarray, shape (...)
-        Natural logarithm of ``BF10``: above 0 generalizes to association, below 0 for independence.
+        Natural logarithm of ``BF10``: above 0 favors association, below 0 independence.
 
     Raises
     ------
@@ -182,8 +182,8 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
     row, column = a.sum(axis=1) - 1, a.sum(axis=0) - 1
     if not min(row.min(), column.min()) > 0:
         raise ValueError(
-            f"the Bayes factor needs prior margins above 1 (each cell above 0.5), or independence "
-            f"has no prior; got {own}; give another prior, or bayes_factor=False"
+            f"the Bayes factor needs prior margins above 1 (each cell above 0.5), as independence "
+            f"has no prior otherwise; got {own}; give another prior, or bayes_factor=False"
         )
     y = check_counts(cells).reshape(*np.shape(cells)[:-1], 2, 2)
     rows, columns = y.sum(axis=-1), y.sum(axis=-2)
@@ -204,11 +204,11 @@ def log_bayes_factor(cells: ArrayLike, prior: Prior | float = 1.0) -> NDArray[np
 
 
 def bayes_factor_prior(prior: Prior | None) -> Prior | float:
-    """Choose the prior of the Bayes factor that belongs to a posterior."""
+    """Choose the prior of the Bayes factor for the prior of a posterior."""
     if "copy_probability" in check_prior(prior):
         raise ValueError(
             "the Bayes factor needs a Dirichlet prior on the four cells, got one of the copy "
-            "probability; give bayes_factor=False, or such as prior=[1, 1, 1, 1]"
+            "probability; give bayes_factor=False, or a prior such as prior=[1, 1, 1, 1]"
         )
     own, default = cell_prior(prior), cell_prior(None)
     margins = np.array(list(default.accuracies("the Bayes factor").values()))
@@ -218,30 +218,30 @@ def bayes_factor_prior(prior: Prior | None) -> Prior | float:
 def null_percentiles(
     n_trials: int, ci_prob: float | None = None, n_grid: int = 210
 ) -> pd.DataFrame:
-    """Limits of agreement and error consistency of independent observers, by expected agreement.
+    """Compute limits of agreement and error consistency of independent observers.
 
-    The supplement of [G20]_ simulates them; given both numbers correct the overlap is
-    hypergeometric, so here they are computed.
+    The limits are by expected agreement, as in the supplement of [G20]_. They are computed, not
+    simulated: given both numbers correct, the overlap is hypergeometric.
 
     Parameters
     ----------
     n_trials : int
-        Number of common trials, at least 2. The work grows with its cube: 160 take a blink, 1280
-        half a minute.
+        Number of common trials, at least 2. Time grows with its cube: below 1 second for 160, half
+        a minute for 1,280.
     ci_prob : float
-        Central probability, in (0, 1).
+        Probability of the central interval, in (0, 1).
     n_grid : int
-        Number of accuracies, a multiple of 3: a third each spread over [0, .15], [.15, .85] and
-        [.85, 1], every pair of them equally likely.
+        Number of accuracies, a multiple of 3. One third each is spread over [0, 0.15],
+        [0.15, 0.85] and [0.85, 1]; all pairs have equal weight.
 
     Returns
     -------
     pandas.DataFrame
-        One row per bin of expected agreement, of width .01: ``expected_lb, expected_ub``,
-        ``share`` of all tables that fall into the bin, ``agreement_lb, agreement_ub``,
-        ``error_consistency_lb, error_consistency_ub`` (smallest values that reach the lower and
-        the upper tail; NaN for an empty bin). Tables with undefined error consistency count for
-        agreement only.
+        One row per bin of expected agreement of width 0.01: ``expected_lb, expected_ub``,
+        ``share`` (fraction of tables in the bin), ``agreement_lb, agreement_ub``,
+        ``error_consistency_lb, error_consistency_ub``. Limits are the smallest values that reach
+        the lower and the upper tail; NaN for an empty bin. Tables with undefined error consistency
+        count for agreement only.
 
     Raises
     ------
@@ -337,7 +337,7 @@ def _weighted_quantiles(
 
 
 def _elpd_of_trials(cells: ArrayLike, prior: Prior | None) -> Floats:
-    """Log predictive density of a left-out trial of each cell by either model: (2, ..., 4)."""
+    """Log predictive density of a left-out trial of each cell under both models: (2, ..., 4)."""
     own = cell_prior(prior)
     a, accuracies = own.cells("model comparison"), own.accuracies("model comparison")
     counts = np.asarray(cells, dtype=np.float64)
@@ -358,7 +358,7 @@ def _elpd_of_trials(cells: ArrayLike, prior: Prior | None) -> Floats:
 
 
 def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, Floats]:
-    """Expected log predictive density of copying and of independence, and what tells them apart."""
+    """Expected log predictive densities of copying and independence, with their difference."""
     counts = np.asarray(cells, dtype=np.float64)
     copying, independence = _elpd_of_trials(counts, prior)
     gain = copying - independence
@@ -371,7 +371,7 @@ def elpd(cells: ArrayLike, prior: Prior | None = None) -> tuple[Floats, Floats, 
 
 
 def elpd_mid_p(cells: ArrayLike, prior: Prior | None = None) -> Floats:
-    """How often independent observers of these accuracies favor copying as much, exactly."""
+    """Exact probability that independent observers favor copying at least as much."""
     counts = check_counts(cells)
     flat, which = np.unique(counts.reshape(-1, 4), axis=0, return_inverse=True)
     n11, n10, n01, n00 = flat.T
@@ -395,7 +395,7 @@ def _mid_p(
     lengths: NDArray[np.int64],
     prior: Prior | None,
 ) -> Floats:
-    """Mid-p of some tables, from all tables that have their margins, one after the other."""
+    """Mid-p of some tables, over all tables with the same margins."""
     owner = np.repeat(np.arange(len(tables)), lengths)
     first = np.cumsum(lengths) - lengths
     step = np.arange(lengths.sum()) - (first + lowest)[owner]

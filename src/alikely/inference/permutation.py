@@ -32,7 +32,7 @@ __all__ = ["permutation_p", "sign_flip_p"]
 CHUNK = 8_000_000
 # Values of permutations that are equal differ by rounding alone.
 ROUNDING = 1e-9
-# With fewer clusters no combination of signs is rarer than .05.
+# With fewer clusters no combination of signs has a probability below 0.05.
 FEWEST_FLIPPED = 6
 
 
@@ -43,7 +43,7 @@ def permutation_p(
     cluster: str | None = None,
     rng: RandomState = None,
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of independence: the items of one observer permuted among the other's."""
+    """Two-sided p-values of independence, by permuting the items of one observer."""
     if n_permutations != int(n_permutations):
         raise ValueError(f"n_permutations must be a whole number, got {n_permutations}")
     if n_permutations < 1:
@@ -67,11 +67,11 @@ def permutation_p(
 def sign_flip_p(
     table: xr.Dataset, metric: Metric, n_flips: int, cluster: str, rng: RandomState = None
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of independence, the covariance within each cluster with either sign.
+    """Two-sided p-values of independence, by flipping signs of cluster covariances.
 
     Each cluster adds the products of both observers' deviations from their accuracies, which for
-    independent observers are as likely below 0 as above [CRS17]_. Clusters of any size take part.
-    With G of them no value is below 2 / 2**G: NaN for fewer than 6.
+    independent observers are as likely below 0 as above [CRS17]_. Clusters may have any size.
+    With G clusters no p-value is below 2 / 2**G; it is NaN for fewer than 6.
     """
     numbers, out = cluster_numbers(table, cluster), np.full(table.sizes["pair"], np.nan)
     groups = list(blocks(table))
@@ -130,7 +130,7 @@ def _of_block(
 def _by_unit(
     correct: NDArray[np.float64], units: NDArray[np.intp], conditions: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Shares of right answers (observer, unit, place), -1 where there are none."""
+    """Proportions correct (observer, unit, place), -1 where there are none."""
     used, unit = np.unique(units, return_inverse=True)
     frame = pd.DataFrame({"unit": unit, "condition": conditions})
     frame["rank"] = frame.groupby(["unit", "condition"]).cumcount()

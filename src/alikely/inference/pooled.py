@@ -1,9 +1,9 @@
-"""Weighted sums of estimates of many small tables, near the ceiling and of unequal size too.
+"""Weighted sums of estimates of many small tables, also with few errors or unequal sizes.
 
 An estimate of few errors is biased, or 0/0, and its standard error too small; over many entries
-the bias adds up and the standard error does not. So pseudo-trials are added to the cells of each
-entry. They have its accuracies and the error consistency of all entries of its side of the sum, so
-that they move no mean of entries that agree.
+the bias adds up but the standard error does not. Pseudo-trials are therefore added to each
+entry, with its accuracies and the error consistency of all entries of its side of the sum. They
+do not change a mean of equal entries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ APART = np.array([0.0, 1, 1, 0])
 
 
 class Pooled(NamedTuple):
-    """A weighted sum of estimates, what moves it, and disagreements expected by chance."""
+    """A weighted sum of estimates, its influences, and disagreements expected by chance."""
 
     value: float
     slopes: Floats
@@ -56,7 +56,7 @@ def pooled_sum(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np
 def left_out(
     metric: Metric, cells: Floats, of_clusters: Floats, weights: Floats, group: NDArray[np.intp]
 ) -> Floats:
-    """What each cluster moves a pooled sum by, from its cells (pair, cell, cluster)."""
+    """Influence of each cluster on a pooled sum, from its cells (pair, cell, cluster)."""
     n = of_clusters.shape[-1]
     value = pooled_sum(metric, cells, weights, group).value
     # Differences of counts fall a few ulp below 0.
@@ -101,13 +101,13 @@ def _side(metric: Metric, cells: Floats, weights: Floats, group: NDArray[np.intp
     added = float((np.bincount(group, spread) ** 2).sum()) + by_pool**2 / 2 / expected**2
     slopes -= (cells * slopes).sum(axis=1, keepdims=True) / n[:, None]
     error = np.sqrt((cells * slopes**2).sum() + added)
-    # The bias is known only roughly, and never more than the error.
+    # The bias is approximate, and never larger than the standard error.
     found = float(value @ weights) - float(np.clip(bias, -error, error))
     return Pooled(found, slopes, added, n * _disagreement(*_smoothed(cells)))
 
 
 def _effective(weights: Floats, group: NDArray[np.intp]) -> float:
-    """How many entries a mean is over: those of one group of trials count by their root."""
+    """Effective number of entries of a mean; those of one group of trials count by their root."""
     groups = np.bincount(group, weights)
     entries, blocks = (part.sum() ** 2 / (part**2).sum() for part in (weights, groups))
     return float(np.sqrt(entries * blocks))

@@ -1,7 +1,7 @@
-"""Exact posterior draws of any metric: one Dirichlet process over trials, or clusters of them.
+"""Exact posterior draws of any metric by a Dirichlet process over trials or clusters.
 
-Trials, or clusters, have exponential weights; the prior has the weight of so many trials, spread
-over patterns of answers that are drawn from it. A metric of these weights is a draw.
+Trials or clusters have exponential weights. The prior has the weight of a number of trials, spread
+over response patterns drawn from it. A metric with these weights is a draw.
 
 References
 ----------
@@ -50,7 +50,7 @@ FEWER = "choose fewer pairs or a smaller n_draws"
 CHUNK = 8_000_000
 # Chains of a posterior, as all results have.
 CHAINS = 4
-# Patterns of answers that stand for the prior.
+# Response patterns of the prior.
 PATTERNS = 256
 # A population has items without end: what corrects for a small sample vanishes.
 ENDLESS = 1e9
@@ -97,7 +97,7 @@ def _block_draws(
     out = np.empty((n_draws, len(known)), dtype=np.float32)
     for some, weights in process_weights(rng, n_draws, n_trials, base.mass, ready.width, clusters):
         out[some] = ready.values(ENDLESS * weights)
-    # Where an entry has no trial of its own the prior alone would speak.
+    # Without a trial of an entry its posterior would be the prior.
     out[:, ~known] = np.nan
     return out
 
@@ -110,7 +110,7 @@ def drawn_by_block(
     rng: RandomState,
     cluster: str | None = None,
 ) -> NDArray[np.float32]:
-    """Draw every block with a seed of its own, whoever works on it."""
+    """Draw each block with a separate seed, on any number of workers."""
     n_draws = four_chains(n_draws)
     groups = list(blocks(table))
     *seeds, of_clusters = seed_sequence(rng).spawn(len(groups) + 1)
@@ -148,7 +148,7 @@ def process_weights(
     held: int,
     clusters: ClusterWeights | None = None,
 ) -> Iterator[tuple[slice, Floats]]:
-    """Weights of trials, and of patterns that stand for the prior of a Dirichlet process [S94]_."""
+    """Weights of trials, and of patterns of the prior of a Dirichlet process [S94]_."""
     step = max(1, CHUNK // (n_trials + PATTERNS + held))
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
@@ -177,7 +177,7 @@ def prior_pieces(rng: np.random.Generator, size: int, mass: float) -> NDArray[np
 
 
 class _Base(NamedTuple):
-    """Weight of the prior, in trials, and what answers it has."""
+    """Weight of the prior in trials, and its response patterns."""
 
     mass: float
     patterns: PatternPrior | None = None
@@ -185,7 +185,7 @@ class _Base(NamedTuple):
 
 
 def _base(metric: Metric, prior: Prior | None) -> _Base:
-    """What a prior on the four cells of a pair says of these features."""
+    """The prior of these features, from a prior on the four cells of a pair."""
     if metric.counts == "readings":
         return _base_of_readings(prior)
     patterns = cell_prior(prior).patterns(f"the posterior of {metric.label}")
@@ -193,7 +193,7 @@ def _base(metric: Metric, prior: Prior | None) -> _Base:
 
 
 def _base_of_readings(prior: Prior | None) -> _Base:
-    """Prior of readings from that of a table of two readers by two classes."""
+    """Prior of ratings, from a prior of a table of two raters by two classes."""
     own = cell_prior(prior)
     n11, n10, n01, n00 = own.cells("the posterior of readings").tolist()
     mass = n11 + n10 + n01 + n00
@@ -201,7 +201,7 @@ def _base_of_readings(prior: Prior | None) -> _Base:
         return _Base(mass)
     if not (math.isclose(n11, n00) and math.isclose(n10, n01) and n11 > n10):
         raise ValueError(
-            "the posterior of readings needs a Dirichlet prior with n11 = n00 above n10 = n01, "
+            "the posterior of ratings needs a Dirichlet prior with n11 = n00 above n10 = n01, "
             f"got {own}; give such parameters, as prior=[1, 0.5, 0.5, 1]"
         )
     return _Base(mass, equal=(n11 + n00) / mass)
@@ -239,7 +239,7 @@ def _with_prior(block: Block, metric: Metric, base: _Base, rng: np.random.Genera
 
 
 def _wrong_labels(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Everybody gives the common label with such a probability that two do with 1/2."""
+    """Wrong labels of the prior: two observers give the same one with probability 1/2."""
     shape = (len(block.correct), PATTERNS)
     copied = rng.random(shape) < np.sqrt(0.5)
     common = rng.integers(0, block.n_classes, PATTERNS)
@@ -247,7 +247,7 @@ def _wrong_labels(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def _said(block: Block, equal: float, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Readings (reader, pattern) by Polya's urn [BM73]_: classes of a pattern are Dirichlet."""
+    """Ratings (rater, pattern) by Polya's urn [BM73]_: classes of a pattern are Dirichlet."""
     possible = _possible(block)
     k = len(possible)
     said = rng.integers(0, k, (len(block.response), PATTERNS))
@@ -261,7 +261,7 @@ def _said(block: Block, equal: float, rng: np.random.Generator) -> NDArray[np.in
 
 
 def _possible(block: Block) -> NDArray[np.intp]:
-    """Classes that readings of the prior are of: those that occur here, and what else could."""
+    """Classes of ratings of the prior: those that occur, and other possible ones."""
     occurs = np.zeros(block.n_classes, dtype=bool)
     occurs[block.response[block.response >= 0]] = True
     occurs[block.truth[block.truth >= 0]] = True

@@ -1,4 +1,4 @@
-"""Regression of pairs, with effects of both members and of groups integrated out; its draws.
+"""Regression of pairs, with effects of both members and of groups integrated out.
 
 References
 ----------
@@ -108,7 +108,7 @@ def second_derivatives(function: Density, at: Floats, reach: Floats) -> Floats:
 
 
 def positive(matrix: Floats, unit: Floats) -> Floats:
-    """The nearest matrix whose directions all are curved, in units in which they are alike."""
+    """The nearest positive definite matrix, in standardized units."""
     values, vectors = np.linalg.eigh(matrix * np.outer(unit, unit))
     values = np.maximum(values, 1e-3)
     return np.asarray((vectors * values) @ vectors.T / np.outer(unit, unit))
@@ -136,7 +136,7 @@ class PairRegression:
 
     ``columns`` are predictors, the first constant; ``first, second`` the members of each pair;
     ``groups`` (label, pair) numbers of groups, -1 of none; ``label`` that of each group. Spreads
-    are those of members, of what is left, and of the groups of each label.
+    are those of members, of residuals, and of the groups of each label.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class PairRegression:
         return np.asarray((self.rows[:, :-1] @ inverse).T / (self.se**2 + scales[1] ** 2))
 
     def log_density(self, log_scales: Floats) -> Floats:
-        """Log posterior density (draw,) of logarithms of spreads (draw, scale), all else out."""
+        """Marginal log posterior density (draw,) of logarithms of spreads (draw, scale)."""
         out = np.full(len(log_scales), -np.inf)
         apart = log_scales - self.unit
         inside = np.flatnonzero(((apart > REACH[0]) & (apart < REACH[1])).all(axis=1))

@@ -55,10 +55,12 @@ def bootstrap(
     if kind not in ("trial", "bayesian"):
         raise ValueError(f"kind must be 'trial' or 'bayesian', got {kind!r}")
     if cluster is not None and images is not None:
-        raise ValueError("cluster and images both say what is resampled together; give one of them")
+        raise ValueError(
+            "cluster and images both define what is resampled together; give one of them"
+        )
     units = images if cluster is None else cluster_numbers(table, cluster)
     if "inclusion" in table:
-        # A plan draws the images of each group apart.
+        # A plan samples the images of each group independently.
         units = None
     groups = list(blocks(table))
     seeds = seed_sequence(rng).spawn(len(groups))
@@ -186,9 +188,9 @@ def _bootstrap_blocks(
 def units_of_trials(
     own: list[Block], units: list[NDArray[np.intp]] | None, patterns: bool
 ) -> tuple[NDArray[np.intp], list[Block], list[NDArray[np.intp]]]:
-    """How often each kind of unit occurs, blocks of these, and the unit of each of their trials.
+    """Number of units of each kind, blocks of these, and the unit of each of their trials.
 
-    Without units each trial is one. Trials of a pattern that all pairs see alike are then one kind.
+    Without units, each trial is a unit; trials with the same pattern for all pairs are one kind.
     """
     if units is not None:
         used, every = np.unique(np.concatenate(units), return_inverse=True)

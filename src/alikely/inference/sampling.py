@@ -50,12 +50,12 @@ def _log_share(cell: int) -> Metric:
 
 LOG_CELLS = tuple(_log_share(cell) for cell in range(len(CELLS)))
 LARGEST_LOG_LIKELIHOOD = 300_000_000
-# Name that no model has.
+# A name that no model uses.
 SHARES = "cell_probability of alikely"
 
 
 def check_sampler(sampler: str) -> None:
-    """Refuse the name of an unknown sampler (`ValueError`)."""
+    """Raise `ValueError` for the name of an unknown sampler."""
     if sampler not in ("auto", "exact", "nuts"):
         raise ValueError(f"sampler must be 'auto', 'exact' or 'nuts', got {sampler!r}")
 
@@ -71,17 +71,17 @@ def posterior(
     include: Sequence[str] = (),
     cluster: str | None = None,
 ) -> xr.DataTree:
-    """Posterior of the copy model for all entries of a correctness table.
+    """Draw from the posterior of the copy model for all entries of a correctness table.
 
     Parameters
     ----------
     table : xarray.Dataset
-        As from `alikely.data.joint_correctness`.
+        Count table, as returned by `alikely.data.joint_correctness`.
     sampler : {"auto", "exact", "nuts"}
-        ``"exact"``: the joint posterior of all pairs under a prior as in
-        `joint_draws`, such as the default; under other priors on ``p_a, u, v``
-        draws pair by pair. ``"nuts"``: Markov chains [HG14]_, pair by pair. ``"auto"``: exact
-        where that exists; also for another `model`.
+        - ``"exact"``: the joint posterior of all pairs for priors of `joint_draws`, such as the
+          default; pair by pair for other priors on ``p_a, u, v``
+        - ``"nuts"``: Markov chain Monte Carlo [HG14]_, pair by pair
+        - ``"auto"``: exact if available, else NUTS, as for a custom `model`
     prior : mapping or sequence of four numbers, optional
         As in `alikely.error_consistency`.
     n_draws : int
@@ -89,34 +89,34 @@ def posterior(
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
     metric : Metric
-        An estimand of correctness, to evaluate at each draw beside error consistency and copy
+        Metric of correctness to evaluate at each draw, in addition to error consistency and copy
         probability.
     model : "copying" or pymc.Model
-        For chains: `alikely.models.copying`, or a custom model of these pairs, with the metric
-        (pair).
+        Model for MCMC: `alikely.models.copying`, or a custom model of these pairs that contains the
+        metric (pair).
     include : "all" or sequence of str
         Groups to add. ``["log_likelihood"]``: the log likelihood of every trial of every entry,
         for `arviz.loo`, or of the observed values if a custom model has no multinomial likelihood
-        of the cells (pair, cell). Others are for MCMC, as in `alikely.inference.extended`.
+        of the cells (pair, cell). Other groups need MCMC, as in `alikely.inference.extended`.
     cluster : str, optional
-        Trial coordinate such as ``"item"``: of the joint posterior, whose trials that share its
-        value have one mass. Other posteriors take every trial for itself.
+        Trial coordinate that defines clusters, such as ``"item"``. In the joint posterior the
+        trials of a cluster share one mass. Other posteriors treat trials as independent.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (chain, draw, pair), from NUTS all that `alikely.inference.nuts` gives,
-        and on request ``log_likelihood`` (chain, draw, observation). The attribute
-        ``joint`` of the posterior says whether draws of different pairs belong together,
-        ``clustered`` whether it heeds `cluster`.
+        Groups ``posterior`` (chain, draw, pair), those of `alikely.inference.nuts` for NUTS, and on
+        request ``log_likelihood`` (chain, draw, observation). Attributes of the posterior:
+        ``joint``, whether draws of different pairs are jointly sampled, and ``clustered``, whether
+        `cluster` was used.
 
     Raises
     ------
     ValueError
-        Unknown sampler or model, invalid prior or number of draws, or exact draws asked for under a
-        prior or a model that has none; if a model of your own lacks the metric; anything but the
-        joint posterior where repeats are crossed; or if a custom model contains neither the cells
-        nor the correctness of a pair.
+        If the sampler or model is unknown, or the prior or number of draws is invalid.
+        If exact draws are requested for a prior or a model without them.
+        If repeats are crossed and the posterior is not the joint one.
+        If a custom model lacks the metric, or both the cells and the correctness of a pair.
 
     Examples
     --------
@@ -135,15 +135,15 @@ def posterior(
     log_likelihood, of_chains = "log_likelihood" in groups, set(groups) - {"log_likelihood"}
     if sampler == "exact" and (model != "copying" or of_chains):
         given = "model" if model != "copying" else "include"
-        raise ValueError(f"{given} is for chains, and sampler is 'exact': use sampler='nuts'")
+        raise ValueError(f"{given} is for MCMC, but sampler is 'exact'; use sampler='nuts'")
     other = model != "copying" or "copy_probability" in beta
     by_chains = sampler == "nuts" or (sampler == "auto" and bool(other or of_chains))
     joint = _is_joint(prior)
     if table.attrs.get("repeats") == "crossed" and (by_chains or not joint or log_likelihood):
         raise ValueError(
-            "items came back, and chains, include and a prior that does not treat both "
-            "observers alike take one answer to each item; leave them out, or give cluster='trial' "
-            "to take all answers for independent"
+            "items are repeated, but MCMC, include and priors that treat the observers differently "
+            "take one response to each item; leave them out, or pass cluster='trial' to treat all "
+            "responses as independent"
         )
     if by_chains:
         return _by_chains(table, model, prior, n_draws, rng, metric, groups)
@@ -176,7 +176,7 @@ def posterior(
 
 
 def _is_joint(prior: Prior | None) -> bool:
-    """Whether one posterior of all pairs has the prior."""
+    """Whether one joint posterior of all pairs has this prior."""
     try:
         cell_prior(prior).patterns("")
     except ValueError:
@@ -207,7 +207,7 @@ def _refuse_size(counts: NDArray[np.integer], n_draws: int) -> None:
     size = int(counts.sum()) * n_draws
     if size > LARGEST_LOG_LIKELIHOOD:
         raise ValueError(
-            f"the log likelihood of every trial at every draw would hold {size:,} numbers; choose "
+            f"the log likelihood of every trial at every draw would take {size:,} numbers; choose "
             "fewer pairs or draws, or use alikely.test_copy_model, which needs no draws"
         )
 
@@ -231,19 +231,19 @@ def _by_chains(
     metric: Metric,
     groups: Sequence[str],
 ) -> xr.DataTree:
-    # The models' room imports PyMC: only when needed.
+    # The models import PyMC: only when needed.
     from alikely.models._asked import asked_model, is_named, require_pairs
     from alikely.models.copies import copying
 
     beta, default = check_prior(prior), check_prior(None)
     cells, pairs = table["cells"].values, table["pair"].values
     of_pairs = {name: pair for name, pair in beta.items() if default.get(name) != pair}
-    # Without labels: made ready for any pairs, if so many.
+    # Without labels: compiled once for all numbers of pairs that are equal.
     builders = {"copying": lambda: copying(cells, priors=of_pairs)}
     plain = is_named(model, list(builders))
     if not plain and prior is not None:
         raise ValueError(
-            "prior is of the model 'copying'; for another take priors= of its constructor"
+            "prior is for the model 'copying'; pass priors= to the constructor of another model"
         )
     built = asked_model(model, builders, {metric.name: ("pair",)}, {"pair": pairs})
     if not plain:
@@ -259,7 +259,7 @@ def _by_chains(
     others = [name for name in groups if name != "log_likelihood"]
     tree = nuts(built, n_draws, tune, rng, remedy=remedy, include=others)
     tree = labeled(tree, pair=pairs)
-    # Without a common trial the prior alone would speak.
+    # Without a common trial the posterior would be the prior.
     draws = tree["posterior"].to_dataset()
     seen = xr.DataArray(cells.sum(axis=1) > 0, dims="pair")
     if not seen.all():
@@ -278,7 +278,7 @@ def _by_chains(
 def _log_likelihood(
     model: pm.Model, tree: xr.DataTree, table: xr.Dataset, beta: Collection[str] | None
 ) -> xr.Dataset:
-    """Log likelihood of each trial; of the observed values of a model without counts of cells."""
+    """Log likelihood of each trial, or of the observed values of a model without cell counts."""
     draws = tree["posterior"].to_dataset()
     if beta is not None:
         with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""Posterior from a pool of which each stratum was seen in part.
+"""Posterior for a pool with partially sampled strata.
 
 References
 ----------
@@ -36,7 +36,7 @@ CHUNK = 8_000_000
 def strata_draws(
     table: xr.Dataset, n_draws: int, metrics: Sequence[Metric], rng: RandomState = None
 ) -> dict[str, NDArray[np.float32]]:
-    """Posterior draws of all pairs from images that a plan drew by strata."""
+    """Posterior draws of all pairs from images that a plan sampled by strata."""
     groups = list(blocks(table))
     out = {m.name: np.full((n_draws, table.sizes["pair"]), np.nan, np.float32) for m in metrics}
     settled = np.isin(table["observer"].values, table.attrs["settled"])
@@ -111,7 +111,7 @@ def cells_of_strata(
 
 
 def _prior() -> PatternPrior:
-    """In each stratum: as much as the default prior knows of `b` where `a` is correct."""
+    """Prior in each stratum: that of `b` where `a` is correct, by default."""
     right, wrong = cell_prior(None).u
     return PatternPrior(right + wrong, right / (right + wrong), 0.0)
 
@@ -124,7 +124,7 @@ def right_in_strata(
     rng: np.random.Generator,
     n_draws: int,
 ) -> Floats:
-    """Posterior of one person's shares of right answers in strata."""
+    """Posterior of one human's proportions correct in strata."""
     shown, right = np.bincount(number), np.bincount(number, correct)
     a, b = cell_prior(None).u
     theta = rng.beta(right + a, shown - right + b, size=(n_draws, len(held)))

@@ -1,6 +1,6 @@
-"""Estimates from images that were drawn with unequal probabilities: weighted influence.
+"""Design-weighted influence for images sampled with unequal probabilities.
 
-Few errors are not taken for none: some answers count as tossed, as trials are added to proportions
+Pseudo-responses (coin flips) avoid zero variance with few errors, as trials added to proportions do
 [AC98]_.
 
 References
@@ -68,7 +68,7 @@ def deviations(
 def spread_of_images(
     inclusion: Floats, shown: NDArray[np.bool_], generalize_to: Population
 ) -> Floats:
-    """How far chance in drawing an image moves what it adds: factor of its weighted influence."""
+    """Factor of an image's weighted influence by the chance of its selection."""
     n = shown.sum(axis=-1, keepdims=True)
     rest = np.where(shown, 1 - inclusion if generalize_to == "pool" else 1.0, 0.0)
     return np.asarray(np.sqrt(rest * n / np.maximum(n - 1, 1)))
@@ -93,7 +93,7 @@ def freedom_of_sums(
 
 
 def student_deviate(df: Floats, ci_prob: float) -> Floats:
-    """Deviate of Student for a two-sided interval; of the normal law where freedom has no end."""
+    """Quantile of Student's t for a two-sided interval; normal for infinite degrees of freedom."""
     level = (1 + ci_prob) / 2
     finite = np.where(np.isfinite(df), df, 1.0)
     deviate = np.where(np.isinf(df), special.ndtri(level), special.stdtrit(finite, level))
@@ -101,12 +101,12 @@ def student_deviate(df: Floats, ci_prob: float) -> Floats:
 
 
 def holding(lower: Floats, upper: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Limits that hold the value, whose bias may be larger than what they lie apart."""
+    """Limits that contain the value, even if its bias exceeds their width."""
     return np.minimum(lower, value), np.maximum(upper, value)
 
 
 def effective_images(deviation: Floats) -> Floats:
-    """How many images a variance is based on: as many as would give it in equal parts."""
+    """Effective number of images of a variance."""
     square = deviation**2
     total, fourth = square.sum(axis=-1), (square**2).sum(axis=-1)
     return np.asarray(np.where(total == 0, 0.0, total**2 / np.where(fourth == 0, 1.0, fourth)))
@@ -133,7 +133,7 @@ def second_order_bias(
     groups: Sequence[NDArray[np.bool_]],
     generalize_to: Population,
 ) -> Floats:
-    """Bias of weighted estimates from curvature: half the curvature in the weights' variance."""
+    """Second-order bias of weighted estimates."""
 
     def summed(of_images: Floats) -> Floats:
         return np.einsum("pct,pt->pc", shares, of_images)
