@@ -150,7 +150,7 @@ def _entries(
         raise ValueError("scores need posterior draws, and this result has none; set n_draws=")
     if POPULATIONS in result.data.children:
         raise ValueError(
-            f"posterior draws of {result.metric.label} do not average over pairs; score trials "
+            f"posterior draws of {result.metric.label} cannot be averaged over pairs; score trials "
             "with alikely.benchmark_scores"
         )
     pairs = result.pairs.astype(str)

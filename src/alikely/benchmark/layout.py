@@ -276,7 +276,7 @@ def _grouped(names: Sequence[str], groups: Mapping[str, str] | None) -> dict[str
     lacking = [name for name in names if name not in label]
     if lacking:
         raise ValueError(
-            f"condition {lacking[0]!r} is in no level ({len(lacking)} are not); give it one, or "
+            f"condition {lacking[0]!r} has no level ({len(lacking)} without); give it one, or "
             "leave it out with exclude= or trials.select(...)"
         )
     levels: dict[str, list[int]] = {}

@@ -428,8 +428,8 @@ def permutation_test(
     rounding = 1e-12 * np.abs(values).max()
     if np.ptp(null) <= rounding:
         raise ValueError(
-            f"all {n_permutations} permutations have the same mean distance within groups: either "
-            "distances are alike or labels within strata; use coarser strata, or none"
+            f"all {n_permutations} permutations have the same mean distance within groups, because "
+            "distances, or labels within strata, are equal; use coarser strata, or none"
         )
     statistic = float(split_pairs(values, codes)[0].mean())
     mean, sd = float(null.mean()), float(null.std(ddof=1))
