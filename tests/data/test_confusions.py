@@ -80,8 +80,8 @@ GOOD = matrices()
 WRONG: dict[str, tuple[dict[Any, Any], str]] = {
     "one system": ({"a": GOOD["a"]}, "at least two systems, got 1"),
     "not square": ({"a": GOOD["a"], "b": np.ones((2, 3))}, r"square, .* shape \(2, 3\)"),
-    "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, and that of 'b' has -3"),
-    "rates": ({"a": GOOD["a"], "b": GOOD["b"] / 4}, r"has \d+\.\d+; rates do not tell"),
+    "negative": ({"a": GOOD["a"], "b": -GOOD["b"]}, "counts, but 'b' has -3"),
+    "rates": ({"a": GOOD["a"], "b": GOOD["b"] / 4}, r"has \d+\.\d+; rates have no precision"),
     "missing": ({"a": GOOD["a"], "b": GOOD["b"] * np.nan}, "'b' has entries that are not counts"),
     "other classes": ({"a": GOOD["a"], "b": np.ones((4, 4))}, "same classes in the same order"),
     "other order": ({"a": GOOD["a"], "b": GOOD["b"].iloc[::-1, ::-1]}, "same classes in the same"),

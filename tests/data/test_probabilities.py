@@ -128,7 +128,7 @@ def test_an_answer_outside_its_options() -> None:
 
 
 def test_correctness_has_no_options() -> None:
-    with pytest.raises(ValueError, match="correctness only, and options are classes"):
+    with pytest.raises(ValueError, match="correctness only, but options are classes"):
         al.Trials.from_correct([[1, 0]]).with_options(2)
 
 

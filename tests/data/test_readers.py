@@ -157,7 +157,7 @@ def test_lm_eval_targets_as_text_and_older_versions(tmp_path: Path) -> None:
     assert trials.data["truth"].values.tolist() == [0, 2, 1]
     for sample in old:
         del sample["acc"]
-    refused("has no score: nothing says whether answers are right", harness(tmp_path, old))
+    refused("has no score: correctness is unknown", harness(tmp_path, old))
 
 
 def test_lm_eval_filters_of_generated_text(tmp_path: Path) -> None:
@@ -670,7 +670,7 @@ def test_leaderboard(tmp_path: Path) -> None:
     refused("has 2 scores, acc, acc_norm; choose one with", tmp_path)
     assert not Trials.read(tmp_path, score="acc_norm").has_classes
     refused(
-        "is in no folder such as details_org__model",
+        "must be in a folder such as details_org__model",
         details(tmp_path / name.format("2024-08-01T00:00:00.0"), rows),
     )
 

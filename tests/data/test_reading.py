@@ -253,7 +253,7 @@ def test_classes_that_differ_in_case(labels: dict[str, Any]) -> None:
         (
             {"a_csv": text(), "b_csv": text(table=TABLE.rename(columns={"truth": "label"}))},
             {},
-            r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, label, response; f",
+            r"'truth' is in 'a.csv' but not in 'b.csv', whose columns are .*, response; read",
         ),
         ({"a_csv": text(), "b_csv": text()}, {}, "'a.csv' and 'b.csv' have the same rows; leave"),
         ({"a_csv": text(), "b_csv": text(table=TABLE[:1])}, {}, "two rows for item 'x' .*: row 0"),

@@ -83,10 +83,10 @@ def silent() -> al.Trials:
     ("trials", "metric", "options", "message"),
     [
         (example, "kappa_p", {}, "have no probabilities of options; add them"),
-        (example, "kappa_p_discrete", {}, "do not say how many options each"),
+        (example, "kappa_p_discrete", {}, "number of options of each question is unknown"),
         (models, "kappa_p", {"sampler": "nuts"}, "has exact draws only"),
         (twice, "kappa_p_discrete", {}, "items are repeated, and"),
-        (silent, "kappa_p_discrete", {}, "some trials have no response, which is none"),
+        (silent, "kappa_p_discrete", {}, "some trials have no response; leave them out"),
     ],
 )
 def test_refusals(trials: Any, metric: str, options: Any, message: str) -> None:

@@ -114,7 +114,7 @@ def limited(do: Callable[..., Any], *given: Any) -> Any:
 
 
 FIELDS = "'a.eval' cannot be read as Inspect logs: a field is missing or has another type"
-LIST = "the samples of 'a.eval' are no list of objects with fields"
+LIST = "the samples of 'a.eval' are not a list of objects with fields"
 MODEL = "'a.eval' has no field 'eval.model'"
 whole = packed(WHOLE)
 TIDY = w.table(dataset="sketch").rename(columns={"item": "image"})
@@ -125,7 +125,7 @@ SEVERAL = packed(WHOLE | {f"samples/{i}.json": BLANK[:200_000] for i in range(5)
 CASES = table(
     r"""
 has no header.json: a log that was not finished => log(packed({SAMPLE: ONE}))
-has no scorer: nothing says whether => log(packed({'header.json': HEAD}))
+has no scorer: correctness is unknown => log(packed({'header.json': HEAD}))
 MODEL => header([])
 MODEL => header(3)
 MODEL => header(None)

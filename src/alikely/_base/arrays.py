@@ -17,7 +17,7 @@ ROUNDING = 500 * float(np.finfo(np.float64).eps)
 
 
 def is_chunked(values: Any) -> bool:
-    """Whether an array is one of dask, whose parts are made when they are asked for."""
+    """Whether an array is a dask array, whose chunks are computed on demand."""
     return hasattr(values, "dask") and hasattr(values, "shape")
 
 

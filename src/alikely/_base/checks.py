@@ -29,7 +29,7 @@ COARSE = 1e-3
 
 
 def of_type[T](value: Any, kind: type[T], way_out: str) -> T:
-    """The value, if it has a type that a function accepts."""
+    """Return the value if it has an accepted type."""
     if not isinstance(value, kind):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}; {way_out}")
     return value
@@ -46,7 +46,7 @@ def known_kind(option: str, kind: str, kinds: Iterable[str], rest: str = "") -> 
 
 
 def entries(name: str, values: Any, example: str = "['a', 'b']") -> list[Any]:
-    """A list of what is given one by one: a text is no list of its letters."""
+    """Check that a value is a list and not a text."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{name} must be a list, such as {example}, got the text {values!r}")
     if not isinstance(values, Iterable):
@@ -55,21 +55,21 @@ def entries(name: str, values: Any, example: str = "['a', 'b']") -> list[Any]:
 
 
 def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Refuse a value that is none of those allowed (`ValueError`)."""
+    """Raise `ValueError` for a value that is not allowed."""
     if value not in allowed:
         options = listed(map(repr, allowed))
         raise ValueError(f"{name} must be one of {options}; got {value!r}{nearest(value, allowed)}")
 
 
 def _tolerance(dtype: np.dtype[Any]) -> float:
-    """By how much probabilities of this precision may miss the sum 1."""
+    """Tolerance of the sum of probabilities of this precision."""
     return COARSE if dtype.kind == "f" and dtype.itemsize < 8 else TOLERANCE
 
 
 def check_options(
     truth: ArrayLike, n_options: ArrayLike, n_questions: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Right options and numbers of options, one for each question."""
+    """Check correct options and numbers of options, one for each question."""
     options, right = np.asarray(n_options), np.asarray(truth)
     for name, array, of in (("n_options", options, "iu"), ("truth", right, "iu")):
         if array.dtype.kind not in of:
@@ -88,8 +88,7 @@ def check_options(
         bad = int(np.argmax(options < 2))
         number = "one option" if options[bad] == 1 else f"{options[bad]} options"
         raise ValueError(
-            f"question {bad} has {number}, and agreement needs two or more to choose from; leave "
-            "it out"
+            f"question {bad} has {number}, and agreement needs at least two options; leave it out"
         )
     outside = (right < 0) | (right >= options)
     if outside.any():
@@ -102,7 +101,7 @@ def check_options(
 
 
 def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
-    """Refuse answers outside their options; -1 is none."""
+    """Raise an error for responses outside their options; -1 is missing."""
     if answers.dtype.kind not in "iu":
         raise TypeError(
             f"answers must be numbers of options, whole and from 0 (-1 for none), got "
@@ -121,7 +120,7 @@ def check_answers(answers: NDArray[Any], n_options: NDArray[np.int64]) -> None:
 def check_probabilities(
     values: NDArray[Any], n_options: NDArray[np.int64], at: Any = slice(None)
 ) -> NDArray[np.bool_]:
-    """Which questions each observer answered; refuses what are no probabilities."""
+    """Which questions each observer answered; raises an error for invalid probabilities."""
     if values.dtype.kind != "f":
         raise ValueError(
             f"probabilities must be floats, got {values.dtype}; answers have the shape (observer, "

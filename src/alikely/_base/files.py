@@ -1,4 +1,4 @@
-"""Files that are whole or not there: how everything is written, and results as netCDF."""
+"""Atomic writing of files, and results as netCDF."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
-    """Write a whole file or nothing: one that exists stays as it was until the new one is done."""
+    """Write a file atomically: an existing one is kept until the new one is complete."""
     target = _place(path).resolve()
     if target.exists() and not target.is_file():
         raise ValueError(f"{str(path)!r} is not a file; give the path of a file to write")
@@ -75,7 +75,7 @@ def write_file(path: str | Path, *content: str | bytes | memoryview) -> None:
 
 @contextlib.contextmanager
 def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
-    """Keep files that are there from being written over within: those of which `keep` is true."""
+    """Protect existing files for which `keep` is true from being overwritten within."""
     _kept.append(keep)
     try:
         yield
@@ -85,7 +85,7 @@ def keeping(keep: Callable[[Path], bool]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def noting_writes() -> Iterator[list[Path]]:
-    """Note the files that are written within: what is whole, if something stops the rest."""
+    """Record the files that are written completely within."""
     files: list[Path] = []
     _noted.append(files)
     try:
@@ -95,14 +95,14 @@ def noting_writes() -> Iterator[list[Path]]:
 
 
 def _place(path: object) -> Path:
-    """Where a file is, as a user says it (`TypeError` if it is no path)."""
+    """The path of a file (`TypeError` if it is not a path)."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be that of a file, such as 'x.nc', got {type(path).__name__}")
     return Path(path)
 
 
 def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
-    """Write a figure of matplotlib as PNG, whole or not at all, as `write_file` does."""
+    """Write a matplotlib figure as PNG, atomically as `write_file`."""
     image = io.BytesIO()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -121,14 +121,14 @@ def write_figure(figure: Any, path: str | Path, dpi: int) -> None:
 
 
 def write_tree(tree: xr.DataTree, path: str | Path) -> None:
-    """Write a tree as netCDF, whole or not at all, as `write_file` does."""
+    """Write a tree as netCDF, atomically as `write_file`."""
     # In memory first: on a disk that is full HDF5 takes the whole process down with it.
     content = tree.to_netcdf(engine="h5netcdf")
     write_file(path, content, MARK, hashlib.sha256(content).digest())
 
 
 def read_tree(path: str | Path) -> xr.DataTree:
-    """Read a whole tree into memory, or say in one line why not."""
+    """Read a whole tree into memory, with one-line errors."""
     if not _place(path).is_file():
         raise ValueError(f"no file {str(path)!r}; give the path that save wrote to")
     content = Path(path).read_bytes()
@@ -162,7 +162,7 @@ def check_tree(
     expected: str = "a result of alikely",
     remedy: str = "write one with save",
 ) -> None:
-    """Refuse a tree that lacks something its reader counts on, in one line that names it."""
+    """Raise a one-line error for a tree that lacks something its reader needs."""
     if version is not None:
         found = tree.attrs.get(VERSION)
         if not isinstance(found, int | np.integer) or found < 1:

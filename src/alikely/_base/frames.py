@@ -1,4 +1,4 @@
-"""Tables on their way out, and labels of groups that users give."""
+"""Output of tables, and labels of groups given by users."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ordered(frame: pd.DataFrame, sort: Sort) -> pd.DataFrame:
 
 
 def known_columns(frame: pd.DataFrame, names: Sequence[str], option: str) -> None:
-    """Refuse names that are no columns of a table."""
+    """Raise an error for names that are not columns of a table."""
     for name in names:
         if name not in frame:
             raise ValueError(
@@ -88,7 +88,7 @@ def with_columns(frame: pd.DataFrame, plain: Sequence[str], columns: Columns) ->
 
 
 def given_as(frame: pd.DataFrame, library: str) -> Any:
-    """Hand a table out as one of another library."""
+    """Convert a table to another library."""
     if library not in LIBRARIES:
         raise ValueError(
             f"as_ must be one of {listed(LIBRARIES)}; got {library!r}{nearest(library, LIBRARIES)}"
@@ -105,7 +105,7 @@ def given_as(frame: pd.DataFrame, library: str) -> Any:
 
 
 def _by_size(column: pd.Series) -> pd.Series:
-    """What a column is ordered by: text with its numbers by their size."""
+    """Sort key of a column: numbers in text are ordered by size."""
     if pd.api.types.is_numeric_dtype(column):
         return column
     texts = column.dropna().unique()
@@ -114,13 +114,13 @@ def _by_size(column: pd.Series) -> pd.Series:
 
 
 def _parts(text: object) -> list[str | int]:
-    """Text and numbers by turns, so that like is compared with like."""
+    """Alternating text and numbers, for comparison."""
     parts = DIGITS.split(str(text))
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
 def with_notes(table: pd.DataFrame, note: str) -> pd.DataFrame:
-    """Add a note to those that each row of a table has."""
+    """Add a note to the notes of each row of a table."""
     return table.assign(note=["; ".join(filter(None, [own, note])) for own in table["note"]])
 
 
@@ -133,7 +133,7 @@ def html_of(
     notes: Sequence[str] = (),
     more: str = "",
 ) -> str:
-    """Lay a table of text out as HTML; all text is escaped."""
+    """Format a table of text as HTML; all text is escaped."""
     lines = [OUTER, f"<p><b>{html.escape(title)}</b></p>"]
     if notes:
         lines += ["<ul>", *(f"<li>{html.escape(note)}</li>" for note in notes[:NOTES])]

@@ -1,4 +1,4 @@
-"""How intervals are asked for, and how tables and sentences name them."""
+"""Arguments for intervals, and names of intervals in tables and sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Intervals = Sequence[str] | Literal["all"] | None
 
 
 def check_interval(ci_prob: float, ci_kind: str) -> None:
-    """Refuse a probability outside (0, 1) or an unknown kind of interval."""
+    """Raise an error for a probability outside (0, 1) or an unknown kind of interval."""
     if not isinstance(ci_prob, numbers.Real):
         raise TypeError(f"ci_prob must be a number between 0 and 1, got {ci_prob!r}; try 0.95")
     if not 0 < ci_prob < 1:
@@ -58,12 +58,12 @@ def chosen_methods(
 
 
 def percent(ci_prob: float) -> str:
-    """A probability in words, as tables and plots have it."""
+    """A probability as text for tables and plots."""
     return f"{100 * ci_prob:g}%"
 
 
 def bound_names(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
-    """Names of the columns that hold the bounds of an interval."""
+    """Names of the columns with the bounds of an interval."""
     name = "_".join(filter(None, [method, ci_kind + percent(ci_prob).removesuffix("%")]))
     return f"{name}_lb", f"{name}_ub"
 
@@ -71,7 +71,7 @@ def bound_names(method: str, ci_kind: str, ci_prob: float) -> tuple[str, str]:
 def bound_columns(
     method: str, ci_kind: str, ci_prob: float, bounds: NDArray[np.floating]
 ) -> dict[str, NDArray[np.floating]]:
-    """Columns that hold the bounds of an interval."""
+    """Columns with the bounds of an interval."""
     lower, upper = bound_names(method, ci_kind, ci_prob)
     # The empty index makes a number of an array without dims.
     return {lower: bounds[..., 0][()], upper: bounds[..., 1][()]}

@@ -30,7 +30,7 @@ HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def listed(names: Iterable[object], most: int = MOST) -> str:
-    """Names parted by commas; of many the first, and how many there are."""
+    """Names separated by commas; if there are many, the first and their number."""
     texts = [str(name) for name in names]
     if len(texts) > most:
         return f"{', '.join(texts[:most])}, ... ({len(texts)} in all)"
@@ -38,14 +38,14 @@ def listed(names: Iterable[object], most: int = MOST) -> str:
 
 
 def nearest(name: object, names: Iterable[object]) -> str:
-    """What a misspelt name was likely meant to be, as the end of a message."""
+    """Suggestion for a misspelled name, as the end of a message."""
     texts = {str(entry).lower(): str(entry) for entry in names}
     found = difflib.get_close_matches(str(name).lower(), texts, n=1)
     return f"; did you mean {texts[found[0]]!r}?" if found else ""
 
 
 def visible(text: str, but: str = "") -> str:
-    r"""A text whose control characters are spelt out, so that it can be shown as it is."""
+    r"""A text with control characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -55,7 +55,7 @@ def visible(text: str, but: str = "") -> str:
 
 
 def shorten(text: str, width: int, n_last: int = 0) -> str:
-    """The first characters and the last, which a long text keeps on request."""
+    """Shorten a text to its first and, on request, last characters."""
     from rich.cells import cell_len  # with the package itself it would be imported each time
 
     if cell_len(text) <= width:
@@ -70,7 +70,7 @@ def shorten(text: str, width: int, n_last: int = 0) -> str:
 
 
 def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
-    """Names in so many characters, with as many of their last as tell them apart, or numbered."""
+    """Shorten names so that they stay distinct, by their ends or numbers."""
     shown = {name: visible(name) for name in dict.fromkeys(names)}
     for n_last in range(width - 1):
         short = {name: shorten(text, width, n_last) for name, text in shown.items()}
@@ -80,7 +80,7 @@ def told_apart(names: Iterable[str], width: int) -> dict[str, str]:
 
 
 def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
-    """Names that a few letters do not distinguish, with their number among those cut alike."""
+    """Number names that are equal after shortening."""
     count: Counter[str] = Counter()
     found: dict[str, str] = {}
     cut = {name: shorten(text, width) for name, text in shown.items()}
@@ -96,7 +96,7 @@ def _numbered(shown: Mapping[str, str], width: int) -> dict[str, str]:
 
 
 def number(value: float, digits: int, leading_zero: bool = True) -> str:
-    """Write a number: 0.43, or .43 in APA style."""
+    """Write a number, without the leading zero in APA style."""
     if math.isnan(value):
         return MISSING
     if math.isinf(value):
@@ -109,12 +109,12 @@ def number(value: float, digits: int, leading_zero: bool = True) -> str:
 
 
 def p_number(p: float, leading_zero: bool = True) -> str:
-    """Write a p-value: three decimals, or the bound below which it lies."""
+    """Write a p-value with three decimals, or as below 0.001."""
     return f"< {number(0.001, 3, leading_zero)}" if p < 0.001 else number(p, 3, leading_zero)
 
 
 def p_words(what: str, p: float) -> str:
-    """Say what a probability is."""
+    """Write a probability with its name."""
     if p > 0.999:
         return f"{what} > 0.999"
     text = p_number(p)
@@ -129,5 +129,5 @@ def span(lower: float, upper: float, digits: int, leading_zero: bool = True) -> 
 
 
 def counted(n: int, what: str, several: str | None = None) -> str:
-    """Write how many there are of something."""
+    """Write a count with its noun."""
     return f"{n:,} {what if n == 1 else several or what + 's'}"

@@ -1,4 +1,4 @@
-"""Packages: names that are imported when they are first used, and versions."""
+"""Lazy imports of packages, and versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["attach", "versions"]
 
-# What results hang on, beside alikely itself and Python.
+# Dependencies of results, other than alikely and Python.
 MATTER = ("numpy", "scipy", "pandas", "xarray", "numba", "pymc", "pytensor", "nutpie", "arviz")
 
 
@@ -35,7 +35,7 @@ def attach(package: str, file: str) -> Lazy:
 
 
 def versions() -> dict[str, str]:
-    """Versions by name: alikely, Python with its system, and what results depend on."""
+    """Versions by name: alikely, Python with its system, and dependencies of results."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

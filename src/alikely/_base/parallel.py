@@ -1,4 +1,4 @@
-"""One way to run independent pieces of work on all cores, or on a cluster."""
+"""Independent jobs on all cores or on a cluster."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from alikely._base.steps import tracked
 
 __all__ = ["at_most", "in_parallel", "products", "workers"]
 
-# How many pieces are worked on at once, for the process; -1: as many as there are cores.
+# Number of simultaneous jobs of the process; -1: number of cores.
 _workers = -1
 
 
 def workers() -> int:
-    """How many workers there are, -1 for one on each core."""
+    """Number of workers, -1 for one on each core."""
     return _workers
 
 
 @contextlib.contextmanager
 def at_most(n_workers: int | None) -> Iterator[None]:
-    """Work with so many workers. Default: all cores."""
+    """Set the number of workers. Default: all cores."""
     global _workers
     if n_workers is None:
         yield
@@ -44,7 +44,7 @@ def at_most(n_workers: int | None) -> Iterator[None]:
 
 @functools.cache
 def products() -> ThreadpoolController:
-    """The libraries that work matrix products out."""
+    """Controller of the libraries of matrix products."""
     # Its libraries are its own, and are there once it is.
     import scipy.linalg  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""Random seeds: what a user may pass as ``rng``, and how independent streams come of it."""
+"""Random seeds: conversion of ``rng`` to independent streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RandomState = int | np.random.Generator | np.random.SeedSequence | None
 
 
 def seed_sequence(rng: RandomState) -> np.random.SeedSequence:
-    """Turn what a user passed as ``rng`` into a seed sequence to spawn from."""
+    """Convert ``rng`` to a seed sequence for spawning."""
     rng = resolve("rng", rng)
     check_seed(rng)
     if isinstance(rng, np.random.Generator):

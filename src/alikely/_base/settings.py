@@ -24,7 +24,7 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 def check_seed(rng: Any) -> None:
-    """Refuse what is no source of randomness."""
+    """Raise an error for an invalid source of randomness."""
     if rng is None or isinstance(rng, np.random.Generator | np.random.SeedSequence):
         return
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
@@ -40,7 +40,7 @@ class Settings:
     """Set defaults of all functions for a session, or within a ``with`` block.
 
     Functions use these values where an argument is None. Functions with another default, such as
-    fewer draws for plans, keep it. Values hold in all threads of the process.
+    fewer draws for plans, keep it. Values apply to all threads of the process.
 
     Attributes
     ----------

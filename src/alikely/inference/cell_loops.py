@@ -1,6 +1,6 @@
-"""Posterior limits of error consistency, table by table; compiled.
+"""Compiled loops for posterior limits of error consistency.
 
-Imported by `alikely.inference.cell_limits` alone: numba is.
+Imported only by `alikely.inference.cell_limits`, since it imports numba.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STILL = 1e-3
 
 @compiled
 def expanded(cells, prior, least, nodes, weights, z, limits):  # type: ignore[no-untyped-def]
-    """Of tables whose cells with the prior are all so large; the others stay as they are."""
+    """Limits of tables with large cells (with the prior); others are unchanged."""
     shares = np.empty((3, len(nodes)))
     theta = np.empty(len(nodes) ** 3)
     for row in range(len(cells)):
@@ -96,7 +96,7 @@ def cornish_fisher(z, skew, excess):  # type: ignore[no-untyped-def]
 
 @compiled
 def psi(x):  # type: ignore[no-untyped-def]
-    """Digamma function from 5 on: its asymptotic series is right to 1e-11 there."""
+    """Digamma function from 5 by its asymptotic series, accurate to 1e-11."""
     y = 1 / (x * x)
     series = y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
     return math.log(x) - 0.5 / x - series
@@ -164,7 +164,7 @@ def root(p, of_p, u, of_u, of_v, start, se, level, bounds):  # type: ignore[no-u
 
 @compiled
 def at_most(k, p, of_p, u, of_u, of_v, bounds):  # type: ignore[no-untyped-def]
-    """P(kappa <= k): given p and u a bound on v, whose distribution stands in a table."""
+    """P(kappa <= k): given p and u a bound on v, whose distribution is tabulated."""
     below, area, first, width = of_v
     for i in range(len(p)):
         q = 1 - p[i]
@@ -209,7 +209,7 @@ def scaled(v):  # type: ignore[no-untyped-def]
 
 @compiled
 def looked_up(v, place, below, area, first, width):  # type: ignore[no-untyped-def]
-    """Distribution function and its integral, between the steps or beyond them."""
+    """Distribution function and its integral, within or beyond the grid."""
     last = len(below) - 1
     if place <= 0:
         return 0.0, 0.0

@@ -1,7 +1,7 @@
 """Features of trials, and their sums over weighted trials, for each kind of metric.
 
-Every kind prepares a block of trials once, and then gives sums for any weights of the trials, and
-back: what each trial adds to an entry, given the derivative of its value by each sum.
+Each kind prepares a block of trials once. It then gives sums for any weights of the trials, and
+contributions of trials to an entry, given the derivatives of its value by each sum.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ STEP = 1e-5
 
 
 class Features(Protocol):
-    """What trials add to the sums of all entries of a block."""
+    """Contributions of trials to the sums of all entries of a block."""
 
     @property
     def width(self) -> int:
-        """Numbers that a set of weights takes."""
+        """Memory of a set of weights, in numbers."""
 
     def known(self) -> NDArray[np.bool_]:
         """Which entries have any trial."""
@@ -100,7 +100,7 @@ class _Summed:
 
     @property
     def each(self) -> NDArray[Any]:
-        """What each trial adds: (entry, feature, trial)."""
+        """Contribution of each trial: (entry, feature, trial)."""
         return np.asarray(self.design).reshape(self._n, self.size, self.design.shape[1])
 
     @property
@@ -108,7 +108,7 @@ class _Summed:
         return int(self.design.shape[0]) // self.size
 
     def sums(self, weights: NDArray[np.floating]) -> Any:
-        """Sums over weighted trials, as values take them."""
+        """Sums over weighted trials, as input of values."""
         if isinstance(self.design, np.ndarray):
             whole = self.design.dtype.kind in "iu"
             used = weights if whole else weights.astype(np.float64, copy=False)
@@ -154,11 +154,11 @@ def _dense(shares: NDArray[Any]) -> _Summed:
 
 
 def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats:
-    """Features of a metric of its own: (pair, feature, trial), 0 where a pair has no trial."""
+    """Features of a custom metric: (pair, feature, trial), 0 where a pair has no trial."""
     if block.crossed:
         raise ValueError(
             f"items recur, and {metric.name} takes one response to each; select one repeat, or "
-            "give cluster='trial' to take all for independent"
+            "pass cluster='trial' to treat all as independent"
         )
     response, truth = (block.response, block.truth) if block.response.size else (None, None)
     found = pair_features(metric, block.correct, response, truth, block.a, block.b)
@@ -166,14 +166,14 @@ def _own_features(block: Block, metric: Metric, weight: Floats | None) -> Floats
 
 
 def wrong_answers(block: Block) -> NDArray[np.bool_]:
-    """Which answers of a block are wrong."""
+    """Errors of a block."""
     if not block.crossed:
         return np.asarray(block.correct == 0)
     return np.asarray((block.response != LEFT_OUT) & (block.response != block.truth[:, None]))
 
 
 class JointErrors(NamedTuple):
-    """Wrong answers that meet, and the share of the meetings of their trial that each is."""
+    """Joint errors, each with its fraction of the pairs of responses of its trial."""
 
     pair: NDArray[np.intp]
     trial: NDArray[np.intp]
@@ -200,7 +200,7 @@ def joint_errors_of(block: Block) -> JointErrors:
 
 
 def label_features(block: Block, weight: Floats | None) -> _Summed:
-    """Labels of joint errors: how often they agree, and both margins."""
+    """Labels of joint errors: their agreement and both margins."""
     k = block.n_classes
     pair, trial, first, second, share = joint_errors_of(block)
     share = share if weight is None else share * weight[trial]
@@ -213,7 +213,7 @@ def label_features(block: Block, weight: Floats | None) -> _Summed:
 
 
 def reading_features(block: Block) -> _Summed:
-    """Prepare the readings of a block."""
+    """Prepare the ratings of a block."""
     groups = block.readers.size > 0
     if groups:
         members = np.stack([np.flatnonzero(row) for row in block.readers])
@@ -265,7 +265,7 @@ def reading_features(block: Block) -> _Summed:
 def equal_readings(
     codes: NDArray[np.integer], seen: NDArray[np.bool_], k: int
 ) -> NDArray[np.int64]:
-    """Count ordered pairs of equal readings of each item."""
+    """Count ordered pairs of equal ratings of each item."""
     if codes.shape[1] == 2:
         return np.asarray(2 * ((codes[:, 0] == codes[:, 1]) & seen[:, 0] & seen[:, 1]))
     pair, reader, trial = np.nonzero(seen)
@@ -278,16 +278,16 @@ def equal_readings(
 
 
 def option_features(block: Block, soft: bool) -> _Summed:
-    """Prepare the answers of a block, or the probabilities of its options."""
+    """Prepare the responses of a block, or the probabilities of its options."""
     if soft and not block.probability.size:
         raise ValueError(
             "these trials have no probabilities of options; add them with "
-            "trials.with_probabilities(...), or compare answers by 'kappa_p_discrete'"
+            "trials.with_probabilities(...), or compare responses by 'kappa_p_discrete'"
         )
     if not block.n_options.size:
         raise ValueError(
-            "these trials do not say how many options each question had, nor is it guessed: say "
-            "trials.with_options(4), or with_options('classes') for all classes"
+            "the number of options of each question is unknown; give it with "
+            "trials.with_options(4), or trials.with_options('classes') for all classes"
         )
     if soft:
         p, shown = shares_of_options(block)
@@ -311,14 +311,14 @@ def option_features(block: Block, soft: bool) -> _Summed:
 
 
 def shares_of_options(block: Block) -> tuple[Floats, NDArray[np.bool_]]:
-    """Probabilities of options that sum to 1, and which questions have some."""
+    """Normalized probabilities of options, and which questions have them."""
     p = block.probability.astype(np.float64)
     shown = ~np.isnan(p).all(axis=2)
     return np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0), shown
 
 
 class _Margins:
-    """Margins of both systems of each pair, on the items that both have."""
+    """Margins of both systems of each pair on common items."""
 
     def __init__(self, block: Block) -> None:
         x, y = block.margins[block.a], block.margins[block.b]

@@ -1,6 +1,6 @@
-"""Fisher's exact test, table by table; compiled, so that nothing but numbers is held.
+"""Compiled loops for Fisher's exact test.
 
-Imported by `alikely.inference.fisher` alone: numba is.
+Imported only by `alikely.inference.fisher`, since it imports numba.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def log_both(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_upper(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
-    """Of all tables with this overlap or a larger one."""
+    """Log probability of this overlap or a larger one."""
     mode = (n11 + n10 + 1) * (n11 + n01 + 1) // (n11 + n10 + n01 + n00 + 2)
     if n11 >= mode:
         own = log_mass(n11, n10, n01, n00, rest) + rest_of_margins(n11, n10, n01, n00, rest)
@@ -87,7 +87,7 @@ def log_upper(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def tail(n11, n10, n01, n00):  # type: ignore[no-untyped-def]
-    """Probability of this table and all with a larger overlap, over its own."""
+    """Probability of this overlap or a larger one, divided by that of this table."""
     a, b, c, d = float(n11), float(n10), float(n01), float(n00)
     total, term = 1.0, 1.0
     while term > END * total:
@@ -109,7 +109,7 @@ def rest_of_margins(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_mass(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
-    """Without what the margins alone decide."""
+    """Log probability of a table, without terms of the margins."""
     total = n11 + n10 + n01 + n00
     right_a, wrong_a, right_b, wrong_b = n11 + n10, n01 + n00, n11 + n01, n10 + n00
     away = (n11 * n00 - n10 * n01) / total
@@ -120,7 +120,7 @@ def log_mass(n11, n10, n01, n00, rest):  # type: ignore[no-untyped-def]
 
 @compiled
 def surplus(away, row, column, total):  # type: ignore[no-untyped-def]
-    """Of a cell: cell log(cell / expected) + expected - cell."""
+    """Deviance term of a cell: cell log(cell / expected) + expected - cell."""
     expected = float(row) * float(column) / total
     if expected == 0:
         return 0.0
@@ -132,7 +132,7 @@ def surplus(away, row, column, total):  # type: ignore[no-untyped-def]
 
 @compiled
 def log_rest(n, rest):  # type: ignore[no-untyped-def]
-    """What log n! has beyond n log n - n, from a table; beyond its end by the series."""
+    """Remainder of log n! beyond n log n - n, from a table or, beyond it, a series."""
     if n < len(rest):
         return rest[n]
     inverse = 1.0 / n

@@ -1,4 +1,4 @@
-"""Models made ready for the sampler: interpreted or compiled, once for all that are alike."""
+"""Models interpreted or compiled for the sampler, and cached."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SWITCH = "ALIKELY_EVALUATOR"
 # Models kept at a time.
 KEPT = 32
 OFF = f"{SWITCH} is 'pytensor'"
-# Two threads that make models ready, or put data into one, at a time would disturb each other.
+# Threads that compile models or replace their data must not run simultaneously.
 LOCK = threading.RLock()
 
 Values = Mapping[str, ArrayLike]
 
 
 class Ready(NamedTuple):
-    """A model prepared for the sampler; why it is compiled, if it is."""
+    """A model prepared for the sampler, with the reason if it is compiled."""
 
     sampled: Any
     evaluator: Literal["interpreter", "numba"]
@@ -44,7 +44,7 @@ class Ready(NamedTuple):
 
 
 def compiled(model: pm.Model) -> Callable[[Values], Ready]:
-    """Make a model ready for nutpie, or take what was made of one alike in this process."""
+    """Compile a model for nutpie, or reuse the cached code of an equal one."""
     _refuse_what_has_no_gradient(model)
     wanted = os.environ.get(SWITCH, "interpreter")
     if wanted not in ("interpreter", "pytensor"):
@@ -78,7 +78,7 @@ def compiled(model: pm.Model) -> Callable[[Values], Ready]:
 
 
 def _attempt(make: Callable[[], Any]) -> Any:
-    """What the interpreter makes, or in one line why it cannot."""
+    """Model of the interpreter, or the reason why it is not supported."""
     try:
         return make()
     except Exception as error:
@@ -98,7 +98,7 @@ def _refuse_what_has_no_gradient(model: pm.Model) -> None:
 
 
 class Computation:
-    """All that a model's code depends on: equal for two if their code would be the same."""
+    """Cache key of a model: equal if the compiled code would be the same."""
 
     def __init__(self, model: pm.Model) -> None:
         from pytensor.graph.basic import Constant
@@ -136,7 +136,7 @@ class Computation:
 
 @functools.lru_cache(maxsize=KEPT)
 def graphs_of(computation: Computation) -> Any:
-    """What the interpreter takes of a model, the same for the same."""
+    """Cached graphs of a model for the interpreter."""
     from alikely.inference.interpreter.models import Graphs
 
     return Graphs(computation.model, computation.logp)
@@ -162,7 +162,7 @@ def _filled(code: Any, data: Values, start: Callable[[Any], Floats]) -> Any:
 
 
 def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """New data in the place of a model's own."""
+    """Replacement data of a model, checked."""
     if name not in own:
         raise ValueError(
             f"the model has no data {name!r} to replace; it has {', '.join(map(repr, own)) or '-'}"
@@ -182,7 +182,7 @@ def _fitting(name: str, values: ArrayLike, own: dict[str, NDArray[Any]]) -> NDAr
 
 
 def _starting_point(model: pm.Model) -> Callable[..., Floats]:
-    """Where chains start, from a seed, for given data; jittered as nutpie does."""
+    """Starting points of chains for given data, jittered as in nutpie."""
     from pymc.initial_point import make_initial_point_fn
 
     point = make_initial_point_fn(
@@ -209,7 +209,7 @@ def _starting_point(model: pm.Model) -> Callable[..., Floats]:
 
 @contextlib.contextmanager
 def holding(model: pm.Model, data: Values) -> Iterator[None]:
-    """A model with other data, for a moment; to be entered with `LOCK`."""
+    """Context in which a model has other data; use with `LOCK`."""
     before = {name: model[name].get_value() for name in data}
     try:
         for name, values in data.items():

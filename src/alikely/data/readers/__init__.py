@@ -1,7 +1,7 @@
-"""Readers of logs of other tools: a file for each, found here by being in this folder.
+"""Readers of logs of other tools, one per file in this folder.
 
-A file has ``READER``, a `Reader`: what it is called, which files it recognizes, and how these fill
-a `Log`.
+Each file has ``READER``, a `Reader` with a name, which recognizes files and fills a `Log` from
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
     "Log", "Reader", "Run", "among", "field", "has_columns", "label", "option", "readers", "right",
 ]  # fmt: skip
 
-# Columns that tell rows of a log apart.
+# Columns that identify rows of a log.
 KEYS = ("observer", "dataset", "condition", "item", "repeat")
 # Where a row comes from: columns that no log has.
 PLACE, NUMBER = "\0place", "\0number"
@@ -32,7 +32,7 @@ LETTERS = 26
 
 
 class Reader(NamedTuple):
-    """A format: its name, what it is called in a note, and its two functions."""
+    """A format: its name, its title in notes, and its two functions."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ class Run(NamedTuple):
 
 
 class Log:
-    """A log: what the user chose of it, its samples or tables, and what was guessed.
+    """A log: choices of the user, samples or tables, and what was guessed.
 
     Readers of samples `add` these; those of experiments set `tables`, `columns` (of roles; and
     ``classes``) and `missing`.
@@ -118,7 +118,7 @@ class Log:
         return read_table(file, self.notes, **self._text)
 
     def runs(self, found: Sequence[Run]) -> list[tuple[str, str, Any]]:
-        """Observers, tasks and contents: of each task of an observer the newest complete run."""
+        """Observers, tasks and contents of the newest complete run of each task and observer."""
         ways: dict[str, dict[str, list[Mapping[str, str]]]] = {}
         for run in found:
             ways.setdefault(run.observer, {}).setdefault(run.task, []).append(run.way)
@@ -170,7 +170,7 @@ class Log:
                 )
             return found[0]
         if not names:
-            raise ValueError(f"{place} has no {what}: nothing says whether answers are right")
+            raise ValueError(f"{place} has no {what}: correctness is unknown")
         if len(names) > 1:
             raise ValueError(
                 f"{place} has {len(names)} {what}s, {listed(names)}; choose one with "
@@ -179,7 +179,7 @@ class Log:
         return names[0]
 
     def note_unread(self, files: Iterable[File], known: Iterable[File]) -> None:
-        """Note the files beside those of the log."""
+        """Add a note on files that do not belong to the log."""
         others = [file.name for file in files if file not in set(known)]
         if others:
             self.notes.append(f"{len(others)} other files were not read: {listed(others, most=3)}")
@@ -199,14 +199,14 @@ class Log:
     ) -> None:
         """Add a sample; one item must be one question (by its text or hash) for all observers.
 
-        A wrong answer that is none (a timeout, an error, nothing extracted) is a missing one.
+        An error without a response (timeout, exception, nothing extracted) is missing.
         """
         key = dataset, condition, item
         before, where = self._questions.setdefault(key, (mark, place)) if mark else (mark, "")
         if before != mark:
             raise ValueError(
                 f"item {item!r} of {dataset!r} is one question in {where} and another in {place}: "
-                "the logs are of different versions of the data; read them apart"
+                "the logs have different versions of the data; read them separately"
             )
         if not answered and answer["correct"] != 1:
             answer |= {"correct": None} | ({"response": None} if "response" in answer else {})
@@ -241,7 +241,7 @@ class Log:
 
 
 def _without_labels(table: pd.DataFrame) -> str:
-    """Why samples have no labels that tell right from wrong; empty where all have."""
+    """Why samples have no labels that determine correctness; empty if all have them."""
     if not {"truth", "response"} <= set(table):
         return "answers are free text"
     lacks, silent, correct = table["truth"].isna(), table["response"].isna(), table["correct"]
@@ -283,7 +283,7 @@ def field(record: Any, *path: str | int, place: str) -> Any:
         except (KeyError, IndexError, TypeError):
             name = ".".join(map(str, path))
             raise ValueError(
-                f"{place} has no field {name!r}: a version of this log that is not known; make a "
+                f"{place} has no field {name!r}: an unknown version of this log; convert it to a "
                 "table of it and read that (format='table')"
             ) from None
     return here
@@ -298,14 +298,14 @@ def label(record: Any, *path: str | int, place: str) -> str:
 
 
 def has_columns(files: Sequence[File], *names: str) -> bool:
-    """Whether the first file has these columns, in letters of any size."""
+    """Whether the first file has these columns, in upper or lower case."""
     return set(names) <= {name.lower() for name in files[0].columns()}
 
 
 def option(text: Any, n_options: int = 0) -> str | None:
     """A text that is the letter of an option, such as B; None for any other.
 
-    Of more options than letters those after Z are numbers.
+    Options after Z are numbered.
     """
     letter = str(text).strip().strip("().")
     if letter.isascii() and letter.isdecimal() and 0 < int(letter) <= n_options - LETTERS:
@@ -314,20 +314,20 @@ def option(text: Any, n_options: int = 0) -> str | None:
 
 
 def right(value: Any, place: str, scores: Sequence[str] = ()) -> int:
-    """Correctness that is 0 or 1, of a number or a truth value."""
+    """Correctness, 0 or 1, from a number or a truth value."""
     if not isinstance(value, bool | int | float) or value not in (0, 1):
         fix = f"choose another by score=, of {listed(scores)}"
         if len(scores) == 1:
             fix = "the log has no other, so it does not say which answers are right; score it anew"
         raise ValueError(
-            f"{place} is {value!r}, neither 0 nor 1: not a score of right and wrong; "
+            f"{place} is {value!r}, neither 0 nor 1, so not a score of correctness; "
             f"{fix if scores else 'choose another by score='}"
         )
     return int(value)
 
 
 def among(truth: Any, likelihood: Sequence[float]) -> dict[str, Any]:
-    """Right option, likeliest option (the first of several), and log likelihoods of all."""
+    """Correct option, most probable option (the first of several), and all log likelihoods."""
     best = max(range(len(likelihood)), key=lambda k: likelihood[k])
     row = {"truth": str(truth), "response": str(best)}
     # A model that finds nothing possible, or no number, has no probabilities.

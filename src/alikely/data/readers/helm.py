@@ -70,7 +70,7 @@ def _content(log: Log, run: dict[str, File], name: str) -> list[dict[str, Any]]:
 def _add(log: Log, run: dict[str, File], spec: dict[str, Any], observer: str) -> None:
     place = repr(run[SPEC].name)
     if STATS not in run:
-        raise ValueError(f"beside {place} there is no {STATS}, which holds the scores")
+        raise ValueError(f"next to {place} there is no {STATS} with the scores; add it")
     name = label(spec, "name", place=place)
     scenario, _, arguments = name.partition(":")
     subject = dict(p.partition("=")[::2] for p in arguments.split(",")).get("subject", "all")
@@ -194,7 +194,7 @@ def _logits(
 
 
 def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
-    """Of each option asked for apart: a mean over its tokens, or freed of its own likelihood."""
+    """Log likelihood of an option: mean over its tokens, or minus that without the question."""
     references = (requests[0].get("instance") or {}).get("references") or []
     ends: dict[tuple[int, str], list[float]] = {}
     for request in requests:
@@ -217,7 +217,7 @@ def _of_options(requests: Sequence[dict[str, Any]]) -> list[float]:
 
 
 def _of_letters(request: dict[str, Any], response: str | None) -> list[float]:
-    """Of the letters of all options, at the answer's letter, where others were kept beside it."""
+    """Log likelihoods of the letters of all options at the letter of the response."""
     letters = sorted(request.get("output_mapping") or {})
     for token in _tokens(request):
         if response is None or option(token["text"]) != chr(ord("A") + int(response)):

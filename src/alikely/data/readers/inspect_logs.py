@@ -63,7 +63,7 @@ def read(files: Sequence[File], log: Log) -> None:
 
 
 def _way(evaluation: dict[str, Any]) -> dict[str, str]:
-    """How a model was run: its solver, and arguments and settings of its own."""
+    """How a model was run: its solver, arguments and settings."""
     way = {"": str(solver)} if (solver := evaluation.get("solver")) else {}
     for name in ("model_args", "model_generate_config", "task_args"):
         given = evaluation.get(name)
@@ -94,7 +94,7 @@ def _add(
     if version not in VERSIONS:
         raise ValueError(
             f"{place} is an Inspect log of version {version!r}; known are versions 1 and 2: write "
-            "it anew with 'inspect log convert', or read a table of it"
+            "it again with 'inspect log convert', or read a table of it"
         )
     if (status := header.get("status") or "success") != "success":
         log.notes.append(f"{place} is of a run that did not end well (status {status!r})")
@@ -189,7 +189,7 @@ def _opened(file: File) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         samples = field(whole, "samples", place=repr(file.name)) or []
         return whole, _samples(file, samples)
     if file.member:
-        raise ValueError(f"{file.name!r} stands in another archive; unpack that first")
+        raise ValueError(f"{file.name!r} is inside another archive; unpack that first")
     try:
         with zipfile.ZipFile(file.path) as archive:
             members = {entry.filename: entry for entry in archive.infolist()}
@@ -221,8 +221,8 @@ def _samples(file: File, found: Any) -> list[dict[str, Any]]:
     """Samples, if each has fields."""
     if not isinstance(found, list) or not all(isinstance(sample, dict) for sample in found):
         raise ValueError(
-            f"the samples of {file.name!r} are no list of objects with fields: a version of this "
-            "log that is not known; make a table of it and read that (format='table')"
+            f"the samples of {file.name!r} are not a list of objects with fields: an unknown "
+            "version of this log; convert it to a table and read that with format='table'"
         )
     return found
 

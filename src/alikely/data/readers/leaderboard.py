@@ -42,7 +42,7 @@ def _observer(file: File) -> str:
     match = next((one for one in found if one), None)
     if match is None:
         raise ValueError(
-            f"{file.name!r} is in no folder such as details_org__model, which names the model; "
+            f"{file.name!r} must be in a folder such as details_org__model, which names the model; "
             "give it that name"
         )
     return f"{match[1]}/{match[2]}"

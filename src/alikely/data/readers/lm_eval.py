@@ -74,7 +74,7 @@ def read(files: Sequence[File], log: Log) -> None:
 def _observer(
     file: File, files: Sequence[File], task: str, date: str, log: Log
 ) -> tuple[str, dict[str, str]]:
-    """Name of the model in the results beside the samples, else of their folder; its settings."""
+    """Name of the model, from the results next to the samples or the folder, and its settings."""
     folder = file.path.parent
     own = file.member.rpartition("/")[0]
     beside = [
@@ -140,7 +140,7 @@ def _add(log: Log, file: File, observer: str, task: str) -> None:
 
 
 def _repeats(sample: dict[str, Any]) -> int:
-    """How often a question was answered; of options each has a request of its own."""
+    """Number of responses to a question; each option has a separate request."""
     found = sample.get("resps") or [[]]
     return len(found[0]) if isinstance(found[0], list) else 1
 

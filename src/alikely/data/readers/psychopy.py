@@ -25,7 +25,7 @@ def recognizes(files: Sequence[File]) -> bool:
 
 
 def read(files: Sequence[File], log: Log) -> None:
-    """Tables of the trials at which one component asked for an answer."""
+    """Tables of the trials at which one component collected a response."""
     frames = [log.table(file, odd_quotes=True) for file in files]
     there = [n.removesuffix(KEYS) for frame in frames for n in frame if n.endswith(KEYS)]
     part = log.choose("key component", "filter", there, "the experiment")

@@ -1,1 +1,1 @@
-"""Evaluation of PyMC models for the sampler without compiling them: optional, and in one place."""
+"""Evaluation of PyMC models for the sampler without compiling them (optional)."""

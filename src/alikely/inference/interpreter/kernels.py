@@ -111,7 +111,7 @@ def of_two(op, x, y):  # type: ignore[no-untyped-def]
 
 @compiled
 def _elementwise(op, n, o, a, s, b, t, x):  # type: ignore[no-untyped-def]
-    """Loops of their own for what is common: the others ask for each number what to do."""
+    """Separate loops for common operations; others branch for each number."""
     if op == ADD:
         for i in range(n):
             x[o + i] = x[a + s * i] + x[b + t * i]

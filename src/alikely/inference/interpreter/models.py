@@ -66,7 +66,7 @@ class Graphs:
         }
 
     def tapes(self, data: Mapping[str, ArrayLike]) -> tuple[Tape, Tape]:
-        """Of the density with its gradient, and of all that is saved; for data by name."""
+        """Tapes of the density with its gradient and of saved quantities, for data by name."""
         values = {**self.values, **{self.data[name]: value for name, value in data.items()}}
         n = len(self.parameters) + 1
         parts = self.outputs[:n], self.outputs[n:]
@@ -74,7 +74,7 @@ class Graphs:
         return first, second
 
     def sampled(self, tapes: tuple[Tape, Tape], start: Callable[[Any], Floats]) -> Any:
-        """What nutpie samples, from where it starts."""
+        """Model for nutpie, with its starting points."""
         from nutpie.compiled_pyfunc import from_pyfunc
 
         n = sum(int(np.prod(p.type.shape)) for p in self.parameters)
@@ -114,7 +114,7 @@ class Graphs:
 
 
 def _given(tape: Tape) -> tuple[Any, ...]:
-    """What the kernels take of a tape, with a buffer and results of its own."""
+    """Arguments of the kernels for a tape, with a separate buffer and results."""
     outputs = np.concatenate([np.ravel(places) for places in tape.outputs]).astype(np.uint64)
     return tape.code, tape.places, tape.buffer.copy(), outputs, np.empty(len(outputs))
 

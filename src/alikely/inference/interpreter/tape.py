@@ -1,7 +1,7 @@
 """A graph as a tape: a list of elementary operations on one buffer of numbers.
 
-PyTensor writes the graphs of a log density and its gradient; here they are taken apart. What does
-not depend on the parameters is worked out at once. What only moves numbers (slices, transposes,
+PyTensor writes the graphs of a log density and its gradient, which are decomposed here. What does
+not depend on the parameters is evaluated immediately. What only moves numbers (slices, transposes,
 broadcasting) is no operation: a variable of the graph is an array of places in the buffer, and
 moving numbers is moving places. `alikely.inference.interpreter.kernels` runs tapes. Operations that
 no model of this package uses are left to the compiler.
@@ -57,11 +57,11 @@ BY_ROW = {Softmax: k.SOFTMAX, LogSoftmax: k.LOG_SOFTMAX, CumOp: k.CUMULATE}
 
 
 class UnsupportedError(NotImplementedError):
-    """A graph contains what no tape can: it must be compiled."""
+    """A graph contains an operation that tapes do not support; it must be compiled."""
 
 
 class Tape(NamedTuple):
-    """What is to be done, and where the results are."""
+    """Operations, and positions of the results."""
 
     code: NDArray[np.uint64]
     places: NDArray[np.uint64]
@@ -77,12 +77,12 @@ class _Step(NamedTuple):
     live: list[bool]
 
     def known_from(self, first: int) -> None:
-        """Refuse a node whose inputs from that on are live."""
+        """Raise an error for a node whose inputs from this one on depend on parameters."""
         if any(self.live[first:]):
             raise UnsupportedError(f"a shape or index of {self.node.op} depends on parameters")
 
     def require(self, condition: bool) -> None:
-        """Refuse a node that no tape knows."""
+        """Raise an error for an unsupported node."""
         if not condition:
             types = (", ".join(v.dtype for v in vs) for vs in (self.node.inputs, self.node.outputs))
             raise UnsupportedError(f"no tape knows {self.node.op} of {' to '.join(types)}")
