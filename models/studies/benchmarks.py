@@ -37,9 +37,9 @@ N_IMAGES, N_PEOPLE = 400, 40
 class BenchmarkDesign(NamedTuple):
     """Population of humans and images, and the size of a benchmark.
 
-    - ``family``: "probit", with one normal difficulty factor on which humans have different
-      loadings; or "guessing", Rasch's model with guessing among 16 classes and exponential
-      difficulty, which models follow in a proportion of trials
+    - ``family``: "probit" has one normal difficulty factor, on which loadings differ;
+      "guessing" is Rasch's model with guessing among 16 classes and exponential difficulty, which
+      models follow in a proportion of trials
     - ``n_images``: number of images in each condition
     - ``n_conditions``: number of conditions in each data set
     - ``pool``: number of humans from whom those of each data set are drawn; 0: separate humans

@@ -110,7 +110,7 @@ def test_plan_of_a_pair(tmp_path: Path) -> None:
     assert expected.loc["all", "se_pool"] == 0
     assert plan.sentence().startswith(
         "Show 60 of the 240 images. They should be as informative about whether m0 or m1 "
-        "errs more like a person (error consistency) as "
+        "errs more like a human (error consistency) as "
     )
     for layout, column in (("plan", "inclusion"), ("psychopy", "item"), ("jspsych", "stimulus")):
         path = plan.to_csv(tmp_path / f"{layout}.csv", layout)
@@ -180,7 +180,12 @@ def test_lists_classes_and_images_shown_before() -> None:
 @pytest.mark.parametrize(
     ("n", "target", "more", "message"),
     [
-        (300, "all pairs", {}, "n must be at most 240, the images of all all that people have"),
+        (
+            300,
+            "all pairs",
+            {},
+            "n must be at most 240, the images of all all that participants",
+        ),
         (10, ("m0", "m1"), {}, "n must be at least .* up to 4 images for each of"),
         (40, ("m0", "m9"), {}, "unknown model 'm9'; the models are: m0, m1"),
         (40, ("m0", "m0"), {}, "a contrast must name two models, got 'm0', 'm0'"),

@@ -1,4 +1,4 @@
-"""Choose images and conditions to show people, based on the responses of models.
+"""Choose images and conditions to show humans, based on the responses of models.
 
 The size of an image is the root mean square change of the target that a response to it can cause.
 It is computed from the responses of the models, before any human is tested.
@@ -174,9 +174,9 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
             if number < 2:
                 raise ValueError(f"{target} needs at least two models, got {listed(models)}")
             text = f"the differences of all pairs of {number} models"
-            return Target(text, None, f"which of {number} models err more like a person", SEVERAL)
+            return Target(text, None, f"which of {number} models err more like a human", SEVERAL)
         (one,) = _numbers([target], models, ALL)
-        return Target(target, eye[[one]], f"how much {target} errs like a person", "that value")
+        return Target(target, eye[[one]], f"how much {target} errs like a human", "that value")
     wanted: list[Any] = list(target) if isinstance(target, Iterable) else []
     if not wanted:
         got = "nothing" if isinstance(target, Iterable) else type(target).__name__
@@ -199,7 +199,7 @@ def target_of(target: WhatFor, models: Sequence[str]) -> Target:
         + ", of ".join(" and ".join(names) for names in pairs),
         eye[at[:, 0]] - eye[at[:, 1]],
         f"whether {' and whether '.join(' or '.join(names) for names in pairs)} errs more like a "
-        "person",
+        "human",
         "that difference" if single else SEVERAL,
     )
 
@@ -245,7 +245,7 @@ FEWEST_TO_SPLIT, FEWEST = 16, 4
 EVEN = 0.15
 HARD = (
     "{share:.0%} of the images shown are ones that at least half of the models got wrong (pool: "
-    "{pool:.0%}): people may become cautious or tired; uniform_fraction=0.3 adds "
+    "{pool:.0%}): participants may become cautious or tired; uniform_fraction=0.3 adds "
     "images of ordinary difficulty"
 )
 CLASSES = "class frequencies differ from those of the pool; by_class=True balances them"
@@ -521,7 +521,8 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
         share = pool.correct[:, at].mean(axis=0)
         certain = drawing.inclusion[at] > 1 - 1e-9
         frame["reason"] = [
-            f"{right:.0%} of models are right" + ("; tells most, always shown" if sure else "")
+            f"{right:.0%} of models are right"
+            + ("; most informative, always shown" if sure else "")
             for right, sure in zip(share, certain, strict=True)
         ]
         return frame
@@ -535,9 +536,7 @@ def rows_of(pool: Pool, drawing: Drawing, target: Target, at: NDArray[np.intp]) 
         frame["reason"] = np.where(right[0, at], "the model is right", "the model is wrong")
     else:
         differ = right[0, at] != right[1, at]
-        frame["reason"] = np.where(
-            differ, "tells the two apart", "how people fare where both agree"
-        )
+        frame["reason"] = np.where(differ, "the models differ", "the models agree")
     return frame
 
 
@@ -558,7 +557,7 @@ def _strata_names(
 
 
 def notes_of(pool: Pool, drawing: Drawing, several: bool) -> list[str]:
-    """Notes on how the selection may affect people, and on excluded images."""
+    """Notes on how the selection may affect participants, and on excluded images."""
     notes, pi = [], drawing.inclusion
     where = f"{pool.name}: " if several else ""
     if pool.lost:
@@ -671,7 +670,7 @@ def simulated_people(
     n_humans: int,
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Simulated people, for whom images are about as difficult as for the models."""
+    """Simulated humans, for whom images are about as difficult as for the models."""
     own = rng.normal(size=len(ease))
     logit = 1.5 * (difficulty_correlation * ease + np.sqrt(1 - difficulty_correlation**2) * own)
     level = optimize.brentq(lambda x: special.expit(logit + x).mean() - accuracy, -30.0, 30.0)
@@ -686,7 +685,7 @@ def _tried(
     n_designs: int,
     rng: np.random.Generator,
 ) -> Iterator[dict[str, Any]]:
-    """Results for known people: random sampling, and the plan with each of its estimators."""
+    """Results for known humans: random sampling, and the plan with each of its estimators."""
     truth, n = true_contrasts(correct, people, contrasts), correct.shape[1]
     shown = round(float(drawing.inclusion.sum()))
     found: dict[str, list[Floats]] = {"random": [], "chosen": [], "strata": []}
@@ -753,10 +752,10 @@ def choose_images(
     shown: Collection[str] = (),
     rng: RandomState = None,
 ) -> StimulusPlan:
-    """Choose the images that are most informative on models and people.
+    """Choose the images that are most informative on models and humans.
 
     The choice uses the models' responses. Images on which models agree carry little information on
-    which model is closer to people, and models can respond to every image at no cost. Each
+    which model is closer to humans, and models can respond to every image at no cost. Each
     condition has its own design, because differences in difficulty between conditions inflate
     consistency.
 
@@ -767,7 +766,7 @@ def choose_images(
     n : int
         Number of images to show in each condition, at least 2.
     target : str, (str, str) or sequence of (str, str)
-        Estimand, in terms of error consistency with people:
+        Estimand, in terms of error consistency with humans:
 
         - ``("A", "B")``: difference of two models; a sequence of such pairs gives several
           differences
@@ -779,8 +778,8 @@ def choose_images(
     models : str or sequence of str
         Kind of the models, or their names. The difficulty of images is estimated from all of them.
     n_humans : int, optional
-        Number of people who each get a separate list of images. This makes the mean over people
-        more precise, but people share few images with each other. Default: one list for all.
+        Number of participants who each get a separate list of images. This makes the mean over
+        participants more precise, but they share few images. Default: one list for all.
     by_class : bool
         Balance the true classes as far as strata or sizes allow.
     uniform_fraction : float, optional
@@ -788,7 +787,7 @@ def choose_images(
         1]. It adds images of ordinary difficulty. Default: 0.15 if images are drawn by size,
         otherwise 0.
     shown : collection of str
-        Items that people have already seen. They are excluded.
+        Items that participants have already seen. They are excluded.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness; the same seed gives the same plan.
 
@@ -844,8 +843,8 @@ def choose_images(
     for pool in pools:
         if n > pool.n_images:
             raise ValueError(
-                f"n must be at most {pool.n_images}, the images of {pool.name} that people have "
-                f"not seen; got {n}"
+                f"n must be at most {pool.n_images}, the images of {pool.name} that participants "
+                f"have not seen; got {n}"
             )
         require_apart(pool, wanted)
     check_memory(
@@ -876,7 +875,7 @@ def choose_images(
 
 
 def _unknown(trials: Trials, shown: Sequence[str]) -> list[str]:
-    """Note on items that people saw but models did not, for example misspelled ones."""
+    """Note on items that participants saw but models did not, for example misspelled ones."""
     lost = sorted(set(shown).difference(trials.data["item"].values.astype(str).tolist()))
     if not lost:
         return []
@@ -894,7 +893,7 @@ class StimulusPlan:
     table : pandas.DataFrame
         Images to show, in random order within a list and condition, with columns
 
-        - ``list``: number of the person who sees the list, from 1
+        - ``list``: number of the participant who sees the list, from 1
         - ``dataset``, ``condition``, ``item``, ``truth`` (if known): the image
         - ``inclusion``: inclusion probability
         - ``pool_images``: number of images in the pool
@@ -906,7 +905,7 @@ class StimulusPlan:
         One row per condition and ``design`` (``random``, ``chosen``, ``all``), with columns
 
         - ``n_images``: number of images
-        - ``se_pool``, ``se_images``: expected standard error for one person, for these images or
+        - ``se_pool``, ``se_images``: expected standard error for one human, for these images or
           for new ones (root mean square over contrasts)
         - ``trials_saved``: number of random images per chosen image, for equal precision
 
@@ -914,7 +913,7 @@ class StimulusPlan:
     target : str
         Estimand of the plan.
     notes : tuple of str
-        Excluded images, and possible effects on people.
+        Excluded images, and possible effects on participants.
     """
 
     table: pd.DataFrame
@@ -927,7 +926,7 @@ class StimulusPlan:
 
     @property
     def n_images(self) -> int:
-        """Number of images that each person sees."""
+        """Number of images that each participant sees."""
         return int((self.table["list"] == 1).sum())
 
     def to_csv(self, path: str | Path, layout: Layout = "plan") -> Path:
@@ -982,8 +981,10 @@ class StimulusPlan:
         needed = float((chosen["n_images"] * chosen["trials_saved"].fillna(1)).sum())
         saved, several = needed / chosen["n_images"].sum(), len(chosen) > 1
         where = f" in {len(chosen)} conditions" if several else ""
-        apart = ", drawn separately for each person" if self.table["list"].nunique() > 1 else ""
-        person = "one person in one condition" if several else "one person"
+        apart = (
+            ", drawn separately for each participant" if self.table["list"].nunique() > 1 else ""
+        )
+        person = "one human in one condition" if several else "one human"
         these, beyond = (_range(chosen[f"se_{name}"]) for name in ("pool", "images"))
         return (
             f"Show {self.n_images} of the {pool} images{where}{apart}. They should be as "
@@ -1023,7 +1024,7 @@ class StimulusPlan:
             One row per image, with columns
 
             - ``dataset``, ``condition``, ``item``: the image
-            - ``size``: root mean square change of the target by a response, over people with
+            - ``size``: root mean square change of the target by a response, over humans with
               several accuracies
             - ``inclusion``: inclusion probability
             - ``shown``: whether the plan includes it
@@ -1060,17 +1061,17 @@ class StimulusPlan:
         n_designs: int = 200,
         rng: RandomState = None,
     ) -> pd.DataFrame:
-        """Simulate the plan with artificial people.
+        """Simulate the plan with artificial humans.
 
-        The difficulty of images for people and for models has the correlation
+        The difficulty of images for humans and for models has the correlation
         `difficulty_correlation`. Intervals are for the images of the pool.
 
         Parameters
         ----------
         accuracy, difficulty_correlation : sequence of float
-            Values for the simulated people, in (0, 1) and in [0, 1].
+            Values for the simulated humans, in (0, 1) and in [0, 1].
         n_humans : int
-            Number of simulated people. They see the same images; the mean over them is estimated.
+            Number of simulated humans. They see the same images; the mean over them is estimated.
         n_designs : int
             Number of samples of images for each setting, at least 20.
         rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
@@ -1079,7 +1080,7 @@ class StimulusPlan:
         Returns
         -------
         pandas.DataFrame
-            One row per condition, person and ``design`` (``random``, ``chosen`` with weights,
+            One row per condition, human and ``design`` (``random``, ``chosen`` with weights,
             ``strata`` with a posterior), with columns
 
             - ``accuracy``, ``difficulty_correlation``: the setting
@@ -1156,11 +1157,11 @@ def choose_conditions(
     n_splits: int = 20,
     rng: RandomState = None,
 ) -> pd.DataFrame:
-    """Choose conditions in which error consistency with people separates models [K25]_.
+    """Choose conditions in which error consistency with humans separates models [K25]_.
 
     Conditions are added one at a time; each step adds the one that increases the separation most
     [NWF78]_. A choice looks better on the data it was made on than on new data. The choice is
-    therefore repeated on random halves of images and people, and evaluated on the other halves.
+    therefore repeated on random halves of images and humans, and evaluated on the other halves.
 
     Parameters
     ----------
@@ -1203,7 +1204,7 @@ def choose_conditions(
     -----
     The separation of a set is the variance of the models' mean scores, divided by half the mean
     variance of their differences for new images. It is a squared signal-to-noise ratio, and 1 is
-    expected from noise alone. It includes the sampling variance of images but not of people. A
+    expected from noise alone. It includes the sampling variance of images but not of humans. A
     model without errors in a condition has an error consistency of 0 with all humans, without
     sampling variance. Conditions with accuracies near 1 therefore seem more informative than they
     are.

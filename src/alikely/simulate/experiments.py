@@ -377,29 +377,29 @@ def difficulty(
     ability_sd: float = 0.25,
     rng: RandomState = None,
 ) -> tuple[Trials, NDArray[np.intp]]:
-    """Simulate people in conditions whose logit accuracies come from a mixture of regimes.
+    """Simulate humans in conditions whose logit accuracies come from a mixture of regimes.
 
     The first condition of each data set, ``reference``, comes from the easiest regime; the regimes
-    of the others are random. Each data set has separate people.
+    of the others are random. Each data set has separate humans.
 
     Parameters
     ----------
     n_levels, n_datasets : int
         Number of conditions in a data set, including the reference, and number of data sets.
     n_humans, n_items : int
-        Number of people in a data set, and of trials in a condition.
+        Number of humans in a data set, and of trials in a condition.
     means, sds, weights : sequence of float
         Means, standard deviations and weights of the regimes on the logit scale, from most to least
         difficult. Weights are scaled to sum to 1.
     ability_sd : float
-        Standard deviation of people's ability, in logits.
+        Standard deviation of the humans' ability, in logits.
     rng : None, int, numpy.random.Generator or numpy.random.SeedSequence
         Source of randomness.
 
     Returns
     -------
     trials : Trials
-        Correctness of every person, named ``human_1`` and so on in each data set.
+        Correctness of every human, named ``human_1`` and so on in each data set.
     regime : ndarray of int, shape (condition,)
         True regime of each condition, in the order of `alikely.difficulty_spectrum`.
 
