@@ -246,7 +246,7 @@ P = np.full((2, 3, 2), 0.5)
 @pytest.mark.parametrize(
     ("values", "truth", "n_options", "message"),
     [
-        ([[0, 1, 0]], [0, 0, 1], None, "answers do not say how many options there were"),
+        ([[0, 1, 0]], [0, 0, 1], None, "n_options must be given for responses"),
         ([[0, 1, 0]], [0, 0, 1], [2, 1, 2], "question 1 has one option"),
         ([[0, 1, 0]], [0, 0, 1], [2, 0, 2], "question 1 has 0 options"),
         ([[0, 1, 3]], [0, 0, 1], 3, "observer 0 chose option 3 of question 2, whose 3 options"),

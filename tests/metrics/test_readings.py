@@ -242,5 +242,5 @@ def test_slopes_are_the_derivative(groups: bool, seed: int) -> None:
 def test_counts_of_readings_refuse_what_they_cannot_be() -> None:
     with pytest.raises(ValueError, match="of two readers or more, got shape"):
         readings([0, 1, 1])
-    with pytest.raises(ValueError, match="a reading is 2, and with 2 classes"):
+    with pytest.raises(ValueError, match="codes must be at most 1 with 2 classes, got 2"):
         readings([[0, 2], [0, 1]], 2)

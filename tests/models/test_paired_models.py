@@ -185,7 +185,7 @@ def test_copied_labels_of_b_are_a_special_case() -> None:
     [
         (lambda c: [c[0][:2], *c[1:]], "must have the same shape; agreed has"),
         (lambda c: [-c[0], *c[1:]], "whole numbers of at least 0, got -"),
-        (lambda c: [0 * x for x in c], "at least one error off the true class, got none"),
+        (lambda c: [0 * x for x in c], "at least one error \\(off the diagonal\\), got none"),
         (lambda c: [c[0], c[1], 0 * c[2], *c[3:]], "apart_a has 2 and apart_b 0 in pair 0"),
         (lambda c: [x[:2, :2] for x in c], "square in at least 3 classes"),
     ],

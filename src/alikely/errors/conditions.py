@@ -1,4 +1,4 @@
-"""Do conditions call forth the same errors? Divergences between conditions.
+"""Divergences of errors between conditions.
 
 References
 ----------
@@ -29,7 +29,7 @@ from alikely.metrics.rows import Mixture, drop_true
 
 __all__ = ["condition_divergences"]
 
-# Sums of thirds and the like that are whole numbers but for rounding.
+# Sums of fractions that are integers up to rounding.
 ROUNDING = 1e-9
 NOT_WHOLE = "answers to one item differ: choose one with trials.select(repeat=...)"
 
@@ -43,10 +43,10 @@ def condition_divergences(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> xr.Dataset:
-    """Class-level error divergence (CLED) between conditions [X25]_.
+    """Compute the class-level error divergence (CLED) between conditions [X25]_.
 
-    Errors of all observers of one kind are pooled. Conditions need no common images. Where items
-    came back, all answers of an observer to one together count once.
+    Errors of all observers of one kind are pooled. Conditions need no common images. All responses
+    of an observer to a repeated item together count once.
 
     Parameters
     ----------
@@ -55,35 +55,37 @@ def condition_divergences(
     kind : str
         Kind of the observers.
     no_response : {"error", "drop"}
-        Whether a missing response is an error, with a label of its own, or is left out.
+        Count a missing response as an error with a separate label, or drop it.
     alpha, mixture, base
         As in `alikely.metrics.errors.error_divergence`; base 2 gives bits.
 
     Returns
     -------
     xarray.Dataset
-        ``divergence`` (condition, condition_other), at least 0, with ``"mean"`` and bits at most
-        1; ``expected``: the divergence that two samples of one distribution would show with as
-        many errors of each class, at least 0; ``excess``, their difference; ``undefined``, why
-        they are NaN, else empty; ``n_errors`` (condition; sums of shares where items came back) and
-        the coord ``dataset`` (condition). ``expected`` deals out whole errors: it is undefined of
-        items that came back and were answered otherwise.
-        Conditions are named ``dataset:condition``.
+        Conditions are named ``dataset:condition``, with the coordinate ``dataset``.
+
+        - ``divergence`` (condition, condition_other): at least 0; with ``"mean"`` and bits at most
+          1
+        - ``expected``: divergence of two samples from one distribution with as many errors of each
+          class, at least 0. It needs whole errors, so it is undefined if responses to repeated
+          items differ.
+        - ``excess``: ``divergence`` minus ``expected``
+        - ``undefined``: why values are NaN, or empty
+        - ``n_errors`` (condition): number of errors; fractional for repeated items
 
     Raises
     ------
     ValueError
-        If no observer is of that kind or none saw a condition, there are fewer than two
-        conditions, only correctness is known, or an option is out of range.
+        If no observer has that kind or saw a condition, there are fewer than two conditions, only
+        correctness is known, or an option is out of range.
 
     Notes
     -----
-    A divergence depends on the number of errors as well: ``excess`` is what chance does not explain
-    of it, where conditions differ in difficulty. A class without an error in one of two conditions
-    has the smoothed row of no data there, and is expected to diverge just as it does; a class
-    without an error in both has weight 0. A condition is not a second sample of itself:
-    ``expected`` is undefined on the diagonal, where ``divergence`` is 0. Conditions of one data set
-    are often those of the same people: what groups them may be the people.
+    Divergences also depend on the number of errors. ``excess`` is the part that chance does not
+    explain, so use it if conditions differ in difficulty. For a class without errors in one of two
+    conditions, divergence and expected divergence are equal. A class without errors in both has
+    weight 0. ``expected`` is undefined on the diagonal, where ``divergence`` is 0. Conditions of
+    one data set often share participants, and may be similar for that reason.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def condition_divergences(
     _refuse_unseen(trials, every, number, kind)
     names, condition = condition_labels(data)
     if len(names) < 2:
-        raise ValueError(f"divergences need at least two conditions, got {names[0]!r} alone")
+        raise ValueError(f"divergences need at least two conditions, got only {names[0]!r}")
     refuse_inclusion(data, "comparing conditions")
     correct = correctness(data["correct"].values, no_response)
     given = answers(data, correct)
@@ -151,7 +153,7 @@ def condition_divergences(
 
 
 def _expected(one: Floats, other: Floats, **options: Any) -> float:
-    """Divergence that two samples of one distribution would show; NaN without errors."""
+    """Expected divergence of two samples from one distribution; NaN without errors."""
     of_one, of_other = (drop_true(rows).astype(np.int64)[None] for rows in (one, other))
     seen, none = of_one + of_other > 0, np.zeros_like(of_one)
     unseen, classes = (~seen).sum(axis=-1), np.arange(len(one))
@@ -160,7 +162,7 @@ def _expected(one: Floats, other: Floats, **options: Any) -> float:
 
 
 def _weights(data: xr.Dataset, correct: NDArray[np.int8]) -> Floats | None:
-    """One over an observer's answers to the item of each (observer, trial); None if all are 1."""
+    """Weights (observer, trial): 1 over the number of responses to the item; None if all are 1."""
     items = presented(data)
     if items is None:
         return None

@@ -1,8 +1,7 @@
-"""Are the error rows of two systems equal: what equal ones would show, a test, a Bayes factor.
+"""Equality of error rows of two systems: expected divergence, permutation test, Bayes factor.
 
-Two systems that answered the same items have equal rows if, of every item on which both erred, it
-could as well have been the other one that gave either label. Items on which they gave the same say
-nothing then, and hold the divergence down however many they are.
+If two systems with the same items have equal rows, their labels on joint errors are exchangeable.
+Joint errors with the same label carry no information for this test, but lower the divergence.
 
 References
 ----------
@@ -31,9 +30,9 @@ from alikely.metrics.rows import Mixture, label_divergence
 __all__ = ["equality", "expected_by_class", "log_bayes_factors"]
 
 N_PERMUTATIONS = 999
-# Of copies among agreements, to the last digit that is shown.
+# Tolerance of the number of copies among agreements.
 EM_STEPS = 50
-# Labels of permutations that are held at a time.
+# Most labels of permutations in memory.
 PERMUTED = 2_000_000
 TINY = 1e-12
 
@@ -41,10 +40,11 @@ TINY = 1e-12
 def equality(
     table: xr.Dataset, metric: Metric, n_permutations: int = N_PERMUTATIONS, rng: RandomState = None
 ) -> dict[str, NDArray[np.float64]]:
-    """What equal rows would show of each pair of a table with labels, and whether these are equal.
+    """Test whether the error rows of each pair are equal.
 
-    Of shape (pair,): expected divergence, log Bayes factor (nats, positive for equal rows), p-value
-    and adjusted p-value; also the log Bayes factor of each class. NaN for pairs without errors.
+    Returns arrays (pair,): expected divergence, log Bayes factor (nats, positive for equal rows),
+    p-value and adjusted p-value; also the log Bayes factor of each class. NaN for pairs without
+    errors.
     """
     check_total({"n_permutations": n_permutations})
     n_pairs = table.sizes["pair"]
@@ -88,7 +88,7 @@ def _of_block(
 def expected_by_class(
     data: PairedErrors, *, alpha: float, mixture: Mixture, base: float
 ) -> NDArray[np.float64]:
-    """Mean divergence of equal rows, given all that does not tell the systems apart."""
+    """Compute the mean divergence of equal rows, given the sufficient statistics."""
     options: dict[str, Any] = {"alpha": alpha, "mixture": mixture, "base": base}
     of_a, of_b = data.of_a, data.of_b
     n_a, n_b = of_a.sum(axis=-1), of_b.sum(axis=-1)
@@ -101,7 +101,7 @@ def expected_by_class(
     )
     drawn, pool = n_alone[0][row], n_alone[0][row] + n_alone[1][row]
     added = np.zeros(len(agreed))
-    # Labels of as many errors go together.
+    # Labels with equal numbers of errors are computed together.
     kinds, kind = np.unique(np.stack([tossed, here]), axis=1, return_inverse=True)
     order, sizes = np.argsort(kind.ravel(), kind="stable"), np.bincount(kind.ravel())
     for (coins, cards), end, n in zip(kinds.T, np.cumsum(sizes), sizes, strict=True):
@@ -138,7 +138,7 @@ def _p_equal(
     n_permutations: int,
     rng: np.random.Generator,
 ) -> float:
-    """Share of permutations whose divergence is at least that observed, it among them."""
+    """Proportion of permutations, including the data, with at least the observed divergence."""
     one = data.take(np.array([pair]))
     of_a, of_b = one.of_a[0], one.of_b[0]
     true, label = np.nonzero(of_a + of_b)
@@ -159,7 +159,7 @@ def _p_equal(
     for start in range(0, n_permutations, step):
         counts = _permuted(block, one, pair, min(step, n_permutations - start), rng)
         under = adds[first + counts[:, true, label]].sum(axis=-1)
-        # Equal ones may differ in the last digit, by the order of sums.
+        # Equal values may differ by rounding.
         more += int((under >= here * (1 - 1e-9) - TINY).sum())
     return (1 + more) / (1 + n_permutations)
 
@@ -167,7 +167,7 @@ def _p_equal(
 def _permuted(
     block: Block, one: PairedErrors, pair: int, n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Errors of `a`, with labels that could have been the other's exchanged: (n, class, cell)."""
+    """Errors of `a` after permutation of exchangeable labels: (n, class, cell)."""
     counts = np.tile(one.agreed, (n, 1, 1))
     pool, n_alone = (one.alone_a + one.alone_b)[0], one.alone_a[0].sum(axis=-1)
     for row in np.flatnonzero(pool.sum(axis=-1)):
@@ -183,7 +183,7 @@ def _permuted(
 
 
 def _apart(block: Block, one: PairedErrors, pair: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where in the cells of a pair both labels of each item stand on which these differ."""
+    """Cells of both labels of each joint error with different labels."""
     k, sides = block.n_classes, (block.a[pair], block.b[pair])
     wrong = [block.correct[side] == 0 for side in sides]
     codes = [block.truth.astype(np.intp) * k + block.response[side] for side in sides]
@@ -196,7 +196,7 @@ def _apart(block: Block, one: PairedErrors, pair: int) -> tuple[NDArray[np.intp]
 
 
 def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:
-    """Log Bayes factor of equal against independent rows, on errors that are not copied."""
+    """Compute the log Bayes factor of equal against independent rows, without copied errors."""
     copies = _copies(data, alpha)
     k = (data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen
 
@@ -210,7 +210,7 @@ def log_bayes_factors(data: PairedErrors, alpha: float) -> NDArray[np.float64]:
 
 
 def _copies(data: PairedErrors, alpha: float) -> Floats:
-    """Expected numbers of copies among agreements, by expectation and maximization."""
+    """Expected numbers of copies among agreements, by the EM algorithm."""
     k = ((data.of_a + data.of_b > 0).sum(axis=-1) + data.unseen)[..., None]
     both = np.maximum(data.both, 1)[..., None]
     copies = data.agreed / 2

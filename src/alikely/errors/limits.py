@@ -1,15 +1,14 @@
-"""Limits of a divergence that hold: what its plug-in estimate would be in populations near by.
+"""Confidence limits of error divergence, by simulation of similar populations.
 
-The estimate of a divergence from counts is too large where systems are alike, by an amount that no
-resampling of these counts shows. So data sets are simulated from populations of which the
-divergence is known, between equal systems and such as are further apart than these; the limits are
-the divergences at which an estimate as observed would be too small or too large.
+The plug-in estimate of a divergence is too large for similar systems, and resampling does not show
+this bias. Data sets are therefore simulated from populations with known divergence, from equal
+systems to systems that differ more than the draws. The limits are the divergences for which the
+observed estimate would be too small or too large.
 
-Limits of pairs are no posterior of each for itself: where systems are equal all of their draws lie
-on one side of the truth, and where estimates are biased all are by about as much, so that means of
-draws leave out what each of them holds. The mean of estimates is therefore taken for a statistic
-like any other: of populations near by, which go from equal systems to those far apart for all pairs
-at once, its distribution is known from the data sets that were simulated for each pair.
+Limits of pairs are not independent posteriors. For equal systems all draws are on one side of the
+true value, and biases of estimates are similar for all pairs. Means of draws therefore do not have
+valid limits. Instead, the mean of estimates is a statistic with a simulated distribution, over
+populations that range from equal to dissimilar systems for all pairs simultaneously.
 
 References
 ----------
@@ -57,12 +56,12 @@ from alikely.metrics.rows import Mixture
 __all__ = ["UNBOUNDED", "PairedDraws", "mean_draws", "mixing", "paired_row_draws"]
 
 CHAINS = 2
-# Choices of one answer to each item, where items came back: the chains of a result.
+# Random choices of one response per repeated item: the chains of a result.
 CHOICES = 4
 WARM_UP, SWEEPS = 150, 250
-# Cells of all pairs and classes that are worked on at a time.
+# Most cells of pairs and classes in memory.
 CELLS = 30_000
-# Populations go from equal systems (0) to those drawn (1), and on to such as have less in common.
+# Populations range from equal systems (0) over the drawn ones (1) to less similar ones.
 FURTHEST = 1.75
 # Power of a system's part in a label that its share is taken to, one step beyond: at the far end
 # rows have next to nothing in common, so that every estimate lies among those simulated.
@@ -74,7 +73,7 @@ KINDS = 3
 GRID = np.linspace(0, 1, 401)
 # Probability in either tail from which on the wider answer stands alone: limits of 90 % and more.
 TAIL = 0.05
-# What to say of a limit beyond all populations.
+# Note for a limit beyond all populations.
 UNBOUNDED = "errors do not bound it: a limit is that of rows without a common label"
 
 # Any linear map of values of pairs (n, pair) to means of them (n, ...).
@@ -99,9 +98,9 @@ def paired_row_draws(
     cluster: str | None = None,
     cache_dir: str | Path | None = None,
 ) -> PairedDraws:
-    """Draws of class-level error similarity whose quantiles hold, on shared items as on others.
+    """Draw class-level error similarity, with quantiles that have nominal coverage.
 
-    Where items are repeated, of several choices of one response to each [HSW01]_.
+    For repeated items, draws are over several random choices of one response to each [HSW01]_.
     """
     if table.attrs.get("repeats") == "crossed":
         drawn = []
@@ -121,7 +120,7 @@ def paired_row_draws(
     sampling_seed, tying_seed = seed_sequence(rng).spawn(2)
     jobs, options = list(_jobs(table)), dict(metric.options)
     seeds = iter(sampling_seed.spawn(CHAINS * len(jobs)))
-    # Without a folder it keeps nothing.
+    # Without cache_dir nothing is saved.
     run = joblib.Memory(cache_dir, verbose=0).cache(_run)
     made_by = f"alikely {alikely.__version__}, {WARM_UP} + {SWEEPS} sweeps"
     found = in_parallel(
@@ -163,7 +162,7 @@ def paired_row_draws(
 
 
 def _no_populations(table: xr.Dataset, ranks: Floats) -> xr.Dataset:
-    """What means are made from, with nothing in it yet but the order of draws."""
+    """Populations for means, initialized with the order of draws."""
     n_draws, n_pairs = ranks.shape
     shape = (CHAINS * SWEEPS, n_pairs)
     kind = np.uint16 if n_draws <= np.iinfo(np.uint16).max else np.uint32
@@ -181,7 +180,7 @@ def _no_populations(table: xr.Dataset, ranks: Floats) -> xr.Dataset:
 
 
 def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
-    """Errors of some pairs at a time, and where they are in the table."""
+    """Iterate over errors of some pairs, with their positions in the table."""
     places: list[NDArray[np.intp]] = []
     parts: list[PairedErrors] = []
     for at_pairs, data in _pieces(table):
@@ -195,7 +194,7 @@ def _jobs(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
 
 
 def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]]:
-    """Errors of pairs of one block each, as many pairs as fit into a job."""
+    """Iterate over errors of pairs of one block, as many as fit into a job."""
     for block in blocks(table):
         wrong = block.wrong().any(axis=1)
         pairs = np.flatnonzero(wrong[block.a] | wrong[block.b])
@@ -211,7 +210,7 @@ def _pieces(table: xr.Dataset) -> Iterator[tuple[NDArray[np.intp], PairedErrors]
 def _run(
     data: PairedErrors, options: dict[str, Any], seed: np.random.SeedSequence, made_by: str
 ) -> dict[str, Floats]:
-    """One chain of some pairs, and populations near its draws; kept for who has made it."""
+    """Run one chain of some pairs, and simulate populations near its draws."""
     chain = Chain(data, np.random.default_rng(seed))
     weight, part = data.weight, mixing(data.totals, options["mixture"])
     share = _more_frequent(data)
@@ -229,7 +228,7 @@ def _run(
 
 
 def _more_frequent(data: PairedErrors) -> Floats:
-    """Share of the errors of a row that fall on labels more frequent than each, (..., label)."""
+    """Proportion of a row's errors on labels more frequent than each label, (..., label)."""
     total = data.of_a + data.of_b
     order = np.argsort(-total, axis=-1, kind="stable")
     ordered = np.take_along_axis(total, order, -1)
@@ -240,7 +239,7 @@ def _more_frequent(data: PairedErrors) -> Floats:
 
 
 def _smoothed(data: PairedErrors, **options: Any) -> tuple[Floats, NDArray[np.bool_]]:
-    """Divergence that each label adds to the estimate, and which labels are frequent."""
+    """Contribution of each label to the divergence, and which labels are frequent."""
     labels = label_cells(data)
     rest = [(0, 0), (0, 0), (0, labels.shape[-1] - data.agreed.shape[-1])]
     of_a, of_b = (np.pad(part, rest) for part in (data.of_a, data.of_b))
@@ -248,7 +247,7 @@ def _smoothed(data: PairedErrors, **options: Any) -> tuple[Floats, NDArray[np.bo
 
 
 def _described(by_label: Floats, frequent: NDArray[np.bool_]) -> dict[str, Floats]:
-    """An estimate, and how much of it is of frequent labels and of few classes."""
+    """An estimate, with its parts from frequent labels and from few classes."""
     by_class = by_label.sum(axis=-1)
     # Next to 0 rounding may leave it below.
     total = np.maximum(by_class.sum(axis=-1), 0)
@@ -269,7 +268,7 @@ def _simulated(
     mixture: Mixture,
     base: float,
 ) -> dict[str, Floats]:
-    """Draw a population near the present draw of a chain, and a data set from it, or two."""
+    """Draw a population near the current draw of a chain, and one or two data sets from it."""
     rng, data = chain.rng, chain.data
     copied, *own = _moved(chain, drawn, number, share)
     row_a, row_b = drawn.part * copied + (1 - drawn.part) * np.stack(own)
@@ -294,14 +293,14 @@ def _simulated(
 
 
 def mixing(totals: NDArray[np.integer], mixture: Mixture) -> Floats | float:
-    """Weight of the first row in the mixture of both, (pair, class, 1)."""
+    """Compute the weight of the first row in the mixture of both, (pair, class, 1)."""
     if mixture == "mean":
         return 0.5
     return np.asarray(((totals[0] + 0.5) / (totals[0] + totals[1] + 1))[..., None])
 
 
 def _moved(chain: Chain, drawn: Drawn, number: int, share: Floats) -> tuple[Floats, ...]:
-    """Rows of a draw, moved towards what is common to both, or away from it."""
+    """Rows of a draw, moved towards or away from their common part."""
     rng = chain.rng
     n_pairs, n_classes, n_cells = drawn.labels.shape
     # Rows of their own, apart from one another as single draws of these counts are: rows that were
@@ -338,7 +337,7 @@ def _multinomial(n: NDArray[np.int64], rows: Floats, rng: np.random.Generator) -
 def _limits(
     estimate: Floats, made: Mapping[str, Floats], most: Floats, wider: Floats | float = 1.0
 ) -> tuple[Floats, Floats]:
-    """How sure it is that each divergence is at most so large, and how large: (pair, point)."""
+    """Confidence levels and divergences of the confidence curve: (pair, point)."""
     wider = np.broadcast_to(wider, len(estimate))
     confidence, value = np.empty((2, len(estimate), len(GRID) + 1))
     for pair, (seen, end, width) in enumerate(zip(estimate, most, wider, strict=True)):
@@ -350,7 +349,7 @@ def _limits(
 def _curve(
     seen: float, made: Mapping[str, Floats], most: float, wider: float
 ) -> tuple[Floats, Floats]:
-    """Confidence in divergences up to each of a grid, of one pair."""
+    """Confidence curve of one pair, on a grid of divergences."""
     true, in_frequent, in_few = (made[name] for name in ("true", "in_frequent", "in_few"))
     root, top = np.sqrt(true), np.sqrt(true.max())
     u = root / top if top > 0 else root
@@ -373,12 +372,12 @@ def _curve(
 
 
 def _powers(u: Floats) -> Floats:
-    """Powers that the root of an expected estimate is made of, (..., 4)."""
+    """Polynomial terms of the root of an expected estimate, (..., 4)."""
     return np.stack([np.ones_like(u), u**2, u**3, u**4], axis=-1)
 
 
 def _at(confidence: Floats, value: Floats, posterior: Floats, probability: Floats) -> Floats:
-    """Divergence quantiles at given probabilities: the wider of both answers in the tails."""
+    """Divergence quantiles at given probabilities; in the tails the wider of both limits."""
     out = np.empty(probability.shape)
     upper = np.clip((probability - TAIL) / (1 - 2 * TAIL), 0, 1)
     for pair, wanted in enumerate(probability):
@@ -398,7 +397,7 @@ def _tied_ranks(
     seed: np.random.SeedSequence,
     cluster: str | None,
 ) -> Floats:
-    """Ranks of draws of each pair, in (0, 1), that are correlated as estimates are over items."""
+    """Ranks of draws in (0, 1), correlated over pairs like estimates over items."""
     rng = np.random.default_rng(seed)
     total = np.zeros((n_draws, table.sizes["pair"]))
     slopes = [(block, np.nan_to_num(evaluator(block, metric).slopes())) for block in blocks(table)]
@@ -426,7 +425,7 @@ def _root(covariance: Floats) -> Floats:
 
 
 def mean_draws(populations: xr.Dataset, combine: Combine) -> tuple[Floats, Floats]:
-    """Draws of means over pairs, whose quantiles are limits of the means; and how far these go."""
+    """Draw means over pairs, with limits of the means as quantiles; also return their range."""
     if "choice" in populations.dims:
         choices = range(populations.sizes["choice"])
         each = [mean_draws(populations.isel(choice=at), combine) for at in choices]
@@ -448,7 +447,7 @@ def mean_draws(populations: xr.Dataset, combine: Combine) -> tuple[Floats, Float
     # Single precision, of which quantiles of draws need less: there may be many pairs.
     score = special.ndtri((np.arange(n_draws) + 0.5) / n_draws).astype(np.float32)[order]
     spread, alike = _residuals(true, seen, again)
-    # What all pairs have in common goes one way in all of them.
+    # Common variation has the same sign in all pairs.
     rng = np.random.default_rng(0)
     bias = rng.standard_normal((n_draws, 1)) * mean((spread * np.sqrt(alike))[None])
     tied = mean(score * (spread * np.sqrt(1 - alike)).astype(np.float32)) + bias
@@ -478,7 +477,7 @@ def mean_draws(populations: xr.Dataset, combine: Combine) -> tuple[Floats, Float
 
 
 def _residuals(true: Floats, seen: Floats, again: Floats) -> tuple[Floats, Floats]:
-    """Standard deviation of estimates around the curve of each pair, and share of populations."""
+    """Standard deviation of estimates around each pair's curve, and fraction of populations."""
     n_pairs = true.shape[1]
     spread, alike = np.full((2, n_pairs), np.nan)
     # A pair without errors has no populations.

@@ -1,19 +1,21 @@
-"""Errors of pairs of systems that may have answered the same items: counts, and Gibbs sampling.
+"""Errors of pairs of systems that may share items: counts, and Gibbs sampling.
 
-The model, for each true class t of K wrong labels: systems a and b have error rows of their own
-around a common row m, and on an item on which both err one label may stand for both, copied or
-caused by the item, with probability c::
+The generative model, for each true class t with K incorrect labels: systems a and b have separate
+error rows around a common row m. On a joint error, both labels are the same with probability c
+(copied, or caused by the item)::
 
     m[t] ~ Dirichlet(a0)                      log a0 ~ Normal(0, 1.5)
     own_a[t], own_b[t] ~ Dirichlet(k K m[t])  k = exp(l + v[t])**-2, exp(l) ~ HalfNormal(2),
-                                              v[t] ~ Normal(0, .15)
-    copied[t] ~ Dirichlet(.5 K m[t])
+                                              v[t] ~ Normal(0, 0.15)
+    copied[t] ~ Dirichlet(0.5 K m[t])
     c[t] ~ Beta(s u, s (1 - u))               u ~ Uniform(0, 1), log s ~ Normal(log 8, 1.5)
 
-An iteration draws, in this order: how far rows are from what both have in common (l, v), with the
-rows themselves integrated out; how many tables of a Chinese restaurant the errors would sit at,
-which makes the common rows conjugate [T06]_; the common rows; the rows; copy probabilities; and
-which agreements were copies.
+An iteration draws, in this order:
+
+- the spread of rows around the common rows (l, v), with rows integrated out
+- numbers of tables of a Chinese restaurant process, which make the common rows conjugate [T06]_
+- common rows, then rows
+- copy probabilities, then which agreements are copies
 
 References
 ----------
@@ -52,11 +54,11 @@ __all__ = [
 ]
 
 Counts = NDArray[np.int64]
-# Labels that neither system gave stand one by one up to so many; beyond, several in one.
+# Most separate cells of labels that neither system gave; beyond, cells combine several labels.
 UNSEEN = 32
-# Shares below add nothing to a divergence, and their ratios lose all digits.
+# Proportions below do not contribute to a divergence, and their ratios are rounding error.
 TINY = 1e-200
-# Keeps parameters and divisors off 0.
+# Keeps parameters and divisors above 0.
 LEAST = 1e-300
 
 
@@ -73,36 +75,36 @@ class PairedErrors(NamedTuple):
 
     @property
     def of_a(self) -> Counts:
-        """All errors of `a`."""
+        """Return all errors of `a`."""
         return self.agreed + self.apart_a + self.alone_a
 
     @property
     def of_b(self) -> Counts:
-        """All errors of `b`."""
+        """Return all errors of `b`."""
         return self.agreed + self.apart_b + self.alone_b
 
     @property
     def both(self) -> Counts:
-        """Items on which both erred, (pair, class)."""
+        """Return numbers of joint errors, (pair, class)."""
         return (self.agreed + self.apart_a).sum(axis=-1)
 
     @property
     def alone(self) -> Counts:
-        """Errors on items that the other got right, (side, pair, class)."""
+        """Return errors on items that the other answered correctly, (side, pair, class)."""
         return np.stack([self.alone_a.sum(axis=-1), self.alone_b.sum(axis=-1)])
 
     @property
     def totals(self) -> Counts:
-        """Errors of both, (side, pair, class)."""
+        """Return errors of both systems, (side, pair, class)."""
         return np.stack([self.of_a.sum(axis=-1), self.of_b.sum(axis=-1)])
 
     @property
     def weight(self) -> Floats:
-        """Share of a class among the errors of both, (pair, class)."""
+        """Return the proportion of a class among the errors of both, (pair, class)."""
         return class_weights(self.totals)
 
     def take(self, pairs: NDArray[np.intp]) -> PairedErrors:
-        """Some of the pairs, or the same several times."""
+        """Select pairs, with repetition if requested."""
         return PairedErrors._make([*(part[pairs] for part in self[:-1]), self.classes])
 
 
@@ -123,7 +125,7 @@ def _codes(block: Block, a: NDArray[np.intp], b: NDArray[np.intp]) -> list[NDArr
 
 
 def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> PairedErrors:
-    """Count the errors of pairs of a block; labels of each row in as many cells as it has."""
+    """Count the errors of pairs of a block, with as many cells per row as labels."""
     pairs = np.arange(len(block.a)) if pairs is None else pairs
     codes = _codes(block, block.a[pairs], block.b[pairs])
     k = block.n_classes
@@ -141,7 +143,7 @@ def paired_errors(block: Block, pairs: NDArray[np.intp] | None = None) -> Paired
 
 
 def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
-    """Pairs of different blocks in one."""
+    """Concatenate pairs of different blocks."""
     if len(parts) == 1:
         return parts[0]
     n_classes, width = (max(part.agreed.shape[axis] for part in parts) for axis in (1, 2))
@@ -163,26 +165,26 @@ def stacked(parts: Sequence[PairedErrors]) -> PairedErrors:
 
 
 def unseen_cells(unseen: Counts) -> Floats:
-    """Lay labels that neither gave out in cells, up to 32 of them."""
+    """Distribute labels that neither gave over at most 32 cells."""
     n = min(int(unseen.max(initial=0)), UNSEEN)
     one_by_one = np.arange(n) < unseen[..., None]
     return np.where(unseen[..., None] > n, unseen[..., None] / max(n, 1), one_by_one)
 
 
 def label_cells(data: PairedErrors) -> Floats:
-    """How many labels each cell stands for: those given, one by one, and then the others."""
+    """Count the labels of each cell: 1 for given labels, then the others."""
     seen = (data.of_a + data.of_b > 0).astype(np.float64)
     return np.concatenate([seen, unseen_cells(data.unseen)], axis=-1)
 
 
 def class_weights(totals: NDArray[np.integer]) -> Floats:
-    """Share of each class among the errors of both sides, (..., class)."""
+    """Compute the proportion of each class among the errors of both sides, (..., class)."""
     of_both = totals.sum(axis=0).astype(np.float64)
     return np.asarray(of_both / of_both.sum(axis=-1, keepdims=True))
 
 
 def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> Floats:
-    """Jensen-Shannon divergence of rows."""
+    """Compute the Jensen-Shannon divergence of rows."""
     middle = part * p + (1 - part) * q
     with np.errstate(all="ignore"):
         parts = np.where(p > TINY, p * np.log(p / middle), 0)
@@ -193,7 +195,7 @@ def divergence(p: Floats, q: Floats, part: Floats | float, base: float = 2) -> F
 
 
 def largest_divergence(part: Floats | float, base: float) -> Floats:
-    """Divergence of rows without a common label; a mixture of rows has an axis more."""
+    """Compute the divergence of rows without a common label."""
     with np.errstate(divide="ignore"):
         most = np.asarray(-(np.log(part) + np.log1p(-np.asarray(part))) / 2 / np.log(base))
     return most[..., 0] if most.ndim else most
@@ -202,7 +204,7 @@ def largest_divergence(part: Floats | float, base: float) -> Floats:
 def plug_in(
     errors_a: NDArray[np.integer], errors_b: NDArray[np.integer], labels: Floats, **options: Any
 ) -> Floats:
-    """Divergence of smoothed rows by label; `alikely.metrics.rows.row_divergence` sums it."""
+    """Compute the divergence of smoothed rows by label (sum: `metrics.rows.row_divergence`)."""
     a, b = np.asarray(errors_a, np.float64), np.asarray(errors_b, np.float64)
     given = [part.sum(axis=-1, keepdims=True) for part in (a, b, labels)]
     per_label = label_divergence(a, b, *given, **options) * (labels > 0)
@@ -215,7 +217,7 @@ def plug_in(
 def share_of_copies(
     copying: Floats, both: Counts, alone: Counts, rng: np.random.Generator
 ) -> Floats:
-    """Share of copies among the errors of each side when items are resampled, (side, ..., 1)."""
+    """Compute the fraction of copies among errors if items are resampled, (side, ..., 1)."""
     shared = rng.standard_gamma(np.broadcast_to(both, copying.shape))
     parts = []
     for number in alone:
@@ -227,7 +229,7 @@ def share_of_copies(
 
 SPREAD = 2.0
 CLASS_SD = 0.15
-# Mean Dirichlet parameter of the rows of what is copied.
+# Mean Dirichlet parameter of the rows of copied labels.
 COPIED = 0.5
 BASE_SD = 1.5
 SURE_OF = 8.0
@@ -242,7 +244,7 @@ COPYING_STEPS = (0.3, 1.0)
 
 
 class Drawn(NamedTuple):
-    """One draw: shares of labels, those that neither gave laid out in cells of their own."""
+    """One draw: proportions of labels, with separate cells for labels that neither gave."""
 
     labels: Floats
     common: Floats
@@ -252,17 +254,17 @@ class Drawn(NamedTuple):
 
     @property
     def rows(self) -> Floats:
-        """Rows of all errors of both systems."""
+        """Return the rows of all errors of both systems."""
         return self.part * self.copied + (1 - self.part) * self.own
 
 
 class Chain:
-    """The state of as many chains as there are pairs."""
+    """States of the chains of all pairs."""
 
     def __init__(self, data: PairedErrors, rng: np.random.Generator) -> None:
         self.data, self.rng = data, rng
         n_pairs, n_classes, _ = data.agreed.shape
-        # A last cell is for all labels that neither system gave.
+        # The last cell is for all labels that neither system gave.
         rest = [(0, 0), (0, 0), (0, 1)]
         self.errors = np.stack([np.pad(of, rest) for of in (data.of_a, data.of_b)])
         self.agreed = np.pad(data.agreed, rest)
@@ -281,7 +283,7 @@ class Chain:
 
     @property
     def concentration(self) -> Floats:
-        """Sum of the Dirichlet parameters of a row, (pair, class)."""
+        """Return the sum of the Dirichlet parameters of a row, (pair, class)."""
         return self._concentration(self.log_spread, self.deviation)
 
     def _concentration(self, log_spread: Floats, deviation: Floats) -> Floats:
@@ -289,11 +291,11 @@ class Chain:
 
     @property
     def own(self) -> Counts:
-        """Errors that are not copied, (side, pair, class, cell)."""
+        """Return errors that are not copied, (side, pair, class, cell)."""
         return self.errors - self.copies
 
     def sweep(self) -> None:
-        """Draw everything once, each given the rest."""
+        """Run one iteration of the Gibbs sampler."""
         singles = [_singles(counts) for counts in (*self.own, self.copies)]
         self._draw_spread(singles[:2])
         own = self.concentration[..., None] * self.common
@@ -410,13 +412,13 @@ class Chain:
         self.copies.ravel()[cells] = self.rng.binomial(self.agreed.ravel()[cells], chance)
 
     def copied_share(self) -> Floats:
-        """Share of copies among the items on which both erred, (pair,); NaN without any."""
+        """Return the fraction of copies among joint errors, (pair,); NaN without joint errors."""
         total = self.both.sum(axis=1)
         copies = (self.copying * self.both).sum(axis=1)
         return np.divide(copies, total, out=np.full(total.shape, np.nan), where=total > 0)
 
     def drawn(self) -> Drawn:
-        """Rows of the present state; labels that neither system gave each take their share."""
+        """Return the rows of the current state, with separate labels that neither system gave."""
         rest = unseen_cells(self.data.unseen)
         labels = np.concatenate([self.labels[..., :-1], rest], axis=-1)
         common = self._split(self.common, np.exp(self.log_base)[:, None, None] * rest)
@@ -438,7 +440,7 @@ class Chain:
 
 
 def log_gamma_shares(parameters: Floats, rng: np.random.Generator) -> Floats:
-    """Draw Dirichlet rows, also of small parameters: gamma variates of these underflow."""
+    """Draw Dirichlet rows on the log scale, so that small parameters do not underflow."""
     there = parameters > 0
     some = parameters[there]
     with np.errstate(over="ignore"):

@@ -35,11 +35,11 @@ __all__ = [
     "chained",
 ]
 
-# Ways to draw that are not exact.
+# Samplers that are not exact.
 SAMPLERS = ("nuts", "gibbs", "moments", "strengths")
-# Mass of the prior of agreement: half a joint error that agrees, half a one that does not.
+# Prior of agreement: half a joint error with agreement, half a joint error without.
 MASS = 1.0
-# As if each label had been given that much more often.
+# Pseudocount of each label.
 GIVEN = 0.5
 
 
@@ -52,7 +52,7 @@ def chained(
     joint: bool = True,
     clustered: bool = False,
 ) -> xr.Dataset:
-    """Lay draws out in four chains, as ArviZ takes them."""
+    """Arrange draws in four chains, for ArviZ."""
     shaped = draws.reshape(4, -1, table.sizes["pair"])
     return xr.Dataset(
         {metric.name: (("chain", "draw", "pair"), shaped)},
@@ -72,10 +72,10 @@ def agreement_draws(
     rng: RandomState = None,
     cluster: str | None = None,
 ) -> NDArray[np.float32]:
-    """Draws of agreement on joint errors whose quantiles hold also where joint errors are few.
+    """Draw agreement on joint errors, with nominal coverage even for few joint errors.
 
-    Joint errors have the weights of a Dirichlet process [F73]_ whose prior is that of Jeffreys for
-    a share [BCD01]_; chance is of different joint errors, a U-statistic [H48]_.
+    Weights of joint errors come from a Dirichlet process [F73]_ with Jeffreys' prior of a
+    proportion [BCD01]_. Chance agreement is over different joint errors, a U-statistic [H48]_.
     """
     if "response" not in table:
         raise ValueError(
@@ -108,7 +108,7 @@ def _agreement_of_block(
 
 
 def _designs(block: Block, rng: np.random.Generator) -> list[sparse.csr_array]:
-    """What trials and patterns add to the statistics of each pair, and to two sums of squares.
+    """Contributions of trials and patterns to the statistics of pairs, and to sums of squares.
 
     Shapes are (pair * (1 + 2 * class), trial) and (pair * 2, trial).
     """
@@ -138,7 +138,7 @@ def _designs(block: Block, rng: np.random.Generator) -> list[sparse.csr_array]:
     start = pair * width
     rows = [start, start + 1 + first, start + 1 + k + second]
     statistics = design([share * (first == second), share, share], rows, trial)
-    # A trial with itself: all its first labels with all its second ones.
+    # A trial with itself: all pairs of its first and second labels.
     met, own = np.unique(pair * size + trial, return_inverse=True)
     given = [
         sparse.csr_array((share, (own, label)), shape=(len(met), k)) for label in (first, second)
@@ -150,12 +150,11 @@ def _designs(block: Block, rng: np.random.Generator) -> list[sparse.csr_array]:
 
 
 def _patterns(block: Block, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Labels of the prior, (observer, pattern)."""
+    """Labels of the prior (observer, pattern)."""
     given = block.response[wrong_answers(block)]
     frequency = np.bincount(given, minlength=block.n_classes) + GIVEN
     shape = (len(block.correct), PATTERNS)
-    # Both of a pair give the common label half of the time; the others give labels of their own,
-    # which are not it, however frequent it is.
+    # Both observers of a pair give the common label with probability 1/2, else separate labels.
     follows = rng.random(shape) < np.sqrt(0.5)
     share = frequency / frequency.sum()
     common = rng.choice(block.n_classes, PATTERNS, p=share)

@@ -1,4 +1,4 @@
-"""Error tables: which class was taken for which, by observer and by pair; and what follows at once.
+"""Error tables by observer and pair, and quantities computed from them.
 
 References
 ----------
@@ -43,22 +43,23 @@ def error_rows(
 ) -> xr.Dataset:
     """Count every observer's errors by true class and response.
 
-    Only errors that occur are listed, so that thousands of classes fit; `dense` makes square
-    tables of them. Rows of observers, or of conditions, need no common trials to be compared.
+    Only observed errors are listed, so that thousands of classes fit into memory. `dense` converts
+    the list to square tables. Rows of observers or conditions can be compared without common
+    trials.
 
     Parameters
     ----------
     trials : Trials
-        Responses with class labels. Every answer counts; where items came back, choose one to each
-        with ``trials.select(repeat=...)`` for counts of independent errors.
+        Responses with class labels. Every response counts; for repeated items, select one with
+        ``trials.select(repeat=...)`` to count independent errors.
     by, no_response
         As in `alikely.data.joint_correctness` with labels.
 
     Returns
     -------
     xarray.Dataset
-        ``count`` (error) with the coords ``observer, dataset, condition, true_class,
-        response_class`` of each kind of error, and ``class``, all classes.
+        ``count`` (error) with the coordinates ``observer, dataset, condition, true_class,
+        response_class`` of each kind of error, and ``class`` with all classes.
 
     Raises
     ------
@@ -125,15 +126,16 @@ def _counted(frame: pd.DataFrame, classes: NDArray[Any]) -> xr.Dataset:
 
 
 def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
-    """Lay listed errors out as an array; zero where nothing is listed.
+    """Convert listed errors to an array, with 0 for errors that are not listed.
 
     Parameters
     ----------
     counts : xarray.Dataset
-        As from `error_rows` or `joint_errors`.
+        As returned by `error_rows` or `joint_errors`.
     dims : tuple of str
-        Coords to become dims, such as ``("observer", "true_class", "response_class")``; counts
-        are summed over all others. Those that are named after classes have all classes.
+        Coordinates that become dimensions, such as ``("observer", "true_class",
+        "response_class")``. Counts are summed over all others. Dimensions of classes have all
+        classes.
 
     Returns
     -------
@@ -142,7 +144,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
     Raises
     ------
     ValueError
-        If there is no such coord.
+        If a coordinate does not exist.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def dense(counts: xr.Dataset, dims: tuple[str, ...]) -> xr.DataArray:
 
 
 def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]]]:
-    """Number of joint errors, and the agreement that the true classes alone bring about."""
+    """Compute numbers of joint errors, and agreement expected from the true classes alone."""
     expected = np.full(table.sizes["pair"], np.nan)
     for block in blocks(table):
         k, found = block.n_classes, joint_errors_of(block)
@@ -195,8 +197,8 @@ def agreement_of_classes(table: xr.Dataset) -> dict[str, tuple[str, NDArray[Any]
 
 
 def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
-    """Numbers of errors behind each pair, for any metric of error rows."""
-    # Of items that came back: shares of wrong answers.
+    """Count errors of each pair, for metrics of error rows."""
+    # For repeated items: proportions of incorrect responses.
     count = np.zeros((2, table.sizes["pair"]), dtype=table["cells"].dtype)
     for block in blocks(table):
         n_errors = np.where(block.correct == LEFT_OUT, 0, 1 - block.correct).sum(axis=1)
@@ -211,7 +213,7 @@ def error_counts(table: xr.Dataset) -> dict[str, tuple[Any, NDArray[Any]]]:
 def class_comparison(
     table: xr.Dataset, *, alpha: float, mixture: Mixture, base: float
 ) -> dict[str, tuple[Any, NDArray[Any]]]:
-    """Divergences of pairs, as a whole and of each true class."""
+    """Compute divergences of pairs, in total and by true class."""
     n_pairs, k = table.sizes["pair"], table.sizes["class"]
     divergence, by_class = np.full(n_pairs, np.nan), np.full((n_pairs, k), np.nan)
     count = {
@@ -223,7 +225,7 @@ def class_comparison(
         seen = data.of_a + data.of_b > 0
         labels = np.concatenate([seen, data.unseen[..., None]], axis=-1).astype(np.float64)
         rows = [np.pad(of, [(0, 0), (0, 0), (0, 1)]) for of in (data.of_a, data.of_b)]
-        # What a true class adds is its divergence by its share of the errors.
+        # A true class contributes its divergence times its proportion of errors.
         added = plug_in(rows[0], rows[1], labels, alpha=alpha, mixture=mixture, base=base).sum(
             axis=-1
         )

@@ -1,9 +1,9 @@
 """Error consistency (EC): point estimate, influence function, corrected and scaled forms.
 
 All functions take the four cells of a pair's correctness table on the last axis, in the order
-``n11, n10, n01, n00`` (first index: reference observer ``a`` correct or incorrect; second: ``b``),
-with any leading dimensions. Counts, bootstrap weights and probabilities are valid, because all
-estimands are invariant to scale.
+``n11, n10, n01, n00``. The first index is reference observer ``a``, correct or incorrect, the
+second is ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights and probabilities are
+valid, because all estimands are invariant to scale.
 
 Unequal accuracies bound error consistency. Two scalings remove the bound: by the maximum error
 consistency given both accuracies, and by the minimum and maximum agreement. They are equal if

@@ -1,9 +1,9 @@
 """Copy model: probability that one observer copies another, and its relation to EC.
 
 Functions of ``cells`` take the four cells of a pair's correctness table on the last axis, in the
-order ``n11, n10, n01, n00`` (first index: the copied observer ``a`` correct or incorrect; second:
-``b``), with any leading dimensions. Counts, bootstrap weights and probabilities are valid, because
-all estimands are invariant to scale.
+order ``n11, n10, n01, n00``. The first index is the copied observer ``a``, correct or incorrect,
+the second is ``b``. Leading dimensions are arbitrary. Counts, bootstrap weights and probabilities
+are valid, because all estimands are invariant to scale.
 
 References
 ----------

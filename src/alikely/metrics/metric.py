@@ -482,9 +482,10 @@ def register(metric: Metric, make: Callable[..., Metric] | None = None) -> Metri
     Raises
     ------
     ValueError
-        If another metric already has the name; or if a function of the cells of correctness
-        returns arrays of the wrong shape, is not finite if both observers make some errors,
-        changes with the scale of the cells, or has a kink and no gradient.
+        If another metric already has the name.
+    ValueError
+        If a function of cells returns a wrong shape or infinite values, changes with the scale of
+        the cells, or has a kink and no gradient.
 
     Examples
     --------

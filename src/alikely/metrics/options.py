@@ -1,10 +1,10 @@
-"""Metrics of answers to questions with options, such as kappa_p (CAPA).
+"""Metrics of responses to questions with options, such as kappa_p (CAPA).
 
-Of two systems and question i with K options, ``o`` is the chance that answers drawn from both agree
-(the sum over options of both probabilities), ``alpha`` and ``beta`` their probabilities of the
-right option, ``f = 1/(K - 1)``. With means O, A, B, F over questions chance agreement is
-``E = A B + (1 - A)(1 - B) F``: wrong answers fall on all wrong options alike, whichever are
-popular. Of answers alone, probabilities are 0 and 1.
+For two systems and a question with K options, ``o`` is the probability that sampled responses agree
+(the sum over options of the product of both probabilities). ``alpha`` and ``beta`` are the
+probabilities of the correct option, and ``f = 1/(K - 1)``. With means O, A, B, F over questions,
+chance agreement is ``E = A B + (1 - A)(1 - B) F``. It assumes that errors are uniform over all
+incorrect options. For responses without probabilities, probabilities are 0 and 1.
 
 References
 ----------
@@ -44,14 +44,14 @@ __all__ = [
     "same_wrong_answers",
 ]
 
-# What rounding leaves of a difference that is 0.
+# Rounding error of a difference that is 0.
 NOTHING_LEFT = 1e-12
-# Numbers held at a time, of a block of questions.
+# Most numbers of a block of questions in memory.
 CHUNK = 4_000_000
 
 
 class OptionSums(NamedTuple):
-    """Sums over questions that every measure of agreement on options is a function of."""
+    """Sums over questions from which all measures of agreement on options are computed."""
 
     number: Floats
     same: Floats
@@ -63,15 +63,15 @@ class OptionSums(NamedTuple):
     both_right: Floats
 
 
-# The same as products of what both systems gave: probabilities of all options ("p"), that of the
-# right one ("r"), agreement with itself ("s"), and one over the number of wrong options (a power).
+# The same as products of both systems' terms: probabilities of all options ("p"), of the correct
+# one ("r"), agreement with itself ("s"), and 1 over the number of incorrect options (a power).
 FEATURES: Mapping[str, Term] = {
     "number": ((), (), 0), "same": (("p",), ("p",), 0), "right_a": (("r",), (), 0),
     "right_b": ((), ("r",), 0), "self_a": (("s",), (), 0), "self_b": ((), ("s",), 0),
     "chance": ((), (), 1), "both_right": (("r",), ("r",), 0),
 }  # fmt: skip
 TERMS = [[term] for term in FEATURES.values()]
-# What joint errors agree by chance.
+# Chance agreement of joint errors.
 BY_CHANCE: list[list[Term]] = [[(("r",), (), 1)], [((), ("r",), 1)], [(("r",), ("r",), 1)]]
 
 
@@ -81,34 +81,34 @@ def _mean(sums: OptionSums, *names: str) -> list[Floats]:
 
 
 def chance_agreement(right_a: Floats, right_b: Floats, chance: Floats) -> Floats:
-    """Agreement of independent systems whose errors fall on all wrong options alike [G25]_."""
+    """Compute chance agreement, for errors uniform over incorrect options [G25]_."""
     return np.asarray(right_a * right_b + (1 - right_a) * (1 - right_b) * chance)
 
 
 def _positive(value: Floats) -> Floats:
-    """NaN where rounding leaves no more."""
+    """Replace rounding errors of 0 by NaN."""
     return np.where(value.real > NOTHING_LEFT, value, np.nan)
 
 
 def kappa_p(sums: OptionSums) -> Floats:
-    """Chance-adjusted probabilistic agreement [G25]_."""
+    """Compute chance-adjusted probabilistic agreement [G25]_."""
     same, a, b, chance = _mean(sums, "same", "right_a", "right_b", "chance")
-    # NaN where nothing else was possible.
+    # NaN if no other agreement is possible.
     return within(1 - (1 - same) / _positive(1 - chance_agreement(a, b, chance)), -1)
 
 
 def correlation_of_options(sums: OptionSums) -> Floats:
-    """Agreement beyond chance, over that of each system with itself: ``r_p``."""
+    """Compute ``r_p``: agreement beyond chance, divided by that of each system with itself."""
     same, a, b, f = _mean(sums, "same", "right_a", "right_b", "chance")
     own_a, own_b = _mean(sums, "self_a", "self_b")
     of_a = _positive(own_a - chance_agreement(a, a, f))
     root = np.sqrt(of_a * _positive(own_b - chance_agreement(b, b, f)))
-    # Differences of numbers near 1: their rounding counts more the smaller they are.
+    # Differences of numbers near 1: relative rounding errors grow as they shrink.
     return within((same - chance_agreement(a, b, f)) / root, -1, 1, ROUNDING / root.real)
 
 
 def same_wrong(sums: OptionSums) -> Floats:
-    """Share of the same wrong answer where both are wrong."""
+    """Compute the proportion of joint errors with the same response."""
     same, a, b, both = _mean(sums, "same", "right_a", "right_b", "both_right")
     wrong = _positive(1 - a - b + both)
     return within((same - both) / wrong, slack=ROUNDING / wrong.real)
@@ -117,15 +117,15 @@ def same_wrong(sums: OptionSums) -> Floats:
 def given_probabilities(
     p: NDArray[Any], shown: NDArray[np.bool_], truth: NDArray[Any], n_options: NDArray[Any]
 ) -> Given:
-    """What systems gave, from probabilities (system, question, option) that sum to 1 or are 0."""
+    """Convert probabilities (system, question, option) that sum to 1 or are 0."""
     right = np.take_along_axis(p, truth[None, :, None].astype(np.intp), axis=2)[..., 0]
     by = {"p": p, "r": right, "s": np.einsum("nqk,nqk->nq", p, p)}
     return Given(by, shown.astype(np.float64), 1 / (n_options - 1.0))
 
 
 def given_answers(codes: NDArray[Any], truth: NDArray[Any], n_options: NDArray[Any]) -> Given:
-    """What systems gave, from numbers of options (system, question), -1 where there is none."""
-    # Counts of a block are whole numbers, which single precision holds.
+    """Convert option numbers (system, question), -1 for missing responses."""
+    # Counts of a block are integers, which are exact in single precision.
     shown = (codes >= 0).astype(np.float32)
     hot = (codes[..., None] == np.arange(int(n_options.max(initial=2)))).astype(np.float32)
     by = {"p": hot, "r": (shown * (codes == truth)).astype(np.float32), "s": shown}
@@ -138,7 +138,7 @@ def _joint_of_probabilities(one: Term, other: Term) -> Term:
 
 
 def _joint_of_answers(one: Term, other: Term) -> Term:
-    """Answers are 0 or 1, each agrees with itself, and with a right one if both are right."""
+    """Product of two terms for responses, whose probabilities are 0 or 1."""
     first, second = {*one[0], *other[0]} - {"s"}, {*one[1], *other[1]} - {"s"}
     if "p" in first and "r" in first | second:
         first = second = {"r"}
@@ -146,7 +146,7 @@ def _joint_of_answers(one: Term, other: Term) -> Term:
 
 
 class CapaMatrices(NamedTuple):
-    """Agreement on options of all pairs; shape (observer, observer) each, NaN where undefined."""
+    """Agreement on options of all pairs: matrices (observer, observer), NaN if undefined."""
 
     estimate: Floats
     se: Floats
@@ -163,49 +163,52 @@ class CapaMatrices(NamedTuple):
     chance: Floats
 
     def cells(self) -> Floats:
-        """Questions by what both chose, as `alikely.inference.option_limits` takes them."""
+        """Count questions by both choices, for `alikely.inference.option_limits`."""
         n = len(self.estimate)
         return self.cells_of(*np.indices((n, n)).reshape(2, -1)).reshape(n, n, 5)
 
     def cells_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """The same of some pairs, by the positions of their observers."""
+        """Count questions by both choices, for some pairs of observers."""
         a, b, both = self.right[i, j], self.right[j, i], self.both_right[i, j]
         same = self.observed[i, j] - both
         shares = [both, a - both, b - both, same, 1 - a - b + both - same]
         counts = self.n_questions[i, j, None] * np.stack(shares, axis=-1)
-        # What rounding leaves of 0 is not negative.
+        # Rounding errors of 0 must not be negative.
         return np.where(np.abs(counts - np.rint(counts)) < 1e-6, np.rint(counts), counts)
 
 
 def capa_matrices(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> CapaMatrices:
-    """Chance-adjusted agreement of all pairs of systems [G25]_, from matrix products.
+    """Compute chance-adjusted agreement of all pairs of systems [G25]_, by matrix products.
 
     Parameters
     ----------
     values : array_like, shape (observer, question, option) or (observer, question)
-        Probabilities of the options (soft), NaN throughout where a system did not answer a
-        question, 0 beyond its options; or numbers of the options chosen, from 0 (discrete), -1
-        where it did not answer. Memory-mapped arrays, and those of dask, are read block by block.
+        Probabilities of the options (soft): all NaN if a system did not answer a question, 0 for
+        options that a question does not have. Or numbers of the chosen options (discrete), from 0;
+        -1 for no response. Memory-mapped and dask arrays are read block by block.
     truth : array_like of int, shape (question,)
-        Number of the right option.
+        Number of the correct option.
     n_options : int or array_like of int, shape (question,), optional
-        Options of each question, at least 2; of probabilities their last axis if not given. Of
-        answers it must be given: they do not say what else could have been chosen.
+        Number of options of each question, at least 2. Default for probabilities: the last axis.
+        Required for responses, which do not show the other options.
 
     Returns
     -------
     CapaMatrices
+        Matrices (observer, observer).
 
     Raises
     ------
     TypeError
-        If answers are no whole numbers.
+        If responses are not integers.
     ValueError
-        If shapes do not fit together, `n_options` is missing, a question has one option, an answer
-        or a truth lies outside its options, or probabilities are negative, NaN in part, or do not
-        sum to 1 (within 1e-6; 1e-3 of half and single precision).
+        If shapes do not match, `n_options` is missing, a question has one option, or a response or
+        a truth is not among its options.
+    ValueError
+        If probabilities are negative, partly NaN, or do not sum to 1 (within 1e-6; within 1e-3 for
+        half and single precision).
 
     References
     ----------
@@ -263,7 +266,7 @@ def _both_wrong(sums: OptionSums) -> Floats:
 def same_wrong_answers(
     values: ArrayLike, truth: ArrayLike, n_options: ArrayLike | None = None
 ) -> dict[int, tuple[Floats, Floats, float]]:
-    """Joint errors by number of options: how many, how often they agree, and how often by chance.
+    """Count joint errors by number of options, with their agreement and chance agreement.
 
     Parameters
     ----------
@@ -273,14 +276,16 @@ def same_wrong_answers(
     Returns
     -------
     dict of int to (ndarray, ndarray, float)
-        By number of options: expected number of questions on which both are wrong (observer,
-        observer), share of the same wrong answer in them, NaN where there is none, and that share
-        by chance, ``1 / (options - 1)``.
+        By number of options, three values:
+
+        - expected number of joint errors (observer, observer)
+        - proportion of them with the same response; NaN without joint errors
+        - chance level of that proportion, ``1 / (options - 1)``
 
     Raises
     ------
     TypeError, ValueError
-        As from `capa_matrices`.
+        As in `capa_matrices`.
 
     Examples
     --------
@@ -308,13 +313,12 @@ def _checked(
     array = on_disk_or_chunked(values)
     if array.ndim not in (2, 3) or not array.size:
         raise ValueError(
-            "values must be probabilities (observer, question, option) or answers (observer, "
+            "values must be probabilities (observer, question, option) or responses (observer, "
             f"question), got shape {array.shape}"
         )
     if n_options is None and array.ndim == 2:
         raise ValueError(
-            "answers do not say how many options there were: give n_options=, one number or one "
-            "for each question"
+            "n_options must be given for responses; give one number, or one for each question"
         )
     n_options = array.shape[2] if n_options is None else n_options
     right, options = check_options(truth, n_options, array.shape[1])
@@ -329,13 +333,13 @@ def _blocks(
     n_options: NDArray[np.int64],
     at: NDArray[np.intp] | None = None,
 ) -> Iterator[Given]:
-    """Walk through the questions, some at a time."""
+    """Iterate over blocks of questions."""
     n, n_questions = array.shape[:2]
     k = int(n_options.max()) if array.ndim == 2 else array.shape[2]
     step = max(1, CHUNK // (n * k * (k + 1) // 2))
     at = np.arange(n_questions) if at is None else at
     for start in range(0, len(at), step):
-        # A slice where it is one: arrays on disk read it at once.
+        # A slice if possible: arrays on disk read it faster.
         part: Any = at[start : start + step]
         part = slice(part[0], part[-1] + 1) if part[-1] - part[0] < len(part) else part
         given, right, options = np.asarray(array[:, part]), truth[part], n_options[part]
@@ -343,7 +347,7 @@ def _blocks(
             yield given_answers(given, right, options)
             continue
         shown, p = check_probabilities(given, options, part), given.astype(np.float64)
-        # They sum to 1 but for rounding: agreement is then at most 1.
+        # Normalize sums of 1 up to rounding, so that agreement is at most 1.
         p = np.where(shown[..., None], p / p.sum(axis=2, keepdims=True), 0.0)
         yield given_probabilities(p, shown, right, options)
 
@@ -398,7 +402,7 @@ def _metric(
 def _of_all(
     name: str, estimate: str = "estimate", se: str = "se", limits: bool = False
 ) -> Callable[[Mapping[str, Any]], Mapping[str, NDArray[Any]]]:
-    """All pairs at once, of probabilities or answers, by this name."""
+    """All pairs of one metric, from probabilities or responses."""
 
     def all_pairs(answers: Mapping[str, Any]) -> Mapping[str, NDArray[Any]]:
         matrices = capa_matrices(*_chosen(name, answers))
@@ -424,7 +428,7 @@ def _of_all(
 
 
 def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Probabilities or answers, right options, and numbers of options."""
+    """Probabilities or responses, correct options, and numbers of options."""
     if name not in answers or "n_options" not in answers:
         ways = {
             "probability": "how probable each option is: see Trials.with_probabilities, or read "
@@ -438,7 +442,7 @@ def _chosen(name: str, answers: Mapping[str, Any]) -> tuple[Any, Any, Any]:
 def _influences_of_all(
     counts: str, value: Callable[[OptionSums], Floats], answers: Mapping[str, Any], weights: Floats
 ) -> Floats:
-    """Influences on weighted sums of entries, of probabilities or answers."""
+    """Influences on weighted sums of entries, from probabilities or responses."""
     name = "probability" if counts == "probabilities" else "response"
     array, right, options = _checked(*_chosen(name, answers))
     sums = OptionSums(*pair_sums(_blocks(array, right, options), TERMS))
@@ -481,7 +485,7 @@ SAME_WRONG_ANSWER = _metric(
     (same_wrong, "no joint error"),
     ("n_joint_errors", *BESIDE),
     bounds=(0.0, 1.0),
-    # Measured (`calibration.estimate_coverage`): on the plain scale intervals reach beyond 1.
+    # Measured (`calibration.estimate_coverage`): untransformed intervals exceed 1.
     scale="logit",
     trust=TRUST["labels"],
     rests_on=("n_joint_errors", "joint"),

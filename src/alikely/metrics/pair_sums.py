@@ -1,7 +1,7 @@
-"""Sums of features of all pairs of observers, and what trials move values by, from matrix products.
+"""Sums of features of all pairs of observers, and influences of trials, by matrix products.
 
-A feature of a pair is a sum of products of what either observer gave to a trial, and so is the
-product of two features. Sums of such products over trials are products of matrices.
+A feature of a pair is a sum of products of one term per observer and trial, and so is the product
+of two features. Sums of such products over trials are matrix products.
 
 References
 ----------
@@ -23,17 +23,17 @@ from alikely._base.arrays import Floats
 
 __all__ = ["Given", "Term", "combined_influence", "influences", "pair_sums", "squared_influences"]
 
-# Names of what both observers of a pair gave, and the power of the factor of the trial.
+# Names of the terms of both observers, and the power of the trial's factor.
 type Names = tuple[Any, ...]
 type Term = tuple[Names, Names, int]
-# Sums of squares below so much of their parts are rounding.
+# Sums of squares below this fraction of their parts are rounding error.
 NOTHING_LEFT = 1e-12
-# Responses that are held at a time, as numbers: 64 MB.
+# Most responses in memory, as numbers: 64 MB.
 SLICE = 8_000_000
 
 
 class Given(NamedTuple):
-    """What observers gave to some trials, by name; 0 where they did not respond."""
+    """Terms of observers by name, for some trials; 0 for missing responses."""
 
     by: Mapping[Any, NDArray[Any]]  # (observer, trial) or (observer, trial, option)
     shown: NDArray[Any]
@@ -41,7 +41,7 @@ class Given(NamedTuple):
 
 
 def _joint(given: Given, names: Names, power: int = 0) -> NDArray[Any]:
-    """Product of what has these names, option by option or for each pair of options."""
+    """Product of two terms, for each option or each pair of options."""
     flat = [given.by[name] for name in names if given.by[name].ndim == 2]
     options = [given.by[name] for name in names if given.by[name].ndim == 3]
     if power:
@@ -51,7 +51,7 @@ def _joint(given: Given, names: Names, power: int = 0) -> NDArray[Any]:
     out = options[0]
     if len(options) == 2:
         rows, columns = np.triu_indices(out.shape[2])
-        # Two different options come twice in a square.
+        # Pairs of different options occur twice in a square.
         times = np.where(rows == columns, 1.0, np.sqrt(2.0))
         out = out[..., rows] * options[1][..., columns] * times
     if flat:
@@ -60,7 +60,7 @@ def _joint(given: Given, names: Names, power: int = 0) -> NDArray[Any]:
 
 
 def _product(given: Given, term: Term) -> Floats:
-    """Sums over trials for all pairs: (observer, observer)."""
+    """Sums over trials for all pairs (observer, observer)."""
     first, second, power = term
     equal = not np.ptp(given.factor)
     one = _joint(given, first, 0 if equal else power)
@@ -74,7 +74,7 @@ def _turned(term: Term) -> Term:
 
 
 def _totals(given: Given | Iterable[Given], terms: Iterable[Term]) -> Iterator[tuple[Term, Floats]]:
-    """Sums of terms; of one block one after the other, so that few are held."""
+    """Iterate over sums of terms."""
     if isinstance(given, Given):
         for term in terms:
             yield term, _product(given, term)
@@ -88,7 +88,7 @@ def _totals(given: Given | Iterable[Given], terms: Iterable[Term]) -> Iterator[t
 
 
 def pair_sums(given: Given | Iterable[Given], features: Sequence[Sequence[Term]]) -> Floats:
-    """Sums of features over trials: (feature, observer, observer)."""
+    """Compute sums of features over trials: (feature, observer, observer)."""
     terms: list[Term] = []
     for term in itertools.chain(*features):
         if term not in terms and _turned(term) not in terms:
@@ -105,7 +105,7 @@ def squared_influences(
     slopes: Sequence[Any],
     joint: Callable[[Term, Term], Term | None],
 ) -> Floats:
-    """Sums of squared influences [H74]_, for several values with their slopes by all features."""
+    """Compute sums of squared influences [H74]_ of several values, given their slopes."""
     parts: dict[Term, list[tuple[int, int, bool]]] = {}
     for k, m in itertools.combinations_with_replacement(range(len(features)), 2):
         for one, other in itertools.product(features[k], features[m]):
@@ -119,7 +119,7 @@ def squared_influences(
         for term, uses in parts.items()
         if any(own[k] and own[m] for own in moving for k, m, _ in uses)
     }
-    # Some are sums that are known.
+    # Some sums are already known.
     single = {part[0]: square for part, square in zip(features, sums, strict=True) if not part[1:]}
     single |= {_turned(term): square.T for term, square in single.items()}
     found = [(term, single[term]) for term in needed if term in single]
@@ -144,7 +144,7 @@ def squared_influences(
 def influences(
     blocks: Given | Iterable[Given], features: Sequence[Sequence[Term]], slopes: Sequence[Any]
 ) -> Floats:
-    """Influence of each trial on weighted sums of values, with their slopes: (sum, trial)."""
+    """Compute the influence of each trial on weighted sums of values: (sum, trial)."""
     out = []
     for given in [blocks] if isinstance(blocks, Given) else blocks:
         moved = np.zeros((len(slopes), given.shown.shape[1]))
@@ -161,7 +161,7 @@ def influences(
 def combined_influence(
     answers: NDArray[np.int8], first: NDArray[np.intp], second: NDArray[np.intp], slopes: Floats
 ) -> Floats:
-    """Influence of every trial on a weighted sum of tables of correctness, by their slopes."""
+    """Compute the influence of every trial on a weighted sum of correctness tables."""
     n = len(answers)
     by = [sparse.csr_array((column, (first, second)), shape=(n, n)) for column in slopes.T]
     out = np.zeros(answers.shape[1])

@@ -1,4 +1,4 @@
-"""Agreement of the readings themselves: what two or more readers said, right or wrong.
+"""Agreement of ratings of two or more readers.
 
 References
 ----------
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class Readings(NamedTuple):
-    """Sums over items that every coefficient of agreement is a function of."""
+    """Sums over items from which all coefficients of agreement are computed."""
 
     items: Floats
     agreement: Floats
@@ -60,7 +60,7 @@ class Readings(NamedTuple):
 
 
 def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
-    """Count what readers said."""
+    """Count the ratings of readers."""
     array = np.asarray(codes)
     if array.ndim != 2 or len(array) < 2:
         raise ValueError(
@@ -68,7 +68,7 @@ def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
         )
     k = int(array.max(initial=-1)) + 1 if n_classes is None else n_classes
     if array.max(initial=-1) >= k:
-        raise ValueError(f"a reading is {array.max()}, and with {k} classes codes end at {k - 1}")
+        raise ValueError(f"codes must be at most {k - 1} with {k} classes, got {array.max()}")
     each = (array[..., None] == np.arange(k)).astype(np.float64)
     counts = each.sum(axis=0)
     number = counts.sum(axis=-1)
@@ -86,11 +86,11 @@ def readings(codes: ArrayLike, n_classes: int | None = None) -> Readings:
 
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
-    """Agreement beyond that expected; NaN where no other is possible."""
-    # Rounding of shares leaves this much where all readings are of one class.
+    """Agreement beyond chance; NaN if no other agreement is possible."""
+    # Rounding error if all ratings are of one class.
     rest = np.where(expected.real < 1 - 1e-12, 1 - expected, 0.0)
     beyond = observed - expected
-    # Where a reader says the same throughout, all of it is rounding.
+    # If a reader always gives the same rating, the value is rounding error.
     beyond = np.where(np.abs(beyond.real) < 1e-15, beyond - beyond.real, beyond)
     return within(divide(beyond, rest), -1)
 
@@ -100,7 +100,7 @@ def _raw(counted: Readings) -> Floats:
 
 
 def _square_of_shares(counted: Readings) -> Floats:
-    """Sum of the squared shares of the classes over all readers."""
+    """Sum of squared class proportions over all readers."""
     total = counted.shares.sum(axis=-1, keepdims=True)
     return np.asarray((divide(counted.shares, total) ** 2).sum(axis=-1))
 
@@ -127,12 +127,12 @@ def _brennan(counted: Readings) -> Floats:
 
 
 def _alpha(counted: Readings) -> Floats:
-    """1 less the disagreement over that of a population."""
+    """1 minus the disagreement divided by the expected disagreement."""
     n = counted.paired.sum(axis=-1)
     different = within(n - counted.coincident, high=np.inf, slack=ROUNDING * n.real)
     pairs = n**2 - (counted.paired**2).sum(axis=-1)
     pairs = np.where(pairs.real > 1e-12 * n.real**2, pairs, 0.0)
-    # The correction for a small sample is that of so many readings, whatever these are.
+    # The small-sample correction depends only on the number of ratings.
     less = divide(n.real - 1, n.real)
     return within(1 - less * divide(n * different, pairs), -1)
 
@@ -148,8 +148,8 @@ def _reason(value: Any, one_class: str) -> Any:
     return reason
 
 
-# Measured (`calibration.estimate_coverage`): with fewer, intervals of coefficients whose chance
-# hangs on the shares of classes fall short.
+# Measured (`calibration.estimate_coverage`): with fewer, coverage is too low for coefficients whose
+# chance agreement depends on class proportions.
 RARE = Trust(
     lambda known: np.minimum(known["n_trials"] / 2, known.get("n_minority_ratings", np.inf)),
     10,
@@ -167,8 +167,8 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
             reason=_reason(value, one_class),
             label=label,
             short=short,
-            # Measured (`calibration.estimate_coverage`): on the plain scale normal intervals fall
-            # short wherever readers agree well.
+            # Measured (`calibration.estimate_coverage`): untransformed normal intervals have low
+            # coverage if readers agree well.
             scale="logit",
             beside=("n_readers", "n_missing", "n_minority_ratings", "error_consistency"),
             requested=("n_minority_ratings",),
@@ -180,10 +180,10 @@ def _metric(name: str, short: str, label: str, value: Any, one_class: str, **mor
 
 ONE_CLASS = "all readings are of one class"
 ONE_POSSIBLE = "there is only one class"
-# Of all readers it is that of Conger [C80]_.
+# For all readers it is Conger's kappa [C80]_.
 COHEN_KAPPA = _metric(
     "cohen_kappa",
-    # Not "kappa", which error consistency is too.
+    # Not "kappa", because error consistency is also a kappa.
     "Cohen",
     "Cohen's kappa of readings",
     _cohen,
@@ -191,7 +191,7 @@ COHEN_KAPPA = _metric(
     trust=RARE,
     sources=("10.1177/001316446002000104", "10.1037/0033-2909.88.2.322"),
 )
-# Of two readers it is Scott's pi [S55]_.
+# For two readers it is Scott's pi [S55]_.
 FLEISS_KAPPA = _metric(
     "fleiss_kappa",
     "Fleiss",
@@ -218,7 +218,7 @@ KRIPPENDORFF_ALPHA = _metric(
     trust=RARE,
     sources=("10.1177/001316447003000105",),
 )
-# Of two classes it is the prevalence- and bias-adjusted kappa [BBC93]_.
+# For two classes it is the prevalence- and bias-adjusted kappa [BBC93]_.
 BRENNAN_PREDIGER = _metric(
     "brennan_prediger",
     "PABAK",

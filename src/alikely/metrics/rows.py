@@ -1,4 +1,4 @@
-"""Error rows: checks and layout of tables, divergence from lists of the errors that occur.
+"""Error rows: checks and layout of tables, and divergence from lists of errors.
 
 References
 ----------
@@ -40,13 +40,13 @@ TABLE_DIMS = ("pair", "true_class", "label_a", "label_b")
 
 
 def check_base(base: float) -> None:
-    """Refuse other bases of logarithms than 2, e and 10 (`ValueError`)."""
+    """Check that the base of logarithms is 2, e or 10 (`ValueError`)."""
     if base not in BASES:
         raise ValueError(f"base must be 2, e or 10, got {base}")
 
 
 def check_options(alpha: float, mixture: str, base: float) -> None:
-    """Refuse options of a divergence that have no meaning (`ValueError`)."""
+    """Check the options of a divergence (`ValueError`)."""
     check_base(base)
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be above 0 and finite, got {alpha}; 0.5 is Jeffreys' choice")
@@ -62,7 +62,7 @@ def _sums(values: Floats, starts: NDArray[np.intp]) -> Floats:
 def label_divergence(
     a: Any, b: Any, n_a: Any, n_b: Any, k: Any, *, alpha: float, mixture: Mixture, base: float
 ) -> Floats:
-    """What one of k labels adds to the divergence of smoothed rows, for errors with it and all."""
+    """Compute the contribution of one of k labels to the divergence of smoothed rows."""
     p, q = (a + alpha) / (n_a + alpha * k), (b + alpha) / (n_b + alpha * k)
     middle = (p + q) / 2 if mixture == "mean" else (a + b + alpha) / (n_a + n_b + alpha * k)
     return np.asarray((p * np.log(p / middle) + q * np.log(q / middle)) / 2 / np.log(base))
@@ -80,12 +80,12 @@ class _Rows:
         cells = np.diff([*self.starts, len(true)])
         self.row = np.repeat(np.arange(len(self.starts)), cells)
         self.k = n_classes - 1
-        # Responses that neither gave are all alike: counted, not listed.
+        # Responses that neither gave are equivalent: counted, not listed.
         self.never = self.k - cells
         self.totals = _sums(self.a, self.starts), _sums(self.b, self.starts)
 
     def divergence(self, **options: Any) -> Floats:
-        """Divergence of each row, (..., row)."""
+        """Compute the divergence of each row, (..., row)."""
         n_a, n_b = self.totals
         of_cells = n_a[..., self.row], n_b[..., self.row]
         found = _sums(label_divergence(self.a, self.b, *of_cells, self.k, **options), self.starts)
@@ -94,7 +94,7 @@ class _Rows:
         return within(found, high=most / np.log(options["base"]))
 
     def slopes(self, side: int, **options: Any) -> Floats:
-        """Change of the divergence of its row with one more error of a system, by complex step."""
+        """Compute the change of the row's divergence by one more error, by complex step."""
         given = [self.a, self.b, *(part[..., self.row] for part in self.totals)]
 
         def slope(place: int, values: list[Any]) -> Floats:
@@ -118,7 +118,7 @@ def row_divergence(
     mixture: Mixture = "mean",
     base: float = 2,
 ) -> Floats:
-    """Class-level error divergence from a list of the errors that occur."""
+    """Compute the class-level error divergence from a list of errors."""
     check_options(alpha, mixture, base)
     if not np.shape(errors_a)[-1]:
         return np.full(np.shape(errors_a)[:-1], np.nan)
@@ -135,7 +135,7 @@ def row_gradient(
     n_classes: int,
     **options: Any,
 ) -> tuple[Floats, Floats]:
-    """Change of the class-level error divergence with one more error of either system."""
+    """Compute the change of the class-level error divergence by one more error."""
     rows = _Rows(errors_a, errors_b, true_class, n_classes)
     weight = rows.totals[0] + rows.totals[1]
     total, apart = weight.sum(axis=-1, keepdims=True), rows.divergence(**options)
@@ -150,7 +150,7 @@ def row_gradient(
 def check_errors(
     counts: ArrayLike | xr.DataArray, dims: tuple[str, ...], some: bool = True
 ) -> tuple[NDArray[np.int64], dict[str, list[Any]]]:
-    """Validate error counts: all dims but the first are classes, and the same ones."""
+    """Check error counts: all dimensions except the first are the same classes."""
     given: dict[Any, list[Any]] = {}
     if isinstance(counts, xr.DataArray):
         if set(counts.dims) != set(dims):
@@ -178,7 +178,7 @@ def check_errors(
         own = own[:, :, None] | own[:, None, :]
     checked = np.where(own, 0, checked)
     if some and not checked.any():
-        raise ValueError("counts must hold at least one error off the true class, got none")
+        raise ValueError("counts must have at least one error (off the diagonal), got none")
     labels = {
         dim: given.get(dim, list(range(size)))
         for dim, size in zip(dims[:2], checked.shape[:2], strict=True)
@@ -187,19 +187,19 @@ def check_errors(
 
 
 def wrong_classes(n_classes: int) -> NDArray[np.intp]:
-    """Classes other than the true one, in order; shape (true_class, wrong_class)."""
+    """List the classes other than the true one, in order; shape (true_class, wrong_class)."""
     k = np.arange(n_classes - 1)
     return k + (k >= np.arange(n_classes)[:, None])
 
 
 def drop_true(values: NDArray[Any]) -> NDArray[Any]:
-    """Leave out the entry of the true class; (..., true, response) to (..., true, wrong)."""
+    """Remove the entry of the true class: (..., true, response) to (..., true, wrong)."""
     n = values.shape[-1]
     return np.asarray(values[..., np.arange(n)[:, None], wrong_classes(n)])
 
 
 def insert_true(values: Any, n_classes: int) -> Any:
-    """Put a 0 at the true class; inverse of `drop_true`, for arrays and for tensors."""
+    """Insert a 0 at the true class; inverse of `drop_true`, for arrays and tensors."""
     j, t = np.arange(n_classes), np.arange(n_classes)[:, None]
     at = np.clip(j - (j > t), 0, n_classes - 2)
     return values[..., t, at] * (j != t)

@@ -1,4 +1,4 @@
-"""When intervals of a metric rest on too little, by what it counts."""
+"""Conditions under which intervals of a metric are unreliable."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["TRUST", "Trust", "items_without_spread"]
 
 
 class Trust(NamedTuple):
-    """When the analytic interval and the bootstrap rest on too little.
+    """Conditions under which analytic and bootstrap intervals are unreliable.
 
-    Tables that show the posterior interval alone do not have these notes.
+    Tables with only the posterior interval do not have these notes.
 
     Attributes
     ----------
     rarest : callable
-        What a result knows of its entries (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
-        ``n_trials``, as far as the metric has them) to the number that decides, (pair,).
+        Function of variables of a result (``cells`` (pair, 4), ``n_errors_a``, ``n_errors_b``,
+        ``n_trials``, as far as the metric has them) that returns the decisive count (pair,).
     least : int
-        With fewer they fall clearly short of their promise.
+        With a smaller count, coverage is clearly below the nominal one.
     seldom : str
-        What to tell the reader then.
+        Note for smaller counts.
     alone : str or callable
-        And where the standard error is 0 besides; or what a result knows, as `rarest` takes it, to
-        the reasons (pair,) wherever it is 0.
+        Additional note if the standard error is 0; or a function of the same variables that
+        returns reasons (pair,) for a standard error of 0.
     pooled : (float, str)
         Intervals of means over many pairs are also too narrow if the mean of `rarest` is below the
         first value (infinite: always; 0: never). The second value is the note.
@@ -46,14 +46,14 @@ class Trust(NamedTuple):
 
 
 def _rarest_answers(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Errors or right answers of either observer, whichever are fewest."""
+    """Number of errors or correct responses of either observer, whichever is smallest."""
     cells = known["cells"]
     right = np.stack([cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]])
     return np.minimum(right, cells.sum(axis=1) - right).min(axis=0)
 
 
 def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Why the standard error of an estimate of the four cells is 0."""
+    """Why the standard error of an estimate from four cells is 0."""
     n11, n10, n01, n00 = np.moveaxis(known["cells"], -1, 0)
     reasons = [
         (_rarest_answers(known) == 0, "An observer is always correct or always incorrect"),
@@ -65,11 +65,11 @@ def _without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def items_without_spread(known: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Why the standard error of a coefficient of agreement is 0."""
+    """Return why the standard error of a coefficient of agreement is 0."""
     return np.full(len(known["n_trials"]), note("no-variation", why=STILL), dtype=object)
 
 
-# Why a standard error is 0, where no more can be said.
+# Default reason for a standard error of 0.
 STILL = "Responses do not vary"
 FEW = note("few-errors", least=10)
 SPREADLESS = note("no-variation", why=STILL)
@@ -80,8 +80,8 @@ TRUST: Mapping[str, Trust] = {
         FEW,
         _without_spread,
     ),
-    # Measured (`calibration.estimate_coverage`): below, the bootstrap falls short wherever labels
-    # agree often or seldom.
+    # Measured (`calibration.estimate_coverage`): with fewer, bootstrap coverage is low if labels
+    # agree often or rarely.
     "labels": Trust(
         lambda known: known["cells"][:, 3],
         40,
