@@ -32,8 +32,10 @@ from studies.cases.copying import two_pairs
 ROOT = Path(__file__).parents[2]
 CARDS = ROOT / "models"
 NAMES = sorted(cards.MODEL_NAMES)
-HEADINGS = ["Question", "Story", "Formulas", "Priors, and why", "When not to use it", "Limits",
-            "Calibration", "Graph"]  # fmt: skip
+HEADINGS = [
+    "Question", "Data-generating process", "Formulas", "Priors", "When not to use it", "Limits",
+    "Calibration", "Graph",
+]  # fmt: skip
 LONG = ("copying", "error_distributions")
 KEPT = [
     # The bands of thousands of ranks take half a minute.
