@@ -39,12 +39,15 @@ PAPERS = {
 }
 # Why printed numbers are not ours.
 OTHERWISE = {
-    ("X26", "Table 2 (appendix)"): "missing answers were filled in at random there, and are errors "
-    "here; significant at .01 are the same 58 of 65 conditions",
-    ("X26", "Table 3"): "likewise; above chance are the same 54 of 65 conditions",
-    ("X26", "Table 4"): "likewise; the same three are below .05",
-    ("AK24", "Figure 3"): "10,000 simulated data sets there, exact here; within four Monte Carlo "
-    "errors",
+    (
+        "X26",
+        "Table 2 (appendix)",
+    ): "missing responses were replaced at random in the paper, and are "
+    "errors here; the same 58 of 65 conditions are significant at 0.01",
+    ("X26", "Table 3"): "as above; the same 54 of 65 conditions are above chance",
+    ("X26", "Table 4"): "as above; the same three are below 0.05",
+    ("AK24", "Figure 3"): "10,000 simulated data sets in the paper, exact here; within four Monte "
+    "Carlo errors",
 }
 HEAD = """# Five papers, figure by figure
 
@@ -166,9 +169,9 @@ def _numbers() -> list[str]:
     lines = [
         "## Printed numbers, to their digits",
         "",
-        "All that can be worked out from the data here, one by one in [printed.csv](printed.csv).",
-        "Matched is what is the same number when it is rounded to the digits that are printed; a",
-        "printed 0 of a probability is less than a computer holds.",
+        "[printed.csv](printed.csv) lists all printed numbers that can be computed from the data here.",
+        "A number matches if it is equal after rounding to the printed digits. A printed probability",
+        "of 0 matches a value that is smaller than the smallest floating-point number.",
         "",
         "| paper | | numbers | matched | where not |",
         "|---|---|---|---|---|",
