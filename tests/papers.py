@@ -169,9 +169,9 @@ def _numbers() -> list[str]:
     lines = [
         "## Printed numbers, to their digits",
         "",
-        "[printed.csv](printed.csv) lists all printed numbers that can be computed from the data here.",
-        "A number matches if it is equal after rounding to the printed digits. A printed probability",
-        "of 0 matches a value that is smaller than the smallest floating-point number.",
+        "[printed.csv](printed.csv) lists all printed numbers that can be computed from the data",
+        "here. A number matches if it is equal after rounding to the printed digits. A printed",
+        "probability of 0 matches a value below the smallest floating-point number.",
         "",
         "| paper | | numbers | matched | where not |",
         "|---|---|---|---|---|",
