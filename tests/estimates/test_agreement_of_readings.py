@@ -127,7 +127,7 @@ def test_what_cannot_be_trusted_says_so() -> None:
     assert "spread" not in alike["note"][0]
     every = same.summary(intervals="all")["note"][0]
     assert "responses do not vary: the standard error is 0" in every
-    assert "error consistency is undefined (both observers always right)" in alike["note"][0]
+    assert "error consistency is undefined (both observers always correct)" in alike["note"][0]
     assert alike["posterior_eti95_lb"][0] < 0.99
     single = al.agreement(al.Trials.from_arrays([["a"] * 30] * 2, ["a"] * 30), **FEW).summary()
     assert single["note"][0].startswith("all readings are of one class")

@@ -123,8 +123,8 @@ def test_every_row_says_what_it_found_and_why_not() -> None:
     assert found["preferred_model"] == ["copy", "anti-copy", "undecided", "", ""]
     assert found["note"][:3] == [""] * 3
     assert found["note"][3:] == [
-        f"observer_{side}: copying cannot be told from independence"
-        for side in ("a always right", "a always wrong")
+        f"observer_{side}: copying and independence predict the same"
+        for side in ("a always correct", "a always incorrect")
     ]
     for column in ("elpd_difference", "se_difference", "mid_p"):
         assert np.isnan(found[column]).tolist() == [False] * 3 + [True] * 2

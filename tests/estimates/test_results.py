@@ -85,7 +85,7 @@ def test_intervals_are_quantiles_of_the_defined_draws(result: al.Result) -> None
 def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) -> None:
     """Two models of the example make no error in the clean condition."""
     reasons = result.undefined
-    assert (reasons == "both observers always right").all()
+    assert (reasons == "both observers always correct").all()
     assert list(reasons.index) == ["model_4 x model_5 [clean]"]
     row = (
         result.summary(intervals="all").set_index(result.table["pair"].values).loc[reasons.index[0]]
@@ -93,7 +93,7 @@ def test_undefined_estimates_say_why_and_the_posterior_stays(result: al.Result) 
     assert np.isnan([row["estimate"], row["se"], row["bootstrap_eti95_lb"], row["p_null"]]).all()
     assert row["frac_undefined"] == 1
     assert row["posterior_eti95_lb"] < row["posterior_median"] < row["posterior_eti95_ub"]
-    assert row["note"].startswith("both observers always right; the posterior interval is wider")
+    assert row["note"].startswith("both observers always correct; the posterior interval is wider")
     assert row["note_codes"] == "wide"
 
 

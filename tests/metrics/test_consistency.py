@@ -53,8 +53,8 @@ def test_undefined_cases_say_why_and_raise_no_warning() -> None:
     cells = [[0, 0, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [3, 1, 0, 0]]
     assert consistency.undefined_reason(cells).tolist() == [
         "no common trials",
-        "both observers always right",
-        "both observers always wrong",
+        "both observers always correct",
+        "both observers always incorrect",
         "",
     ]
     assert np.isnan(consistency.error_consistency(cells)).tolist() == [True, True, True, False]

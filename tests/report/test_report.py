@@ -160,10 +160,10 @@ def test_a_result_without_draws_and_with_undefined_estimates() -> None:
     page = Page(report.html)
     assert report.failures == ()
     assert "1 of 6 estimates are undefined (-)" in page.text
-    assert "both observers always right" in page.text
+    assert "both observers always correct" in page.text
     assert not {"nan", "NaN", "None", "<NA>"} & set(page.cells)
     assert "of 2 differences (of 6, others are undefined)" in page.text
-    assert "Both observers always right (1 of 6 rows in Pairs)." in page.text
+    assert "Both observers always correct (1 of 6 rows in Pairs)." in page.text
     assert "4 observers, 30 trials in 1 data set and 1 condition: 120 responses" in page.text
 
 

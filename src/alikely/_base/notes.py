@@ -47,8 +47,8 @@ NOTES: dict[str, Note] = {
         "Report no interval, or collect more trials.",
     ),
     "all-joint-errors": Note(
-        "All trials are joint errors, fewer than {least}: coverage of 95% intervals may be 0.87. "
-        "Collect more trials",
+        "Fewer than {least} trials, all of them joint errors: coverage of 95% intervals may be "
+        "0.87. Collect more trials",
         "all trials of a pair are joint errors, and there are fewer than 40",
         "Report the interval as approximate, or collect more trials.",
     ),

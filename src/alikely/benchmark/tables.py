@@ -179,7 +179,7 @@ def _why_absent(scores: Result, method: str, generalize_to: Population) -> str:
     if method == "posterior" and generalize_to != "images":
         return "it generalizes only to new images. Pass generalize_to='images'"
     if method == "posterior" and not scores.metric.draws:
-        return f"none is known for {scores.metric.label}"
+        return f"{scores.metric.label} has no posterior"
     if method == "posterior" and (why := scores.data.attrs.get("posterior_withheld")):
         return told(why)
     return SOURCES[method]

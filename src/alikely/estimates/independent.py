@@ -372,8 +372,8 @@ def _one_overlap(cells: NDArray[np.int64]) -> str:
         return "no common trials"
     for name, right, wrong in (("a", n11 + n10, n01 + n00), ("b", n11 + n01, n10 + n00)):
         if not (right and wrong):
-            which = "right" if right else "wrong"
-            return f"observer_{name} always {which}: copying cannot be told from independence"
+            which = "correct" if right else "incorrect"
+            return f"observer_{name} always {which}: copying and independence predict the same"
     return ""
 
 

@@ -128,7 +128,7 @@ def undefined_reason(cells: ArrayLike) -> NDArray[Any]:
     total = n11 + n10 + n01 + n00
     return np.select(
         [total == 0, n11 == total, n00 == total],
-        ["no common trials", "both observers always right", "both observers always wrong"],
+        ["no common trials", "both observers always correct", "both observers always incorrect"],
         default="",
     )
 
@@ -232,13 +232,13 @@ def _min_mid_max_caution(cells: NDArray[Any]) -> NDArray[Any]:
 def _normalised_reason(cells: ArrayLike) -> NDArray[Any]:
     known = undefined_reason(cells)
     one_sided = np.isnan(normalized_error_consistency(cells)) & (known == "")
-    return np.where(one_sided, "one observer always right or always wrong", known)
+    return np.where(one_sided, "one observer always correct or always incorrect", known)
 
 
 def _min_mid_max_reason(cells: ArrayLike) -> NDArray[Any]:
     known = undefined_reason(cells)
     no_room = np.isnan(min_mid_max_agreement(cells)) & (known == "")
-    return np.where(no_room, "one observer always right or always wrong", known)
+    return np.where(no_room, "one observer always correct or always incorrect", known)
 
 
 NORMALISED_ERROR_CONSISTENCY = register(

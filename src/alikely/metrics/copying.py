@@ -83,8 +83,8 @@ def copy_undefined_reason(cells: ArrayLike) -> NDArray[Any]:
         [n11 + n10 + n01 + n00 == 0, n01 + n00 == 0, n11 + n10 == 0],
         [
             "no common trials",
-            "reference observer always right",
-            "reference observer always wrong",
+            "reference observer always correct",
+            "reference observer always incorrect",
         ],
         default="",
     )

@@ -365,7 +365,7 @@ BESIDE = (
     "agreement", "chance_agreement", "r_p", "r_p_se", "same_wrong", "same_wrong_se",
     "same_wrong_chance",
 )  # fmt: skip
-ALWAYS = "both are always right, or always wrong with one wrong option"
+ALWAYS = "both are always correct, or always incorrect with one incorrect option"
 NOT_ITSELF = "a system does not agree with itself beyond chance"
 
 
