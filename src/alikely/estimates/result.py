@@ -366,10 +366,10 @@ class Result:
         >>> result = al.error_consistency(trials, [("human_1", "model_4")], n_draws=0, rng=1)
         >>> print(result.sentence(interval="analytic"))
         ... # doctest: +NORMALIZE_WHITESPACE, +ELLIPSIS
-        The error consistency of human_1 and model_4 in noise was .23, 95 % CI [.07, .39] (analytic,
-        over 160 trials). The interval generalizes to new trials and these very observers (taken as
-        fixed); it lies above 0, which independent errors would give. Against independent observers,
-        p = ...
+        The error consistency of human_1 and model_4 in noise was 0.23, 95% CI [0.07, 0.39]
+        (analytic; 160 trials). The interval generalizes to new trials with these observers
+        (observers fixed). It lies above 0, the value expected for independent errors. The test
+        against independent observers gave p = ...
         """
         prob, kind = self.interval_options(ci_prob, ci_kind)
         text = self._call(

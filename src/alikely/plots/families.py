@@ -41,7 +41,7 @@ MOST_NAMED_IN_COLUMN = 25
 SUPPORT = (
     (0.95, "at least 0.95", "black", 1.8),
     (0.8, "0.80 to 0.95", "0.35", 1.2),
-    (0.0, "below .80", "0.65", 0.7),
+    (0.0, "below 0.80", "0.65", 0.7),
 )
 # With more groups colors are not distinguishable: the palette for color blindness in full, half and
 # pale tones. Grey is excluded, because it equals half-tone black.
